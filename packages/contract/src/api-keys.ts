@@ -1,0 +1,134 @@
+/** Creating, listing and deleting an account's API keys. */
+import Type, { type Static } from 'typebox';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Instant, orNull, Scope } from './schemas.ts';
+
+const KeyId = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Random, never used again, not a secret',
+  examples: [4830184710273911],
+});
+
+const keyFields = {
+  id: KeyId,
+  nickname: Type.String({ description: 'Unique among the account’s keys', examples: ['billing worker'] }),
+};
+const keyTimes = { createdAt: Instant, updatedAt: Instant };
+
+export const NewKeyBody = Type.Object(
+  {
+    // Its rules need Unicode properties that JSON Schema can't say: see nickname_invalid.
+    nickname: Type.String({ minLength: 1, maxLength: limits.nicknameBytesMax }),
+    scopes: Type.Optional(
+      Type.Array(Scope, {
+        maxItems: limits.scopesPerKeyMax,
+        uniqueItems: true,
+        description:
+          'What your services may ask for. Those that begin with keyreeve: are granted on the command line only',
+      }),
+    ),
+    expiresAt: Type.Optional(
+      orNull(
+        Type.String({
+          format: 'date-time',
+          maxLength: 35,
+          description: 'RFC 3339, in the future; without it the key doesn’t expire',
+        }),
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type NewKeyBody = Static<typeof NewKeyBody>;
+
+export const CreatedKey = Type.Object(
+  {
+    ...keyFields,
+    key: Type.String({ description: 'The secret. It is in this answer and nowhere else, ever' }),
+    ...keyTimes,
+  },
+  { additionalProperties: false },
+);
+export type CreatedKey = Static<typeof CreatedKey>;
+
+const ListedKey = Type.Object({ ...keyFields, ...keyTimes }, { additionalProperties: false });
+const ListedKeyFull = Type.Object(
+  {
+    ...keyFields,
+    ...keyTimes,
+    scopes: Type.Array(Type.String()),
+    expiresAt: orNull(Instant),
+    lastUsedAt: orNull(Instant),
+  },
+  { additionalProperties: false, description: 'With ?view=full' },
+);
+export type ListedKey = Static<typeof ListedKey>;
+export type ListedKeyFull = Static<typeof ListedKeyFull>;
+
+export const KeyList = Type.Object(
+  { apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)]) },
+  { additionalProperties: false },
+);
+
+export const createKey = {
+  id: 'createKey',
+  method: 'POST',
+  path: '/auth/api-keys',
+  tag: 'API keys',
+  summary: 'Create an API key',
+  description: 'The secret is in the answer and nowhere else. When an answer is lost, list, delete and create again.',
+  auth: 'access_token',
+  body: { type: 'json', schema: NewKeyBody },
+  success: {
+    status: 201,
+    description: 'The new key',
+    schema: CreatedKey,
+    headers: { Location: '/auth/api-keys/{id}' },
+  },
+  errors: [
+    'missing_access_token',
+    'invalid_access_token',
+    'ambiguous_credentials',
+    'nickname_invalid',
+    'scope_invalid',
+    'reserved_scope',
+    'nickname_taken',
+    'key_limit_reached',
+    'too_many_creations',
+  ],
+} as const satisfies RouteContract;
+
+export const listKeys = {
+  id: 'listKeys',
+  method: 'GET',
+  path: '/auth/api-keys',
+  tag: 'API keys',
+  summary: 'List the account’s API keys',
+  description: 'All of them, oldest first. Secrets are never listed.',
+  auth: 'access_token',
+  query: Type.Object({
+    view: Type.Optional(Type.Literal('full', { description: 'Adds scopes, expiresAt and lastUsedAt' })),
+  }),
+  success: { status: 200, description: 'The keys', schema: KeyList },
+  errors: ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials', 'invalid_request'],
+} as const satisfies RouteContract;
+
+export const deleteKey = {
+  id: 'deleteKey',
+  method: 'DELETE',
+  path: '/auth/api-keys/:id',
+  tag: 'API keys',
+  summary: 'Delete an API key',
+  description:
+    'Once this is answered, every verification that starts later is refused, on every instance and through every endpoint. It can’t be undone.',
+  auth: 'access_token',
+  params: Type.Object({ id: Type.String({ description: 'The key’s id', examples: ['4830184710273911'] }) }),
+  success: {
+    status: 200,
+    description: 'The key is dead',
+    schema: Type.Object({ message: Type.String() }, { additionalProperties: false }),
+  },
+  errors: ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials', 'not_key_owner', 'key_not_found'],
+} as const satisfies RouteContract;

@@ -1,0 +1,254 @@
+/**
+ * The registry of errors: every code that any answer can carry, with its HTTP status and its public text.
+ * Each code has a page at `/problems/<code>` (RFC 9457 section 3.1.1); `meaning` is what that page says.
+ */
+import { limits } from './limits.ts';
+
+interface ErrorDefinition {
+  readonly status: number;
+  /** Short, the same for every occurrence (RFC 9457 `title`). */
+  readonly title: string;
+  /** What happened and what to do about it. */
+  readonly meaning: string;
+}
+
+const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+const size = (bytes: number): string => (bytes < 2 ** 20 ? `${bytes / 2 ** 10} KiB` : `${bytes / 2 ** 20} MiB`);
+const seconds = (ms: number): number => ms / 1_000;
+
+export const errors = {
+  // 400
+  invalid_request: {
+    status: 400,
+    title: 'The request is not valid',
+    meaning:
+      'A field is missing, unknown, of the wrong type or out of its bounds. `errors` names each place by a JSON pointer.',
+  },
+  malformed_json: {
+    status: 400,
+    title: 'The body is not valid JSON',
+    meaning:
+      'The body is not UTF-8 JSON, names a member twice, nests too deep, or uses a member name that is never allowed (`__proto__`).',
+  },
+  malformed_request: {
+    status: 400,
+    title: 'The request is not valid HTTP',
+    meaning:
+      'The request line, a header line or the framing of the body breaks the rules of HTTP. The connection is closed.',
+  },
+  password_too_short: {
+    status: 400,
+    title: 'The password is too short',
+    meaning: 'A new password must have at least the configured number of characters. Long phrases are good passwords.',
+  },
+  password_too_long: {
+    status: 400,
+    title: 'The password is too long',
+    meaning: `A password has at most ${grouped(limits.passwordBytesMax)} bytes in UTF-8. Nothing is ever cut off, so a longer one is refused.`,
+  },
+  password_invalid: {
+    status: 400,
+    title: 'The password has characters that can’t be sent',
+    meaning: 'Control characters are not allowed in a password, because HTTP Basic can’t carry them (RFC 7617).',
+  },
+  password_context: {
+    status: 400,
+    title: 'The password is made of words that anyone would try',
+    meaning: 'Without the product’s name, the email and repetitions, fewer than eight characters are left of it.',
+  },
+  email_invalid: {
+    status: 400,
+    title: 'The email address is not one Keyreeve accepts',
+    meaning:
+      'An address has one @, a plain local part in ASCII, and a domain name. Quoted local parts, comments and IP literals are refused.',
+  },
+  nickname_invalid: {
+    status: 400,
+    title: 'The nickname is not valid',
+    meaning: `A nickname has 1 to ${limits.nicknameCodePointsMax} visible characters in Unicode NFC, at most ${limits.nicknameBytesMax} bytes, without white space at its ends and without control, invisible or direction characters.`,
+  },
+  scope_invalid: {
+    status: 400,
+    title: 'A scope is not valid',
+    meaning: `A scope has 1 to ${limits.scopeCharsMax} visible ASCII characters without space, " and \\ (RFC 6749 section 3.3); a key has at most ${limits.scopesPerKeyMax}, each once.`,
+  },
+
+  // 401
+  invalid_credentials: {
+    status: 401,
+    title: 'Email or password is wrong',
+    meaning:
+      'The Authorization header must be `Basic base64("<email>:<password>")` in UTF-8 with the email and password of a live account.',
+  },
+  missing_access_token: {
+    status: 401,
+    title: 'An access token is needed',
+    meaning:
+      'Send `Authorization: Bearer <accessToken>` with a token from POST /auth/token. API keys can’t manage keys.',
+  },
+  invalid_access_token: {
+    status: 401,
+    title: 'The access token is not valid',
+    meaning: 'It is malformed, forged, expired, or its session or account has ended. Refresh it or sign in again.',
+  },
+  not_key_owner: {
+    status: 401,
+    title: 'The key belongs to a different account',
+    meaning: 'The access token is good, but this key is not the account’s own. Refreshing the token doesn’t help.',
+  },
+  invalid_refresh_token: {
+    status: 401,
+    title: 'The refresh token is not valid',
+    meaning: 'It is malformed, unknown or expired, or its session has ended. Sign in again.',
+  },
+  refresh_token_reused: {
+    status: 401,
+    title: 'The refresh token was used before',
+    meaning:
+      'A token that had been replaced was presented again, so somebody may hold a copy. The whole session has been ended. Sign in again.',
+  },
+  missing_credential: {
+    status: 401,
+    title: 'A credential is needed',
+    meaning: 'Send an API key or an access token as `Authorization: Bearer …`, or an API key as `X-API-Key: …`.',
+  },
+  invalid_credential: {
+    status: 401,
+    title: 'The credential is not valid',
+    meaning: 'The API key or access token is malformed, unknown, deleted, expired or disabled.',
+  },
+  ambiguous_credentials: {
+    status: 401,
+    title: 'The request carries more than one credential',
+    meaning: 'Send exactly one: one Authorization header or one X-API-Key header, with one value.',
+  },
+  invalid_service_key: {
+    status: 401,
+    title: 'The calling service is not authenticated',
+    meaning: 'The caller presents an API key of its own with the scope `keyreeve:verify`, as Bearer or X-API-Key.',
+  },
+
+  // 403
+  insufficient_scope: {
+    status: 403,
+    title: 'The credential lacks a scope',
+    meaning: 'The credential is good, but it has not been granted the scope that is needed here.',
+  },
+  reserved_scope: {
+    status: 403,
+    title: 'This scope is granted by an operator only',
+    meaning: 'Scopes that begin with `keyreeve:` are granted on the command line.',
+  },
+  https_required: {
+    status: 403,
+    title: 'HTTPS is needed',
+    meaning:
+      'The proxy in front says that the client came over plain HTTP. Credentials sent that way must be considered lost.',
+  },
+
+  // 404, 405
+  not_found: {
+    status: 404,
+    title: 'Nothing is here',
+    meaning: 'No resource has this address.',
+  },
+  key_not_found: {
+    status: 404,
+    title: 'No such API key',
+    meaning: 'No API key has this id. A deleted key’s id is never used again.',
+  },
+  account_not_found: {
+    status: 404,
+    title: 'No such account',
+    meaning: 'No account has this email or id.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'This method is not allowed here',
+    meaning: 'The Allow header of the answer lists the methods of this address.',
+  },
+
+  // 408 … 431
+  request_timeout: {
+    status: 408,
+    title: 'The request took too long to arrive',
+    meaning: `Headers must arrive within ${seconds(limits.headersTimeoutMs)} seconds and the whole request within ${seconds(limits.requestTimeoutMs)}.`,
+  },
+  account_exists: {
+    status: 409,
+    title: 'An account with this email exists',
+    meaning: 'Emails are compared without regard to case.',
+  },
+  nickname_taken: {
+    status: 409,
+    title: 'The account has a key with this nickname',
+    meaning: 'Nicknames are unique among an account’s keys. Choose another, or delete the old key first.',
+  },
+  key_limit_reached: {
+    status: 409,
+    title: 'The account has as many keys as it may',
+    meaning: 'Delete a key that is no longer used.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    meaning: `A body has at most ${size(limits.bodyBytesMax)}; a verification batch at most ${size(limits.batchBodyBytesMax)}.`,
+  },
+  url_too_long: {
+    status: 414,
+    title: 'The address is too long',
+    meaning: `A request target has at most ${grouped(limits.urlCharsMax)} characters.`,
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body’s content type is not supported',
+    meaning:
+      'Send `Content-Type: application/json` (for introspection `application/x-www-form-urlencoded`), without content encoding.',
+  },
+  too_many_attempts: {
+    status: 429,
+    title: 'Too many failed sign-ins',
+    meaning: 'Wait for as long as Retry-After says. The password is not looked at until then, not even the right one.',
+  },
+  too_many_creations: {
+    status: 429,
+    title: 'Too many keys created',
+    meaning: 'Wait for as long as Retry-After says.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The headers are too large',
+    meaning: `All header lines together have at most ${size(limits.headerBytesMax)}, in at most ${limits.headerFieldsMax} fields.`,
+  },
+
+  // 5xx
+  internal_error: {
+    status: 500,
+    title: 'Something went wrong in Keyreeve',
+    meaning: 'The log has the cause under this requestId. Nothing was half done.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Too many sign-ins at once',
+    meaning: 'The queue of password checks is full. Try again after Retry-After.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'Keyreeve can’t answer now',
+    meaning:
+      'The database can’t be reached or the instance is stopping. Nothing is ever answered from memory instead. Try again after Retry-After.',
+  },
+} as const satisfies Record<string, ErrorDefinition>;
+
+export type ErrorCode = keyof typeof errors;
+
+/** Why a credential is not good; the `code` of `POST /auth/verify`. */
+export const refusals = {
+  malformed: 'It is not a credential of this installation: wrong form, checksum or signature.',
+  wrong_kind: 'It is a refresh token or a one-time code, which is not accepted here.',
+  not_found: 'No such key, or the session of the access token has ended.',
+  expired: 'Its time is over.',
+  disabled: 'The account of the credential is disabled.',
+} as const;
+
+export type Refusal = keyof typeof refusals;

@@ -1,0 +1,66 @@
+/** Health, and the contract about itself. */
+import Type from 'typebox';
+import type { RouteContract } from './route.ts';
+
+const Health = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
+
+export const live = {
+  id: 'live',
+  method: 'GET',
+  path: '/health/live',
+  tag: 'Health',
+  summary: 'The process runs',
+  auth: 'none',
+  success: { status: 200, description: 'It runs', schema: Health },
+  errors: [],
+} as const satisfies RouteContract;
+
+export const ready = {
+  id: 'ready',
+  method: 'GET',
+  path: '/health/ready',
+  tag: 'Health',
+  summary: 'The instance can answer',
+  description: '503 while its database can’t be reached and from the moment it is told to stop.',
+  auth: 'none',
+  success: { status: 200, description: 'Send it requests', schema: Health },
+  errors: ['unavailable'],
+} as const satisfies RouteContract;
+
+export const getOpenApi = {
+  id: 'getOpenApi',
+  method: 'GET',
+  path: '/openapi.json',
+  tag: 'Contract',
+  summary: 'This contract as an OpenAPI 3.1 document',
+  auth: 'none',
+  success: { status: 200, description: 'The document', schema: Type.Object({}, { additionalProperties: true }) },
+  errors: [],
+} as const satisfies RouteContract;
+
+export const getDocs = {
+  id: 'getDocs',
+  method: 'GET',
+  path: '/docs',
+  tag: 'Contract',
+  summary: 'This contract as a page to read',
+  auth: 'none',
+  success: {
+    status: 200,
+    description: 'A page that loads nothing from elsewhere',
+    contentType: 'text/html; charset=utf-8',
+  },
+  errors: [],
+} as const satisfies RouteContract;
+
+export const getProblem = {
+  id: 'getProblem',
+  method: 'GET',
+  path: '/problems/:code',
+  tag: 'Contract',
+  summary: 'What an error code means',
+  auth: 'none',
+  params: Type.Object({ code: Type.String() }),
+  success: { status: 200, description: 'A page', contentType: 'text/html; charset=utf-8' },
+  errors: ['not_found'],
+} as const satisfies RouteContract;

@@ -1,0 +1,12 @@
+/** Keyreeve's HTTP contract as data. */
+export * from './api-keys.ts';
+export * from './credentials.ts';
+export * from './errors.ts';
+export * from './health.ts';
+export * from './limits.ts';
+export * from './openapi.ts';
+export * from './route.ts';
+export * from './routes.ts';
+export * from './schemas.ts';
+export * from './tokens.ts';
+export * from './verification.ts';

@@ -1,0 +1,109 @@
+/**
+ * The fixed bounds that a caller or an operator can meet, in one table: what each is, its unit (in the name) and why
+ * it has that value. `docs/limits.md` is tested against this table; what an operator can change is in the server's
+ * `config.ts`.
+ */
+
+interface Limit {
+  readonly value: number;
+  readonly why: string;
+}
+
+const limit = (value: number, why: string): Limit => ({ value, why });
+
+/** The table itself, for documentation. Code reads {@link limits}. */
+export const limitTable = {
+  // What a request may weigh (SECURITY.md: limits on input)
+  headerBytesMax: limit(16_384, 'All header lines of a request together; more is answered 431.'),
+  headerFieldsMax: limit(100, 'Header fields of a request; more is answered 431, none is silently dropped.'),
+  urlCharsMax: limit(2_048, 'Request target; more is answered 414. /auth/forward is bounded by the headers alone.'),
+  bodyBytesMax: limit(16_384, 'Request body; more is answered 413.'),
+  batchBodyBytesMax: limit(1_048_576, 'Body of POST /auth/verify/batch; more is answered 413.'),
+  jsonDepthMax: limit(8, 'Nesting of a JSON body; deeper is answered 400.'),
+  headersTimeoutMs: limit(10_000, 'From a connection to the end of its request headers; slower is answered 408.'),
+  requestTimeoutMs: limit(15_000, 'From a connection to the end of its request body; slower is answered 408.'),
+  keepAliveTimeoutMs: limit(
+    65_000,
+    'An idle connection is kept this long: longer than the 60 s of common load balancers.',
+  ),
+  connectionsMax: limit(10_000, 'Connections at once; further ones are closed unanswered.'),
+  requestsPerConnectionMax: limit(10_000, 'Requests on one connection, after which it is closed.'),
+  pipelinedRequestsMax: limit(
+    64,
+    'Requests of one connection that may wait behind an unanswered one; a further one closes it.',
+  ),
+
+  // Credentials
+  authorizationCharsMax: limit(4_096, 'The Authorization header.'),
+  basicCharsMax: limit(2_048, 'The base64 part of a Basic credential.'),
+  emailCharsMax: limit(254, 'RFC 5321 section 4.5.3.1.3, less the angle brackets.'),
+  passwordBytesMax: limit(1_024, 'UTF-8 bytes; longer is refused, never cut.'),
+  passwordLengthFloor: limit(8, 'Code points; an operator can’t set the minimum below this.'),
+  credentialsPerBatchMax: limit(256, 'Credentials in one POST /auth/verify/batch.'),
+
+  // API keys
+  nicknameCodePointsMax: limit(64, 'Code points of a nickname in NFC.'),
+  nicknameBytesMax: limit(256, 'UTF-8 bytes of a nickname: three quarters of a KiB when percent-encoded in a header.'),
+  scopesPerKeyMax: limit(32, 'Scopes of one key, so that X-Keyreeve-Scopes stays below 2.1 KiB.'),
+  scopeCharsMax: limit(64, 'Characters of one scope (RFC 6749 section 3.3).'),
+
+  // Passwords and sign-in
+  hashQueueMax: limit(64, 'Password checks that may wait; one more is answered 503 before anything is hashed.'),
+  hashWaitMsMax: limit(
+    1_500,
+    'The longest expected wait for a password check; beyond it 503 before anything is hashed.',
+  ),
+  signInsUnderWayMax: limit(
+    72,
+    'Sign-ins at once, from being counted to being answered: those that are hashed, those that wait, and a few that are counted meanwhile. One more is answered 503 before anything is read or written, so that other writes never wait behind more than these.',
+  ),
+  loginPairFreeFailures: limit(5, 'Failed sign-ins of one email from one address range before waiting begins.'),
+  loginPairDelaySecondsFirst: limit(1, 'The first wait; it doubles with each further failure.'),
+  loginPairDelaySecondsMax: limit(900, 'The longest such wait.'),
+  loginKnownPairFailuresMax: limit(
+    10,
+    'Failed sign-ins of one email in one minute from an address range known to it, instead of those waits: a neighbour must be quick and tireless to leave its owner none.',
+  ),
+  loginKnownPairWindowSeconds: limit(60, 'That minute.'),
+  loginEmailFailuresMax: limit(
+    100,
+    'Failed sign-ins in a row for one email (NIST SP 800-63B, rate limiting); then only address ranges from which it signed in before may try.',
+  ),
+  loginOriginTrustDays: limit(30, 'An address range counts as known to an email this long after a sign-in.'),
+  loginAddressFailuresMax: limit(100, 'Failed sign-ins from one address range in one window, over all emails.'),
+  loginNetworkFailuresMax: limit(
+    400,
+    'The same from one /48 of IPv6, which a single customer may have: four times as many.',
+  ),
+  loginGlobalFailuresMax: limit(
+    3_000,
+    'Failed sign-ins in one window over all addresses; then only known address ranges may try.',
+  ),
+  loginWindowSeconds: limit(900, 'The window of the three counts above.'),
+  creationWindowSeconds: limit(60, 'The window in which an account’s key creations are counted.'),
+  throttleForgetDays: limit(30, 'A counter that nothing touched for this long is deleted.'),
+
+  // Tokens
+  clockSkewSeconds: limit(30, 'Tolerance when times in an access token are judged.'),
+  jwksMaxAgeSeconds: limit(300, 'How long others may cache the public keys.'),
+  signingKeyLeadSeconds: limit(
+    600,
+    'A new signing key is published this long before it signs: twice the time others cache.',
+  ),
+
+  // Keeping count
+  lastUsedResolutionSeconds: limit(60, 'lastUsedAt is written at most this often per key.'),
+  lastUsedPendingMax: limit(
+    2_000,
+    'Last-used times that are written together, every 10 seconds; when more keys than that are used, the newest wait for their next use.',
+  ),
+  lookupBatchMax: limit(256, 'Credentials that share one database read.'),
+  writesWaitingMax: limit(1_000, 'Writes that may wait for a commit; one more is answered 503.'),
+} as const satisfies Record<string, Limit>;
+
+type LimitValues = { readonly [Name in keyof typeof limitTable]: number };
+
+/** The bare numbers: `limits.bodyBytesMax`. */
+export const limits = Object.fromEntries(
+  Object.entries(limitTable).map(([name, { value }]) => [name, value]),
+) as LimitValues;

@@ -1,0 +1,44 @@
+/** What a route of the contract is, as data: the service is built from it, and so is the OpenAPI document. */
+import type { TSchema } from 'typebox';
+import type { ErrorCode } from './errors.ts';
+
+/** Who may call a route: what the request must carry. */
+export type RouteAuth =
+  /** Nothing. */
+  | 'none'
+  /** HTTP Basic with email and password. */
+  | 'password'
+  /** A live access token as Bearer. */
+  | 'access_token'
+  /** A refresh token in the body. */
+  | 'refresh_token'
+  /** An API key with the scope `keyreeve:verify`. */
+  | 'service_key'
+  /** The credential in the request is the question itself. */
+  | 'any_credential';
+
+export interface RouteContract {
+  /** OpenAPI operationId. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With `:name` for parameters. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly auth: RouteAuth;
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: { readonly type: 'json' | 'form'; readonly schema: TSchema; readonly bytesMax?: number };
+  readonly success: {
+    readonly status: number;
+    readonly description: string;
+    readonly schema?: TSchema;
+    /** Header names with what they say. */
+    readonly headers?: Readonly<Record<string, string>>;
+    /** Other than JSON. */
+    readonly contentType?: string;
+  };
+  /** Codes that this route itself can answer, beside those that any request can meet. */
+  readonly errors: readonly ErrorCode[];
+}

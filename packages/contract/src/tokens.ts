@@ -1,0 +1,135 @@
+/** Signing in, refreshing, signing out; public keys and discovery. */
+import Type, { type Static } from 'typebox';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+
+/** Of the public keys and of discovery. */
+export const discoveryCacheControl = `public, max-age=${limits.jwksMaxAgeSeconds}`;
+
+export const TokenPair = Type.Object(
+  {
+    accessToken: Type.String({ description: 'A JWT (RFC 9068), good for 10 minutes unless configured otherwise' }),
+    refreshToken: Type.String({ description: 'Opaque; good once, and replaced at every use' }),
+  },
+  { additionalProperties: false },
+);
+export type TokenPair = Static<typeof TokenPair>;
+
+export const RefreshTokenBody = Type.Object(
+  { refreshToken: Type.String({ minLength: 1, maxLength: 512 }) },
+  { additionalProperties: false },
+);
+export type RefreshTokenBody = Static<typeof RefreshTokenBody>;
+
+export const issueTokens = {
+  id: 'issueTokens',
+  method: 'POST',
+  path: '/auth/token',
+  tag: 'Tokens',
+  summary: 'Exchange email and password for tokens',
+  description:
+    'Starts a session. The Authorization header is `Basic base64("<email>:<password>")` in UTF-8 (RFC 7617). A body is ignored. A wrong email and a wrong password get the same answer in the same time.',
+  auth: 'password',
+  success: { status: 200, description: 'A new session’s tokens', schema: TokenPair },
+  errors: ['invalid_credentials', 'too_many_attempts', 'overloaded'],
+} as const satisfies RouteContract;
+
+export const refreshTokens = {
+  id: 'refreshTokens',
+  method: 'POST',
+  path: '/auth/token/refresh',
+  tag: 'Tokens',
+  summary: 'Exchange a refresh token for a new pair',
+  description:
+    'The old refresh token is replaced. Presented again within 30 seconds, it gets the same successor, so a lost answer or two tabs sign nobody out; anything older ends the session.',
+  auth: 'refresh_token',
+  body: { type: 'json', schema: RefreshTokenBody },
+  success: { status: 200, description: 'The session’s next tokens', schema: TokenPair },
+  errors: ['invalid_refresh_token', 'refresh_token_reused'],
+} as const satisfies RouteContract;
+
+export const revokeTokens = {
+  id: 'revokeTokens',
+  method: 'POST',
+  path: '/auth/token/revoke',
+  tag: 'Tokens',
+  summary: 'Sign out',
+  description:
+    'Ends the session of the refresh token: on Keyreeve’s own endpoints its access tokens are dead at once. The answer is the same for a token that is unknown or already ended.',
+  auth: 'refresh_token',
+  body: { type: 'json', schema: RefreshTokenBody },
+  success: { status: 204, description: 'The session has ended' },
+  errors: [],
+} as const satisfies RouteContract;
+
+export const Jwks = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object(
+        {
+          kty: Type.String(),
+          kid: Type.String(),
+          alg: Type.String(),
+          use: Type.Literal('sig'),
+          crv: Type.Optional(Type.String()),
+          x: Type.Optional(Type.String()),
+          y: Type.Optional(Type.String()),
+          n: Type.Optional(Type.String()),
+          e: Type.Optional(Type.String()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type Jwks = Static<typeof Jwks>;
+
+export const getJwks = {
+  id: 'getJwks',
+  method: 'GET',
+  path: '/.well-known/jwks.json',
+  tag: 'Tokens',
+  summary: 'The public keys of access tokens',
+  description:
+    'RFC 7517. A service that checks access tokens with these keys alone doesn’t learn of a sign-out before the token expires; ask /auth/verify or /auth/introspect where that matters.',
+  auth: 'none',
+  success: {
+    status: 200,
+    description: 'Public keys only',
+    schema: Jwks,
+    headers: { 'Cache-Control': discoveryCacheControl },
+  },
+  errors: [],
+} as const satisfies RouteContract;
+
+export const Metadata = Type.Object(
+  {
+    issuer: Type.String(),
+    jwks_uri: Type.String(),
+    introspection_endpoint: Type.String(),
+    introspection_endpoint_auth_methods_supported: Type.Array(Type.String()),
+    response_types_supported: Type.Array(Type.String()),
+    grant_types_supported: Type.Array(Type.String()),
+    service_documentation: Type.String(),
+  },
+  { additionalProperties: false },
+);
+export type Metadata = Static<typeof Metadata>;
+
+export const getMetadata = {
+  id: 'getMetadata',
+  method: 'GET',
+  path: '/.well-known/oauth-authorization-server',
+  tag: 'Tokens',
+  summary: 'Discovery',
+  description: 'RFC 8414: issuer, public keys and introspection. No OAuth grant is offered.',
+  auth: 'none',
+  success: {
+    status: 200,
+    description: 'Metadata',
+    schema: Metadata,
+    headers: { 'Cache-Control': discoveryCacheControl },
+  },
+  errors: [],
+} as const satisfies RouteContract;

@@ -1,0 +1,145 @@
+/** Asking whether a credential is good. */
+import Type, { type Static } from 'typebox';
+import { refusals, type Refusal } from './errors.ts';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Instant, orNull } from './schemas.ts';
+
+const CredentialText = Type.String({
+  maxLength: limits.authorizationCharsMax,
+  description: 'An API key or an access token',
+});
+
+export const VerifyBody = Type.Object({ credential: CredentialText }, { additionalProperties: false });
+export type VerifyBody = Static<typeof VerifyBody>;
+
+export const VerifyBatchBody = Type.Object(
+  { credentials: Type.Array(CredentialText, { minItems: 1, maxItems: limits.credentialsPerBatchMax }) },
+  { additionalProperties: false },
+);
+export type VerifyBatchBody = Static<typeof VerifyBatchBody>;
+
+const Accepted = Type.Object(
+  {
+    valid: Type.Literal(true),
+    type: Type.Enum(['api_key', 'access_token']),
+    accountId: Type.String({ examples: ['acc_3Zt1Yk9sPq0mV7LxBd2RwA'] }),
+    keyId: orNull(Type.Integer()),
+    nickname: orNull(Type.String()),
+    scopes: orNull(Type.Array(Type.String())),
+    expiresAt: orNull(Instant),
+  },
+  {
+    additionalProperties: false,
+    description: 'Fields that don’t apply are null: an access token has no key, nickname or scopes',
+  },
+);
+const Refused = Type.Object(
+  { valid: Type.Literal(false), code: Type.Enum(Object.keys(refusals) as Refusal[]) },
+  { additionalProperties: false },
+);
+export const VerifyResult = Type.Union([Accepted, Refused]);
+export type VerifyResult = Static<typeof VerifyResult>;
+
+const serviceErrors = ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'] as const;
+
+export const verify = {
+  id: 'verify',
+  method: 'POST',
+  path: '/auth/verify',
+  tag: 'Verification',
+  summary: 'Verify one credential',
+  description: 'For backends. The caller presents an API key of its own that has the scope keyreeve:verify.',
+  auth: 'service_key',
+  body: { type: 'json', schema: VerifyBody },
+  success: { status: 200, description: 'What is known of the credential', schema: VerifyResult },
+  errors: [...serviceErrors],
+} as const satisfies RouteContract;
+
+export const verifyBatch = {
+  id: 'verifyBatch',
+  method: 'POST',
+  path: '/auth/verify/batch',
+  tag: 'Verification',
+  summary: 'Verify many credentials in one round trip',
+  description: 'Up to 256 credentials; the results come in the same order.',
+  auth: 'service_key',
+  body: { type: 'json', schema: VerifyBatchBody, bytesMax: limits.batchBodyBytesMax },
+  success: {
+    status: 200,
+    description: 'One result per credential, in order',
+    schema: Type.Object({ results: Type.Array(VerifyResult) }, { additionalProperties: false }),
+  },
+  errors: [...serviceErrors],
+} as const satisfies RouteContract;
+
+export const IntrospectBody = Type.Object({
+  token: Type.String({ minLength: 1, maxLength: limits.authorizationCharsMax }),
+  token_type_hint: Type.Optional(Type.String()),
+});
+
+export const Introspection = Type.Object(
+  {
+    active: Type.Boolean(),
+    sub: Type.Optional(Type.String()),
+    scope: Type.Optional(Type.String()),
+    exp: Type.Optional(Type.Integer()),
+    iat: Type.Optional(Type.Integer()),
+    token_type: Type.Optional(Type.Enum(['api_key', 'access_token'])),
+  },
+  { additionalProperties: false },
+);
+export type Introspection = Static<typeof Introspection>;
+
+export const introspect = {
+  id: 'introspect',
+  method: 'POST',
+  path: '/auth/introspect',
+  tag: 'Verification',
+  summary: 'Introspect a credential (RFC 7662)',
+  description:
+    'For RFC 7662 clients. The caller authenticates with an API key that has the scope keyreeve:verify, as Bearer, X-API-Key, or Basic with the key’s id as user and the key as password. Whatever is not live is `{"active": false}` and nothing else.',
+  auth: 'service_key',
+  body: { type: 'form', schema: IntrospectBody },
+  success: { status: 200, description: 'The state of the credential', schema: Introspection },
+  errors: [...serviceErrors, 'invalid_request'],
+} as const satisfies RouteContract;
+
+/** The identity headers of `/auth/forward`, always all set on a 200 so that a proxy overwrites what a client sent. */
+export const identityHeaders = {
+  account: 'X-Keyreeve-Account',
+  credential: 'X-Keyreeve-Credential',
+  keyId: 'X-Keyreeve-Key-Id',
+  nickname: 'X-Keyreeve-Nickname',
+  scopes: 'X-Keyreeve-Scopes',
+} as const;
+
+export const forward = {
+  id: 'forward',
+  method: 'GET',
+  path: '/auth/forward',
+  tag: 'Verification',
+  summary: 'Verify the credential of this very request',
+  description:
+    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Any method but TRACE and CONNECT, and any address below /auth/forward/, is answered alike; bodies are never read. `?scope=a` (repeatable, or separated by spaces) asks for scopes.',
+  auth: 'any_credential',
+  query: Type.Object({ scope: Type.Optional(Type.String({ examples: ['orders:read'] })) }),
+  success: {
+    status: 200,
+    description: 'The credential is good. The body is empty',
+    headers: {
+      [identityHeaders.account]: 'The account’s id',
+      [identityHeaders.credential]: '`api_key` or `access_token`',
+      [identityHeaders.keyId]: 'The key’s id; empty for an access token',
+      [identityHeaders.nickname]: 'The key’s nickname in UTF-8, percent-encoded; empty for an access token',
+      [identityHeaders.scopes]: 'The key’s scopes, separated by spaces; empty for an access token',
+    },
+  },
+  errors: [
+    'missing_credential',
+    'invalid_credential',
+    'ambiguous_credentials',
+    'insufficient_scope',
+    'method_not_allowed',
+  ],
+} as const satisfies RouteContract;

@@ -1,0 +1,90 @@
+/** The routes as data: unambiguous, complete, and the fixed ones exactly as they were specified. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as contract from '@keyreeve/contract';
+
+const { allRoutes, errors } = contract;
+
+/** Property names of a schema of objects, which allows no others. */
+function fieldsOf(schema: unknown): string[] {
+  const { properties, additionalProperties } = schema as { properties: object; additionalProperties: unknown };
+  assert.equal(additionalProperties, false);
+  return Object.keys(properties);
+}
+
+/** Those of the things in an array. */
+const itemsOf = (schema: unknown): unknown => (schema as { items: unknown }).items;
+
+test('no two routes share an id or an address', () => {
+  assert.equal(new Set(allRoutes.map(({ id }) => id)).size, allRoutes.length);
+  assert.equal(new Set(allRoutes.map(({ method, path }) => `${method} ${path}`)).size, allRoutes.length);
+});
+
+test('every route that is exported is one of the service’s', () => {
+  const exported = Object.values<unknown>(contract).filter(
+    (value): value is contract.RouteContract =>
+      typeof value === 'object' && value !== null && 'method' in value && 'path' in value,
+  );
+  assert.deepEqual(new Set(exported), new Set(allRoutes));
+});
+
+test('every code of a route is in the registry, once, and is a failure', () => {
+  for (const { id, errors: codes } of allRoutes) {
+    assert.equal(new Set(codes).size, codes.length, id);
+    for (const code of codes) assert.ok(errors[code].status >= 400, `${id} ${code}`);
+  }
+});
+
+test('a route that asks for a credential can say that it isn’t good', () => {
+  // Signing out answers the same for any token.
+  for (const { id, auth, errors: codes } of allRoutes.filter(
+    (route) => route.auth !== 'none' && route.id !== 'revokeTokens',
+  )) {
+    assert.ok(
+      codes.some((code) => errors[code].status === 401),
+      `${id} ${auth}`,
+    );
+  }
+});
+
+test('an unknown field in a JSON body is never overlooked', () => {
+  for (const { id, body } of allRoutes) if (body?.type === 'json') assert.ok(fieldsOf(body.schema).length > 0, id);
+});
+
+test('only requests that may change something have a body', () => {
+  for (const { id, method, body } of allRoutes) if (body) assert.equal(method, 'POST', id);
+});
+
+test('success is 200, but for a creation and an answer without a body', () => {
+  const others = allRoutes
+    .filter(({ success }) => success.status !== 200)
+    .map(({ id, success }) => [id, success.status]);
+  assert.deepEqual(others, [
+    ['revokeTokens', 204],
+    ['createKey', 201],
+  ]);
+});
+
+test('the four fixed requests are where the customer put them, with exactly the fields that were specified', () => {
+  const { issueTokens, createKey, listKeys, deleteKey } = contract;
+  assert.deepEqual(
+    [issueTokens, createKey, listKeys, deleteKey].map(({ method, path, auth }) => `${method} ${path} ${auth}`),
+    [
+      'POST /auth/token password',
+      'POST /auth/api-keys access_token',
+      'GET /auth/api-keys access_token',
+      'DELETE /auth/api-keys/:id access_token',
+    ],
+  );
+  assert.deepEqual(fieldsOf(issueTokens.success.schema), ['accessToken', 'refreshToken']);
+  assert.deepEqual(fieldsOf(createKey.success.schema), ['id', 'nickname', 'key', 'createdAt', 'updatedAt']);
+  assert.deepEqual(fieldsOf(deleteKey.success.schema), ['message']);
+  assert.deepEqual(fieldsOf(listKeys.success.schema), ['apiKeys']);
+  const [full, listed] = listKeys.success.schema.properties.apiKeys.anyOf.map((list) => fieldsOf(itemsOf(list)));
+  assert.deepEqual(listed, ['id', 'nickname', 'createdAt', 'updatedAt']);
+  assert.ok(full && !full.includes('key'));
+});
+
+test('a nickname is all that a new key needs', () => {
+  assert.deepEqual((contract.NewKeyBody as { required?: string[] }).required, ['nickname']);
+});
