@@ -1,0 +1,144 @@
+/**
+ * Password hashes: Argon2id, then HMAC-SHA-256 under a key of the installation (a pepper that can be changed without
+ * knowing the passwords), kept as a PHC string whose `keyid` names the pepper. Sources: OWASP Password Storage,
+ * ASVS 5.0 11.4.2, RFC 9106.
+ *
+ * Hashing is the one expensive thing a stranger can ask for, so it has a bounded queue: what doesn't fit is refused
+ * before anything is hashed (ASVS 15.2.2).
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { hashRaw } from '@node-rs/argon2';
+import { limits } from '@keyreeve/contract';
+import { monotonicMs } from '../clock.ts';
+import { DomainError } from '../errors.ts';
+import type { KeyedHash } from './keyed-hash.ts';
+
+export interface Argon2Parameters {
+  readonly memoryKib: number;
+  readonly passes: number;
+  readonly lanes: number;
+}
+
+/** ASVS 5.0 appendix C. 46 MiB for each hash that runs. */
+export const argon2Default: Argon2Parameters = { memoryKib: 47_104, passes: 1, lanes: 1 };
+
+const saltBytes = 16;
+const tagBytes = 32;
+/** Base64 of `p1`: the first pepper. */
+const pepperId = 'cDE';
+const phcPattern =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2}),keyid=cDE\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+
+/** What happens to the queue, for metrics. */
+export interface PasswordStats {
+  running: number;
+  waiting: number;
+  hashed: number;
+  refused: number;
+}
+
+export class PasswordHasher {
+  readonly stats: PasswordStats = { running: 0, waiting: 0, hashed: 0, refused: 0 };
+  /** Hashes at once; each uses a thread and its memory. */
+  readonly concurrency: number;
+  readonly #pepper: KeyedHash;
+  readonly #parameters: Argon2Parameters;
+  readonly #queue: (() => void)[] = [];
+  readonly #dummy: string;
+  /** Moving mean of one hash. */
+  #hashMs = 30;
+
+  constructor(pepper: KeyedHash, parameters: Argon2Parameters = argon2Default, concurrency?: number) {
+    this.#pepper = pepper;
+    this.#parameters = parameters;
+    this.concurrency = concurrency ?? Math.min(4, availableParallelism());
+    this.#dummy = encodePhc(parameters, randomBytes(saltBytes), randomBytes(tagBytes));
+  }
+
+  /** @returns a PHC string */
+  async hash(password: string): Promise<string> {
+    const salt = randomBytes(saltBytes);
+    return encodePhc(this.#parameters, salt, await this.#derive(password, salt, this.#parameters));
+  }
+
+  /**
+   * Whether the password belongs to the PHC string. Without one (no such account) the same work is done on a fixed
+   * string that nothing matches, so that the time tells nothing.
+   * @throws DomainError `overloaded` before anything is hashed
+   */
+  async verify(password: string, phc: string | undefined): Promise<boolean> {
+    const { parameters, salt, tag } = decodePhc(phc ?? this.#dummy);
+    const matches = timingSafeEqual(await this.#derive(password, salt, parameters), tag);
+    return matches && phc !== undefined;
+  }
+
+  /** Whether a stored string was made with other parameters than today's. */
+  isOutdated(phc: string): boolean {
+    const { parameters } = decodePhc(phc);
+    return JSON.stringify(parameters) !== JSON.stringify(this.#parameters);
+  }
+
+  /** @throws DomainError `overloaded` when a hash asked for now would have to wait too long */
+  assertCapacity(): void {
+    const waiting = this.#queue.length;
+    const expectedWaitMs = ((waiting + 1) / this.concurrency) * this.#hashMs;
+    if (this.stats.running < this.concurrency) return;
+    if (waiting < limits.hashQueueMax && expectedWaitMs <= limits.hashWaitMsMax) return;
+    this.stats.refused++;
+    throw new DomainError('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(expectedWaitMs / 1000)) });
+  }
+
+  async #derive(password: string, salt: Uint8Array, parameters: Argon2Parameters): Promise<Buffer> {
+    this.assertCapacity();
+    await this.#enter();
+    const startedMs = monotonicMs();
+    try {
+      const raw = await hashRaw(password, {
+        memoryCost: parameters.memoryKib,
+        timeCost: parameters.passes,
+        parallelism: parameters.lanes,
+        outputLen: tagBytes,
+        salt,
+      });
+      this.stats.hashed++;
+      return this.#pepper.mac(raw);
+    } finally {
+      this.#hashMs = this.#hashMs * 0.9 + (monotonicMs() - startedMs) * 0.1;
+      this.#leave();
+    }
+  }
+
+  async #enter(): Promise<void> {
+    if (this.stats.running < this.concurrency) {
+      this.stats.running++;
+      return;
+    }
+    this.stats.waiting++;
+    await new Promise<void>((resolve) => this.#queue.push(resolve));
+    this.stats.waiting--;
+  }
+
+  /** Hands the place to the next in line, so that a newcomer can't take it in between. */
+  #leave(): void {
+    const next = this.#queue.shift();
+    if (next) next();
+    else this.stats.running--;
+  }
+}
+
+const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replaceAll('=', '');
+
+function encodePhc({ memoryKib, passes, lanes }: Argon2Parameters, salt: Uint8Array, tag: Uint8Array): string {
+  return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes},keyid=${pepperId}$${toBase64(salt)}$${toBase64(tag)}`;
+}
+
+function decodePhc(phc: string): { parameters: Argon2Parameters; salt: Buffer; tag: Buffer } {
+  const [, memoryKib, passes, lanes, salt, tag] = phcPattern.exec(phc) ?? [];
+  if (salt === undefined || tag === undefined) throw new Error('a stored password hash is not in a known form');
+  return {
+    parameters: { memoryKib: Number(memoryKib), passes: Number(passes), lanes: Number(lanes) },
+    salt: Buffer.from(salt, 'base64'),
+    tag: Buffer.from(tag, 'base64'),
+  };
+}

@@ -1,0 +1,41 @@
+/**
+ * Secrets at rest: AES-256-GCM with a random nonce. The row's id is authenticated with it, so that a sealed value
+ * can't be moved to another row. Sealed form: version byte, nonce (12 bytes), ciphertext, tag (16 bytes).
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const version = 1;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export class Sealer {
+  readonly #key: Uint8Array;
+
+  /** @param key 32 bytes */
+  constructor(key: Uint8Array) {
+    this.#key = key;
+  }
+
+  seal(rowId: string, plain: string): Buffer {
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(rowId));
+    return Buffer.concat([
+      Buffer.of(version),
+      nonce,
+      cipher.update(plain, 'utf8'),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ]);
+  }
+
+  /** @throws when a single bit was changed, the row is another, or the master key is another */
+  open(rowId: string, sealed: Uint8Array): string {
+    if (sealed[0] !== version) throw new Error('sealed with an unknown version');
+    const nonce = sealed.subarray(1, 1 + nonceBytes);
+    const ciphertext = sealed.subarray(1 + nonceBytes, sealed.length - tagBytes);
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce, { authTagLength: tagBytes })
+      .setAAD(Buffer.from(rowId))
+      .setAuthTag(sealed.subarray(sealed.length - tagBytes));
+    return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString('utf8');
+  }
+}
