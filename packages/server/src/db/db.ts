@@ -1,0 +1,34 @@
+/** What stores ask of a database. `sqlite.ts` is the embedded driver. */
+import type { Dialect, SqlValue, Statement } from './sql.ts';
+
+/** Where a database reports how long its work takes; nobody listens until `observe` is replaced. */
+export interface DbTimes {
+  observe: (operation: 'read' | 'commit', ms: number) => void;
+}
+
+/** Inside a transaction: reads see its own writes, and all of it commits or none. */
+export interface Transaction {
+  all<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row[]>;
+  get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
+  /** @returns the number of rows changed */
+  run(statement: Statement<never>, values?: readonly SqlValue[]): Promise<number>;
+}
+
+/**
+ * A database. Every read sees all that was committed before it was called.
+ * Failures to reach it are DomainError `unavailable`: the caller never learns less than the truth.
+ */
+export interface Db {
+  readonly dialect: Dialect;
+  readonly times: DbTimes;
+  all<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row[]>;
+  get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
+  /** The same single-row read for many values in one snapshot taken after the call; results in order. */
+  getMany<Row>(statement: Statement<Row>, valuesOfEach: readonly (readonly SqlValue[])[]): Promise<(Row | undefined)[]>;
+  /**
+   * Runs `work` in a transaction and resolves once it is durable. `work` may await nothing but the transaction:
+   * others wait for it. When it throws, nothing of it remains.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,124 @@
+/**
+ * Bringing the schema up to date. Migrations are numbered, never changed once released, and only go forward. All that
+ * are missing run in one transaction that also records them, so several programs may start at once, and a crash or a
+ * failure leaves the schema that was there before.
+ *
+ * A file's first line, `-- compatible-from: N`, says which schema version a program must know at least to work on the
+ * result. An older program than that is refused; a newer schema that it can work on is not.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Clock } from '../clock.ts';
+import type { Db } from './db.ts';
+import { sql, type Dialect } from './sql.ts';
+
+const folder = new URL('./migrations/', import.meta.url);
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly compatibleFrom: number;
+  readonly text: string;
+  readonly checksum: string;
+}
+
+/** The database can't be used by this program as it is. The message says what to do. */
+export class SchemaError extends Error {}
+
+// One program at a time. SQLite's write transaction is such a lock already.
+const lock = sql<{ locked: unknown }>('lock_schema_migrations', {
+  sqlite: `select null as locked`,
+  postgres: `select pg_advisory_xact_lock(7310865214406) as locked`,
+});
+const createLedger = sql(
+  'create_schema_migrations',
+  `create table if not exists schema_migrations (
+    version integer primary key,
+    name text not null,
+    checksum text not null,
+    compatible_from integer not null,
+    applied_at bigint not null
+  )`,
+);
+const ledgerExists = sql<{ found: number }>('schema_migrations_exists', {
+  sqlite: `select 1 as found from sqlite_schema where type = 'table' and name = 'schema_migrations'`,
+  postgres: `select 1 as found from pg_catalog.pg_tables where schemaname = current_schema() and tablename = 'schema_migrations'`,
+});
+interface Applied {
+  version: number;
+  checksum: string;
+  compatibleFrom: number;
+}
+const listApplied = sql<Applied>(
+  'list_schema_migrations',
+  `select version, checksum, compatible_from as "compatibleFrom" from schema_migrations order by version`,
+);
+const recordMigration = sql(
+  'record_schema_migration',
+  `insert into schema_migrations (version, name, checksum, compatible_from, applied_at) values ($1, $2, $3, $4, $5)`,
+);
+
+/** Applies what is missing. @returns the names of the migrations that were applied @throws SchemaError */
+export async function migrate(db: Db, clock: Clock): Promise<string[]> {
+  const migrations = loadMigrations(db.dialect);
+  return db.transaction(async (tx) => {
+    await tx.get(lock);
+    await tx.run(createLedger);
+    const applied = await tx.all(listApplied);
+    assertUsable(migrations, applied);
+    const missing = migrations.slice(applied.length);
+    for (const migration of missing) {
+      for (const [index, statement] of statementsOf(migration.text).entries())
+        await tx.run(sql(`migrate_${migration.version}_${index}`, statement));
+      const { version, name, checksum, compatibleFrom } = migration;
+      await tx.run(recordMigration, [version, name, checksum, compatibleFrom, clock.now()]);
+    }
+    return missing.map((migration) => migration.name);
+  });
+}
+
+/** How many migrations are missing. @throws SchemaError when this program can't work on the database */
+export async function countMissingMigrations(db: Db): Promise<number> {
+  const migrations = loadMigrations(db.dialect);
+  const applied = (await db.get(ledgerExists)) ? await db.all(listApplied) : [];
+  assertUsable(migrations, applied);
+  return Math.max(0, migrations.length - applied.length);
+}
+
+function assertUsable(migrations: readonly Migration[], applied: readonly Applied[]): void {
+  const newest = migrations.length;
+  for (const [index, row] of applied.entries()) {
+    const known = migrations[index];
+    if (!known && row.compatibleFrom > newest) {
+      throw new SchemaError(
+        `the database has schema ${row.version}, which needs a newer program; this one knows up to ${newest}. Install the version that made it.`,
+      );
+    }
+    if (known && known.checksum !== row.checksum) {
+      throw new SchemaError(`migration ${known.name} is not the one that was applied to this database`);
+    }
+  }
+}
+
+function loadMigrations(dialect: Dialect): Migration[] {
+  const files = readdirSync(folder);
+  const names = files.filter((file) => /^\d{4}_\w+\.sql$/.test(file)).map((file) => file.slice(0, -'.sql'.length));
+  return names.toSorted().map((name, index) => {
+    const override = `${name}.${dialect}.sql`;
+    const text = readFileSync(new URL(files.includes(override) ? override : `${name}.sql`, folder), 'utf8');
+    const version = Number(name.slice(0, 4));
+    const compatibleFrom = Number(/^-- compatible-from: (\d+)$/m.exec(text)?.[1]);
+    if (version !== index + 1 || !compatibleFrom)
+      throw new Error(`migration ${name} is misnumbered or lacks compatible-from`);
+    return { version, name, compatibleFrom, text, checksum: createHash('sha256').update(text).digest('hex') };
+  });
+}
+
+/** Migrations hold no semicolon but the one that ends a statement; comments are dropped first. */
+function statementsOf(text: string): string[] {
+  return text
+    .replaceAll(/--.*$/gm, '')
+    .split(';')
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '');
+}

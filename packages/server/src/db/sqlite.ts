@@ -1,0 +1,190 @@
+/**
+ * The embedded database: one file, read on the main thread, written by a thread of its own (`sqlite-writer.ts`).
+ *
+ * Reads take their snapshot when they run (WAL mode), so they see every commit that was acknowledged before.
+ * Writes that arrive while a commit waits for the disk share the next commit; each is a savepoint, so that one
+ * that fails leaves the others alone, and each is answered only after the commit.
+ */
+import { Worker } from 'node:worker_threads';
+import { limits } from '@keyreeve/contract';
+import { monotonicMs } from '../clock.ts';
+import { DomainError } from '../errors.ts';
+import type { Db, DbTimes, Transaction } from './db.ts';
+import { createFile, SqliteConnection } from './sqlite-connection.ts';
+import type { WriterRequest, WriterResponse } from './sqlite-writer.ts';
+import type { SqlValue, Statement } from './sql.ts';
+
+/** Operations that share one commit at most. */
+const operationsPerCommitMax = 64;
+const retryAfterSeconds = 1;
+
+interface Operation {
+  readonly work: (tx: Transaction) => Promise<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class SqliteDb implements Db {
+  readonly dialect = 'sqlite';
+  readonly times: DbTimes = { observe: () => undefined };
+  readonly #reader: SqliteConnection;
+  readonly #writer: WriterThread;
+  readonly #operations: Operation[] = [];
+  #committing: Promise<void> | undefined;
+
+  /** @param path of the file, which is created if it doesn't exist */
+  static async open(path: string): Promise<SqliteDb> {
+    createFile(path);
+    const writer = new WriterThread(path);
+    await writer.ask('exec', 'select 1');
+    return new SqliteDb(path, writer);
+  }
+
+  private constructor(path: string, writer: WriterThread) {
+    this.#reader = new SqliteConnection(path, 'read');
+    this.#writer = writer;
+  }
+
+  async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return orUnavailable(() => this.#reader.prepare(statement.text.sqlite).all(...values) as Row[]);
+  }
+
+  async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return orUnavailable(() => this.#reader.prepare(statement.text.sqlite).get(...values) as Row | undefined);
+  }
+
+  async getMany<Row>(
+    statement: Statement<Row>,
+    valuesOfEach: readonly (readonly SqlValue[])[],
+  ): Promise<(Row | undefined)[]> {
+    return orUnavailable(() => {
+      const startedMs = monotonicMs();
+      const prepared = this.#reader.prepare(statement.text.sqlite);
+      // One transaction for all: taking and giving back the snapshot costs as much as a read.
+      this.#reader.prepare('begin').run();
+      try {
+        return valuesOfEach.map((values) => prepared.get(...values) as Row | undefined);
+      } finally {
+        this.#reader.prepare('commit').run();
+        this.times.observe('read', monotonicMs() - startedMs);
+      }
+    });
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    // Who waits longer than its client does only uses memory.
+    if (this.#operations.length >= limits.writesWaitingMax) {
+      return Promise.reject(unavailable(new Error(`${limits.writesWaitingMax} writes wait already`)));
+    }
+    return new Promise<T>((resolve, reject) => {
+      this.#operations.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#committing ??= this.#commitAll();
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#committing;
+    this.#reader.close();
+    await this.#writer.close();
+  }
+
+  async #commitAll(): Promise<void> {
+    while (this.#operations.length > 0) {
+      await this.#commitTogether(this.#operations.splice(0, operationsPerCommitMax));
+    }
+    // In the same step as the last look at the queue: what comes later starts anew.
+    this.#committing = undefined;
+  }
+
+  /** Answers come after the commit, refusals too: a refusal may rest on what another operation of the batch wrote. */
+  async #commitTogether(operations: readonly Operation[]): Promise<void> {
+    const writer = this.#writer;
+    const answers: (() => void)[] = [];
+    const startedMs = monotonicMs();
+    try {
+      await writer.ask('exec', 'begin immediate');
+      for (const { work, resolve, reject } of operations) {
+        await writer.ask('exec', 'savepoint operation');
+        try {
+          const value = await work(writer);
+          answers.push(() => resolve(value));
+        } catch (error) {
+          await writer.ask('exec', 'rollback to operation');
+          answers.push(() => reject(error));
+        }
+        await writer.ask('exec', 'release operation');
+      }
+      await writer.ask('exec', 'commit');
+    } catch (error) {
+      await writer.ask('exec', 'rollback').catch(() => undefined);
+      for (const { reject } of operations) reject(unavailable(error));
+      return;
+    }
+    this.times.observe('commit', monotonicMs() - startedMs);
+    for (const answer of answers) answer();
+  }
+}
+
+/** Questions to the thread, answered in order; also what a transaction is given. */
+class WriterThread implements Transaction {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: unknown) => void }>();
+  #lastId = 0;
+  #failure: Error | undefined;
+
+  constructor(path: string) {
+    this.#worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData: { path } });
+    this.#worker.on('message', ([id, result, error]: WriterResponse) => {
+      const asked = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (error === undefined) asked?.resolve(result);
+      else asked?.reject(unavailable(new Error(error)));
+    });
+    this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
+    this.#worker.on('exit', () => this.#fail(new Error('the writing thread has ended')));
+  }
+
+  ask(kind: WriterRequest[1], text: string, values: readonly SqlValue[] = []): Promise<unknown> {
+    if (this.#failure) return Promise.reject(unavailable(this.#failure));
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage([id, kind, text, values] satisfies WriterRequest);
+    });
+  }
+
+  all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return this.ask('all', statement.text.sqlite, values) as Promise<Row[]>;
+  }
+
+  async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return (await this.all(statement, values))[0];
+  }
+
+  run(statement: Statement<never>, values: readonly SqlValue[] = []): Promise<number> {
+    return this.ask('run', statement.text.sqlite, values) as Promise<number>;
+  }
+
+  async close(): Promise<void> {
+    await this.ask('close', '');
+    await this.#worker.terminate();
+  }
+
+  /** Whoever waits learns it; what was in flight may or may not have been committed. */
+  #fail(error: Error): void {
+    this.#failure = error;
+    for (const { reject } of this.#waiting.values()) reject(unavailable(error));
+    this.#waiting.clear();
+  }
+}
+
+function orUnavailable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+const unavailable = (cause: unknown): DomainError =>
+  cause instanceof DomainError ? cause : new DomainError('unavailable', { cause, retryAfterSeconds });

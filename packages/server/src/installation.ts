@@ -1,0 +1,98 @@
+/**
+ * Opening an installation: its database and its master key, which belong together. A master key is made only for a new
+ * embedded database, never over one that exists: that would lock out every credential in it.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Clock } from './clock.ts';
+import { ConfigError, type Config } from './config.ts';
+import { masterKey, readSecretFile } from './config-values.ts';
+import { deriveKeys, masterKeyBytes, type InstallationKeys } from './crypto/master-key.ts';
+import type { Db } from './db/db.ts';
+import { claimInstallation } from './db/installation.ts';
+import { countMissingMigrations, migrate, SchemaError } from './db/migrate.ts';
+import { SqliteDb } from './db/sqlite.ts';
+
+export interface Installation {
+  readonly db: Db;
+  readonly keys: InstallationKeys;
+  /** Names of the migrations that were applied now. */
+  readonly migrated: readonly string[];
+}
+
+export interface OpenOptions {
+  readonly clock: Clock;
+  /** Whether a database and its master key may be made. */
+  readonly mayCreate: boolean;
+  /** Whether a missing migration is applied, or refused with a hint. */
+  readonly mayMigrate: boolean;
+}
+
+export const masterKeyPath = (databasePath: string): string => `${databasePath}.master-key`;
+
+/** @throws ConfigError, SchemaError */
+export async function openInstallation(
+  config: Config,
+  { clock, mayCreate, mayMigrate }: OpenOptions,
+): Promise<Installation> {
+  const { databasePath } = config;
+  const exists = existsSync(databasePath) && statSync(databasePath).size > 0;
+  if (!exists && !mayCreate) {
+    throw new ConfigError([
+      `there is no database at ${databasePath} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`,
+    ]);
+  }
+  const keys = deriveKeys(config.masterKey ?? loadMasterKey(databasePath, exists));
+  const db = await SqliteDb.open(databasePath);
+  try {
+    if (!mayMigrate && (await countMissingMigrations(db)) > 0) {
+      throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
+    }
+    const migrated = mayMigrate ? await migrate(db, clock) : [];
+    if (!(await claimInstallation(db, keys.check, clock.now()))) {
+      throw new ConfigError([`the master key is not the one that the database ${databasePath} was made with`]);
+    }
+    return { db, keys, migrated };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+function loadMasterKey(databasePath: string, databaseExists: boolean): Buffer {
+  const path = masterKeyPath(databasePath);
+  if (!existsSync(path)) {
+    if (databaseExists) {
+      throw new ConfigError([
+        `the database ${databasePath} exists, but its master key ${path} is missing; put it back, or set KEYREEVE_MASTER_KEY`,
+      ]);
+    }
+    makeMasterKey(path);
+  }
+  let text: string;
+  try {
+    text = readSecretFile(path, `the master key ${path}`);
+  } catch (error) {
+    throw new ConfigError([error instanceof Error ? error.message : String(error)]);
+  }
+  const key = /^[A-Za-z0-9_-]{43}$/.test(text) ? masterKey(text) : undefined;
+  if (!key) throw new ConfigError([`the master key ${path} is damaged: it has 43 characters of base64url`]);
+  return key;
+}
+
+/** Written whole under another name first: of two programs that start at once one makes the file and both read it. */
+function makeMasterKey(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // Not after the process, which has the same id at each start in a container.
+  const draft = `${path}.${randomBytes(8).toString('hex')}`;
+  const text = `${randomBytes(masterKeyBytes).toString('base64url')}\n`;
+  try {
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
+    linkSync(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The whole service inside the test's process: a real database in a folder of its own, real HTTP on a free port, cheap
+ * password hashes and a clock that the test moves.
+ */
+import { join } from 'node:path';
+import { readConfig } from '../config.ts';
+import { Secret } from '../crypto/secret.ts';
+import type { Account } from '../accounts/accounts.ts';
+import { SqliteDb } from '../db/sqlite.ts';
+import type { Db } from '../db/db.ts';
+import { createLog } from '../log.ts';
+import { startService, type Service } from '../service.ts';
+import { assertDeclared } from './declared-codes.ts';
+import { FakeClock } from './fake-clock.ts';
+import { newTempFolder } from './temp-folder.ts';
+
+/** Enough to run the code, cheap enough to run it often. */
+const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+
+export const operator = { kind: 'operator' } as const;
+/** A password that satisfies every rule. */
+export const goodPassword = 'wombat orbit velvet 42';
+
+export interface TestAppOptions {
+  /** Configuration beside what the kit sets. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly clock?: FakeClock;
+}
+
+export interface SignedIn {
+  readonly account: Account;
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+export interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined for an empty one. */
+  readonly json: unknown;
+}
+
+export class TestApp implements AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly service: Service;
+  readonly databasePath: string;
+  /** Every line that the log has printed. */
+  readonly logLines: string[];
+  /** A second connection to the same database, as the command line would open one. */
+  readonly db: Db;
+  readonly #cleanUp: () => void;
+  #accounts = 0;
+
+  constructor(parts: {
+    clock: FakeClock;
+    service: Service;
+    databasePath: string;
+    logLines: string[];
+    db: Db;
+    cleanUp: () => void;
+  }) {
+    this.clock = parts.clock;
+    this.service = parts.service;
+    this.databasePath = parts.databasePath;
+    this.logLines = parts.logLines;
+    this.db = parts.db;
+    this.#cleanUp = parts.cleanUp;
+  }
+
+  get url(): string {
+    return this.service.url;
+  }
+
+  /** Fails when the answer is a refusal that its route doesn't name. */
+  async call(method: string, path: string, { headers = {}, json, body }: CallOptions = {}): Promise<Answered> {
+    const response = await fetch(new URL(path, this.url), {
+      method,
+      headers: { ...(json === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(json === undefined ? (body === undefined ? {} : { body }) : { body: JSON.stringify(json) }),
+      redirect: 'manual',
+    });
+    const text = await response.text();
+    const isJson = text !== '' && /json/.test(response.headers.get('content-type') ?? '');
+    const answered: unknown = isJson ? JSON.parse(text) : undefined;
+    // The answer to a HEAD doesn't say which it is.
+    if (response.status >= 400 && method !== 'HEAD') assertDeclared(method, path, answered);
+    return { status: response.status, headers: response.headers, text, json: answered };
+  }
+
+  createAccount(email = `user${++this.#accounts}@example.com`, password = goodPassword): Promise<Account> {
+    return this.service.services.accounts.create(operator, email, new Secret(password), 'user');
+  }
+
+  /** A new account with a session. */
+  async signIn(email?: string): Promise<SignedIn> {
+    const account = await this.createAccount(email);
+    const pair = await this.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+    return { account, ...(pair.json as { accessToken: string; refreshToken: string }) };
+  }
+
+  /** A key that may ask about others. */
+  async serviceKey(): Promise<string> {
+    const account = await this.createAccount();
+    const { secret } = await this.service.services.apiKeys.create(operator, account.id, {
+      nickname: 'verifier',
+      scopes: ['keyreeve:verify'],
+    });
+    return secret.reveal();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.service.stop();
+    await this.db.close();
+    this.#cleanUp();
+  }
+}
+
+export async function newApp({ environment = {}, clock = new FakeClock() }: TestAppOptions = {}): Promise<TestApp> {
+  const folder = newTempFolder();
+  const databasePath = join(folder.path, 'keyreeve.db');
+  const logLines: string[] = [];
+  const config = readConfig({
+    KEYREEVE_PORT: '0',
+    KEYREEVE_ADMIN_PORT: '0',
+    KEYREEVE_DATABASE_URL: `sqlite:${databasePath}`,
+    KEYREEVE_DRAIN_SECONDS: '0',
+    KEYREEVE_LOG_LEVEL: 'trace',
+    ...environment,
+  });
+  const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
+  const service = await startService({ config, clock, log, argon2 });
+  const db = await SqliteDb.open(databasePath);
+  return new TestApp({ clock, service, databasePath, logLines, db, cleanUp: () => folder[Symbol.dispose]() });
+}
+
+export const basic = (email: string, password: string): { authorization: string } => ({
+  authorization: `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`,
+});
+
+export const bearer = (credential: string): { authorization: string } => ({ authorization: `Bearer ${credential}` });
