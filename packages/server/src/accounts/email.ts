@@ -1,0 +1,35 @@
+/**
+ * Email addresses: the form that is kept and the form that is compared. The same function serves every path, so that
+ * no alias gets around a rule (SECURITY.md B9).
+ */
+import { domainToASCII } from 'node:url';
+import { limits } from '@keyreeve/contract';
+
+export interface Email {
+  /** As typed, in NFC: where mail goes. */
+  readonly address: string;
+  /** Lower case, the domain in ASCII (UTS 46): what is unique. */
+  readonly key: string;
+}
+
+/** Dot-atoms of RFC 5322 section 3.2.3 in ASCII; no quoted local parts, no comments. */
+const localPartPattern = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
+/** As typed: `domainToASCII` is a URL parser, which would decode `%61` and stop at `/`, so nothing else may reach it. */
+const typedDomainPattern = /^[\p{L}\p{M}\p{N}.-]+$/u;
+/** At least two labels, the last not a number: no IP literals. */
+const domainPattern = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const localPartCharsMax = 64;
+
+/** @returns undefined for what is not an address that Keyreeve accepts */
+export function parseEmail(text: string): Email | undefined {
+  const address = text.normalize('NFC');
+  if (address.length > limits.emailCharsMax || address.normalize('NFKC') !== address) return undefined;
+  const at = address.lastIndexOf('@');
+  const local = address.slice(0, at);
+  if (at < 1 || local.length > localPartCharsMax || !localPartPattern.test(local)) return undefined;
+  const typedDomain = address.slice(at + 1);
+  if (!typedDomainPattern.test(typedDomain)) return undefined;
+  const domain = domainToASCII(typedDomain);
+  const key = `${local.toLowerCase()}@${domain}`;
+  return domainPattern.test(domain) && key.length <= limits.emailCharsMax ? { address, key } : undefined;
+}

@@ -1,0 +1,63 @@
+/**
+ * The record of what changed. A row is written in the same transaction as the change it records:
+ * there is no change without its row, and no row without its change.
+ */
+import type { Transaction } from '../db/db.ts';
+import { insertAuditEvent } from './store.ts';
+
+/** Who does something: the first argument of every operation that changes something. */
+export type Principal =
+  | AccountPrincipal
+  /** Whoever runs the command line on the machine. */
+  | { readonly kind: 'operator' }
+  /** The service itself, for example when it ends a session whose refresh token was used twice. */
+  | { readonly kind: 'system' };
+
+/** An account, by a session of its own. */
+export interface AccountPrincipal {
+  readonly kind: 'account';
+  readonly accountId: string;
+  readonly sessionId: string;
+  /** Of the key that signed its access token, where it came with one. */
+  readonly kid?: string;
+}
+
+export type AuditAction =
+  | 'account.created'
+  | 'account.deleted'
+  | 'account.disabled'
+  | 'account.enabled'
+  | 'account.password_set'
+  | 'account.password_rehashed'
+  | 'session.created'
+  | 'session.refreshed'
+  | 'session.ended'
+  | 'session.evicted'
+  | 'session.reuse_detected'
+  | 'api_key.created'
+  | 'api_key.deleted'
+  | 'signing_key.created'
+  | 'signing_key.revoked';
+
+export interface AuditEvent {
+  readonly at: number;
+  readonly principal: Principal;
+  readonly action: AuditAction;
+  readonly accountId?: string;
+  /** Id of what it was done to. */
+  readonly target?: string;
+  /** Never a secret, never an email. */
+  readonly details?: Readonly<Record<string, string | number | readonly string[]>>;
+}
+
+export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<void> {
+  const { principal } = event;
+  await insertAuditEvent(tx, {
+    at: event.at,
+    actor: principal.kind === 'account' ? `account:${principal.accountId}` : principal.kind,
+    action: event.action,
+    accountId: event.accountId ?? null,
+    target: event.target ?? null,
+    details: event.details ? JSON.stringify(event.details) : null,
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * The keys that sign access tokens. They live in the database, the private halves sealed under the master key.
+ *
+ * A key is published before it signs, so that whoever caches the public keys knows it in time, and stays published
+ * until the last token that it signed has expired (RFC 7517; SECURITY.md B44). Which one signs follows from the times
+ * alone: the newest whose time has come. A revoked key is gone at once.
+ */
+import { randomBytes } from 'node:crypto';
+import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose';
+import { limits, type Jwks } from '@keyreeve/contract';
+import type { Principal } from '../audit/audit.ts';
+import type { Clock } from '../clock.ts';
+import type { Sealer } from '../crypto/seal.ts';
+import type { Db } from '../db/db.ts';
+import {
+  createFirstSigningKey,
+  createSigningKey,
+  listSigningKeys,
+  listSigningKeyTimes,
+  type SigningKeyRow,
+  type SigningKeyTimes,
+} from './store.ts';
+
+export const signingAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const;
+export type SigningAlgorithm = (typeof signingAlgorithms)[number];
+
+/** `next`: published, doesn't sign yet. `active`: signs. `retired`: still verifies. `gone`: neither. */
+export type SigningKeyState = 'next' | 'active' | 'retired' | 'gone';
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly state: SigningKeyState;
+  readonly createdAt: number;
+  readonly activatesAt: number;
+  readonly revokedAt: number | null;
+}
+
+export interface SigningKeysOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly seal: Sealer;
+  readonly alg: SigningAlgorithm;
+  readonly accessTokenTtlSeconds: number;
+}
+
+const kidPattern = /^[A-Za-z0-9_-]{22}$/;
+
+export class SigningKeys {
+  readonly #options: SigningKeysOptions;
+  /** Imported key material by kid. It never changes; whether a key may be used is read each time. */
+  readonly #publicKeys = new Map<string, { alg: string; key: CryptoKey }>();
+  readonly #privateKeys = new Map<string, CryptoKey>();
+
+  constructor(options: SigningKeysOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes the first key of the configured algorithm, unless there is one that signs. It signs at once: nobody caches
+   * anything yet. One whose time is yet to come doesn't do: until then nobody could sign in.
+   */
+  async ensure(): Promise<void> {
+    const { db, alg, clock } = this.#options;
+    const now = clock.now();
+    const rows = await listSigningKeys(db);
+    if (rows.some((row) => row.alg === alg && row.revokedAt === null && row.activatesAt <= now)) return;
+    await createFirstSigningKey(db, await this.#generate(now));
+  }
+
+  /** Every key ever made with its state now, newest last. */
+  async list(): Promise<SigningKey[]> {
+    const rows = await listSigningKeys(this.#options.db);
+    return rows.map((row) => ({
+      kid: row.kid,
+      alg: row.alg,
+      state: this.#stateOf(row, rows),
+      createdAt: row.createdAt,
+      activatesAt: row.activatesAt,
+      revokedAt: row.revokedAt,
+    }));
+  }
+
+  /**
+   * Makes the next key. It begins to sign once others have had time to fetch it; with `immediately` it signs at once
+   * and every other key is revoked, which ends all access tokens there are (for when a key has leaked).
+   */
+  async rotate(principal: Principal, { immediately }: { immediately: boolean }): Promise<string> {
+    const now = this.#options.clock.now();
+    const key = await this.#generate(immediately ? now : now + limits.signingKeyLeadSeconds * 1000);
+    await createSigningKey(this.#options.db, principal, key, immediately);
+    return key.kid;
+  }
+
+  /** What others check tokens with: public halves only. */
+  async jwks(): Promise<Jwks> {
+    const rows = await listSigningKeys(this.#options.db);
+    return {
+      keys: rows
+        .filter((row) => this.#stateOf(row, rows) !== 'gone')
+        .map((row) => {
+          const { kty = '', crv, x, y, n, e } = JSON.parse(row.publicJwk) as JWK;
+          const fields = Object.entries({ crv, x, y, n, e }).filter(([, value]) => value !== undefined);
+          return { kty, kid: row.kid, alg: row.alg, use: 'sig', ...Object.fromEntries(fields) };
+        }),
+    };
+  }
+
+  /** The key that signs now. */
+  async signer(): Promise<{ kid: string; alg: string; key: CryptoKey }> {
+    const rows = await listSigningKeys(this.#options.db);
+    const row = rows.find((candidate) => this.#stateOf(candidate, rows) === 'active');
+    if (!row) throw new Error(`there is no active signing key for ${this.#options.alg}`);
+    let key = this.#privateKeys.get(row.kid);
+    if (!key) {
+      const jwk = JSON.parse(this.#options.seal.open(row.kid, row.privateJwk)) as JWK;
+      key = (await importJWK(jwk, row.alg)) as CryptoKey;
+      this.#privateKeys.set(row.kid, key);
+    }
+    return { kid: row.kid, alg: row.alg, key };
+  }
+
+  /**
+   * The public key of a token's `kid`, whose algorithm is the only one it may be used with. Whether it still counts is
+   * asked afterwards: {@link vouchesFor}, and together with the session whether it is revoked (`tokens/store.ts`).
+   */
+  async verifier(kid: unknown): Promise<{ alg: string; key: CryptoKey } | undefined> {
+    if (typeof kid !== 'string' || !kidPattern.test(kid)) return undefined;
+    const known = this.#publicKeys.get(kid);
+    if (known) return known;
+    const row = (await listSigningKeys(this.#options.db)).find((candidate) => candidate.kid === kid);
+    if (!row) return undefined;
+    const key = (await importJWK(JSON.parse(row.publicJwk) as JWK, row.alg)) as CryptoKey;
+    const verifier = { alg: row.alg, key };
+    this.#publicKeys.set(kid, verifier);
+    return verifier;
+  }
+
+  /**
+   * Whether a token that the key has signed can be one of ours: made before another key took over, and not longer ago
+   * than tokens live. So whoever has stolen a key that no longer signs can't go on with it. Read each time, because a
+   * rotation may have been made elsewhere.
+   * @param issuedAt milliseconds
+   */
+  async vouchesFor(kid: string, issuedAt: number): Promise<boolean> {
+    const rows = await listSigningKeyTimes(this.#options.db);
+    const row = rows.find((candidate) => candidate.kid === kid);
+    if (!row) return false;
+    const until = this.#signsUntil(row, rows);
+    return issuedAt <= until + limits.clockSkewSeconds * 1000 && this.#options.clock.now() <= until + this.#keptMs;
+  }
+
+  #stateOf(row: SigningKeyTimes, rows: readonly SigningKeyTimes[]): SigningKeyState {
+    if (row.revokedAt !== null) return 'gone';
+    const now = this.#options.clock.now();
+    if (row.activatesAt > now) return 'next';
+    const until = this.#signsUntil(row, rows);
+    if (now < until) return row.alg === this.#options.alg ? 'active' : 'retired';
+    return now <= until + this.#keptMs ? 'retired' : 'gone';
+  }
+
+  /**
+   * When the next key takes over; for ever when there is none. `rows` are ordered by when they begin.
+   * Keys of another algorithm than the configured one no longer sign, and so take nothing over from one that does.
+   */
+  #signsUntil(row: SigningKeyTimes, rows: readonly SigningKeyTimes[]): number {
+    const { alg } = this.#options;
+    const successor = rows
+      .slice(rows.indexOf(row) + 1)
+      .find((other) => other.revokedAt === null && (row.alg !== alg || other.alg === alg));
+    return successor?.activatesAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** How long a key is published after its last token was made. */
+  get #keptMs(): number {
+    return (this.#options.accessTokenTtlSeconds + limits.clockSkewSeconds) * 1000;
+  }
+
+  async #generate(activatesAt: number): Promise<SigningKeyRow> {
+    const { alg, seal, clock } = this.#options;
+    const kid = randomBytes(16).toString('base64url');
+    const pair = await generateKeyPair(alg, { extractable: true, ...(alg === 'RS256' ? { modulusLength: 3072 } : {}) });
+    return {
+      kid,
+      alg,
+      publicJwk: JSON.stringify(await exportJWK(pair.publicKey)),
+      privateJwk: seal.seal(kid, JSON.stringify(await exportJWK(pair.privateKey))),
+      createdAt: clock.now(),
+      activatesAt,
+      revokedAt: null,
+    };
+  }
+}
