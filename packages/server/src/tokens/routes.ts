@@ -1,0 +1,48 @@
+/** HTTP of sessions, public keys and discovery. */
+import * as contract from '@keyreeve/contract';
+import { DomainError } from '../errors.ts';
+import { parseBasic } from '../http/basic.ts';
+import type { Presented } from '../http/credentials.ts';
+import { route, type Route } from '../http/route.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import type { Tokens } from './tokens.ts';
+
+/** Everything malformed is refused like a wrong password. */
+function basicOf(presented: Presented) {
+  const credential = presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
+  if (!credential) throw new DomainError('invalid_credentials');
+  return credential;
+}
+
+export function tokenRoutes(tokens: Tokens): readonly Route[] {
+  return [
+    route(contract.issueTokens, async ({ presented, address }) => {
+      const { user, password } = basicOf(presented);
+      return { status: 200, body: await tokens.signIn(user, password, address) };
+    }),
+    route(contract.refreshTokens, async ({ body }) => ({ status: 200, body: await tokens.refresh(body.refreshToken) })),
+    route(contract.revokeTokens, async ({ body }) => {
+      await tokens.signOut(body.refreshToken);
+      return { status: 204 };
+    }),
+  ];
+}
+
+/** @param issuer the public address */
+export function discoveryRoutes(signingKeys: SigningKeys, issuer: string): readonly Route[] {
+  const cacheControl = contract.discoveryCacheControl;
+  const metadata: contract.Metadata = {
+    issuer,
+    jwks_uri: `${issuer}${contract.getJwks.path}`,
+    introspection_endpoint: `${issuer}${contract.introspect.path}`,
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+    // No authorization endpoint, no grant: RFC 8414 asks for the fields, so they are empty.
+    response_types_supported: [],
+    grant_types_supported: [],
+    service_documentation: `${issuer}${contract.getDocs.path}`,
+  };
+  return [
+    route(contract.getJwks, async () => ({ status: 200, cacheControl, body: await signingKeys.jwks() })),
+    route(contract.getMetadata, async () => ({ status: 200, cacheControl, body: metadata })),
+  ];
+}

@@ -1,0 +1,179 @@
+/** Rows of sessions. A session is one family of refresh tokens; ending it deletes the row. */
+import { recordEvent, type AuditAction, type Principal } from '../audit/audit.ts';
+import type { Db, Transaction } from '../db/db.ts';
+import { sql } from '../db/sql.ts';
+import { DomainError } from '../errors.ts';
+
+export interface NewSession {
+  readonly id: string;
+  readonly accountId: string;
+  readonly accountEpoch: number;
+  readonly tokenHash: Uint8Array;
+  readonly now: number;
+  readonly idleExpiresAt: number;
+  readonly expiresAt: number;
+}
+
+/** What an access token rests on, besides its signature. */
+export interface SessionState {
+  readonly accountId: string;
+  readonly isCurrentEpoch: number;
+  readonly accountDisabledAt: number | null;
+  readonly idleExpiresAt: number;
+  readonly expiresAt: number;
+}
+
+export interface SessionGeneration {
+  readonly accountId: string;
+  readonly createdAt: number;
+  readonly generation: number;
+  readonly tokenHash: Uint8Array;
+  readonly rotatedAt: number;
+}
+
+const isLive = `idle_expires_at > $1 and expires_at > $1 and exists (
+  select 1 from accounts
+  where accounts.pk = sessions.account_pk and accounts.session_epoch = sessions.account_epoch and accounts.disabled_at is null)`;
+
+const ownerId = `(select id from accounts where accounts.pk = sessions.account_pk) as "accountId"`;
+
+// The account is judged again: its password may have been changed while this one was being hashed.
+// On PostgreSQL the row is locked, so that parallel sign-ins count each other's sessions.
+const insertText = `insert into sessions (id, account_pk, account_epoch, created_at, generation, token_hash, rotated_at, idle_expires_at, expires_at)
+   select $1, pk, session_epoch, $4, 1, $5, $4, $6, $7 from accounts
+   where id = $2 and session_epoch = $3 and disabled_at is null`;
+const insertSession = sql('insert_session', { sqlite: insertText, postgres: `${insertText} for update` });
+const deleteDead = sql(
+  'delete_dead_sessions',
+  `delete from sessions where account_pk = (select pk from accounts where id = $1) and (account_epoch <> $2 or idle_expires_at <= $3 or expires_at <= $3)`,
+);
+const deleteOldestText = (unlimited: string) =>
+  `delete from sessions where id in (
+     select id from sessions where account_pk = (select pk from accounts where id = $1) order by created_at desc, id desc ${unlimited} offset $2) returning id`;
+const deleteOldest = sql<{ id: string }>('delete_oldest_sessions', {
+  sqlite: deleteOldestText('limit -1'),
+  postgres: deleteOldestText(''),
+});
+// One statement decides who rotates: of any number of rivals with the same token one finds the row as it was.
+const rotate = sql<SessionGeneration>(
+  'rotate_refresh_token',
+  `update sessions set generation = generation + 1, token_hash = $5, rotated_at = $1,
+     idle_expires_at = case when expires_at < $6 then expires_at else $6 end
+   where id = $2 and generation = $3 and token_hash = $4 and ${isLive}
+   returning ${ownerId}, created_at as "createdAt", generation, token_hash as "tokenHash", rotated_at as "rotatedAt"`,
+);
+const selectLive = sql<SessionGeneration>(
+  'select_live_session',
+  `select ${ownerId}, created_at as "createdAt", generation, token_hash as "tokenHash", rotated_at as "rotatedAt"
+   from sessions where id = $2 and ${isLive}`,
+);
+const deleteSession = sql<{ accountId: string }>(
+  'delete_session',
+  `delete from sessions where id = $1 returning ${ownerId}`,
+);
+// For each access token: its session, the account, and that its signing key is not revoked, in one read.
+const selectState = sql<SessionState>(
+  'select_session_state',
+  `select a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
+     a.disabled_at as "accountDisabledAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"
+   from sessions s join accounts a on a.pk = s.account_pk join signing_keys k on k.kid = $2 and k.revoked_at is null
+   where s.id = $1`,
+);
+// The same again where something is changed. On PostgreSQL both rows are locked, in the order in which a sign-in locks
+// them: whoever ends the session waits, and nothing of it happens after its end.
+const lockLiveText = `select s.id from accounts a join sessions s on s.account_pk = a.pk and s.account_epoch = a.session_epoch
+   where s.id = $1 and a.id = $2 and s.idle_expires_at > $3 and s.expires_at > $3 and a.disabled_at is null
+     and not exists (select 1 from signing_keys where kid = $4 and revoked_at is not null)`;
+const lockLive = sql<{ id: string }>('lock_live_session', {
+  sqlite: lockLiveText,
+  postgres: `${lockLiveText} for update`,
+});
+const deleteExpired = sql(
+  'delete_expired_sessions',
+  `delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)`,
+);
+
+/** Adds the session and ends the account's oldest beyond the limit. @returns false when the account has changed meanwhile */
+export async function createSession(db: Db, session: NewSession, sessionsMax: number): Promise<boolean> {
+  const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt } = session;
+  const principal: Principal = { kind: 'account', accountId, sessionId: id };
+  return db.transaction(async (tx) => {
+    const inserted = await tx.run(insertSession, [
+      id,
+      accountId,
+      accountEpoch,
+      now,
+      tokenHash,
+      idleExpiresAt,
+      expiresAt,
+    ]);
+    if (inserted === 0) return false;
+    await recordEvent(tx, { at: now, principal, action: 'session.created', accountId, target: id });
+    await tx.run(deleteDead, [accountId, accountEpoch, now]);
+    for (const evicted of await tx.all(deleteOldest, [accountId, sessionsMax])) {
+      await recordEvent(tx, { at: now, principal, action: 'session.evicted', accountId, target: evicted.id });
+    }
+    return true;
+  });
+}
+
+export interface Rotation {
+  readonly sessionId: string;
+  readonly generation: number;
+  readonly tokenHash: Uint8Array;
+  readonly successorHash: Uint8Array;
+  readonly now: number;
+  /** Not beyond the session's own end. */
+  readonly idleExpiresAt: number;
+}
+
+/** @returns undefined when the token is not the current one of a live session */
+export async function rotateRefreshToken(db: Db, rotation: Rotation): Promise<SessionGeneration | undefined> {
+  const { sessionId, generation, tokenHash, successorHash, now, idleExpiresAt } = rotation;
+  return db.transaction(async (tx) => {
+    const values = [now, sessionId, generation, tokenHash, successorHash, idleExpiresAt];
+    const rotated = await tx.get(rotate, values);
+    if (!rotated) return undefined;
+    const { accountId } = rotated;
+    const principal: Principal = { kind: 'account', accountId, sessionId };
+    await recordEvent(tx, { at: now, principal, action: 'session.refreshed', accountId, target: sessionId });
+    return rotated;
+  });
+}
+
+export const findLiveSession = (db: Db, id: string, now: number): Promise<SessionGeneration | undefined> =>
+  db.get(selectLive, [now, id]);
+
+export const findSessionState = (db: Db, id: string, kid: string): Promise<SessionState | undefined> =>
+  db.get(selectState, [id, kid]);
+
+/**
+ * For every change that an account makes by an access token, in the change's own transaction: the token was judged
+ * when the request began, and its body may have taken seconds.
+ * @throws DomainError `invalid_access_token` when the account's session has ended; never for others
+ */
+export async function assertSessionLives(tx: Transaction, principal: Principal, now: number): Promise<void> {
+  if (principal.kind !== 'account') return;
+  const { accountId, sessionId, kid = null } = principal;
+  if (!(await tx.get(lockLive, [sessionId, accountId, now, kid]))) throw new DomainError('invalid_access_token');
+}
+
+/** @returns whether it lived */
+export async function endSession(
+  db: Db,
+  principal: Principal,
+  id: string,
+  action: AuditAction,
+  now: number,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const ended = await tx.get(deleteSession, [id]);
+    if (!ended) return false;
+    await recordEvent(tx, { at: now, principal, action, accountId: ended.accountId, target: id });
+    return true;
+  });
+}
+
+/** @returns how many were deleted */
+export const forgetExpiredSessions = (db: Db, now: number, rowsMax: number): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteExpired, [now, rowsMax]));

@@ -1,0 +1,181 @@
+/** Sessions: signing in, refreshing, signing out, and judging an access token. */
+import { timingSafeEqual } from 'node:crypto';
+import { limits, type TokenPair } from '@keyreeve/contract';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { AccountPrincipal, Principal } from '../audit/audit.ts';
+import type { Clock } from '../clock.ts';
+import type { PasswordHasher } from '../crypto/password.ts';
+import type { Secret } from '../crypto/secret.ts';
+import type { Db } from '../db/db.ts';
+import { DomainError } from '../errors.ts';
+import type { LoginThrottle } from '../throttle/login-throttle.ts';
+import { parseEmail } from '../accounts/email.ts';
+import type { AccessTokenClaims, AccessTokens } from './access-token.ts';
+import type { RefreshToken, RefreshTokens } from './refresh-token.ts';
+import * as store from './store.ts';
+
+export interface TokensOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly accounts: Accounts;
+  readonly throttle: LoginThrottle;
+  readonly hasher: PasswordHasher;
+  readonly accessTokens: AccessTokens;
+  readonly refreshTokens: RefreshTokens;
+  readonly idleTtlSeconds: number;
+  readonly maxTtlSeconds: number;
+  readonly graceSeconds: number;
+  readonly sessionsPerAccountMax: number;
+}
+
+/** Why an access token is not good. */
+export type AccessTokenRefusal = 'malformed' | 'expired' | 'not_found' | 'disabled';
+
+export type AccessTokenVerdict =
+  | { readonly valid: true; readonly claims: AccessTokenClaims }
+  | { readonly valid: false; readonly code: AccessTokenRefusal };
+
+/** Sign-ins since the start, for metrics. */
+export type LoginCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
+
+/** After a refusal for lack of room. */
+const retryAfterSeconds = 1;
+
+export class Tokens {
+  readonly logins: LoginCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
+  readonly #options: TokensOptions;
+  #underWay = 0;
+
+  constructor(options: TokensOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts a session.
+   * @throws DomainError `invalid_credentials`, `too_many_attempts`, `overloaded`
+   */
+  async signIn(user: string, password: Secret, address: string): Promise<TokenPair> {
+    this.#underWay++;
+    try {
+      // The queue of hashes bounds only those that have been counted; those that wait for it count here.
+      if (this.#underWay > limits.signInsUnderWayMax) throw new DomainError('overloaded', { retryAfterSeconds });
+      const pair = await this.#signIn(user, password, address);
+      this.logins.accepted++;
+      return pair;
+    } catch (error) {
+      const code = error instanceof DomainError ? error.code : undefined;
+      if (code === 'invalid_credentials') this.logins.refused++;
+      if (code === 'too_many_attempts') this.logins.throttled++;
+      if (code === 'overloaded') this.logins.overloaded++;
+      throw error;
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  /**
+   * Replaces a refresh token. Its immediate predecessor gets the same successor for a while; anything older ends the
+   * session (RFC 9700 section 4.14.2).
+   * @throws DomainError `invalid_refresh_token`, `refresh_token_reused`
+   */
+  async refresh(text: string): Promise<TokenPair> {
+    const { db, clock, refreshTokens, idleTtlSeconds, graceSeconds } = this.#options;
+    const presented = refreshTokens.parse(text);
+    if (!presented) throw new DomainError('invalid_refresh_token');
+    const { sessionId, generation } = presented;
+    const successor = refreshTokens.successor(presented);
+    const now = clock.now();
+    const rotated = await store.rotateRefreshToken(db, {
+      sessionId,
+      generation,
+      tokenHash: presented.hash,
+      successorHash: successor.hash,
+      now,
+      idleExpiresAt: now + idleTtlSeconds * 1000,
+    });
+    if (rotated) return this.#pair(rotated, successor);
+    const session = await store.findLiveSession(db, sessionId, now);
+    // A generation that is yet to come can only stem from a database that was restored: it proves no theft.
+    if (!session || generation >= session.generation) throw new DomainError('invalid_refresh_token');
+    const isImmediate = generation === session.generation - 1 && timingSafeEqual(session.tokenHash, successor.hash);
+    if (isImmediate && now - session.rotatedAt <= graceSeconds * 1000) return this.#pair(session, successor);
+    await store.endSession(db, { kind: 'system' }, sessionId, 'session.reuse_detected', now);
+    throw new DomainError('refresh_token_reused');
+  }
+
+  /** Ends the session of a refresh token, be it the current one or a replaced one. Nothing happens for any other text. */
+  async signOut(text: string): Promise<void> {
+    const { db, clock, refreshTokens } = this.#options;
+    const presented = refreshTokens.parse(text);
+    if (!presented) return;
+    const now = clock.now();
+    const { sessionId } = presented;
+    const session = await store.findLiveSession(db, sessionId, now);
+    if (!session) return;
+    const principal: Principal = { kind: 'account', accountId: session.accountId, sessionId };
+    await store.endSession(db, principal, sessionId, 'session.ended', now);
+  }
+
+  /** Reads the session and the account each time: signing out, a new password and a disabled account act at once. */
+  async judge(accessToken: string): Promise<AccessTokenVerdict> {
+    const { db, clock, accessTokens } = this.#options;
+    const claims = await accessTokens.check(accessToken);
+    if (claims === undefined) return { valid: false, code: 'malformed' };
+    if (claims === 'expired') return { valid: false, code: 'expired' };
+    const session = await store.findSessionState(db, claims.sessionId, claims.kid);
+    if (!session || session.accountId !== claims.accountId) return { valid: false, code: 'not_found' };
+    if (session.accountDisabledAt !== null) return { valid: false, code: 'disabled' };
+    const now = clock.now();
+    const isLive = session.isCurrentEpoch === 1 && session.idleExpiresAt > now && session.expiresAt > now;
+    return isLive ? { valid: true, claims } : { valid: false, code: 'not_found' };
+  }
+
+  /** @throws DomainError `invalid_access_token` */
+  async principalOf(accessToken: string): Promise<AccountPrincipal> {
+    const verdict = await this.judge(accessToken);
+    if (!verdict.valid) throw new DomainError('invalid_access_token');
+    const { accountId, sessionId, kid } = verdict.claims;
+    return { kind: 'account', accountId, sessionId, kid };
+  }
+
+  async #signIn(user: string, password: Secret, address: string): Promise<TokenPair> {
+    const { accounts, throttle, hasher } = this.#options;
+    // Refused before the counters are read or written, so that a flood costs no commits.
+    hasher.assertCapacity();
+    const attempt = { emailKey: parseEmail(user)?.key ?? user, address };
+    await throttle.reserve(attempt);
+    const account = await accounts.authenticate(user, password).catch(async (error: unknown) => {
+      await throttle.release(attempt);
+      throw error;
+    });
+    if (!account) throw new DomainError('invalid_credentials');
+    // First the session: it is refused when the account has changed while the password was being hashed.
+    const pair = await this.#startSession(account.id, account.sessionEpoch);
+    await throttle.succeed(attempt);
+    return pair;
+  }
+
+  async #startSession(accountId: string, accountEpoch: number): Promise<TokenPair> {
+    const { db, clock, refreshTokens, idleTtlSeconds, maxTtlSeconds, sessionsPerAccountMax } = this.#options;
+    const token = refreshTokens.first();
+    const now = clock.now();
+    const expiresAt = now + maxTtlSeconds * 1000;
+    const session: store.NewSession = {
+      id: token.sessionId,
+      accountId,
+      accountEpoch,
+      tokenHash: token.hash,
+      now,
+      idleExpiresAt: Math.min(expiresAt, now + idleTtlSeconds * 1000),
+      expiresAt,
+    };
+    const isCreated = await store.createSession(db, session, sessionsPerAccountMax);
+    if (!isCreated) throw new DomainError('invalid_credentials');
+    return this.#pair({ accountId, createdAt: now }, token);
+  }
+
+  async #pair(session: { accountId: string; createdAt: number }, token: RefreshToken): Promise<TokenPair> {
+    const accessToken = await this.#options.accessTokens.sign(session.accountId, token.sessionId, session.createdAt);
+    return { accessToken, refreshToken: token.text.reveal() };
+  }
+}
