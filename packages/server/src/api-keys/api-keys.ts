@@ -1,0 +1,118 @@
+/** API keys: an account's own, made, listed and deleted by it or by an operator. */
+import { randomInt } from 'node:crypto';
+import type { Principal } from '../audit/audit.ts';
+import type { Clock } from '../clock.ts';
+import type { KeyedHash } from '../crypto/keyed-hash.ts';
+import type { Secret } from '../crypto/secret.ts';
+import type { Db } from '../db/db.ts';
+import { DomainError } from '../errors.ts';
+import type { CreationThrottle } from '../throttle/creation-throttle.ts';
+import { makeKey } from './key-text.ts';
+import { acceptNickname } from './nickname.ts';
+import { acceptScopes } from './scopes.ts';
+import * as store from './store.ts';
+
+export interface ApiKeysOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly hash: KeyedHash;
+  readonly prefix: string;
+  readonly keysPerAccountMax: number;
+  /** None for load tests. */
+  readonly throttle: CreationThrottle | undefined;
+}
+
+export interface KeyRequest {
+  readonly nickname: string;
+  readonly scopes?: readonly string[];
+  /** Milliseconds; null for never. */
+  readonly expiresAt?: number | null;
+}
+
+export interface ApiKey {
+  readonly id: number;
+  readonly nickname: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** `randomInt` covers less than 2^48, so an id is made of two parts: 1 … 2^53 − 1. */
+function randomKeyId(): number {
+  const id = randomInt(2 ** 26) * 2 ** 27 + randomInt(2 ** 27);
+  return id === 0 ? randomKeyId() : id;
+}
+
+export class ApiKeys {
+  readonly #options: ApiKeysOptions;
+
+  constructor(options: ApiKeysOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @returns the key and its secret, which is never to be had again
+   * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `nickname_taken`, `key_limit_reached`,
+   *   `too_many_creations`, `account_not_found`, `invalid_request` for an expiry that has passed,
+   *   `invalid_access_token` when the session has ended meanwhile
+   */
+  async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
+    const { db, clock, hash, prefix, keysPerAccountMax, throttle } = this.#options;
+    const nickname = acceptNickname(request.nickname);
+    const scopes = acceptScopes(principal, request.scopes ?? []);
+    const now = clock.now();
+    const expiresAt = request.expiresAt ?? null;
+    // Not `<=`: RFC 3339 knows leap seconds, which Date.parse makes NaN of, and a key must not live for ever by that.
+    if (expiresAt !== null && !(expiresAt > now)) {
+      throw new DomainError('invalid_request', {
+        errors: [{ pointer: '/expiresAt', detail: 'It must lie in the future.' }],
+      });
+    }
+    const secret = makeKey(prefix);
+    const id = randomKeyId();
+    const key = { id, hash: hash.stored(secret.reveal()), accountId, nickname, scopes, expiresAt, now };
+    await store.createKey(db, principal, key, keysPerAccountMax, principal.kind === 'account' ? throttle : undefined);
+    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };
+  }
+
+  /** All of the account's keys, oldest first. */
+  async list(accountId: string): Promise<ApiKey[]> {
+    const rows = await store.listAccountKeys(this.#options.db, accountId);
+    return rows.map(({ id, nickname, scopes, expiresAt, lastUsedAt, createdAt, updatedAt }) => ({
+      id,
+      nickname,
+      scopes: splitScopes(scopes),
+      expiresAt,
+      lastUsedAt,
+      createdAt,
+      updatedAt,
+    }));
+  }
+
+  /** For an operator, who may delete any account's key. @throws DomainError `key_not_found` */
+  async ownerOf(id: number): Promise<string> {
+    const accountId = await store.findKeyOwner(this.#options.db, id);
+    if (accountId === undefined) throw new DomainError('key_not_found', { detail: `There is no API key ${id}.` });
+    return accountId;
+  }
+
+  /**
+   * Resolves once the deletion is durable: every verification that starts later is refused.
+   * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended meanwhile
+   */
+  async delete(principal: Principal, accountId: string, id: number): Promise<void> {
+    const outcome = await store.deleteKey(this.#options.db, principal, accountId, id, this.#options.clock.now());
+    switch (outcome) {
+      case 'deleted':
+        return;
+      case 'foreign':
+        throw new DomainError('not_key_owner');
+      case 'unknown':
+        throw new DomainError('key_not_found');
+    }
+  }
+}
+
+export const splitScopes = (scopes: string): string[] => (scopes === '' ? [] : scopes.split(' '));

@@ -1,0 +1,165 @@
+/** Rows of API keys. */
+import { recordEvent, type Principal } from '../audit/audit.ts';
+import { lookupOf } from '../crypto/keyed-hash.ts';
+import type { Db } from '../db/db.ts';
+import { sql } from '../db/sql.ts';
+import { DomainError } from '../errors.ts';
+import { countCreation, type CreationThrottle } from '../throttle/creation-throttle.ts';
+import { assertSessionLives } from '../tokens/store.ts';
+
+export interface KeyRow {
+  readonly id: number;
+  readonly nickname: string;
+  readonly scopes: string;
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** What a verification needs of a key and its account. */
+export interface KeyState {
+  readonly id: number;
+  readonly accountId: string;
+  readonly nickname: string;
+  readonly scopes: string;
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly createdAt: number;
+  readonly accountDisabledAt: number | null;
+}
+
+export interface NewKey {
+  readonly id: number;
+  readonly hash: Buffer;
+  readonly accountId: string;
+  readonly nickname: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: number | null;
+  readonly now: number;
+}
+
+const lockText = `select pk from accounts where id = $1`;
+// On PostgreSQL the account's row is the lock under which its keys are counted; SQLite has one writer anyway.
+const lockAccount = sql<{ pk: number }>('lock_key_owner', { sqlite: lockText, postgres: `${lockText} for update` });
+const countKeys = sql<{ count: number }>(
+  'count_api_keys',
+  `select count(*) as count from api_keys where account_pk = $1`,
+);
+// The unique index decides about the nickname.
+const insertKey = sql(
+  'insert_api_key',
+  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7, null, $8, $8) on conflict (account_pk, nickname) do nothing`,
+);
+const listKeys = sql<KeyRow>(
+  'list_api_keys',
+  `select k.id, k.nickname, k.scopes, k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt",
+     k.created_at as "createdAt", k.updated_at as "updatedAt"
+   from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 order by k.created_at, k.id`,
+);
+const deleteOwnKey = sql<{ nickname: string }>(
+  'delete_api_key',
+  `delete from api_keys where id = $1 and account_pk = (select pk from accounts where id = $2) returning nickname`,
+);
+const selectOwner = sql<{ accountId: string }>(
+  'select_api_key_owner',
+  `select a.id as "accountId" from api_keys k join accounts a on a.pk = k.account_pk where k.id = $1`,
+);
+// The read of every verification: the key by its hash, with its account in the same snapshot. The hash is a MAC that
+// nobody outside can steer, so how long the comparison takes tells nothing.
+const selectState = sql<KeyState>(
+  'select_api_key_state',
+  `select k.id, a.id as "accountId", k.nickname, k.scopes, k.expires_at as "expiresAt",
+     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt"
+   from api_keys k join accounts a on a.pk = k.account_pk
+   where k.lookup = $1 and k.key_hash = $2`,
+);
+// Many at once: one statement for a batch, the ids and times as a JSON object.
+const touchKeysStatement = sql('touch_api_keys', {
+  sqlite: `update api_keys set last_used_at = used.at
+   from (select cast(key as integer) as id, value as at from json_each($1)) as used
+   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+  postgres: `update api_keys set last_used_at = used.at
+   from (select key::bigint as id, value::bigint as at from json_each_text($1::json)) as used
+   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+});
+
+/**
+ * @throws DomainError `invalid_access_token`, `account_not_found`, `key_limit_reached`, `nickname_taken`,
+ *   `too_many_creations`; nothing is kept then
+ */
+export async function createKey(
+  db: Db,
+  principal: Principal,
+  key: NewKey,
+  keysMax: number,
+  throttle: CreationThrottle | undefined,
+): Promise<void> {
+  const { id, hash, accountId, nickname, scopes, expiresAt, now } = key;
+  await db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    const account = await tx.get(lockAccount, [accountId]);
+    if (!account) throw new DomainError('account_not_found');
+    if (throttle) await countCreation(tx, throttle, accountId, now);
+    const held = (await tx.get(countKeys, [account.pk]))?.count ?? 0;
+    if (held >= keysMax)
+      throw new DomainError('key_limit_reached', { detail: `An account has at most ${keysMax} keys.` });
+    const values = [lookupOf(hash), hash, id, account.pk, nickname, scopes.join(' '), expiresAt, now];
+    if ((await tx.run(insertKey, values)) === 0) throw new DomainError('nickname_taken');
+    await recordEvent(tx, {
+      at: now,
+      principal,
+      action: 'api_key.created',
+      accountId,
+      target: String(id),
+      details: { nickname, scopes },
+    });
+  });
+}
+
+export const listAccountKeys = (db: Db, accountId: string): Promise<KeyRow[]> => db.all(listKeys, [accountId]);
+
+/** @returns the id of the account that the key belongs to */
+export const findKeyOwner = async (db: Db, id: number): Promise<string | undefined> =>
+  (await db.get(selectOwner, [id]))?.accountId;
+
+/**
+ * @returns `foreign` when the key is another account's, `unknown` when no key has the id
+ * @throws DomainError `invalid_access_token`
+ */
+export async function deleteKey(
+  db: Db,
+  principal: Principal,
+  accountId: string,
+  id: number,
+  now: number,
+): Promise<'deleted' | 'foreign' | 'unknown'> {
+  return db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    const deleted = await tx.get(deleteOwnKey, [id, accountId]);
+    if (!deleted) return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
+    await recordEvent(tx, {
+      at: now,
+      principal,
+      action: 'api_key.deleted',
+      accountId,
+      target: String(id),
+      details: { nickname: deleted.nickname },
+    });
+    return 'deleted';
+  });
+}
+
+/** States of keys by their stored hashes, in order, from one snapshot taken after the call. */
+export const findKeyStates = (db: Db, hashes: readonly Buffer[]): Promise<(KeyState | undefined)[]> =>
+  db.getMany(
+    selectState,
+    hashes.map((hash) => [lookupOf(hash), hash]),
+  );
+
+/** Never moves a time back, nor `updated_at`. */
+export async function touchKeys(db: Db, usedAtById: ReadonlyMap<number, number>): Promise<void> {
+  const values = JSON.stringify(Object.fromEntries(usedAtById));
+  await db.transaction((tx) => tx.run(touchKeysStatement, [values]));
+}
