@@ -1,0 +1,42 @@
+/** The admin listener: metrics and health, nothing else. */
+import type { RequestListener } from 'node:http';
+import { DomainError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { pathOf, write, writeProblem } from './answer.ts';
+import type { SecurityHeaders } from './headers.ts';
+import { healthRoutes, type Health } from './health.ts';
+import { logRefusal } from './refusal.ts';
+import type { Call } from './route.ts';
+import { Router } from './router.ts';
+
+export function adminListener(
+  metrics: () => Promise<Metrics>,
+  health: Health,
+  security: SecurityHeaders,
+  log: Log,
+): RequestListener {
+  const router = new Router(healthRoutes(health));
+  return (request, response) => {
+    const path = pathOf(request);
+    const { method = 'GET' } = request;
+    const isRead = method === 'GET' || method === 'HEAD';
+    const answer = async () => {
+      if (path === '/metrics' && isRead) {
+        const { text, contentType } = await metrics().then(async (ready) => ({
+          text: await ready.text(),
+          contentType: ready.contentType,
+        }));
+        return { status: 200, body: text, contentType };
+      }
+      const match = router.find(method, path);
+      if (match && 'route' in match) return match.route.handle({ params: match.params } as unknown as Call);
+      if (match || path === '/metrics') throw new DomainError('method_not_allowed', { allowed: ['GET', 'HEAD'] });
+      throw new DomainError('not_found');
+    };
+    answer().then(
+      (done) => write(response, security, done),
+      (error: unknown) => writeProblem(response, security, logRefusal(log, error, { method })),
+    );
+  };
+}

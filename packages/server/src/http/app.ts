@@ -1,0 +1,172 @@
+/**
+ * The service's HTTP: the list of its routes, and the steps that every request takes. It knows no port.
+ *
+ *     limits → route → who calls → query, body → handler → answer
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { forward, limits, type RouteContract } from '@keyreeve/contract';
+import type { ApiKeys } from '../api-keys/api-keys.ts';
+import { apiKeyRoutes } from '../api-keys/routes.ts';
+import { monotonicMs } from '../clock.ts';
+import { DomainError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import { discoveryRoutes, tokenRoutes } from '../tokens/routes.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import { answerForward, isForwardTarget } from '../verification/forward.ts';
+import { verificationRoutes } from '../verification/routes.ts';
+import type { Verifier } from '../verification/verify.ts';
+import { pathOf, queryOf, write, writeProblem, type Answer } from './answer.ts';
+import { authenticateAccount, authenticateService } from './authenticate.ts';
+import { bodyReader, toRecord, validator, type ReadBody } from './body.ts';
+import { cameByPlainHttp, clientAddress } from './client-address.ts';
+import { Cors } from './cors.ts';
+import { presentedCredential } from './credentials.ts';
+import { contractRoutes } from './documentation.ts';
+import type { SecurityHeaders } from './headers.ts';
+import { healthRoutes, type Health } from './health.ts';
+import { logRefusal } from './refusal.ts';
+import type { Call, Route } from './route.ts';
+import { Router, type Match } from './router.ts';
+
+export interface AppOptions {
+  readonly tokens: Tokens;
+  readonly apiKeys: ApiKeys;
+  readonly verifier: Verifier;
+  readonly signingKeys: SigningKeys;
+  readonly health: Health;
+  readonly log: Log;
+  /** The public address: scheme, host and port, without a slash at the end. */
+  readonly publicUrl: string;
+  readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly security: SecurityHeaders;
+}
+
+/** Every address that a stranger can reach; `/auth/forward` is the one beside them. */
+function routesOf({ tokens, apiKeys, verifier, signingKeys, health, publicUrl }: AppOptions): readonly Route[] {
+  return [
+    // Nobody needs to be known
+    ...healthRoutes(health),
+    ...discoveryRoutes(signingKeys, publicUrl),
+    ...contractRoutes(),
+    // A password or a refresh token is the question
+    ...tokenRoutes(tokens),
+    // An account, by its access token
+    ...apiKeyRoutes(apiKeys),
+    // A service, by an API key with the scope keyreeve:verify
+    ...verificationRoutes(verifier),
+  ];
+}
+
+interface Prepared {
+  readonly readBody: ReadBody | undefined;
+  readonly checkQuery: ((value: unknown) => unknown) | undefined;
+}
+
+export class App {
+  readonly #security: SecurityHeaders;
+  readonly #options: AppOptions;
+  readonly #router: Router;
+  readonly #prepared: ReadonlyMap<RouteContract, Prepared>;
+  readonly #cors: Cors;
+  readonly #isHttps: boolean;
+
+  constructor(options: AppOptions) {
+    const routes = routesOf(options);
+    this.#options = options;
+    this.#router = new Router(routes);
+    this.#prepared = new Map(
+      routes.map(({ contract: { body, query }, contract }) => [
+        contract,
+        { readBody: body && bodyReader(body), checkQuery: query && validator(query) },
+      ]),
+    );
+    this.#cors = new Cors(options.corsOrigins);
+    this.#isHttps = options.publicUrl.startsWith('https:');
+    this.#security = options.security;
+  }
+
+  /** From then on every answer asks the client to open a new connection, elsewhere. */
+  get isStopping(): boolean {
+    return this.#options.health.isStopping;
+  }
+
+  readonly listener: RequestListener = (request, response) => {
+    if (this.isStopping) response.shouldKeepAlive = false;
+    if (isForwardTarget(request.url ?? '')) this.#forward(request, response);
+    else void this.#serve(request, response);
+  };
+
+  /** The hot path. */
+  #forward(request: IncomingMessage, response: ServerResponse): void {
+    answerForward(this.#options.verifier, this.#security.data, request, response, (error) =>
+      this.#refuse(request, response, error, { route: forward.path }),
+    );
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const startedMs = monotonicMs();
+    const { method = 'GET' } = request;
+    const cors = this.#cors.headers(request);
+    let route: string | undefined;
+    try {
+      this.#assertLimits(request);
+      const match = this.#router.find(method, pathOf(request));
+      if (!match) throw new DomainError('not_found');
+      if ('allowed' in match) {
+        const preflight = this.#cors.preflight(request, match.allowed);
+        if (!preflight) throw new DomainError('method_not_allowed', { allowed: match.allowed });
+        write(response, this.#security, { ...preflight, headers: [...cors, ...(preflight.headers ?? [])] });
+        return;
+      }
+      route = match.route.contract.path;
+      const answer = await this.#answer(match, request);
+      write(response, this.#security, { ...answer, headers: [...cors, ...(answer.headers ?? [])] });
+      // Verifications come in floods: a good one leaves no line.
+      if (match.route.contract.auth !== 'service_key') {
+        this.#options.log.info({ event: 'request', method, route, status: answer.status, ms: elapsed(startedMs) });
+      }
+    } catch (error) {
+      this.#refuse(request, response, error, { route, cors, ms: elapsed(startedMs) });
+    }
+  }
+
+  async #answer({ route, params }: Match, request: IncomingMessage): Promise<Answer> {
+    const { tokens, verifier, trustedProxies } = this.#options;
+    const { contract, handle } = route;
+    const prepared = this.#prepared.get(contract);
+    const presented = presentedCredential(request.rawHeaders);
+    // Who calls is settled before anything of the request is looked at.
+    const principal = contract.auth === 'access_token' ? await authenticateAccount(tokens, presented) : undefined;
+    if (contract.auth === 'service_key') await authenticateService(verifier, presented, contract.body?.type === 'form');
+    const query = prepared?.checkQuery?.(toRecord(queryOf(request)));
+    const body = await prepared?.readBody?.(request);
+    const call = { principal, params, query, body, presented, address: clientAddress(request, trustedProxies) };
+    return handle(call as unknown as Call);
+  }
+
+  #assertLimits(request: IncomingMessage): void {
+    if (request.rawHeaders.length > limits.headerFieldsMax * 2) throw new DomainError('headers_too_large');
+    if ((request.url ?? '').length > limits.urlCharsMax) throw new DomainError('url_too_long');
+    // Only on an https installation: there a request over plain HTTP has shown its credentials to the network.
+    if (this.#isHttps && cameByPlainHttp(request, this.#options.trustedProxies))
+      throw new DomainError('https_required');
+  }
+
+  #refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    error: unknown,
+    { route, cors = [], ms }: { route?: string | undefined; cors?: readonly string[]; ms?: number },
+  ): void {
+    const problem = logRefusal(this.#options.log, error, { method: request.method, route, ms });
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    writeProblem(response, this.#security, problem, cors);
+  }
+}
+
+const elapsed = (startedMs: number): number => Math.round((monotonicMs() - startedMs) * 10) / 10;

@@ -1,0 +1,51 @@
+/** Who calls: an account by its access token, or a service by an API key with the scope `keyreeve:verify`. */
+import { verifyScope } from '../api-keys/scopes.ts';
+import type { AccountPrincipal } from '../audit/audit.ts';
+import { DomainError } from '../errors.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import { hasScope, type Verifier } from '../verification/verify.ts';
+import { parseBasic } from './basic.ts';
+import type { Presented } from './credentials.ts';
+
+/** @throws DomainError `missing_access_token`, `invalid_access_token`, `ambiguous_credentials` */
+export async function authenticateAccount(tokens: Tokens, presented: Presented): Promise<AccountPrincipal> {
+  switch (presented.kind) {
+    case 'bearer':
+      return tokens.principalOf(presented.text);
+    case 'ambiguous':
+      throw new DomainError('ambiguous_credentials');
+    case 'none':
+      throw new DomainError('missing_access_token');
+    case 'api_key_header':
+    case 'basic':
+    case 'malformed':
+      throw new DomainError('invalid_access_token');
+  }
+}
+
+/**
+ * @param acceptsBasic for RFC 7662 clients: the key's id as user, the key as password
+ * @throws DomainError `invalid_service_key`, `insufficient_scope`, `ambiguous_credentials`
+ */
+export async function authenticateService(
+  verifier: Verifier,
+  presented: Presented,
+  acceptsBasic = false,
+): Promise<void> {
+  if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
+  const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
+  const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
+  const verdict = text === undefined ? undefined : await verifier.verifyKey(text);
+  if (!verdict?.valid || verdict.type !== 'api_key') throw new DomainError('invalid_service_key');
+  if (basic && formDecoded(basic.user) !== String(verdict.keyId)) throw new DomainError('invalid_service_key');
+  if (!hasScope(verdict.scopes, verifyScope)) throw new DomainError('insufficient_scope', { scopes: [verifyScope] });
+}
+
+/** RFC 6749 section 2.3.1: a client encodes both parts like a form. Ids and keys have nothing that decoding changes. */
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,95 @@
+/** Request bodies: their size, their type, and their validation by the contract's own schemas. */
+import type { IncomingMessage } from 'node:http';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/schema';
+import { limits, type RouteContract } from '@keyreeve/contract';
+import { DomainError, type FieldError } from '../errors.ts';
+import { parseJson } from './json.ts';
+
+type BodyContract = NonNullable<RouteContract['body']>;
+export type ReadBody = (request: IncomingMessage) => Promise<unknown>;
+
+const mediaTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' } as const;
+const errorsMax = 20;
+
+/**
+ * Reads, parses and validates the body of a route. What comes out fits the schema.
+ * @throws from the result: DomainError `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_request`
+ */
+export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax }: BodyContract): ReadBody {
+  const validate = validator(schema);
+  return async (request) => {
+    assertMediaType(request, mediaTypes[type]);
+    const bytes = await readBytes(request, bytesMax);
+    return validate(type === 'json' ? parseJson(bytes) : parseForm(bytes));
+  };
+}
+
+/** @throws from the result: DomainError `invalid_request`, with a pointer for each mistake */
+export function validator(schema: TSchema): (value: unknown) => unknown {
+  const compiled = Compile(schema);
+  return (value) => {
+    if (compiled.Check(value)) return value;
+    const [, found] = compiled.Errors(value);
+    throw new DomainError('invalid_request', { errors: explain(found) });
+  };
+}
+
+function explain(found: readonly { keyword: string; instancePath: string; message: string }[]): FieldError[] {
+  const byPointer = new Map<string, string>();
+  for (const { keyword, instancePath, message } of found) {
+    // `boolean` and `anyOf` only repeat what their neighbours say in words.
+    const detail = keyword === 'boolean' ? 'This field is not known here.' : `It ${message}.`;
+    if (keyword !== 'anyOf' && keyword !== 'additionalProperties')
+      byPointer.set(instancePath, byPointer.get(instancePath) ?? detail);
+  }
+  return [...byPointer].slice(0, errorsMax).map(([pointer, detail]) => ({ pointer, detail }));
+}
+
+function assertMediaType(request: IncomingMessage, expected: string): void {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
+  const [mediaType = '', ...parameters] = type.toLowerCase().split(';');
+  const isUtf8 = parameters.every((parameter) => /^\s*(?:charset="?utf-8"?)?\s*$/.test(parameter));
+  if (mediaType.trim() !== expected || !isUtf8 || encoding.toLowerCase() !== 'identity') {
+    throw new DomainError('unsupported_media_type', {
+      detail: `The body must be ${expected} in UTF-8, without content encoding.`,
+    });
+  }
+}
+
+function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const tooLarge = (): DomainError =>
+    new DomainError('body_too_large', { detail: `The body has more than ${bytesMax} bytes.` });
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge());
+  // Without Content-Length and Transfer-Encoding there is no body, and Node's empty stream never says that it ended.
+  if (request.readableEnded) return Promise.resolve(Buffer.alloc(0));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= bytesMax) chunks.push(chunk);
+      else reject(tooLarge());
+    });
+    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    // The client went away or broke the framing: its doing, not a failure of ours.
+    request.on('error', (cause) => reject(new DomainError('malformed_request', { cause })));
+  });
+}
+
+/** @throws DomainError `invalid_request` for a field that comes twice */
+function parseForm(bytes: Buffer): Record<string, string> {
+  return toRecord(new URLSearchParams(bytes.toString('utf8')));
+}
+
+/** Queries and forms. A name that comes twice is refused: proxies and programs differ on which of them counts. */
+export function toRecord(parameters: URLSearchParams): Record<string, string> {
+  const record: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of parameters) {
+    if (Object.hasOwn(record, name)) {
+      throw new DomainError('invalid_request', { detail: `The field ${name.slice(0, 64)} comes twice.` });
+    }
+    record[name] = value;
+  }
+  return record;
+}

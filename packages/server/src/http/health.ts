@@ -1,0 +1,23 @@
+/** Health: whether the process runs, and whether it can answer. */
+import { live, ready } from '@keyreeve/contract';
+import { DomainError } from '../errors.ts';
+import { route, type Route } from './route.ts';
+
+export interface Health {
+  /** From the moment the instance is told to stop. */
+  isStopping: boolean;
+  /** Asks the database. @throws DomainError `unavailable` */
+  readonly check: () => Promise<void>;
+}
+
+export function healthRoutes(health: Health): readonly Route[] {
+  return [
+    route(live, async () => ({ status: 200, body: { status: 'ok' } })),
+    route(ready, async () => {
+      if (health.isStopping)
+        throw new DomainError('unavailable', { detail: 'The instance is stopping.', retryAfterSeconds: 1 });
+      await health.check();
+      return { status: 200, body: { status: 'ok' } };
+    }),
+  ];
+}

@@ -1,0 +1,73 @@
+/**
+ * JSON bodies, read strictly: what two parsers could understand differently is refused (ASVS 1.5.2, 1.5.3).
+ */
+import { limits } from '@keyreeve/contract';
+import { DomainError } from '../errors.ts';
+
+/** Names that would reach an object's prototype in careless code. */
+const refusedNames = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** @throws DomainError `malformed_json` for invalid UTF-8 or JSON, a member named twice, or too deep a nesting */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  let value: unknown;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    value = JSON.parse(text);
+  } catch {
+    throw new DomainError('malformed_json');
+  }
+  assertUnambiguous(text);
+  return value;
+}
+
+/** Walks over text that is known to be valid JSON, once, keeping the member names of each open object. */
+function assertUnambiguous(text: string): void {
+  /** One entry per open object or array; an array has no names. */
+  const open: (Set<string> | undefined)[] = [];
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case 0x7b: // {
+      case 0x5b: // [
+        open.push(text[i] === '{' ? new Set() : undefined);
+        if (open.length > limits.jsonDepthMax)
+          throw new DomainError('malformed_json', { detail: 'The body nests too deep.' });
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        open.pop();
+        break;
+      case 0x22: {
+        // "
+        const end = endOfString(text, i);
+        if (isFollowedByColon(text, end)) noteName(open.at(-1), JSON.parse(text.slice(i, end + 1)) as string);
+        i = end;
+        break;
+      }
+    }
+  }
+}
+
+function noteName(names: Set<string> | undefined, name: string): void {
+  if (!names) return;
+  if (names.has(name) || refusedNames.has(name)) {
+    throw new DomainError('malformed_json', {
+      detail: `The member “${name.slice(0, 64)}” is named twice or not allowed.`,
+    });
+  }
+  names.add(name);
+}
+
+/** @returns the index of the closing quote */
+function endOfString(text: string, start: number): number {
+  let end = start + 1;
+  while (text.charCodeAt(end) !== 0x22) end += text.charCodeAt(end) === 0x5c ? 2 : 1;
+  return end;
+}
+
+/** Outside strings, a colon follows names and nothing else. */
+function isFollowedByColon(text: string, end: number): boolean {
+  let next = end + 1;
+  while (next < text.length && text.charCodeAt(next) <= 0x20) next++;
+  return text.charCodeAt(next) === 0x3a;
+}

@@ -1,0 +1,34 @@
+/** A route of the service: a contract, and what fulfils it. Handlers know no HTTP types. */
+import type { Static, TSchema } from 'typebox';
+import type { RouteContract } from '@keyreeve/contract';
+import type { AccountPrincipal } from '../audit/audit.ts';
+import type { Answer } from './answer.ts';
+import type { Presented } from './credentials.ts';
+
+type Value<S> = S extends TSchema ? Static<S> : undefined;
+type BodyOf<C extends RouteContract> = C extends { body: { schema: infer S } } ? Value<S> : undefined;
+type QueryOf<C extends RouteContract> = C extends { query: infer S } ? Value<S> : undefined;
+type ParamsOf<C extends RouteContract> = C extends { params: infer S } ? Value<S> : undefined;
+type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' } ? AccountPrincipal : undefined;
+
+/** All that a handler is given: validated, and nothing else of the request. */
+export interface Call<C extends RouteContract = RouteContract> {
+  readonly principal: PrincipalOf<C>;
+  readonly params: ParamsOf<C>;
+  readonly query: QueryOf<C>;
+  readonly body: BodyOf<C>;
+  /** The credential headers, for the routes whose question they are. */
+  readonly presented: Presented;
+  /** Of the client: the nearest hop that no trusted proxy speaks for. */
+  readonly address: string;
+}
+
+export interface Route {
+  readonly contract: RouteContract;
+  readonly handle: (call: Call) => Promise<Answer>;
+}
+
+/** Ties a handler to its contract's types. The pipeline has validated what the handler is given. */
+export function route<C extends RouteContract>(contract: C, handle: (call: Call<C>) => Promise<Answer>): Route {
+  return { contract, handle };
+}

@@ -1,0 +1,63 @@
+/** What every refusal must be: RFC 9457, whole, under the security headers, with nothing that the contract doesn't name. */
+import assert from 'node:assert/strict';
+import { Compile } from 'typebox/schema';
+import { errors, Problem, type ErrorCode } from '@keyreeve/contract';
+
+/** An answer of `fetch` or of the wire. */
+export interface Judged {
+  readonly status: number;
+  readonly header: (name: string) => string | null;
+  readonly text: string;
+}
+
+export const securityHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+const problem = Compile(Problem);
+
+export const fromFetch = ({ status, headers, text }: { status: number; headers: Headers; text: string }): Judged => ({
+  status,
+  header: (name) => headers.get(name),
+  text,
+});
+
+export const fromWire = (answer: {
+  status: number;
+  headers: ReadonlyMap<string, readonly string[]>;
+  body: string;
+}): Judged => ({
+  status: answer.status,
+  header: (name) => answer.headers.get(name)?.join(', ') ?? null,
+  text: Buffer.from(answer.body, 'latin1').toString('utf8'),
+});
+
+export function assertSecurityHeaders({ header }: Judged, what = ''): void {
+  for (const [name, value] of Object.entries(securityHeaders)) assert.equal(header(name), value, `${what} ${name}`);
+  for (const name of ['server', 'x-powered-by', 'set-cookie']) assert.equal(header(name), null, `${what} ${name}`);
+}
+
+/** @returns the problem, for what is particular to the case */
+export function assertProblem(answer: Judged, code: ErrorCode, what = ''): Problem {
+  const { status, title } = errors[code];
+  const body = JSON.parse(answer.text || 'null') as Problem | null;
+  assert.deepEqual({ status: answer.status, code: body?.code }, { status, code }, `${what} ${answer.text}`);
+  assert.equal(answer.header('content-type'), 'application/problem+json; charset=utf-8', what);
+  assert.equal(answer.header('content-length'), String(Buffer.byteLength(answer.text, 'utf8')), what);
+  assertSecurityHeaders(answer, what);
+  assert.ok(body && problem.Check(body), `${what}: ${JSON.stringify(problem.Errors(body))}`);
+  assert.deepEqual(
+    { type: body.type, title: body.title, status: body.status },
+    { type: `/problems/${code}`, title, status },
+  );
+  assert.match(body.requestId, /^[\w-]{16}$/);
+  // RFC 9110: a 401 says how to authenticate, a 405 what is allowed.
+  assert.equal(answer.header('www-authenticate') !== null, status === 401 || code === 'insufficient_scope', what);
+  assert.equal(answer.header('allow') !== null, status === 405, what);
+  return body;
+}
