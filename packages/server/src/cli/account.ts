@@ -1,0 +1,119 @@
+/** `keyreeve account …` */
+import { Command } from 'commander';
+import type { Account } from '../accounts/accounts.ts';
+import { toInstant } from '../clock.ts';
+import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
+import { obtainPassword, type PasswordOptions } from './password-input.ts';
+import { operator, withInstallation } from './session.ts';
+
+type PasswordCommandOptions = OutputOptions & PasswordOptions;
+
+const who = ['<account>', 'email or id'] as const;
+
+export function accountCommand(): Command {
+  const account = new Command('account').description('Make and manage accounts.');
+  withPassword(
+    account.command('create').argument('<email>').description('Make an account; its email counts as verified.'),
+  )
+    .option('--admin', 'give it the role of an administrator')
+    .action(create);
+  account.command('list').description('List all accounts.').option('--json', jsonHelp).action(list);
+  account
+    .command('show')
+    .argument(...who)
+    .description('Show one account.')
+    .option('--json', jsonHelp)
+    .action((text: string, options: OutputOptions) => change(text, options, 'find', ''));
+  account
+    .command('disable')
+    .argument(...who)
+    .description('End its sessions and pause its keys, at once.')
+    .option('--json', jsonHelp)
+    .action((text: string, options: OutputOptions) => change(text, options, 'disable', 'Disabled'));
+  account
+    .command('enable')
+    .argument(...who)
+    .description('Let it sign in again; its keys work again.')
+    .option('--json', jsonHelp)
+    .action((text: string, options: OutputOptions) => change(text, options, 'enable', 'Enabled'));
+  account
+    .command('delete')
+    .argument(...who)
+    .description('Delete it with its sessions and keys. This can’t be undone.')
+    .option('--json', jsonHelp)
+    .action((text: string, options: OutputOptions) => change(text, options, 'delete', 'Deleted'));
+  withPassword(
+    account
+      .command('set-password')
+      .argument(...who)
+      .description('Set a new password; ends its sessions.'),
+  ).action(setPassword);
+  return account;
+}
+
+function withPassword(command: Command): Command {
+  return command
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--generate', 'make a password and print it')
+    .option('--json', jsonHelp);
+}
+
+async function create(email: string, options: PasswordCommandOptions & { admin?: boolean }): Promise<void> {
+  const { password, isGenerated } = await obtainPassword(options);
+  const role = options.admin ? 'admin' : 'user';
+  const account = await withInstallation({ mayCreate: true }, ({ accounts }) =>
+    accounts.create(operator, email, password, role),
+  );
+  tell(options, account, 'Created', isGenerated ? password.reveal() : undefined);
+}
+
+async function setPassword(text: string, options: PasswordCommandOptions): Promise<void> {
+  const { password, isGenerated } = await obtainPassword(options);
+  const account = await withInstallation({}, ({ accounts }) => accounts.setPassword(operator, text, password));
+  tell(options, account, 'Set the password of', isGenerated ? password.reveal() : undefined);
+}
+
+async function list(options: OutputOptions): Promise<void> {
+  const all = await withInstallation({}, ({ accounts }) => Array.fromAsync(accounts.list()));
+  const rows = all.map((account) => [
+    account.email,
+    account.id,
+    account.role,
+    stateOf(account),
+    toInstant(account.createdAt),
+  ]);
+  const text = `${table(['EMAIL', 'ID', 'ROLE', 'STATE', 'CREATED'], rows)}\n${plural(all.length, 'account')}`;
+  print(options, all.map(toJson), text);
+}
+
+async function change(
+  text: string,
+  options: OutputOptions,
+  operation: 'find' | 'disable' | 'enable' | 'delete',
+  done: string,
+): Promise<void> {
+  const account = await withInstallation({}, ({ accounts }) =>
+    operation === 'find' ? accounts.find(text) : accounts[operation](operator, text),
+  );
+  tell(options, account, done);
+}
+
+function tell(options: OutputOptions, account: Account, done: string, password?: string): void {
+  const value = { ...toJson(account), ...(password === undefined ? {} : { password }) };
+  const lines = [
+    `${done === '' ? 'Account' : `${done} account`} ${account.email} (${account.id}), ${account.role}, ${stateOf(account)}.`,
+    ...(password === undefined ? [] : [`Password: ${password}`, 'It is shown this once.']),
+  ];
+  print(options, value, lines.join('\n'));
+}
+
+const stateOf = ({ disabledAt }: Account): string => (disabledAt === null ? 'enabled' : 'disabled');
+
+const toJson = ({ id, email, role, createdAt, updatedAt, disabledAt }: Account) => ({
+  id,
+  email,
+  role,
+  createdAt: toInstant(createdAt),
+  updatedAt: toInstant(updatedAt),
+  disabledAt: disabledAt === null ? null : toInstant(disabledAt),
+});

@@ -1,0 +1,26 @@
+/** Failures in words for whoever types commands. */
+import { errors } from '@keyreeve/contract';
+import { ConfigError } from '../config.ts';
+import { DomainError } from '../errors.ts';
+
+/** The command was called in a way that can't work. */
+export class UsageError extends Error {}
+
+/** What was wrong, in one line unless several things were. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof ConfigError && error.mistakes.length === 1) return error.mistakes[0] ?? error.message;
+  if (error instanceof DomainError) return describeDomainError(error);
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The registry's texts speak to callers over HTTP, so the meaning is left out where something more precise is known. */
+function describeDomainError({ code, options: { detail, errors: places = [], cause } }: DomainError): string {
+  const { title, meaning } = errors[code];
+  if (code === 'unavailable') return `the database can’t be used: ${cause instanceof Error ? cause.message : meaning}`;
+  if (places.length === 0) return detail ?? `${title}. ${meaning}`;
+  // Where it was is said only if the title doesn't say it.
+  const details = places.map(({ pointer, detail: text }) =>
+    code === 'invalid_request' ? `${pointer.slice(1)}: ${text}` : text,
+  );
+  return `${title}. ${details.join(' ')}`;
+}

@@ -1,0 +1,37 @@
+/** What commands print: text for people, or with `--json` one JSON value for programs. */
+import { readFileSync } from 'node:fs';
+
+export const version = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+export interface OutputOptions {
+  readonly json?: boolean;
+}
+
+/** Of the option `--json`. */
+export const jsonHelp = 'print JSON';
+
+/** @param text what a person reads; `value` is the same for a program */
+export function print({ json = false }: OutputOptions, value: unknown, text: string): void {
+  process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${text}\n`);
+}
+
+/** Columns as wide as their widest cell. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => visible(row[column]).length)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => visible(cell).padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Text from the database may hold what a terminal would obey. */
+const visible = (text = ''): string => text.replaceAll(/\p{Cc}/gu, '�');
+
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,68 @@
+/** `keyreeve serve`: runs the service until it is told to stop. */
+import { Command } from 'commander';
+import { systemClock } from '../clock.ts';
+import { processEnvironment, readConfig, type Config } from '../config.ts';
+import { masterKeyPath } from '../installation.ts';
+import { createLog, type Log } from '../log.ts';
+import { startService, type Service } from '../service.ts';
+import { version } from './output.ts';
+
+export function serveCommand(exitWith: (status: number) => void): Command {
+  return new Command('serve').description('Run the service.').action(async () => exitWith(await serve()));
+}
+
+/** @returns the exit status, once it has stopped */
+async function serve(): Promise<number> {
+  const config = readConfig(processEnvironment(), { isTerminal: process.stdin.isTTY });
+  const log = createLog(config.logLevel);
+  const service = await startService({ config, clock: systemClock, log });
+  const stopped = untilStopped(service, log);
+  // Only now: whoever reads that Ctrl-C stops it may press it at once.
+  greet(service, config, log);
+  return exitSoon(await stopped);
+}
+
+/** Listens for signals from the call on. @returns the exit status */
+function untilStopped(service: Service, log: Log): Promise<number> {
+  return new Promise<number>((resolve) => {
+    let isStopping = false;
+    const stop = (reason: string): void => {
+      // Whoever asks twice doesn't want to wait.
+      if (isStopping) return resolve(1);
+      isStopping = true;
+      log.info({ event: 'stopping', reason });
+      void service.stop().then((isDrained) => {
+        log.info({ event: 'stopped', isDrained });
+        resolve(isDrained ? 0 : 1);
+      });
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+    // A mistake in the program: nothing it does from here on can be trusted (ASVS 16.5.4).
+    process.on('uncaughtException', (error) => {
+      log.fatal({ event: 'crashed', err: error });
+      resolve(1);
+    });
+  });
+}
+
+/** The log is flushed as the process exits, so nothing is lost; what still holds the process is not waited for. */
+function exitSoon(status: number): number {
+  setTimeout(() => process.exit(status), 500).unref();
+  return status;
+}
+
+function greet(service: Service, { databasePath, masterKey }: Config, log: Log): void {
+  const { url, adminUrl, publicUrl } = service;
+  const keyPath = masterKey ? undefined : masterKeyPath(databasePath);
+  log.info({ event: 'listening', version, url, adminUrl, publicUrl, database: databasePath, masterKeyFile: keyPath });
+  if (!process.stderr.isTTY) return;
+  const lines = [
+    `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
+    `Its data lies in ${databasePath}${keyPath ? `, its master key in ${keyPath}` : ''}: back both up, apart from each other.`,
+    'Next, in another terminal:',
+    '  npx keyreeve account create you@example.com',
+    `  curl -X POST -u you@example.com ${url}/auth/token`,
+    `The contract is at ${url}/docs. Ctrl-C stops.`,
+  ];
+  process.stderr.write(`${lines.join('\n')}\n`);
+}

@@ -1,0 +1,105 @@
+/** Values of environment variables: each parser takes the text of one and throws an Error that completes "NAME …". */
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { keyPrefixPattern, reservedPrefixes } from '@keyreeve/contract';
+import { masterKeyBytes } from './crypto/master-key.ts';
+import { toCidr } from './throttle/address.ts';
+import type { AddressLimit } from './throttle/login-throttle.ts';
+
+export function integer(min: number, max: number) {
+  return (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new Error(`must be a whole number from ${min} to ${max}, not “${text}”`);
+    return value;
+  };
+}
+
+export function oneOf<const T extends string>(allowed: readonly T[]) {
+  return (text: string): T => {
+    const value = allowed.find((candidate) => candidate === text);
+    if (value === undefined) throw new Error(`must be one of ${allowed.join(', ')}, not “${text}”`);
+    return value;
+  };
+}
+
+export function list<T>(parse: (text: string) => T) {
+  return (text: string): readonly T[] =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+      .map(parse);
+}
+
+export function hostName(text: string): string {
+  if (!/^[A-Za-z0-9.:_-]+$/.test(text)) throw new Error(`must be an address or a host name, not “${text}”`);
+  return text;
+}
+
+export function publicUrl(text: string): string {
+  if (text === '') return '';
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isOrigin = url && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
+  if (!isOrigin) throw new Error(`must be like https://auth.example.com, without a path, not “${text}”`);
+  return url.origin;
+}
+
+export function origin(text: string): string {
+  if (!URL.canParse(text) || new URL(text).origin !== text)
+    throw new Error(`must be like https://app.example.com, not “${text}”`);
+  return text;
+}
+
+export function cidr(text: string): string {
+  const network = toCidr(text);
+  if (network === undefined) throw new Error(`must be like 10.0.0.0/8 or 192.0.2.7, not “${text}”`);
+  return network;
+}
+
+export function addressLimit(text: string): AddressLimit {
+  const [network = '', count = ''] = text.split('=');
+  return { cidr: cidr(network), failuresMax: integer(1, 10_000_000)(count) };
+}
+
+export function keyPrefix(text: string): string {
+  if (!keyPrefixPattern.test(text)) throw new Error(`must match ${keyPrefixPattern.source}, unlike “${text}”`);
+  if (reservedPrefixes.includes(text)) throw new Error(`can't be ${text}: other credentials begin so`);
+  return text;
+}
+
+export function databasePath(text: string): string {
+  const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];
+  if (path === undefined) throw new Error(`must be like sqlite:data/keyreeve.db`);
+  return resolve(baseFolder(), path);
+}
+
+/** The checkout that this file lies in; for a program that was installed as a package, the working folder. */
+function baseFolder(): string {
+  const here = fileURLToPath(import.meta.url);
+  return /[\\/]node_modules[\\/]/.test(here) ? process.cwd() : fileURLToPath(new URL('../../../', import.meta.url));
+}
+
+export function masterKey(text: string): Buffer | undefined {
+  if (text === '') return undefined;
+  const bytes = Buffer.from(text, 'base64url');
+  // The text is never echoed.
+  if (!/^[A-Za-z0-9_-]{43}=?$/.test(text) || bytes.length !== masterKeyBytes) {
+    throw new Error(`must be ${masterKeyBytes} bytes in base64url: 43 characters`);
+  }
+  return bytes;
+}
+
+/** @throws Error when others than its owner may read it */
+export function readSecretFile(path: string, subject: string): string {
+  let mode: number;
+  try {
+    ({ mode } = statSync(path));
+  } catch {
+    throw new Error(`${subject} can't be read`);
+  }
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    throw new Error(`${subject} can be read by others; it must have mode 0600 (chmod 600 ${path})`);
+  }
+  return readFileSync(path, 'utf8').trim();
+}

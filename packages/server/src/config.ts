@@ -1,0 +1,292 @@
+/**
+ * Configuration: every environment variable with its default and its meaning, in one table. This is the only reader of
+ * the environment; `docs/configuration.md` is tested against the table. All mistakes are reported together.
+ */
+import { keyPrefixDefault, limits } from '@keyreeve/contract';
+import {
+  addressLimit,
+  cidr,
+  databasePath,
+  hostName,
+  integer,
+  keyPrefix,
+  list,
+  masterKey,
+  oneOf,
+  origin,
+  publicUrl,
+  readSecretFile,
+} from './config-values.ts';
+import { logLevels, type LogLevel } from './log.ts';
+import { signingAlgorithms, type SigningAlgorithm } from './signing-keys/signing-keys.ts';
+import { isLoopback } from './throttle/address.ts';
+import type { AddressLimit } from './throttle/login-throttle.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Variable<T> {
+  /** As text, the way an operator would write it. */
+  readonly default: string;
+  readonly doc: string;
+  /** The value may also be given as the path of a file, in the variable with `_FILE` at its end. */
+  readonly isSecret?: boolean;
+  /** @throws Error whose message completes "NAME …" */
+  readonly parse: (text: string) => T;
+}
+
+const variable = <T>(fallback: string, doc: string, parse: (text: string) => T, isSecret = false): Variable<T> => ({
+  default: fallback,
+  doc,
+  parse,
+  isSecret,
+});
+
+export const variables = {
+  KEYREEVE_HOST: variable('127.0.0.1', 'Address that the service listens on.', hostName),
+  KEYREEVE_PORT: variable('8787', 'Its port; 0 picks a free one.', integer(0, 65_535)),
+  KEYREEVE_ADMIN_HOST: variable('127.0.0.1', 'Address for metrics and health.', hostName),
+  KEYREEVE_ADMIN_PORT: variable('8788', 'Its port; 0 picks a free one.', integer(0, 65_535)),
+  KEYREEVE_PUBLIC_URL: variable(
+    '',
+    'The address that clients use, for example `https://auth.example.com`: issuer of tokens and start of links. Without it `http://localhost:<port>`.',
+    publicUrl,
+  ),
+  KEYREEVE_AUDIENCE: variable('', 'The `aud` of access tokens. Without it the public URL.', (text) => text),
+  KEYREEVE_DATABASE_URL: variable(
+    'sqlite:data/keyreeve.db',
+    'The database: `sqlite:<path>`, relative to the checkout, or to the working folder of an installed program.',
+    databasePath,
+  ),
+  KEYREEVE_MASTER_KEY: variable(
+    '',
+    '32 bytes in base64url (`openssl rand 32 | basenc --base64url`). Without it one is made beside a new embedded database, in a file that only this user can read.',
+    masterKey,
+    true,
+  ),
+  KEYREEVE_KEY_PREFIX: variable(keyPrefixDefault, 'How API keys begin: your brand, `[a-z][a-z0-9_]{1,20}`.', keyPrefix),
+  KEYREEVE_KEY_PREFIXES_ACCEPTED: variable(
+    '',
+    'Prefixes used before, separated by commas: their keys go on working.',
+    list(keyPrefix),
+  ),
+  KEYREEVE_JWT_ALG: variable(
+    'ES256',
+    `How access tokens are signed: ${signingAlgorithms.join(', ')}.`,
+    oneOf(signingAlgorithms),
+  ),
+  KEYREEVE_ACCESS_TOKEN_TTL_SECONDS: variable('600', 'Life of an access token.', integer(30, 3_600)),
+  KEYREEVE_REFRESH_IDLE_TTL_SECONDS: variable(
+    '1209600',
+    'A session ends when it is not refreshed for this long (14 days).',
+    integer(60, 31_536_000),
+  ),
+  KEYREEVE_REFRESH_MAX_TTL_SECONDS: variable(
+    '2592000',
+    'A session ends this long after its sign-in (30 days).',
+    integer(60, 31_536_000),
+  ),
+  KEYREEVE_REFRESH_GRACE_SECONDS: variable(
+    '30',
+    'A replaced refresh token gets the same successor for this long.',
+    integer(0, 300),
+  ),
+  KEYREEVE_PASSWORD_LENGTH_MIN: variable(
+    '15',
+    'Characters of a new password at least.',
+    integer(limits.passwordLengthFloor, 64),
+  ),
+  KEYREEVE_KEYS_PER_ACCOUNT_MAX: variable('100', 'API keys of one account.', integer(1, 100_000)),
+  KEYREEVE_SESSIONS_PER_ACCOUNT_MAX: variable(
+    '50',
+    'Sessions of one account; a further sign-in ends the oldest.',
+    integer(1, 10_000),
+  ),
+  KEYREEVE_CREATIONS_PER_MINUTE_MAX: variable(
+    '300',
+    'API keys that one account may create in a minute.',
+    integer(1, 100_000),
+  ),
+  KEYREEVE_LOGIN_ADDRESS_LIMITS: variable(
+    '',
+    `More failed sign-ins than ${limits.loginAddressFailuresMax} in ${limits.loginWindowSeconds / 60} minutes for networks that you trust, such as a backend that signs its users in: \`10.0.0.5=5000,10.1.0.0/16=1000\`.`,
+    list(addressLimit),
+  ),
+  KEYREEVE_THROTTLE: variable(
+    'on',
+    '`off` lifts the limits on sign-ins and creations, for load tests on a private address.',
+    oneOf(['on', 'off']),
+  ),
+  KEYREEVE_TRUSTED_PROXIES: variable(
+    '',
+    'Networks whose X-Forwarded-For and -Proto are believed, separated by commas: the proxy in front, as Keyreeve sees it. It must be named when the public URL is https.',
+    list(cidr),
+  ),
+  KEYREEVE_CORS_ORIGINS: variable('', 'Origins whose pages may call the service, separated by commas.', list(origin)),
+  KEYREEVE_DRAIN_SECONDS: variable('8', 'Time to finish after SIGTERM. 0 on a terminal.', integer(0, 300)),
+  KEYREEVE_LOG_LEVEL: variable('info', `${logLevels.join(', ')}.`, oneOf(logLevels)),
+} as const;
+
+type Variables = typeof variables;
+type Name = keyof Variables;
+type Value<N extends Name> = ReturnType<Variables[N]['parse']>;
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly adminHost: string;
+  readonly adminPort: number;
+  /** Undefined until the port is known. */
+  readonly publicUrl: string | undefined;
+  readonly audience: string | undefined;
+  /** Absolute path of the embedded database. */
+  readonly databasePath: string;
+  /** Undefined where it is kept beside the embedded database. */
+  readonly masterKey: Buffer | undefined;
+  readonly keyPrefix: string;
+  readonly keyPrefixesAccepted: readonly string[];
+  readonly jwtAlg: SigningAlgorithm;
+  readonly accessTokenTtlSeconds: number;
+  readonly refreshIdleTtlSeconds: number;
+  readonly refreshMaxTtlSeconds: number;
+  readonly refreshGraceSeconds: number;
+  readonly passwordLengthMin: number;
+  readonly keysPerAccountMax: number;
+  readonly sessionsPerAccountMax: number;
+  readonly creationsPerMinuteMax: number;
+  readonly loginAddressLimits: readonly AddressLimit[];
+  readonly isThrottled: boolean;
+  readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly drainSeconds: number;
+  readonly logLevel: LogLevel;
+}
+
+/** What is wrong with the configuration, all of it. */
+export class ConfigError extends Error {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(`The configuration is wrong:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`);
+    this.mistakes = mistakes;
+  }
+}
+
+/** The environment of the process. Nothing else reads it. */
+export const processEnvironment = (): Environment => process.env;
+
+/** @throws ConfigError with every mistake there is */
+export function readConfig(environment: Environment, { isTerminal = false } = {}): Config {
+  const mistakes: string[] = unknownNames(environment);
+  const read = <N extends Name>(name: N): Value<N> => {
+    const { default: fallback, parse, isSecret } = variables[name] as Variable<Value<N>>;
+    try {
+      return parse(textOf(environment, name, isSecret === true) ?? fallback);
+    } catch (error) {
+      mistakes.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
+      return parse(fallback);
+    }
+  };
+  const drainSeconds = read('KEYREEVE_DRAIN_SECONDS');
+  const config: Config = {
+    host: read('KEYREEVE_HOST'),
+    port: read('KEYREEVE_PORT'),
+    adminHost: read('KEYREEVE_ADMIN_HOST'),
+    adminPort: read('KEYREEVE_ADMIN_PORT'),
+    publicUrl: read('KEYREEVE_PUBLIC_URL') || undefined,
+    audience: read('KEYREEVE_AUDIENCE') || undefined,
+    databasePath: read('KEYREEVE_DATABASE_URL'),
+    masterKey: read('KEYREEVE_MASTER_KEY'),
+    keyPrefix: read('KEYREEVE_KEY_PREFIX'),
+    keyPrefixesAccepted: read('KEYREEVE_KEY_PREFIXES_ACCEPTED'),
+    jwtAlg: read('KEYREEVE_JWT_ALG'),
+    accessTokenTtlSeconds: read('KEYREEVE_ACCESS_TOKEN_TTL_SECONDS'),
+    refreshIdleTtlSeconds: read('KEYREEVE_REFRESH_IDLE_TTL_SECONDS'),
+    refreshMaxTtlSeconds: read('KEYREEVE_REFRESH_MAX_TTL_SECONDS'),
+    refreshGraceSeconds: read('KEYREEVE_REFRESH_GRACE_SECONDS'),
+    passwordLengthMin: read('KEYREEVE_PASSWORD_LENGTH_MIN'),
+    keysPerAccountMax: read('KEYREEVE_KEYS_PER_ACCOUNT_MAX'),
+    sessionsPerAccountMax: read('KEYREEVE_SESSIONS_PER_ACCOUNT_MAX'),
+    creationsPerMinuteMax: read('KEYREEVE_CREATIONS_PER_MINUTE_MAX'),
+    loginAddressLimits: read('KEYREEVE_LOGIN_ADDRESS_LIMITS'),
+    isThrottled: read('KEYREEVE_THROTTLE') === 'on',
+    trustedProxies: read('KEYREEVE_TRUSTED_PROXIES'),
+    corsOrigins: read('KEYREEVE_CORS_ORIGINS'),
+    drainSeconds: isTerminal && environment['KEYREEVE_DRAIN_SECONDS'] === undefined ? 0 : drainSeconds,
+    logLevel: read('KEYREEVE_LOG_LEVEL'),
+  };
+  mistakes.push(...contradictions(config));
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return config;
+}
+
+/** What is right by itself and wrong together. */
+function contradictions(config: Config): string[] {
+  const { host, adminHost, publicUrl: url, trustedProxies, isThrottled } = config;
+  const mistakes: string[] = [];
+  const isPublic = !isLoopback(host) || !isLoopback(adminHost);
+  if (isPublic && !url?.startsWith('https:') && trustedProxies.length === 0) {
+    mistakes.push(
+      'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is a public address, but Keyreeve ends no TLS: name the proxy in front in KEYREEVE_TRUSTED_PROXIES, and set KEYREEVE_PUBLIC_URL to its https address',
+    );
+  }
+  if (isPublic && !isThrottled) mistakes.push('KEYREEVE_THROTTLE can be off on a loopback address only');
+  if (config.refreshMaxTtlSeconds < config.refreshIdleTtlSeconds) {
+    mistakes.push('KEYREEVE_REFRESH_MAX_TTL_SECONDS must be at least KEYREEVE_REFRESH_IDLE_TTL_SECONDS');
+  }
+  if (config.port !== 0 && config.port === config.adminPort && host === adminHost) {
+    mistakes.push('KEYREEVE_PORT and KEYREEVE_ADMIN_PORT are the same');
+  }
+  return mistakes;
+}
+
+/** What is allowed and still unwise, for the log and `doctor`. */
+export function warningsOf({ publicUrl: url, trustedProxies, isThrottled }: Config): readonly string[] {
+  const isBlind = url?.startsWith('https:') === true && trustedProxies.length === 0;
+  return [
+    ...(isBlind
+      ? [
+          'KEYREEVE_PUBLIC_URL is https, so a proxy stands in front, but KEYREEVE_TRUSTED_PROXIES does not name it: all clients are one address to the limits on sign-ins, and a stranger can make everybody wait',
+        ]
+      : []),
+    ...(isThrottled ? [] : ['KEYREEVE_THROTTLE is off: sign-ins and creations are not limited']),
+  ];
+}
+
+/** A misspelt name would leave a default in force that the operator thinks was changed. */
+function unknownNames(environment: Environment): string[] {
+  const known = new Set<string>(
+    Object.entries(variables).flatMap(([name, { isSecret }]) => (isSecret ? [name, `${name}_FILE`] : [name])),
+  );
+  // Container platforms set these for a service called "keyreeve"; they are nobody's configuration.
+  const isServiceLink = (name: string): boolean => /^KEYREEVE_(?:SERVICE_|PORT_\d+_|ENV_|NAME$)/.test(name);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('KEYREEVE_') && !known.has(name) && !isServiceLink(name))
+    .map((name) => `${name} is not a variable that Keyreeve knows`);
+}
+
+function textOf(environment: Environment, name: string, isSecret: boolean): string | undefined {
+  const text = environment[name];
+  const file = isSecret ? environment[`${name}_FILE`] : undefined;
+  if (file === undefined || file === '') return text === '' ? undefined : text;
+  if (text !== undefined && text !== '') throw new Error(`and ${name}_FILE are both set`);
+  const secret = readSecretFile(file, `is in the file ${file}, which`);
+  // A secret that was never put there is not a wish for the default.
+  if (secret === '') throw new Error(`is in the file ${file}, which is empty`);
+  return secret;
+}
+
+export interface DescribedVariable {
+  readonly name: string;
+  /** `[redacted]` for a secret. */
+  readonly value: string;
+  readonly source: 'environment' | 'default';
+}
+
+/** Every variable as it is in force, for people. */
+export function describeConfig(environment: Environment): DescribedVariable[] {
+  return Object.entries(variables).map(([name, { default: fallback, isSecret }]) => {
+    const text = environment[name] || (isSecret ? environment[`${name}_FILE`] : '') || '';
+    const value = text === '' ? fallback : isSecret ? '[redacted]' : text;
+    return { name, value, source: text === '' ? 'default' : 'environment' };
+  });
+}

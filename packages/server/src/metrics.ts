@@ -1,0 +1,92 @@
+/** What the admin listener tells Prometheus. The hot path only raises plain numbers; they are collected when asked for. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { PasswordStats } from './crypto/password.ts';
+import type { DbTimes } from './db/db.ts';
+import type { LoginCounts } from './tokens/tokens.ts';
+import type { VerdictCounts } from './verification/verify.ts';
+
+export interface MetricsSources {
+  readonly verdicts: VerdictCounts;
+  readonly logins: LoginCounts;
+  readonly passwords: PasswordStats;
+  readonly dbTimes: DbTimes;
+}
+
+const databaseBucketsSeconds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
+
+export class Metrics {
+  readonly contentType: string;
+  readonly #registry = new Registry();
+
+  constructor({ verdicts, logins, passwords, dbTimes }: MetricsSources) {
+    collectDefaultMetrics({ register: this.#registry });
+    this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verdicts);
+    this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => logins);
+    this.#counter('keyreeve_password_hashes_total', 'Password hashes computed, or refused by a full queue', () => ({
+      hashed: passwords.hashed,
+      refused: passwords.refused,
+    }));
+    this.#gauge('keyreeve_password_hashes_running', 'Password hashes being computed', () => passwords.running);
+    this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes waiting for their turn', () => passwords.waiting);
+    this.#eventLoopDelay();
+    this.#databaseTimes(dbTimes);
+    this.contentType = this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  #counter(name: string, help: string, read: () => Readonly<Record<string, number>>): void {
+    const registers = [this.#registry];
+    new Counter({
+      name,
+      help,
+      labelNames: ['result'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [result, count] of Object.entries(read())) this.inc({ result }, count);
+      },
+    });
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  /** The largest since the last scrape: a mean would hide what a waiting client notices. */
+  #eventLoopDelay(): void {
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
+    this.#gauge(
+      'keyreeve_event_loop_delay_max_seconds',
+      'Longest delay of the event loop since the last scrape',
+      () => {
+        const seconds = delay.max / 1e9;
+        delay.reset();
+        return seconds;
+      },
+    );
+  }
+
+  #databaseTimes(dbTimes: DbTimes): void {
+    const times = new Histogram({
+      name: 'keyreeve_database_seconds',
+      help: 'Time of database work: a read with all questions that share it, a commit with all operations that share it',
+      labelNames: ['operation'],
+      buckets: databaseBucketsSeconds,
+      registers: [this.#registry],
+    });
+    dbTimes.observe = (operation, ms) => times.observe({ operation }, ms / 1000);
+  }
+}

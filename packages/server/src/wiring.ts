@@ -1,0 +1,82 @@
+/** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
+import { Accounts } from './accounts/accounts.ts';
+import { ApiKeys } from './api-keys/api-keys.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { PasswordHasher, type Argon2Parameters } from './crypto/password.ts';
+import type { Installation } from './installation.ts';
+import { SigningKeys } from './signing-keys/signing-keys.ts';
+import { LoginThrottle } from './throttle/login-throttle.ts';
+import { AccessTokens } from './tokens/access-token.ts';
+import { RefreshTokens } from './tokens/refresh-token.ts';
+import { Tokens } from './tokens/tokens.ts';
+import { Verifier } from './verification/verify.ts';
+
+export interface Services {
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  readonly hasher: PasswordHasher;
+  readonly signingKeys: SigningKeys;
+  readonly tokens: Tokens;
+  readonly verifier: Verifier;
+}
+
+export interface WiringOptions {
+  readonly config: Config;
+  readonly installation: Installation;
+  readonly clock: Clock;
+  /** The public address; only tokens need it. */
+  readonly issuer: string;
+  /** Cheaper ones for tests. */
+  readonly argon2?: Argon2Parameters;
+}
+
+export function wire({ config, installation, clock, issuer, argon2 }: WiringOptions): Services {
+  const { db, keys } = installation;
+  const { isThrottled: enabled, passwordLengthMin: lengthMin } = config;
+  const hasher = new PasswordHasher(keys.passwordPepper, argon2);
+  const throttle = new LoginThrottle({
+    db,
+    clock,
+    bucketHash: keys.throttleBucket,
+    addressLimits: config.loginAddressLimits,
+    enabled,
+  });
+  const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')] };
+  const accounts = new Accounts({ db, clock, hasher, rules, throttle });
+  const { accessTokenTtlSeconds } = config;
+  const signingKeys = new SigningKeys({
+    db,
+    clock,
+    seal: keys.signingKeySeal,
+    alg: config.jwtAlg,
+    accessTokenTtlSeconds,
+  });
+  const audience = config.audience ?? issuer;
+  const tokens = new Tokens({
+    db,
+    clock,
+    accounts,
+    throttle,
+    hasher,
+    accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
+    refreshTokens: new RefreshTokens(keys),
+    idleTtlSeconds: config.refreshIdleTtlSeconds,
+    maxTtlSeconds: config.refreshMaxTtlSeconds,
+    graceSeconds: config.refreshGraceSeconds,
+    sessionsPerAccountMax: config.sessionsPerAccountMax,
+  });
+  const apiKeys = new ApiKeys({
+    db,
+    clock,
+    hash: keys.apiKeyHash,
+    prefix: config.keyPrefix,
+    keysPerAccountMax: config.keysPerAccountMax,
+    throttle: enabled
+      ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
+      : undefined,
+  });
+  const keyPrefixes = [config.keyPrefix, ...config.keyPrefixesAccepted];
+  const verifier = new Verifier({ db, clock, hash: keys.apiKeyHash, tokens, keyPrefixes });
+  return { accounts, apiKeys, hasher, signingKeys, tokens, verifier };
+}

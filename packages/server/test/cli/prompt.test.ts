@@ -1,0 +1,51 @@
+/** Asking for a password on a terminal. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { suite, test } from 'node:test';
+import { newTempFolder, type TempFolder } from '../../src/testing/temp-folder.ts';
+import { basic, databaseIn, environmentFor, goodPassword, keyreeveBin, startProgram } from '../e2e/program.ts';
+import { noTerminal, Terminal } from '../e2e/terminal.ts';
+
+function type(args: string, folder: TempFolder): Terminal {
+  return Terminal.start(`'${process.execPath}' '${keyreeveBin}' ${args}`, folder.path, environmentFor(folder.path));
+}
+
+suite('the password prompt', { skip: noTerminal }, () => {
+  test('the password is asked for twice, is never shown, and signs in', async () => {
+    using folder = newTempFolder();
+    await using terminal = type('account create you@example.com', folder);
+    await terminal.answer('Password: ', `${goodPassword}\r`);
+    await terminal.answer('Again: ', `${goodPassword}\r`);
+    const { status, stdout } = await terminal.exited();
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, /Created account you@example\.com \(acc_[0-9A-Za-z]{22}\), user, enabled\.\r\n$/);
+    for (const word of goodPassword.split(' ')) assert.ok(!stdout.includes(word), stdout);
+
+    await using program = await startProgram(folder.path);
+    const answer = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+    assert.equal(answer.status, 200);
+  });
+
+  test('two passwords that differ are refused, and no database is made', async () => {
+    using folder = newTempFolder();
+    await using terminal = type('account create you@example.com', folder);
+    await terminal.answer('Password: ', `${goodPassword}\r`);
+    await terminal.answer('Again: ', `${goodPassword}!\r`);
+    const { status, stdout } = await terminal.exited();
+    assert.equal(status, 64, stdout);
+    assert.match(stdout, /^keyreeve: the two passwords differ\r\n$/m);
+    assert.equal(existsSync(databaseIn(folder.path)), false);
+  });
+
+  for (const [name, character] of Object.entries({ 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' })) {
+    test(`${name} at the prompt ends the command and makes nothing`, async () => {
+      using folder = newTempFolder();
+      await using terminal = type('account create you@example.com', folder);
+      await terminal.answer('Password: ', character);
+      const { status, stdout } = await terminal.exited();
+      assert.equal(status, 64, stdout);
+      assert.match(stdout, /^keyreeve: no password was given\r\n$/m);
+      assert.equal(existsSync(databaseIn(folder.path)), false);
+    });
+  }
+});

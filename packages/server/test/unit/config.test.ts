@@ -1,0 +1,288 @@
+/** Configuration: every variable is documented, every mistake is told, all of them at once, and no secret with them. */
+import assert from 'node:assert/strict';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, describeConfig, readConfig, warningsOf, variables, type Config } from '../../src/config.ts';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
+const masterKeyText = Buffer.alloc(32, 0xfb).toString('base64url');
+
+function mistakesIn(environment: Environment): readonly string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    assert.equal(
+      error.message,
+      `The configuration is wrong:\n${error.mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
+    );
+    return error.mistakes;
+  }
+}
+
+const defaults: Config = {
+  host: '127.0.0.1',
+  port: 8787,
+  adminHost: '127.0.0.1',
+  adminPort: 8788,
+  publicUrl: undefined,
+  audience: undefined,
+  databasePath: join(checkout, 'data/keyreeve.db'),
+  masterKey: undefined,
+  keyPrefix: 'krv',
+  keyPrefixesAccepted: [],
+  jwtAlg: 'ES256',
+  accessTokenTtlSeconds: 600,
+  refreshIdleTtlSeconds: 14 * 86_400,
+  refreshMaxTtlSeconds: 30 * 86_400,
+  refreshGraceSeconds: 30,
+  passwordLengthMin: 15,
+  keysPerAccountMax: 100,
+  sessionsPerAccountMax: 50,
+  creationsPerMinuteMax: 300,
+  loginAddressLimits: [],
+  isThrottled: true,
+  trustedProxies: [],
+  corsOrigins: [],
+  drainSeconds: 8,
+  logLevel: 'info',
+};
+
+test('without any variable the documented defaults are in force', () => {
+  assert.deepEqual(readConfig({}), defaults);
+  assert.deepEqual(readConfig({ PATH: '/bin', UNRELATED: 'x' }), defaults);
+});
+
+test('an empty variable is the same as none', () => {
+  assert.deepEqual(readConfig(Object.fromEntries(Object.keys(variables).map((name) => [name, '']))), defaults);
+});
+
+test('every variable has a name of ours, a sentence that explains it, and a default that it accepts itself', () => {
+  for (const [name, { doc, default: fallback, parse }] of Object.entries(variables)) {
+    assert.match(name, /^KEYREEVE_[A-Z_]+$/);
+    assert.match(doc, /^.{4,}\.$/s, name);
+    assert.doesNotThrow(() => void parse(fallback), name);
+  }
+});
+
+const accepted: readonly (readonly [environment: Environment, expected: Partial<Config>])[] = [
+  [
+    { KEYREEVE_PORT: '0', KEYREEVE_ADMIN_PORT: '0' },
+    { port: 0, adminPort: 0 },
+  ],
+  [{ KEYREEVE_HOST: '::1' }, { host: '::1' }],
+  [
+    { KEYREEVE_PUBLIC_URL: 'https://auth.example.com/', KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' },
+    { publicUrl: 'https://auth.example.com', trustedProxies: ['127.0.0.1/32'] },
+  ],
+  [{ KEYREEVE_PUBLIC_URL: 'http://localhost:3000' }, { publicUrl: 'http://localhost:3000' }],
+  [
+    { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://a.example', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
+    { host: '0.0.0.0', publicUrl: 'https://a.example', trustedProxies: ['10.0.0.1/32'] },
+  ],
+  [
+    { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
+    { host: '0.0.0.0', trustedProxies: ['10.0.0.1/32'] },
+  ],
+  [{ KEYREEVE_TRUSTED_PROXIES: ' 10.0.0.0/8, ::1 ,' }, { trustedProxies: ['10.0.0.0/8', '::1/128'] }],
+  [
+    { KEYREEVE_CORS_ORIGINS: 'https://a.example,http://localhost:5173' },
+    { corsOrigins: ['https://a.example', 'http://localhost:5173'] },
+  ],
+  [{ KEYREEVE_DATABASE_URL: 'sqlite:/var/lib/keyreeve.db' }, { databasePath: '/var/lib/keyreeve.db' }],
+  [{ KEYREEVE_DATABASE_URL: 'sqlite:a b/c.db' }, { databasePath: join(checkout, 'a b/c.db') }],
+  [
+    { KEYREEVE_KEY_PREFIX: 'acme', KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv,old_brand' },
+    { keyPrefix: 'acme', keyPrefixesAccepted: ['krv', 'old_brand'] },
+  ],
+  [{ KEYREEVE_JWT_ALG: 'EdDSA' }, { jwtAlg: 'EdDSA' }],
+  [{ KEYREEVE_PASSWORD_LENGTH_MIN: '8' }, { passwordLengthMin: 8 }],
+  [{ KEYREEVE_THROTTLE: 'off' }, { isThrottled: false }],
+  [
+    { KEYREEVE_LOGIN_ADDRESS_LIMITS: '10.0.0.5=5000,10.1.0.0/16=1000' },
+    {
+      loginAddressLimits: [
+        { cidr: '10.0.0.5/32', failuresMax: 5_000 },
+        { cidr: '10.1.0.0/16', failuresMax: 1_000 },
+      ],
+    },
+  ],
+  [{ KEYREEVE_MASTER_KEY: masterKeyText }, { masterKey: Buffer.alloc(32, 0xfb) }],
+  [{ KEYREEVE_LOG_LEVEL: 'trace' }, { logLevel: 'trace' }],
+];
+
+for (const [environment, expected] of accepted) {
+  test(`accepted: ${Object.entries(environment)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')}`, () => {
+    assert.deepEqual(readConfig(environment), { ...defaults, ...expected });
+  });
+}
+
+const refused: readonly (readonly [name: keyof typeof variables, value: string, reason: RegExp])[] = [
+  ['KEYREEVE_HOST', 'http://127.0.0.1', /must be an address or a host name/],
+  ['KEYREEVE_HOST', '127.0.0.1 ', /must be an address or a host name/],
+  ['KEYREEVE_PORT', '65536', /must be a whole number from 0 to 65535, not “65536”/],
+  ['KEYREEVE_PORT', '-1', /must be a whole number from 0 to 65535/],
+  ['KEYREEVE_PORT', '80.5', /must be a whole number/],
+  ['KEYREEVE_PORT', '0x50', /must be a whole number/],
+  ['KEYREEVE_PORT', ' 80', /must be a whole number/],
+  ['KEYREEVE_PORT', '1e3', /must be a whole number/],
+  ['KEYREEVE_ADMIN_HOST', 'a/b', /must be an address or a host name/],
+  ['KEYREEVE_ADMIN_PORT', 'http', /must be a whole number/],
+  ['KEYREEVE_PUBLIC_URL', 'auth.example.com', /must be like https:\/\/auth\.example\.com/],
+  ['KEYREEVE_PUBLIC_URL', 'https://auth.example.com/base', /without a path/],
+  ['KEYREEVE_PUBLIC_URL', 'https://user:pass@auth.example.com', /must be like/],
+  ['KEYREEVE_PUBLIC_URL', 'https://auth.example.com?x', /must be like/],
+  ['KEYREEVE_PUBLIC_URL', 'ftp://auth.example.com', /must be like/],
+  ['KEYREEVE_DATABASE_URL', 'data/keyreeve.db', /must be like sqlite:data\/keyreeve\.db/],
+  ['KEYREEVE_DATABASE_URL', 'sqlite:', /must be like/],
+  ['KEYREEVE_DATABASE_URL', 'sqlite://host/keyreeve.db', /must be like/],
+  ['KEYREEVE_MASTER_KEY', 'too short', /must be 32 bytes in base64url: 43 characters/],
+  ['KEYREEVE_MASTER_KEY', Buffer.alloc(33).toString('base64url'), /must be 32 bytes/],
+  ['KEYREEVE_MASTER_KEY', Buffer.alloc(32, 0xfb).toString('base64'), /must be 32 bytes/],
+  ['KEYREEVE_KEY_PREFIX', 'k', /must match/],
+  ['KEYREEVE_KEY_PREFIX', 'Krv', /must match/],
+  ['KEYREEVE_KEY_PREFIX', '1krv', /must match/],
+  ['KEYREEVE_KEY_PREFIX', 'a'.repeat(22), /must match/],
+  ['KEYREEVE_KEY_PREFIX', 'krvr', /can't be krvr/],
+  ['KEYREEVE_KEY_PREFIX', 'krvc', /can't be krvc/],
+  ['KEYREEVE_KEY_PREFIXES_ACCEPTED', 'krv,krvr', /can't be krvr/],
+  ['KEYREEVE_JWT_ALG', 'HS256', /must be one of ES256, EdDSA, RS256, not “HS256”/],
+  ['KEYREEVE_JWT_ALG', 'none', /must be one of/],
+  ['KEYREEVE_ACCESS_TOKEN_TTL_SECONDS', '29', /from 30 to 3600/],
+  ['KEYREEVE_REFRESH_IDLE_TTL_SECONDS', '59', /from 60 to/],
+  ['KEYREEVE_REFRESH_MAX_TTL_SECONDS', '31536001', /to 31536000/],
+  ['KEYREEVE_REFRESH_GRACE_SECONDS', '301', /from 0 to 300/],
+  ['KEYREEVE_PASSWORD_LENGTH_MIN', '7', /from 8 to 64/],
+  ['KEYREEVE_KEYS_PER_ACCOUNT_MAX', '0', /from 1 to/],
+  ['KEYREEVE_SESSIONS_PER_ACCOUNT_MAX', '0', /from 1 to/],
+  ['KEYREEVE_CREATIONS_PER_MINUTE_MAX', '0', /from 1 to/],
+  ['KEYREEVE_LOGIN_ADDRESS_LIMITS', '10.0.0.5', /must be a whole number from 1/],
+  ['KEYREEVE_LOGIN_ADDRESS_LIMITS', 'proxy=5', /must be like 10\.0\.0\.0\/8/],
+  ['KEYREEVE_THROTTLE', 'false', /must be one of on, off/],
+  ['KEYREEVE_TRUSTED_PROXIES', 'proxy.example', /must be like 10\.0\.0\.0\/8 or 192\.0\.2\.7, not “proxy\.example”/],
+  ['KEYREEVE_TRUSTED_PROXIES', '10.0.0.1 10.0.0.2', /must be like/],
+  ['KEYREEVE_CORS_ORIGINS', '*', /must be like https:\/\/app\.example\.com, not “\*”/],
+  ['KEYREEVE_CORS_ORIGINS', 'https://app.example.com/', /must be like/],
+  ['KEYREEVE_CORS_ORIGINS', 'null', /must be like/],
+  ['KEYREEVE_DRAIN_SECONDS', '301', /from 0 to 300/],
+  ['KEYREEVE_LOG_LEVEL', 'verbose', /must be one of trace, debug/],
+];
+
+for (const [name, value, reason] of refused) {
+  test(`refused: ${name}=${value}`, () => {
+    const mistakes = mistakesIn({ [name]: value });
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.ok(mistakes[0]?.startsWith(`${name} `));
+    assert.match(mistakes[0] ?? '', reason);
+  });
+}
+
+test('all mistakes are told together, one for each variable', () => {
+  const wrong = Object.fromEntries(refused.map(([name, value]) => [name, value]));
+  const mistakes = mistakesIn({ ...wrong, KEYREEVE_TYPO: 'x', KEYREEVE_PORTS: '1' });
+  const named = mistakes.map((mistake) => mistake.split(' ', 1)[0] ?? '').toSorted();
+  assert.deepEqual(named, [...Object.keys(wrong), 'KEYREEVE_PORTS', 'KEYREEVE_TYPO'].toSorted());
+  const free = new Set<string>(['KEYREEVE_AUDIENCE']);
+  assert.deepEqual(
+    Object.keys(variables).filter((name) => !free.has(name) && !(name in wrong)),
+    [],
+    'each variable that can be wrong is in the table',
+  );
+});
+
+test('a name that Keyreeve doesn’t know is a mistake; what a container platform sets is not', () => {
+  assert.deepEqual(mistakesIn({ KEYREEVE_KEY_PREFIXS: 'acme' }), [
+    'KEYREEVE_KEY_PREFIXS is not a variable that Keyreeve knows',
+  ]);
+  assert.deepEqual(mistakesIn({ KEYREEVE_PORT_FILE: '/x' }), [
+    'KEYREEVE_PORT_FILE is not a variable that Keyreeve knows',
+  ]);
+  assert.deepEqual(
+    mistakesIn({ KEYREEVE_SERVICE_HOST: '10.0.0.1', KEYREEVE_PORT_8787_TCP: 'tcp://10.0.0.1:8787' }),
+    [],
+  );
+});
+
+const contradictory: readonly (readonly [environment: Environment, reason: RegExp])[] = [
+  [{ KEYREEVE_HOST: '0.0.0.0' }, /public address, but Keyreeve ends no TLS/],
+  [{ KEYREEVE_HOST: '::' }, /public address/],
+  [{ KEYREEVE_HOST: 'auth.internal' }, /public address/],
+  [{ KEYREEVE_ADMIN_HOST: '0.0.0.0' }, /public address/],
+  [{ KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'http://auth.example.com' }, /public address/],
+  [
+    { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1', KEYREEVE_THROTTLE: 'off' },
+    /KEYREEVE_THROTTLE can be off on a loopback address only/,
+  ],
+  [{ KEYREEVE_REFRESH_IDLE_TTL_SECONDS: '7200', KEYREEVE_REFRESH_MAX_TTL_SECONDS: '3600' }, /must be at least/],
+  [{ KEYREEVE_PORT: '9000', KEYREEVE_ADMIN_PORT: '9000' }, /are the same/],
+];
+
+for (const [environment, reason] of contradictory) {
+  test(`refused together: ${Object.entries(environment)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')}`, () => {
+    const mistakes = mistakesIn(environment);
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.match(mistakes[0] ?? '', reason);
+  });
+}
+
+test('on a terminal nobody waits for a drain, unless asked to', () => {
+  assert.equal(readConfig({}, { isTerminal: true }).drainSeconds, 0);
+  assert.equal(readConfig({ KEYREEVE_DRAIN_SECONDS: '5' }, { isTerminal: true }).drainSeconds, 5);
+});
+
+test('a secret may lie in a file that nobody else can read', () => {
+  using folder = newTempFolder();
+  const path = join(folder.path, 'master-key');
+  writeFileSync(path, `${masterKeyText}\n`, { mode: 0o600 });
+  assert.deepEqual(readConfig({ KEYREEVE_MASTER_KEY_FILE: path }).masterKey, Buffer.alloc(32, 0xfb));
+  assert.deepEqual(
+    readConfig({ KEYREEVE_MASTER_KEY_FILE: path, KEYREEVE_MASTER_KEY: '' }).masterKey,
+    Buffer.alloc(32, 0xfb),
+  );
+  assert.match(
+    mistakesIn({ KEYREEVE_MASTER_KEY_FILE: path, KEYREEVE_MASTER_KEY: masterKeyText }).join(),
+    /are both set/,
+  );
+  for (const mode of [0o640, 0o604, 0o660, 0o644]) {
+    chmodSync(path, mode);
+    assert.match(
+      mistakesIn({ KEYREEVE_MASTER_KEY_FILE: path }).join(),
+      /can be read by others; it must have mode 0600/,
+    );
+  }
+  assert.match(mistakesIn({ KEYREEVE_MASTER_KEY_FILE: join(folder.path, 'none') }).join(), /can't be read/);
+  writeFileSync(join(folder.path, 'empty'), '', { mode: 0o600 });
+  assert.match(mistakesIn({ KEYREEVE_MASTER_KEY_FILE: join(folder.path, 'empty') }).join(), /is empty/);
+});
+
+test('no secret is in a mistake or in the description of what is in force', () => {
+  const almost = `${masterKeyText}x`;
+  assert.ok(!mistakesIn({ KEYREEVE_MASTER_KEY: almost }).join().includes(almost.slice(0, 10)));
+  const described = describeConfig({ KEYREEVE_MASTER_KEY: masterKeyText, KEYREEVE_PORT: '9000' });
+  assert.deepEqual(
+    described.map(({ name }) => name),
+    Object.keys(variables),
+  );
+  assert.ok(!JSON.stringify(described).includes(masterKeyText.slice(0, 10)));
+  const shown = described.filter(({ source }) => source === 'environment');
+  assert.deepEqual(shown, [
+    { name: 'KEYREEVE_PORT', value: '9000', source: 'environment' },
+    { name: 'KEYREEVE_MASTER_KEY', value: '[redacted]', source: 'environment' },
+  ]);
+});
+
+test('an https address whose proxy is not named is warned of, because all clients would be one', () => {
+  const https = { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
+  assert.match(warningsOf(readConfig(https)).join(), /^KEYREEVE_PUBLIC_URL is https/);
+  assert.deepEqual(warningsOf(readConfig({ ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' })), []);
+});
