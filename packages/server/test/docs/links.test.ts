@@ -1,0 +1,64 @@
+/** Whoever follows a link or looks for a page that a comment names finds it. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { posix } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readTree, type SourceFile } from '../tidy/source.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const tree = readTree(root);
+const pages = tree.filter(({ path }) => /^(?:[^/]+|docs\/.*|bench\/.*)\.md$/.test(path));
+const sources = tree.filter(({ path }) => /^(?:packages\/[^/]+\/src|bench|scripts)\/.*\.[jt]s$/.test(path));
+const textOf = (path: string): string => tree.find((file) => file.path === path)?.text ?? '';
+
+/** Text that is shown as it is holds no links. */
+const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '');
+
+/** As the pages' hosts make them: lower case, without punctuation, spaces as hyphens. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+const anchorsOf = (text: string): string[] =>
+  [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+
+interface Link {
+  readonly from: string;
+  readonly path: string;
+  readonly anchor: string | undefined;
+}
+
+/** Those to places in the repository. */
+const linksOf = ({ path: from, text }: SourceFile): Link[] =>
+  [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => {
+      const [path = '', anchor] = target.split('#');
+      return { from, path: path === '' ? from : posix.join(posix.dirname(from), path), anchor };
+    });
+
+test('every link between the pages leads to a file, and to a heading where it names one', () => {
+  const links = pages.flatMap(linksOf);
+  assert.ok(links.length > 20, 'links are found');
+  assert.ok(links.some(({ anchor }) => anchor !== undefined));
+  const broken = links.filter(
+    ({ path, anchor }) =>
+      !existsSync(posix.join(root, path)) || (anchor !== undefined && !anchorsOf(textOf(path)).includes(anchor)),
+  );
+  assert.deepEqual(broken, []);
+});
+
+test('every page that a comment names exists', () => {
+  const named = sources.flatMap(({ path, comments }) =>
+    [...comments.matchAll(/\b(?:docs|bench)\/[\w./-]+\.md\b/g)].map(([page]) => ({ path, page })),
+  );
+  assert.ok(named.length > 0, 'names are found');
+  assert.deepEqual(
+    named.filter(({ page }) => !existsSync(posix.join(root, page))),
+    [],
+  );
+});

@@ -1,0 +1,188 @@
+/** Wrong configurations of the real program: every mistake is named, all of them at once, and nothing is made or changed. */
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { suite, test } from 'node:test';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { databaseIn, newProgram, runProgram, startProgram, type Environment } from './program.ts';
+
+const someMasterKey = Buffer.alloc(32, 7).toString('base64url');
+const publicWithoutTls =
+  'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is a public address, but Keyreeve ends no TLS: name the proxy in front in KEYREEVE_TRUSTED_PROXIES, and set KEYREEVE_PUBLIC_URL to its https address';
+const onlyOnLoopback = 'KEYREEVE_THROTTLE can be off on a loopback address only';
+
+/** Each is wrong by itself. Together they are one configuration, whose mistakes are told in this order. */
+const wrongValues: readonly (readonly [name: string, value: string, mistake: string])[] = [
+  ['KEYREEVE_PROT', '8787', 'is not a variable that Keyreeve knows'],
+  ['KEYREEVE_PORT_FILE', '/run/port', 'is not a variable that Keyreeve knows'],
+  ['KEYREEVE_DRAIN_SECONDS', '1.5', 'must be a whole number from 0 to 300, not “1.5”'],
+  ['KEYREEVE_HOST', 'every where', 'must be an address or a host name, not “every where”'],
+  ['KEYREEVE_PORT', '65536', 'must be a whole number from 0 to 65535, not “65536”'],
+  ['KEYREEVE_ADMIN_HOST', '[::1]', 'must be an address or a host name, not “[::1]”'],
+  ['KEYREEVE_ADMIN_PORT', '-1', 'must be a whole number from 0 to 65535, not “-1”'],
+  [
+    'KEYREEVE_PUBLIC_URL',
+    'https://auth.example.com/keyreeve',
+    'must be like https://auth.example.com, without a path, not “https://auth.example.com/keyreeve”',
+  ],
+  ['KEYREEVE_DATABASE_URL', 'sqlite://keyreeve.db', 'must be like sqlite:data/keyreeve.db'],
+  ['KEYREEVE_MASTER_KEY', someMasterKey.slice(1), 'must be 32 bytes in base64url: 43 characters'],
+  ['KEYREEVE_KEY_PREFIX', 'krvr', "can't be krvr: other credentials begin so"],
+  ['KEYREEVE_KEY_PREFIXES_ACCEPTED', 'old,Older', 'must match ^[a-z][a-z0-9_]{1,20}$, unlike “Older”'],
+  ['KEYREEVE_JWT_ALG', 'HS256', 'must be one of ES256, EdDSA, RS256, not “HS256”'],
+  ['KEYREEVE_ACCESS_TOKEN_TTL_SECONDS', '3601', 'must be a whole number from 30 to 3600, not “3601”'],
+  ['KEYREEVE_REFRESH_IDLE_TTL_SECONDS', '59', 'must be a whole number from 60 to 31536000, not “59”'],
+  ['KEYREEVE_REFRESH_MAX_TTL_SECONDS', '1e6', 'must be a whole number from 60 to 31536000, not “1e6”'],
+  ['KEYREEVE_REFRESH_GRACE_SECONDS', '301', 'must be a whole number from 0 to 300, not “301”'],
+  ['KEYREEVE_PASSWORD_LENGTH_MIN', '7', 'must be a whole number from 8 to 64, not “7”'],
+  ['KEYREEVE_KEYS_PER_ACCOUNT_MAX', '0', 'must be a whole number from 1 to 100000, not “0”'],
+  ['KEYREEVE_SESSIONS_PER_ACCOUNT_MAX', '0x10', 'must be a whole number from 1 to 10000, not “0x10”'],
+  ['KEYREEVE_CREATIONS_PER_MINUTE_MAX', '٣', 'must be a whole number from 1 to 100000, not “٣”'],
+  ['KEYREEVE_LOGIN_ADDRESS_LIMITS', '10.0.0.5', 'must be a whole number from 1 to 10000000, not “”'],
+  ['KEYREEVE_THROTTLE', 'no', 'must be one of on, off, not “no”'],
+  ['KEYREEVE_TRUSTED_PROXIES', '10.0.0.0/33', 'must be like 10.0.0.0/8 or 192.0.2.7, not “10.0.0.0/33”'],
+  ['KEYREEVE_CORS_ORIGINS', '*', 'must be like https://app.example.com, not “*”'],
+  ['KEYREEVE_LOG_LEVEL', 'verbose', 'must be one of trace, debug, info, warn, error, fatal, silent, not “verbose”'],
+];
+
+/** Each is wrong only in its context, so each is a configuration of its own. */
+const contradictions: readonly (readonly [environment: Environment, mistakes: readonly string[]])[] = [
+  [{ KEYREEVE_HOST: '0.0.0.0' }, [publicWithoutTls]],
+  [{ KEYREEVE_HOST: '::', KEYREEVE_PUBLIC_URL: 'http://auth.example.com' }, [publicWithoutTls]],
+  [{ KEYREEVE_ADMIN_HOST: '192.0.2.7' }, [publicWithoutTls]],
+  [{ KEYREEVE_HOST: '0.0.0.0', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1', KEYREEVE_THROTTLE: 'off' }, [onlyOnLoopback]],
+  [{ KEYREEVE_HOST: '0.0.0.0', KEYREEVE_THROTTLE: 'off' }, [publicWithoutTls, onlyOnLoopback]],
+  [
+    { KEYREEVE_REFRESH_MAX_TTL_SECONDS: '600' },
+    ['KEYREEVE_REFRESH_MAX_TTL_SECONDS must be at least KEYREEVE_REFRESH_IDLE_TTL_SECONDS'],
+  ],
+  [{ KEYREEVE_PORT: '8787', KEYREEVE_ADMIN_PORT: '8787' }, ['KEYREEVE_PORT and KEYREEVE_ADMIN_PORT are the same']],
+];
+
+function refusal(mistakes: readonly string[]) {
+  const [only = ''] = mistakes;
+  const lines =
+    mistakes.length === 1 ? only : ['The configuration is wrong:', ...mistakes.map((it) => `  - ${it}`)].join('\n');
+  return { status: 78, stdout: '', stderr: `keyreeve: ${lines}\n` };
+}
+
+test('every mistake is named, all in one go, without the secrets among them', async () => {
+  using folder = newTempFolder();
+  const environment = Object.fromEntries(wrongValues.map(([name, value]) => [name, value]));
+  const mistakes = wrongValues.map(([name, , mistake]) => `${name} ${mistake}`);
+  for (const command of ['serve', 'doctor']) {
+    assert.deepEqual(await runProgram([command], { folder: folder.path, environment }), refusal(mistakes));
+  }
+  assert.deepEqual(readdirSync(folder.path), []);
+});
+
+suite('what is right by itself and wrong together is refused', () => {
+  for (const [environment, mistakes] of contradictions) {
+    test(JSON.stringify(environment), async () => {
+      using folder = newTempFolder();
+      assert.deepEqual(await runProgram(['serve'], { folder: folder.path, environment }), refusal(mistakes));
+      assert.deepEqual(readdirSync(folder.path), []);
+    });
+  }
+});
+
+test('a secret in a file is taken from one that its owner alone can read, and from nowhere else', async () => {
+  using folder = newTempFolder();
+  const path = join(folder.path, 'master-key');
+  const environment = { KEYREEVE_MASTER_KEY_FILE: path };
+  const serve = (more: Environment = {}) =>
+    runProgram(['serve'], { folder: folder.path, environment: { ...environment, ...more } });
+  const missing = [`KEYREEVE_MASTER_KEY is in the file ${path}, which can't be read`];
+  assert.deepEqual(await serve(), refusal(missing));
+  writeFileSync(path, `${someMasterKey}\n`, { mode: 0o644 });
+  const open = [
+    `KEYREEVE_MASTER_KEY is in the file ${path}, which can be read by others; it must have mode 0600 (chmod 600 ${path})`,
+  ];
+  assert.deepEqual(await serve(), refusal(open));
+  chmodSync(path, 0o600);
+  writeFileSync(path, '\n');
+  assert.deepEqual(await serve(), refusal([`KEYREEVE_MASTER_KEY is in the file ${path}, which is empty`]));
+  writeFileSync(path, `${someMasterKey}\n`);
+  const both = ['KEYREEVE_MASTER_KEY and KEYREEVE_MASTER_KEY_FILE are both set'];
+  assert.deepEqual(await serve({ KEYREEVE_MASTER_KEY: someMasterKey }), refusal(both));
+  assert.deepEqual(readdirSync(folder.path), ['master-key']);
+
+  await using program = await startProgram(folder.path, environment);
+  assert.equal(program.records('listening')[0]?.['masterKeyFile'], undefined);
+  assert.equal(existsSync(`${databaseIn(folder.path)}.master-key`), false);
+});
+
+test('a database without its master key, or with another one, is refused, and none is made in its place', async () => {
+  await using program = await newProgram();
+  await program.stop();
+  const { folder } = program;
+  const database = databaseIn(folder);
+  const masterKey = `${database}.master-key`;
+  const damaged = [`the master key ${masterKey} is damaged: it has 43 characters of base64url`];
+  const wrong = [`the master key is not the one that the database ${database} was made with`];
+  const missing = [
+    `the database ${database} exists, but its master key ${masterKey} is missing; put it back, or set KEYREEVE_MASTER_KEY`,
+  ];
+  const commands = [
+    ['serve'],
+    ['migrate'],
+    ['account', 'create', 'you@example.com', '--generate'],
+    ['account', 'list'],
+  ];
+  const allRefuse = async (mistakes: readonly string[], environment: Environment = {}) => {
+    for (const command of commands) {
+      assert.deepEqual(await runProgram(command, { folder, environment }), refusal(mistakes), command.join(' '));
+    }
+  };
+  await allRefuse(wrong, { KEYREEVE_MASTER_KEY: someMasterKey });
+  writeFileSync(masterKey, 'cut');
+  await allRefuse(damaged);
+  rmSync(masterKey);
+  await allRefuse(missing);
+  assert.deepEqual(readdirSync(dirname(database)), ['keyreeve.db']);
+});
+
+test('a database that a newer program has changed beyond this one is refused; one that it can work with is not', async () => {
+  await using program = await newProgram();
+  await program.stop();
+  const { folder } = program;
+  const insert = (version: number, compatibleFrom: number) => {
+    const database = new DatabaseSync(databaseIn(folder));
+    database
+      .prepare(
+        'insert into schema_migrations (version, name, checksum, compatible_from, applied_at) values (?, ?, ?, ?, 0)',
+      )
+      .run(version, `${version}_later`, 'unknown', compatibleFrom);
+    database.close();
+  };
+  insert(998, 1);
+  await using compatible = await startProgram(folder);
+  assert.equal((await compatible.call('GET', '/health/ready')).status, 200);
+  await compatible.stop();
+
+  insert(999, 999);
+  for (const command of [['serve'], ['migrate'], ['account', 'list']]) {
+    const { status, stdout, stderr } = await runProgram(command, { folder });
+    assert.deepEqual([status, stdout], [78, '']);
+    assert.match(
+      stderr,
+      /^keyreeve: the database has schema 999, which needs a newer program; this one knows up to \d+\. Install the version that made it\.\n$/,
+    );
+  }
+});
+
+test('a file that is no database is one clear line and exit 1, and stays as it was', async () => {
+  using folder = newTempFolder();
+  const path = databaseIn(folder.path);
+  mkdirSync(dirname(path));
+  writeFileSync(path, 'not a database, but longer than its header would be'.repeat(100));
+  const environment = { KEYREEVE_MASTER_KEY: someMasterKey };
+  const answered = await runProgram(['serve'], { folder: folder.path, environment });
+  assert.deepEqual(answered, {
+    status: 1,
+    stdout: '',
+    stderr: 'keyreeve: the database can’t be used: file is not a database\n',
+  });
+  assert.deepEqual(readdirSync(dirname(path)), ['keyreeve.db']);
+});

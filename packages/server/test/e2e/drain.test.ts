@@ -1,0 +1,133 @@
+/** The end of the process: what is under way is answered, what was acknowledged stays, and nobody can keep it for ever. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { basic, bearer, goodPassword, newProgram, startProgram, type Program } from './program.ts';
+
+/** A refresh of which half the body has been sent, on a connection that is kept open. */
+class HalfSent {
+  readonly #request: ClientRequest;
+  readonly #rest: string;
+  readonly #response: Promise<[IncomingMessage]>;
+
+  constructor({ url }: Program, refreshToken: string) {
+    const body = JSON.stringify({ refreshToken });
+    const headers = { 'content-type': 'application/json', 'content-length': body.length };
+    const agent = new Agent({ keepAlive: true });
+    this.#request = request(`${url}/auth/token/refresh`, { method: 'POST', agent, headers });
+    this.#response = once(this.#request, 'response') as Promise<[IncomingMessage]>;
+    // Rejected when the program ends the connection: not everyone waits for the answer.
+    this.#response.catch(() => undefined);
+    this.#rest = body.slice(10);
+    this.#request.write(body.slice(0, 10));
+  }
+
+  /** @returns the status and the body */
+  async finish(): Promise<[number | undefined, string]> {
+    this.#request.end(this.#rest);
+    const [response] = await this.#response;
+    return [response.statusCode, await text(response)];
+  }
+}
+
+/** Tells the program to stop and waits until it knows. */
+async function stopSoon(program: Program): Promise<void> {
+  program.signal('SIGTERM');
+  await program.waitForRecord('stopping');
+}
+
+/** Until no new connection is accepted. */
+async function portCloses(program: Program): Promise<void> {
+  const bound = AbortSignal.timeout(30_000);
+  for (;;) {
+    try {
+      await program.call('GET', '/health/live', { connection: 'close' });
+    } catch {
+      return;
+    }
+    bound.throwIfAborted();
+  }
+}
+
+const isDrained = (program: Program) => program.records('stopped').map((record) => record['isDrained']);
+
+test('after SIGTERM readiness says no, what is under way and what still comes is answered, and it ends with 0 in time', async () => {
+  const drainSeconds = 4;
+  await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: String(drainSeconds) });
+  const { refreshToken } = await program.signIn();
+  const half = new HalfSent(program, refreshToken);
+  await program.call('GET', '/health/ready');
+  await stopSoon(program);
+  const ready = await program.call('GET', '/health/ready');
+  assert.equal(ready.status, 503);
+  assert.equal((ready.json as { code: string }).code, 'unavailable');
+  const [live, signedIn, [refreshed, body]] = await Promise.all([
+    program.call('GET', '/health/live'),
+    program.call('POST', '/auth/token', basic('you@example.com', goodPassword)),
+    half.finish(),
+  ]);
+  assert.deepEqual([live.status, signedIn.status, refreshed], [200, 200, 200]);
+  assert.deepEqual(Object.keys(JSON.parse(body) as object), ['accessToken', 'refreshToken']);
+  const { status, stderr } = await program.exited(drainSeconds * 1000 + 10_000);
+  assert.deepEqual([status, stderr, isDrained(program)], [0, '', [true]]);
+  // A stop that was asked for is no failure of the program's.
+  assert.deepEqual(
+    program.records().filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+test('a request that is answered after the port has closed is answered in full, and its connection doesn’t hold up the end', async () => {
+  await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '6' });
+  const { refreshToken } = await program.signIn();
+  const half = new HalfSent(program, refreshToken);
+  await program.call('GET', '/health/live');
+  await stopSoon(program);
+  await portCloses(program);
+  const [status, body] = await half.finish();
+  assert.equal(status, 200);
+  assert.deepEqual(Object.keys(JSON.parse(body) as object), ['accessToken', 'refreshToken']);
+  assert.equal((await program.exited()).status, 0);
+  assert.deepEqual(isDrained(program), [true]);
+});
+
+test('a request that never ends doesn’t keep it: it ends with 1', async () => {
+  await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '0' });
+  const { refreshToken } = await program.signIn();
+  const half = new HalfSent(program, refreshToken);
+  await program.call('GET', '/health/live');
+  await stopSoon(program);
+  const { status, stderr } = await program.exited();
+  assert.deepEqual([status, stderr, isDrained(program)], [1, '', [false]]);
+  await assert.rejects(half.finish());
+});
+
+test('a second SIGTERM ends it at once, with 1', async () => {
+  await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '300' });
+  await stopSoon(program);
+  program.signal('SIGTERM');
+  const { status } = await program.exited();
+  assert.deepEqual([status, isDrained(program)], [1, []]);
+});
+
+test('what was acknowledged before the end is there after the next start, the time of a key’s last use included', async () => {
+  using folder = newTempFolder();
+  const environment = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
+  await using first = await startProgram(folder.path, environment);
+  const { accessToken, refreshToken } = await first.signIn();
+  const created = await first.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
+  const { key } = created.json as { key: string };
+  assert.equal((await first.call('GET', '/auth/forward', bearer(key))).status, 200);
+  assert.equal((await first.stop()).status, 0);
+
+  await using second = await startProgram(folder.path, environment);
+  const listed = await second.call('GET', '/auth/api-keys?view=full', bearer(accessToken));
+  const [found] = (listed.json as { apiKeys: { nickname: string; lastUsedAt: string | null }[] }).apiKeys;
+  assert.equal(found?.nickname, 'first');
+  assert.notEqual(found.lastUsedAt, null);
+  assert.equal((await second.call('GET', '/auth/forward', bearer(key))).status, 200);
+  assert.equal((await second.call('POST', '/auth/token/refresh', {}, { refreshToken })).status, 200);
+});

@@ -1,0 +1,105 @@
+/** The admin listener: what Prometheus is told, health, and nothing else. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { basic, bearer, goodPassword, newProgram, type Program } from './program.ts';
+
+/** Samples by their name with labels, from the text format (Prometheus 0.0.4). */
+async function scrape({ adminUrl }: Program): Promise<Map<string, number>> {
+  const response = await fetch(`${adminUrl}/metrics`);
+  assert.equal(response.status, 200);
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const [, name = '', value = ''] = /^(\S+(?:\{.*\})?) (\S+)$/.exec(line) ?? assert.fail(line);
+      return [name, Number(value)];
+    }),
+  );
+}
+
+test('verifications and logins are counted by their result, and the time of the database is told', async () => {
+  await using program = await newProgram();
+  const before = await scrape(program);
+  const names = [...before.keys()].filter((name) => /^keyreeve_(?!database)/.test(name));
+  assert.deepEqual(names.toSorted(), [
+    'keyreeve_event_loop_delay_max_seconds',
+    ...['accepted', 'overloaded', 'refused', 'throttled'].map((it) => `keyreeve_logins_total{result="${it}"}`),
+    'keyreeve_password_hashes_running',
+    ...['hashed', 'refused'].map((it) => `keyreeve_password_hashes_total{result="${it}"}`),
+    'keyreeve_password_hashes_waiting',
+    ...['access_token', 'api_key', 'disabled', 'expired', 'malformed', 'not_found', 'wrong_kind'].map(
+      (it) => `keyreeve_verifications_total{result="${it}"}`,
+    ),
+  ]);
+  for (const name of names.filter((it) => it.includes('_total{'))) assert.equal(before.get(name), 0, name);
+  assert.ok(before.has('process_resident_memory_bytes'));
+
+  // One sign-in.
+  const { accessToken, refreshToken } = await program.signIn();
+  const refused = await program.call('POST', '/auth/token', basic('you@example.com', `${goodPassword}!`));
+  assert.equal(refused.status, 401);
+  const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
+  const { id, key } = created.json as { id: number; key: string };
+  const asks = [key, key, accessToken, `${key}x`, refreshToken];
+  for (const credential of asks) await program.call('GET', '/auth/forward', bearer(credential));
+  await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken));
+  await program.call('GET', '/auth/forward', bearer(key));
+  // No credential is no verification.
+  await program.call('GET', '/auth/forward');
+
+  const after = await scrape(program);
+  const moved = [...after].filter(([name, value]) => name.includes('_total{result') && value !== before.get(name));
+  assert.deepEqual(Object.fromEntries(moved), {
+    'keyreeve_logins_total{result="accepted"}': 1,
+    'keyreeve_logins_total{result="refused"}': 1,
+    'keyreeve_password_hashes_total{result="hashed"}': 2,
+    'keyreeve_verifications_total{result="access_token"}': 1,
+    'keyreeve_verifications_total{result="api_key"}': 2,
+    'keyreeve_verifications_total{result="malformed"}': 1,
+    'keyreeve_verifications_total{result="not_found"}': 1,
+    'keyreeve_verifications_total{result="wrong_kind"}': 1,
+  });
+  for (const operation of ['read', 'commit']) {
+    const count = after.get(`keyreeve_database_seconds_count{operation="${operation}"}`) ?? 0;
+    const sum = after.get(`keyreeve_database_seconds_sum{operation="${operation}"}`) ?? 0;
+    assert.ok(count >= 3 && sum > 0, `${operation}: ${count} in ${sum} s`);
+  }
+  assert.ok((after.get('keyreeve_event_loop_delay_max_seconds') ?? 0) > 0);
+  assert.deepEqual(
+    [after.get('keyreeve_password_hashes_running'), after.get('keyreeve_password_hashes_waiting')],
+    [0, 0],
+  );
+});
+
+test('the admin listener answers metrics and health and nothing else; the public one answers no metrics', async () => {
+  await using program = await newProgram();
+  const answers: readonly (readonly [side: 'admin' | 'public', method: string, path: string, status: number])[] = [
+    ['admin', 'GET', '/metrics', 200],
+    ['admin', 'HEAD', '/metrics', 200],
+    ['admin', 'POST', '/metrics', 405],
+    ['admin', 'GET', '/health/live', 200],
+    ['admin', 'GET', '/health/ready', 200],
+    ['admin', 'DELETE', '/health/ready', 405],
+    ['public', 'GET', '/health/live', 200],
+    ['public', 'GET', '/health/ready', 200],
+    ['public', 'GET', '/metrics', 404],
+    ['admin', 'GET', '/', 404],
+    ['admin', 'GET', '/metrics/', 404],
+    ['admin', 'GET', '/docs', 404],
+    ['admin', 'GET', '/openapi.json', 404],
+    ['admin', 'GET', '/.well-known/jwks.json', 404],
+    ['admin', 'POST', '/auth/token', 404],
+    ['admin', 'GET', '/auth/api-keys', 404],
+    ['admin', 'GET', '/auth/forward', 404],
+    ['admin', 'POST', '/auth/verify', 404],
+  ];
+  for (const [side, method, path, status] of answers) {
+    const response = await fetch(`${side === 'admin' ? program.adminUrl : program.url}${path}`, { method });
+    const text = await response.text();
+    assert.equal(response.status, status, `${method} ${path} on the ${side} side`);
+    assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+    if (path.startsWith('/health') && status === 200) assert.equal(text, '{"status":"ok"}');
+    if (status === 404) assert.equal((JSON.parse(text) as { code: string }).code, 'not_found');
+    if (status === 405) assert.match(response.headers.get('allow') ?? '', /\bGET\b/);
+  }
+});

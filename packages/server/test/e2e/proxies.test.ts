@@ -1,0 +1,241 @@
+/**
+ * The configurations in `docs/forward-auth/`, run by the real programs in front of a backend. Traefik and Envoy are run where they are
+ * installed; everywhere their questions are put to Keyreeve directly.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { bearer, guarantees, guaranteesByPath, type Stage } from './proxy-guarantees.ts';
+import {
+  end,
+  findProgram,
+  freePort,
+  send,
+  spawnQuietly,
+  startBackend,
+  startProxy,
+  startTap,
+  values,
+  type ForwardAuthServer,
+  type Running,
+  type TestKey,
+} from './proxy-kit.ts';
+import { proxies } from './proxy-programs.ts';
+
+let keyreeve: ForwardAuthServer;
+before(async () => {
+  keyreeve = await startKeyreeve();
+});
+after(async () => {
+  await keyreeve.stop();
+});
+
+for (const proxy of proxies) {
+  void test(`${proxy.name} with our configuration`, async (t) => {
+    const program = findProgram(proxy.program);
+    if (program === undefined) {
+      assert.ok(
+        !(proxy.neededInCi && process.env['CI'] === 'true'),
+        `${proxy.name} is not installed, and CI must try it`,
+      );
+      t.diagnostic(`not tried: ${proxy.name} is not installed`);
+      t.skip(`${proxy.name} is not installed`);
+      return;
+    }
+    const backend = await startBackend();
+    const tap = await startTap(keyreeve.port);
+    let running: Running | undefined;
+    try {
+      running = await startProxy(proxy, program, { keyreeve: tap.port, backend: backend.port });
+      const { port } = running;
+      const stage: Stage = { proxy, keyreeve, tap, backend, ask: (ask) => send(port, ask) };
+      for (const [name, check] of Object.entries(guarantees)) await t.test(name, () => check(stage));
+      if (proxy.name !== 'Envoy') {
+        for (const [name, check] of Object.entries(guaranteesByPath)) await t.test(name, () => check(stage));
+      }
+    } finally {
+      await running?.stop();
+      await tap.stop();
+      await backend.stop();
+    }
+  });
+}
+
+/** What Envoy puts into every question, beside the credential; recorded from Envoy 1.40. */
+const envoyHeaders: readonly (readonly [string, string])[] = [
+  ['content-length', '0'],
+  ['x-envoy-internal', 'true'],
+  ['x-envoy-expected-rq-timeout-ms', '5000'],
+];
+
+void test('Envoy’s questions are answered below /auth/forward, for every method and any path', async () => {
+  const good = bearer(keyreeve.ordersKey.key);
+  const longPath = `/auth/forward/${'a'.repeat(4_000)}?${'b'.repeat(4_000)}`;
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    for (const path of ['/auth/forward/orders/1?x=y', '/auth/forward/', '/auth/forward?scope=orders:read', longPath]) {
+      const answer = await send(keyreeve.port, { method, path, headers: [good, ...envoyHeaders] });
+      assert.equal(answer.status, 200, `${method} ${path.slice(0, 60)}`);
+      assert.equal(answer.body, '');
+      assert.deepEqual(values(answer.headers, 'X-Keyreeve-Account'), [keyreeve.accountId]);
+      assert.equal((await send(keyreeve.port, { method, path, headers: envoyHeaders })).status, 401);
+    }
+  }
+});
+
+void test('a path below /auth/forward leads nowhere else', async () => {
+  const paths = [
+    '../../health/ready',
+    '..%2f..%2fhealth/ready',
+    '%2e%2e/health/ready',
+    '/../health/ready',
+    '..\\..\\health\\ready',
+    '%zz',
+    '%00',
+  ];
+  for (const path of paths) {
+    const answer = await send(keyreeve.port, { path: `/auth/forward/${path}`, headers: envoyHeaders });
+    assert.ok(answer.status >= 400 && answer.status < 500, `${path}: ${answer.status}`);
+  }
+});
+
+void test('what the client’s path asks for can only refuse more, never less', async () => {
+  const plain = bearer(keyreeve.key.key);
+  for (const query of [
+    'scope=orders:read',
+    'scope=orders:read&scope=',
+    'scope=&scope=orders:read',
+    'scope=orders:read&path=/x?scope=',
+  ]) {
+    const answer = await send(keyreeve.port, { path: `/auth/forward?${query}`, headers: [plain, ...envoyHeaders] });
+    assert.equal(answer.status, 403, query);
+  }
+  const path = '/auth/forward?scope=orders:read&scope=orders:write';
+  assert.equal((await send(keyreeve.port, { path, headers: [bearer(keyreeve.ordersKey.key)] })).status, 403);
+});
+
+void test('Traefik’s question is answered, whatever it forwards about the client', async () => {
+  const headers: readonly (readonly [string, string])[] = [
+    ['User-Agent', 'Go-http-client/1.1'],
+    ['X-Forwarded-For', '203.0.113.9'],
+    ['X-Forwarded-Host', 'api.example.com'],
+    ['X-Forwarded-Method', 'POST'],
+    ['X-Forwarded-Port', '80'],
+    ['X-Forwarded-Proto', 'http'],
+    ['X-Forwarded-Uri', '/orders/1?x=y'],
+    ['Accept-Encoding', 'gzip'],
+  ];
+  const path = '/auth/forward?scope=orders:read';
+  const answer = await send(keyreeve.port, { path, headers: [...headers, bearer(keyreeve.ordersKey.key)] });
+  assert.equal(answer.status, 200, answer.body);
+  assert.deepEqual(values(answer.headers, 'X-Keyreeve-Key-Id'), [String(keyreeve.ordersKey.id)]);
+  assert.equal((await send(keyreeve.port, { path, headers })).status, 401);
+});
+
+void test('a 200 names all five identity headers, empty where they don’t apply', async () => {
+  const { headers } = await send(keyreeve.port, { path: '/auth/forward', headers: [bearer(keyreeve.accessToken)] });
+  const named = headers
+    .filter(([name]) => name.toLowerCase().startsWith('x-keyreeve-'))
+    .map(([name, value]) => [name.toLowerCase(), value]);
+  assert.equal(named.length, 5);
+  assert.deepEqual(Object.fromEntries(named), {
+    'x-keyreeve-account': keyreeve.accountId,
+    'x-keyreeve-credential': 'access_token',
+    'x-keyreeve-key-id': '',
+    'x-keyreeve-nickname': '',
+    'x-keyreeve-scopes': '',
+  });
+});
+
+/**
+ * PLUG IN HERE: the real Keyreeve, as an operator would start it: accounts and scoped keys by the command line, the rest over HTTP.
+ */
+async function startKeyreeve(): Promise<ForwardAuthServer> {
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const directory = mkdtempSync(join(tmpdir(), 'forward-auth-keyreeve-'));
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    KEYREEVE_PORT: String(port),
+    KEYREEVE_ADMIN_PORT: '0',
+    KEYREEVE_DATABASE_URL: `sqlite:${join(directory, 'keyreeve.db')}`,
+    KEYREEVE_DRAIN_SECONDS: '0',
+  };
+  const email = 'operator@example.com';
+  const password = randomBytes(24).toString('base64url');
+  const run = (args: readonly string[], input = ''): Record<string, unknown> => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args, '--json'], {
+      env,
+      cwd: directory,
+      input,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, `${args.join(' ')}: ${stderr}`);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+  const account = run(['account', 'create', email, '--password-stdin'], `${password}\n`);
+  const child = spawnQuietly(process.execPath, [main, 'serve'], directory, env);
+  const stop = async (): Promise<void> => {
+    await end(child.process);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  const call = async (
+    method: string,
+    path: string,
+    authorization: string,
+    body?: unknown,
+  ): Promise<Record<string, unknown>> => {
+    const headers = { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+    const answer = await fetch(`${origin}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    return JSON.parse(text) as Record<string, unknown>;
+  };
+  try {
+    const deadline = Date.now() + 20_000;
+    while (
+      !(await fetch(`${origin}/health/ready`).then(
+        (answer) => answer.ok,
+        () => false,
+      ))
+    ) {
+      assert.ok(Date.now() < deadline && child.process.exitCode === null, `Keyreeve is not ready:\n${child.output()}`);
+      await wait(50);
+    }
+    const tokens = await call('POST', '/auth/token', `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`);
+    const accessToken = String(tokens['accessToken']);
+    const scopesOfTheLargest = Array.from({ length: 32 }, (_, at) => `--scope=${`scope-${at}:`.padEnd(64, 'x')}`);
+    const createKey = async (nickname: string): Promise<TestKey> =>
+      testKey(await call('POST', '/auth/api-keys', `Bearer ${accessToken}`, { nickname }));
+    return {
+      port,
+      accountId: String(account['id']),
+      accessToken,
+      key: await createKey('Zoë’s 🔑 100% {key}'),
+      ordersKey: testKey(run(['key', 'create', '--account', email, '--nickname', 'orders', '--scope', 'orders:read'])),
+      largestKey: testKey(
+        run(['key', 'create', '--account', email, '--nickname', '🔑'.repeat(64)].concat(scopesOfTheLargest)),
+      ),
+      createKey,
+      deleteKey: async (id) => void (await call('DELETE', `/auth/api-keys/${id}`, `Bearer ${accessToken}`)),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function testKey(created: Record<string, unknown>): TestKey {
+  return { id: Number(created['id']), nickname: String(created['nickname']), key: String(created['key']) };
+}

@@ -1,0 +1,365 @@
+/**
+ * Real proxies for tests: starts a program with its configuration from `docs/forward-auth/` on free ports, between a backend that
+ * tells what reached it and a wire tap that shows what the proxy asks Keyreeve. Nothing here knows how Keyreeve answers.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, request } from 'node:http';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** A key as its creation answered it. */
+export interface TestKey {
+  readonly id: number;
+  readonly nickname: string;
+  readonly key: string;
+}
+
+/** A running Keyreeve with one account. */
+export interface ForwardAuthServer {
+  readonly port: number;
+  readonly accountId: string;
+  readonly accessToken: string;
+  /** Has no scopes, and a nickname outside ASCII. */
+  readonly key: TestKey;
+  /** Has the scope `orders:read` and no other. */
+  readonly ordersKey: TestKey;
+  /** Has as many scopes, as long, and as long a nickname as a key can have. */
+  readonly largestKey: TestKey;
+  createKey(nickname: string): Promise<TestKey>;
+  deleteKey(id: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Proxy {
+  readonly name: string;
+  readonly program: string;
+  /** In `docs/forward-auth/`; copied into an empty directory with only the ports replaced. */
+  readonly files: readonly string[];
+  args(directory: string, port: number): readonly string[];
+}
+
+export interface Running {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const docs = new URL('../../../../docs/forward-auth/', import.meta.url);
+
+/** The ports that every file in `docs/forward-auth/` uses, by what listens there. */
+const portsInDocs = { keyreeve: '8787', proxy: '8080', backend: '9000' } as const;
+
+const startMsMax = 10_000;
+const stopMsMax = 5_000;
+/** Longer than the 30 s for which Traefik waits for an answer. */
+const answerMsMax = 40_000;
+
+/** Where a program is, or undefined. Debian keeps these in sbin, which a user's PATH may lack. */
+export function findProgram(program: string): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
+  return folders
+    .map((folder) => join(folder, program))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+export async function startProxy(
+  proxy: Proxy,
+  program: string,
+  ports: { keyreeve: number; backend: number },
+): Promise<Running> {
+  const port = await freePort();
+  const directory = mkdtempSync(join(tmpdir(), `forward-auth-${proxy.program}-`));
+  // nginx as root works as another user, who must get in to keep large bodies there.
+  chmodSync(directory, 0o755);
+  for (const file of proxy.files) {
+    writeFileSync(
+      join(directory, file),
+      withPorts(readFileSync(new URL(file, docs), 'utf8'), { ...ports, proxy: port }),
+    );
+  }
+  // Not in the directory of the files: Traefik takes a traefik.yml where it is started for another kind of file.
+  const child = spawnQuietly(program, proxy.args(directory, port), mkdtempSync(join(directory, 'home-')));
+  const stop = async (): Promise<void> => {
+    await end(child.process);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  try {
+    await untilReady(port, child);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { port, stop };
+}
+
+function withPorts(text: string, ports: { keyreeve: number; proxy: number; backend: number }): string {
+  const replacements: Record<string, string> = {
+    [portsInDocs.keyreeve]: String(ports.keyreeve),
+    [portsInDocs.proxy]: String(ports.proxy),
+    [portsInDocs.backend]: String(ports.backend),
+  };
+  return text.replace(/\b(?:8787|8080|9000)\b/g, (found) => replacements[found] ?? found);
+}
+
+interface QuietChild {
+  readonly process: ChildProcess;
+  output(): string;
+}
+
+/** Keeps what the program writes for the message of a failed start; the program ends with this process, whatever happens. */
+export function spawnQuietly(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = process.env,
+): QuietChild {
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...env, HOME: cwd, XDG_CONFIG_HOME: cwd, XDG_DATA_HOME: cwd },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const keep = (chunk: Buffer): void => {
+    output = (output + chunk.toString()).slice(-20_000);
+  };
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+  child.on('error', (error) => keep(Buffer.from(error.message)));
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.removeListener('exit', kill));
+  return { process: child, output: () => output };
+}
+
+/** Asks a process to end, and ends it after a while. */
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  const force = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
+  await ended;
+  clearTimeout(force);
+}
+
+/** Traefik listens, and answers 404, before it has read its file. */
+async function untilReady(port: number, child: QuietChild): Promise<void> {
+  const deadline = Date.now() + startMsMax;
+  while (Date.now() < deadline && child.process.exitCode === null) {
+    const answered = await send(port, {}).catch(() => undefined);
+    if (answered !== undefined && answered.status !== 404) return;
+    await wait(20);
+  }
+  throw new Error(`no answer on port ${port} (exit code ${child.process.exitCode}):\n${child.output()}`);
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Port 0 picks a free one. */
+async function listen(server: Server, port = 0): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A request as it reached the backend. */
+export interface Reached {
+  readonly method: string;
+  readonly url: string;
+  /** As they came, name by name and line by line. */
+  readonly headers: readonly (readonly [string, string])[];
+  readonly trailers: readonly string[];
+  readonly bodyBytes: number;
+  readonly bodySha256: string;
+}
+
+export interface Backend extends Running {
+  /** Everything that arrived since the last call of this. */
+  taken(): Reached[];
+}
+
+/** Answers 200 to everything and remembers it. */
+export async function startBackend(): Promise<Backend> {
+  let reached: Reached[] = [];
+  const server = createHttpServer((req, res) => {
+    const hash = createHash('sha256');
+    let bodyBytes = 0;
+    req.on('data', (chunk: Buffer) => {
+      bodyBytes += chunk.length;
+      hash.update(chunk);
+    });
+    req.on('end', () => {
+      const headers = pairs(req.rawHeaders);
+      const trailers = req.rawTrailers;
+      reached.push({
+        method: req.method ?? '',
+        url: req.url ?? '',
+        headers,
+        trailers,
+        bodyBytes,
+        bodySha256: hash.digest('hex'),
+      });
+      res.setHeader('content-type', 'text/plain');
+      res.end('from the backend');
+    });
+  });
+  const port = await listen(server);
+  const taken = (): Reached[] => {
+    const all = reached;
+    reached = [];
+    return all;
+  };
+  const stop = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { port, taken, stop };
+}
+
+export interface Tap extends Running {
+  /** What went through towards the target since the last call of this. */
+  taken(): string;
+  /** Connections accepted so far. */
+  connections(): number;
+  /** Refuses connections and cuts those that are open, as a stopped server does. */
+  refuse(): Promise<void>;
+  accept(): Promise<void>;
+  /** Answers every question with these bytes instead of passing it on; undefined passes on again. Cuts what is open. */
+  answer(bytes: string | undefined): void;
+}
+
+/** Stands between a proxy and Keyreeve and records the questions. */
+export async function startTap(targetPort: number): Promise<Tap> {
+  let recorded: Buffer[] = [];
+  let connections = 0;
+  let canned: string | undefined;
+  const open = new Set<Socket>();
+  const server = createServer((from) => {
+    connections += 1;
+    open.add(from);
+    from.on('error', () => from.destroy());
+    from.on('close', () => open.delete(from));
+    from.on('data', (chunk: Buffer) => recorded.push(chunk));
+    if (canned !== undefined) {
+      const answer = canned;
+      // An empty answer is none at all: the question is left hanging.
+      from.on('data', () => void (answer === '' ? undefined : from.end(answer)));
+      return;
+    }
+    const to = connect(targetPort, '127.0.0.1');
+    from.pipe(to).pipe(from);
+    to.on('error', () => from.destroy());
+    to.on('close', () => from.destroy());
+    from.on('close', () => to.destroy());
+  });
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  const refuse = async (): Promise<void> => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    cut();
+    await closed;
+  };
+  const port = await listen(server);
+  return {
+    port,
+    connections: () => connections,
+    refuse,
+    accept: async () => void (await listen(server, port)),
+    stop: async () => {
+      if (server.listening) await refuse();
+    },
+    taken: () => {
+      const all = Buffer.concat(recorded).toString('latin1');
+      recorded = [];
+      return all;
+    },
+    answer: (bytes) => {
+      canned = bytes;
+      cut();
+    },
+  };
+}
+
+export interface Ask {
+  readonly method?: string;
+  readonly path?: string;
+  /** Sent as they are: name by name, repeated names included. `Host` is added. */
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly body?: Buffer;
+  /** Sent after the body, which then goes in chunks. */
+  readonly trailers?: Record<string, string>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string;
+}
+
+/** One request on a connection of its own. */
+export function send(port: number, ask: Ask): Promise<Answer> {
+  const { method = 'GET', path = '/', headers = [], body, trailers } = ask;
+  const lines = [['Host', `127.0.0.1:${port}`] as const, ...headers];
+  if (trailers !== undefined) lines.push(['Transfer-Encoding', 'chunked'], ['Trailer', Object.keys(trailers).join()]);
+  else if (body !== undefined) lines.push(['Content-Length', String(body.length)]);
+  if (!has(headers, 'connection')) lines.push(['Connection', 'close']);
+  return new Promise((resolve, reject) => {
+    const req = request({
+      host: '127.0.0.1',
+      port,
+      method,
+      path,
+      headers: lines.flat(),
+      agent: false,
+      timeout: answerMsMax,
+    });
+    req.on('timeout', () => req.destroy(new Error(`no answer in ${answerMsMax} ms`)));
+    req.on('error', reject);
+    req.on('response', (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () => {
+        resolve({
+          status: res.statusCode ?? 0,
+          headers: pairs(res.rawHeaders),
+          body: Buffer.concat(chunks).toString(),
+        });
+        req.destroy();
+      });
+    });
+    if (trailers !== undefined) req.addTrailers(trailers);
+    req.end(body);
+  });
+}
+
+/** All values under a name, in order. */
+export function values(headers: readonly (readonly [string, string])[], name: string): string[] {
+  return headers.filter(([each]) => each.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
+}
+
+function has(headers: readonly (readonly [string, string])[], name: string): boolean {
+  return values(headers, name).length > 0;
+}
+
+function pairs(raw: readonly string[]): (readonly [string, string])[] {
+  return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as const] : []));
+}

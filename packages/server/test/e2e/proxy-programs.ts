@@ -1,0 +1,94 @@
+/** The programs that `docs/forward-auth/` has a configuration for: how each is started, and what its clients get when Keyreeve fails. */
+import { join } from 'node:path';
+import type { Proxy } from './proxy-kit.ts';
+
+export interface TestedProxy extends Proxy {
+  /** Missing under CI is a failure, not a skip. */
+  readonly neededInCi: boolean;
+  /** What the client gets while nothing listens where Keyreeve should be. */
+  readonly whenUnreachable: number;
+  /** What the client gets when Keyreeve answers 503. */
+  readonly whenUnavailable: number;
+  /** What the client gets when Keyreeve takes the question and never answers. */
+  readonly whenSilent: number;
+  /** What the client gets when something answers 200 without the identity headers, as Keyreeve never does. */
+  readonly whenNobodyIsNamed: number;
+  /** 400 where the proxy itself may refuse a second Authorization line, before Keyreeve answers 401. */
+  readonly twoAuthorizationLines: readonly number[];
+}
+
+export const proxies: readonly TestedProxy[] = [
+  {
+    name: 'nginx',
+    program: 'nginx',
+    files: ['nginx.conf'],
+    args: (directory) => ['-p', directory, '-c', join(directory, 'nginx.conf'), '-g', 'daemon off;'],
+    neededInCi: true,
+    whenUnreachable: 500,
+    whenUnavailable: 500,
+    whenSilent: 500,
+    whenNobodyIsNamed: 200,
+    twoAuthorizationLines: [400, 401],
+  },
+  {
+    name: 'Caddy',
+    program: 'caddy',
+    files: ['Caddyfile'],
+    args: (directory) => ['run', '--config', join(directory, 'Caddyfile'), '--adapter', 'caddyfile'],
+    neededInCi: true,
+    whenUnreachable: 502,
+    whenUnavailable: 503,
+    whenSilent: 504,
+    whenNobodyIsNamed: 200,
+    twoAuthorizationLines: [401],
+  },
+  {
+    name: 'HAProxy',
+    program: 'haproxy',
+    files: ['haproxy.cfg', 'keyreeve.lua'],
+    args: (directory) => ['-C', directory, '-f', 'haproxy.cfg', '-db'],
+    neededInCi: true,
+    whenUnreachable: 503,
+    whenUnavailable: 503,
+    whenSilent: 503,
+    whenNobodyIsNamed: 503,
+    twoAuthorizationLines: [401],
+  },
+  {
+    name: 'Traefik',
+    program: 'traefik',
+    files: ['traefik.yml'],
+    args: (directory, port) => [
+      `--entryPoints.web.address=127.0.0.1:${port}`,
+      '--entryPoints.web.http.encodedCharacters.allowEncodedSlash=false',
+      `--providers.file.filename=${join(directory, 'traefik.yml')}`,
+      '--global.checkNewVersion=false',
+    ],
+    neededInCi: false,
+    whenUnreachable: 500,
+    whenUnavailable: 503,
+    whenSilent: 500,
+    whenNobodyIsNamed: 200,
+    twoAuthorizationLines: [401],
+  },
+  {
+    name: 'Envoy',
+    program: 'envoy',
+    files: ['envoy.yaml'],
+    args: (directory) => [
+      '-c',
+      join(directory, 'envoy.yaml'),
+      '--concurrency',
+      '2',
+      '--use-dynamic-base-id',
+      '--log-level',
+      'warning',
+    ],
+    neededInCi: false,
+    whenUnreachable: 503,
+    whenUnavailable: 503,
+    whenSilent: 503,
+    whenNobodyIsNamed: 200,
+    twoAuthorizationLines: [401],
+  },
+];

@@ -1,0 +1,187 @@
+/** The life of the process: how it starts, what it says, who may start beside it. `drain.test.ts` has how it ends. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { suite, test } from 'node:test';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import {
+  basic,
+  bearer,
+  databaseIn,
+  environmentFor,
+  goodPassword,
+  keyreeveBin,
+  newProgram,
+  runProgram,
+  startProgram,
+} from './program.ts';
+import { noTerminal, Terminal } from './terminal.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+const migrations = readdirSync(new URL('../../src/db/migrations/', import.meta.url))
+  .filter((name) => /^\d+_\w+\.sql$/.test(name))
+  .map((name) => name.slice(0, -'.sql'.length));
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+test('on an empty folder it makes its data, readable by this user alone, and says in one record where it is', async () => {
+  using folder = newTempFolder();
+  const database = databaseIn(folder.path);
+  await using first = await startProgram(folder.path);
+  const [migrated, listening, ...more] = first.records();
+  assert.deepEqual(more, []);
+  assert.deepEqual([migrated?.['event'], migrated?.['migrations']], ['migrated', migrations]);
+  const { time, pid, url, adminUrl, ...rest } = listening ?? {};
+  assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.equal(pid, first.child.pid);
+  assert.match(String(url), /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.match(String(adminUrl), /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.deepEqual(rest, {
+    level: 'info',
+    event: 'listening',
+    version,
+    publicUrl: `http://localhost:${new URL(String(url)).port}`,
+    database,
+    masterKeyFile: `${database}.master-key`,
+  });
+  assert.equal((await first.call('GET', '/health/ready')).text, '{"status":"ok"}');
+  assert.deepEqual(
+    [dirname(database), database, `${database}-wal`, `${database}.master-key`].map(modeOf),
+    [0o700, 0o600, 0o600, 0o600],
+  );
+  const { status, stderr } = await first.stop();
+  assert.deepEqual([status, stderr], [0, '']);
+
+  await using second = await startProgram(folder.path);
+  assert.deepEqual(
+    second.records().map(({ event }) => event),
+    ['listening'],
+  );
+});
+
+test('an account made beside the running service signs in at once, and one that is disabled there is out at once', async () => {
+  await using program = await newProgram();
+  const { accessToken } = await program.signIn('you@example.com');
+  const list = () => program.call('GET', '/auth/api-keys', bearer(accessToken));
+  assert.equal((await list()).status, 200);
+  assert.equal((await program.command(['account', 'disable', 'you@example.com'])).status, 0);
+  assert.equal((await list()).status, 401);
+  const again = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+  assert.equal(again.status, 401);
+});
+
+test('a port that is taken is one clear line and exit 1; whoever has it goes on', async () => {
+  await using program = await newProgram();
+  for (const [name, url] of [
+    ['KEYREEVE_PORT', program.url],
+    ['KEYREEVE_ADMIN_PORT', program.adminUrl],
+  ] as const) {
+    const { port } = new URL(url);
+    const late = await runProgram(['serve'], { folder: program.folder, environment: { [name]: port } });
+    assert.deepEqual(late, {
+      status: 1,
+      stdout: '',
+      stderr: `keyreeve: listen EADDRINUSE: address already in use 127.0.0.1:${port}: another program listens there; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT\n`,
+    });
+  }
+  assert.equal((await program.call('GET', '/health/ready')).status, 200);
+});
+
+test('an address that is not this machine’s is one clear line and exit 1', async () => {
+  using folder = newTempFolder();
+  const environment = { KEYREEVE_HOST: '192.0.2.1', KEYREEVE_TRUSTED_PROXIES: '192.0.2.2' };
+  const { status, stdout, stderr } = await runProgram(['serve'], { folder: folder.path, environment });
+  assert.deepEqual([status, stdout.includes('listening')], [1, false]);
+  assert.match(stderr, /^keyreeve: listen EADDRNOTAVAIL: address not available 192\.0\.2\.1.*\n$/);
+});
+
+test('programs that start at once on the same empty folder agree on one master key and one signing key', async () => {
+  for (let round = 0; round < 2; round++) {
+    using folder = newTempFolder();
+    const [first, second, account] = await Promise.all([
+      startProgram(folder.path),
+      startProgram(folder.path),
+      runProgram(['account', 'create', 'you@example.com', '--password-stdin'], {
+        folder: folder.path,
+        input: goodPassword,
+      }),
+    ]);
+    await using one = first;
+    await using other = second;
+    assert.equal(account.status, 0, account.stderr);
+    const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name));
+    assert.deepEqual(files.toSorted(), ['keyreeve.db', 'keyreeve.db.master-key']);
+
+    // Each reads what the other has sealed and hashed.
+    const key = await one.command('key create --account you@example.com --nickname first --json'.split(' '));
+    const { key: secret } = JSON.parse(key.stdout) as { key: string };
+    for (const program of [one, other]) {
+      assert.equal((await program.call('GET', '/auth/forward', bearer(secret))).status, 200);
+      const signedIn = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+      assert.equal(signedIn.status, 200);
+    }
+    const [ofOne, ofOther] = await Promise.all(
+      [one, other].map(
+        async (program) => (await program.call('GET', '/.well-known/jwks.json')).json as { keys: unknown[] },
+      ),
+    );
+    assert.equal(ofOne?.keys.length, 1);
+    assert.deepEqual(ofOther, ofOne);
+  }
+});
+
+const many = `${migrations.length} migration${migrations.length === 1 ? '' : 's'}`;
+
+test('of many that make the same database at once one makes it, and all find it made', async () => {
+  for (let round = 0; round < 2; round++) {
+    using folder = newTempFolder();
+    const ended = await Promise.all(Array.from({ length: 8 }, () => runProgram(['migrate'], { folder: folder.path })));
+    const applied = { status: 0, stdout: `Applied ${many}: ${migrations.join(', ')}.\n`, stderr: '' };
+    const upToDate = { status: 0, stdout: 'The schema is up to date.\n', stderr: '' };
+    const expected = [applied, ...Array.from({ length: 7 }, () => upToDate)];
+    assert.deepEqual(
+      ended.toSorted((a, b) => a.stdout.localeCompare(b.stdout)),
+      expected,
+    );
+    assert.deepEqual(readdirSync(join(folder.path, 'data')).toSorted(), ['keyreeve.db', 'keyreeve.db.master-key']);
+  }
+});
+
+suite('on a terminal', { skip: noTerminal }, () => {
+  test('the greeting says where it listens, where its data lies and what to type; the log goes where it was sent; Ctrl-C stops at once', async () => {
+    using folder = newTempFolder();
+    const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path);
+    await using terminal = Terminal.start(
+      `'${process.execPath}' '${keyreeveBin}' serve > log`,
+      folder.path,
+      environment,
+    );
+    await terminal.shows('Ctrl-C stops.\r\n');
+    const greeting = terminal.stdout;
+    terminal.child.stdin?.write('\u0003');
+    assert.equal((await terminal.exited()).status, 0);
+
+    const log = readFileSync(join(folder.path, 'log'), 'utf8').trimEnd().split('\n');
+    const byEvent = new Map(
+      log.map((line) => JSON.parse(line) as Record<string, string>).map((it) => [it['event'], it]),
+    );
+    assert.deepEqual([...byEvent.keys()], ['migrated', 'listening', 'stopping', 'stopped']);
+    const { url, adminUrl, database } = byEvent.get('listening') ?? {};
+    assert.equal(
+      greeting.replaceAll('\r\n', '\n'),
+      [
+        `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
+        `Its data lies in ${database}, its master key in ${database}.master-key: back both up, apart from each other.`,
+        'Next, in another terminal:',
+        '  npx keyreeve account create you@example.com',
+        `  curl -X POST -u you@example.com ${url}/auth/token`,
+        `The contract is at ${url}/docs. Ctrl-C stops.`,
+        '',
+      ].join('\n'),
+    );
+    // Without a terminal four seconds would pass in which balancers learn of it.
+    const [stopping, stopped] = ['stopping', 'stopped'].map((event) => Date.parse(byEvent.get(event)?.['time'] ?? ''));
+    assert.ok(Number(stopped) - Number(stopping) < 3_000);
+  });
+});
