@@ -1,0 +1,17 @@
+# Runs Keyreeve as a user without rights; only /data is written to. See docs/operating.md.
+FROM node:26-bookworm-slim AS build
+WORKDIR /app
+COPY . .
+RUN sh scripts/image-install.sh /app
+
+FROM node:26-bookworm-slim
+ENV NODE_ENV=production \
+    KEYREEVE_DATABASE_URL=sqlite:/data/keyreeve.db
+COPY --from=build /app /app
+RUN mkdir -m 0700 /data && chown 65532:65532 /data
+USER 65532:65532
+VOLUME /data
+EXPOSE 8787
+HEALTHCHECK CMD ["node", "-e", "fetch('http://127.0.0.1:8788/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/packages/server/bin/keyreeve.js"]
+CMD ["serve"]

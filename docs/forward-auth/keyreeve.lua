@@ -1,0 +1,102 @@
+-- The HAProxy action "lua.keyreeve": asks Keyreeve who the caller is. HAProxy 2.6 or newer, nothing else is needed.
+--
+--   global       setenv KEYREEVE_ORIGIN http://127.0.0.1:8787
+--                lua-load-per-thread keyreeve.lua
+--   frontend     http-request lua.keyreeve any            (or the name of a scope instead of "any")
+--                http-request deny deny_status 503 unless { var(txn.keyreeve_allowed) -m bool }
+--
+-- Keyreeve says yes: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes and txn.keyreeve_allowed.
+-- Keyreeve says no: answers the client with Keyreeve's status, WWW-Authenticate and problem document.
+-- Anything else, an error in this file included: txn.keyreeve_allowed stays unset, and the deny rule closes.
+
+local origin = assert(os.getenv("KEYREEVE_ORIGIN"), "haproxy.cfg must set KEYREEVE_ORIGIN before it loads keyreeve.lua")
+-- For one try. HAProxy before 2.9 tries four times.
+local timeoutMs = 1500
+-- Keyreeve refuses every request with more than one, so it need not see all of a hundred.
+local linesMax = 4
+
+local identity = {
+  account = "x-keyreeve-account",
+  credential = "x-keyreeve-credential",
+  key_id = "x-keyreeve-key-id",
+  nickname = "x-keyreeve-nickname",
+  scopes = "x-keyreeve-scopes",
+}
+
+-- Statuses that are Keyreeve's word to the caller. Everything else is an outage.
+local refusals = { [401] = true, [403] = true, [503] = true }
+
+-- HAProxy counts the lines of a header from 0.
+local function first(headers, name)
+  return headers and headers[name] and headers[name][0]
+end
+
+-- The address is fixed but for the scope, which comes from haproxy.cfg: nothing from the client gets into it.
+local function address(scope)
+  if scope == "any" then
+    return origin .. "/auth/forward"
+  end
+  local encoded = scope:gsub("[^%w._~-]", function(character)
+    return string.format("%%%02X", character:byte())
+  end)
+  return origin .. "/auth/forward?scope=" .. encoded
+end
+
+-- The lines of one header as they came. HAProxy's parser lets no line break into a value, so nothing can be smuggled
+-- into the question. The bound matters: HAProxy without the correction of April 2026 (3.2.16) doesn't check how many
+-- it is given here.
+local function lines(requestHeaders, name)
+  local all = requestHeaders[name]
+  if not all then
+    return nil
+  end
+  return table.move(all, 0, linesMax - 1, 0, {})
+end
+
+-- Every line of both goes along, Keyreeve itself refuses a request with two credentials. Nothing else does.
+local function credentials(requestHeaders)
+  return {
+    ["authorization"] = lines(requestHeaders, "authorization"),
+    ["x-api-key"] = lines(requestHeaders, "x-api-key"),
+  }
+end
+
+local function refuse(txn, response)
+  local reply = txn:reply()
+  reply:set_status(response.status)
+  for _, name in ipairs({ "www-authenticate", "content-type", "retry-after" }) do
+    local value = first(response.headers, name)
+    if value then
+      reply:add_header(name, value)
+    end
+  end
+  reply:add_header("cache-control", "no-store")
+  reply:set_body(response.body or "")
+  txn:done(reply)
+end
+
+local function allow(txn, response)
+  for variable, name in pairs(identity) do
+    local value = first(response.headers, name)
+    -- Keyreeve always sets all five, empty ones too. Something that doesn't is not Keyreeve.
+    if not value then
+      core.Alert("keyreeve: the answer has no " .. name)
+      return
+    end
+    txn:set_var("txn.keyreeve_" .. variable, value)
+  end
+  txn:set_var("txn.keyreeve_allowed", true)
+end
+
+core.register_action("keyreeve", { "http-req" }, function(txn, scope)
+  local response = core.httpclient():get({
+    url = address(scope),
+    headers = credentials(txn.http:req_get_headers()),
+    timeout = timeoutMs,
+  })
+  if response and response.status == 200 then
+    allow(txn, response)
+  elseif response and refusals[response.status] then
+    refuse(txn, response)
+  end
+end, 1)
