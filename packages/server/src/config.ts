@@ -122,6 +122,11 @@ export const variables = {
     list(cidr),
   ),
   KEYREEVE_CORS_ORIGINS: variable('', 'Origins whose pages may call the service, separated by commas.', list(origin)),
+  KEYREEVE_WORKERS: variable(
+    '1',
+    'Processes that share the port: one for each core that the service may fill. Each takes 130 MiB; `docs/operating.md` has when it pays.',
+    integer(1, 64),
+  ),
   KEYREEVE_DRAIN_SECONDS: variable('8', 'Time to finish after SIGTERM. 0 on a terminal.', integer(0, 300)),
   KEYREEVE_LOG_LEVEL: variable('info', `${logLevels.join(', ')}.`, oneOf(logLevels)),
 } as const;
@@ -157,6 +162,7 @@ export interface Config {
   readonly isThrottled: boolean;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
+  readonly workers: number;
   readonly drainSeconds: number;
   readonly logLevel: LogLevel;
 }
@@ -211,6 +217,7 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     isThrottled: read('KEYREEVE_THROTTLE') === 'on',
     trustedProxies: read('KEYREEVE_TRUSTED_PROXIES'),
     corsOrigins: read('KEYREEVE_CORS_ORIGINS'),
+    workers: read('KEYREEVE_WORKERS'),
     drainSeconds: isTerminal && environment['KEYREEVE_DRAIN_SECONDS'] === undefined ? 0 : drainSeconds,
     logLevel: read('KEYREEVE_LOG_LEVEL'),
   };

@@ -50,6 +50,7 @@ const defaults: Config = {
   isThrottled: true,
   trustedProxies: [],
   corsOrigins: [],
+  workers: 1,
   drainSeconds: 8,
   logLevel: 'info',
 };
@@ -172,6 +173,8 @@ const refused: readonly (readonly [name: keyof typeof variables, value: string, 
   ['KEYREEVE_CORS_ORIGINS', '*', /must be like https:\/\/app\.example\.com, not “\*”/],
   ['KEYREEVE_CORS_ORIGINS', 'https://app.example.com/', /must be like/],
   ['KEYREEVE_CORS_ORIGINS', 'null', /must be like/],
+  ['KEYREEVE_WORKERS', '0', /from 1 to 64/],
+  ['KEYREEVE_WORKERS', '65', /from 1 to 64/],
   ['KEYREEVE_DRAIN_SECONDS', '301', /from 0 to 300/],
   ['KEYREEVE_LOG_LEVEL', 'verbose', /must be one of trace, debug/],
 ];
