@@ -85,6 +85,7 @@ const guarded: readonly { readonly target: string; readonly importers: readonly 
   { target: 'service.ts', importers: ['cli/', 'testing/'] },
   { target: 'wiring.ts', importers: ['service.ts', 'cli/'] },
   { target: 'testing/', importers: ['testing/'] },
+  { target: 'proof/', importers: ['cli/', 'proof/'] },
   { target: 'db/sqlite-connection.ts', importers: ['db/'] },
   { target: 'db/sqlite.ts', importers: ['installation.ts', 'testing/'] },
 ];
@@ -110,6 +111,15 @@ export function theFoundationKnowsNoSlice(files: readonly SourceFile[]): Violati
       .filter(([place, allowed]) => isOneOf(from, [place]) && !isOneOf(to, allowed))
       .map(([place]) => ({ path, detail: `${place} doesn’t import ${to}` })),
   );
+}
+
+/** What the proof may stand on: it watches the service from outside, so it shares nothing with what it judges. */
+const besideTheProof = ['proof/', 'clock.ts', 'errors.ts', 'crypto/', 'audit/', 'accounts/', 'api-keys/'];
+
+export function theProofStandsApart(files: readonly SourceFile[]): Violation[] {
+  return [...arrows(files)]
+    .filter(([, from, to]) => from.startsWith('proof/') && !isOneOf(to, besideTheProof))
+    .map(([{ path }, , to]) => ({ path, detail: `the proof doesn’t import ${to}` }));
 }
 
 export function noCycles(files: readonly SourceFile[]): Violation[] {

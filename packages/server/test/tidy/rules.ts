@@ -9,6 +9,7 @@ export const rules = {
   'the rooms of a slice are one way': imports.roomsAreOneWay,
   'what stands at the top is imported by nobody else': imports.theTopIsImportedByNobody,
   'the foundation knows no slice': imports.theFoundationKnowsNoSlice,
+  'the proof shares nothing with what it judges': imports.theProofStandsApart,
   'there is no import cycle': imports.noCycles,
   'imports are declared': imports.importsAreDeclared,
   'what is declared is used': imports.dependenciesAreUsed,

@@ -57,6 +57,7 @@ export const samples: Readonly<Record<keyof typeof rules, Samples>> = {
       importing('cli/serve.ts', '../http/app.ts'),
       importing('service.ts', './cli/output.ts'),
       importing('http/problem.ts', '../service.ts'),
+      importing('service.ts', './proof/checker.ts'),
       importing('tokens/tokens.ts', '../testing/fake-clock.ts'),
       importing('tokens/store.ts', '../db/sqlite.ts'),
       importing('installation.ts', './db/sqlite-connection.ts'),
@@ -81,6 +82,18 @@ export const samples: Readonly<Record<keyof typeof rules, Samples>> = {
       },
     ],
     good: [importing('db/migrate.ts', '../clock.ts'), importing('crypto/seal.ts', './secret.ts')],
+  },
+  'the proof shares nothing with what it judges': {
+    bad: [
+      importing('proof/checker.ts', '../verification/verify.ts'),
+      importing('proof/workload.ts', '../db/db.ts'),
+      importing('proof/workload.ts', '../http/credentials.ts'),
+    ],
+    good: [
+      importing('proof/checker.ts', '../clock.ts'),
+      importing('proof/canaries.ts', '../api-keys/api-keys.ts'),
+      importing('cli/prove-revocation.ts', '../proof/workload.ts'),
+    ],
   },
   'there is no import cycle': {
     bad: [

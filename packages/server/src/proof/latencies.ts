@@ -1,0 +1,37 @@
+/** Durations of millions of operations in constant memory: counted in buckets, each 2 % wider than the one before. */
+
+const growth = Math.log(1.02);
+/** A microsecond; shorter is counted as that. */
+const msMin = 0.001;
+/** Up to 100 s; longer is counted as that. */
+const buckets = Math.ceil(Math.log(100_000 / msMin) / growth) + 1;
+
+export interface LatencySummary {
+  readonly count: number;
+  /** Null without any. Within 2 %. */
+  readonly msP50: number | null;
+  readonly msP99: number | null;
+}
+
+export class Latencies {
+  readonly #counts = new Uint32Array(buckets);
+  #count = 0;
+
+  add(ms: number): void {
+    const bucket = Math.ceil(Math.log(Math.max(ms, msMin) / msMin) / growth);
+    const index = Math.min(bucket, buckets - 1);
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    this.#count++;
+  }
+
+  summary(): LatencySummary {
+    return { count: this.#count, msP50: this.#quantile(0.5), msP99: this.#quantile(0.99) };
+  }
+
+  #quantile(share: number): number | null {
+    if (this.#count === 0) return null;
+    let missing = share * this.#count;
+    const bucket = this.#counts.findIndex((count) => (missing -= count) <= 0);
+    return Number((msMin * Math.exp(bucket * growth)).toFixed(3));
+  }
+}
