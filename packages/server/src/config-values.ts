@@ -4,7 +4,9 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keyPrefixPattern, reservedPrefixes } from '@keyreeve/contract';
 import { masterKeyBytes } from './crypto/master-key.ts';
-import { toCidr } from './throttle/address.ts';
+import type { DatabaseAddress } from './db/database.ts';
+import { sslModes, type SslMode } from './db/postgres-address.ts';
+import { isLoopback, toCidr } from './throttle/address.ts';
 import type { AddressLimit } from './throttle/login-throttle.ts';
 
 export function integer(min: number, max: number) {
@@ -68,10 +70,49 @@ export function keyPrefix(text: string): string {
   return text;
 }
 
-export function databasePath(text: string): string {
+export function databaseUrl(text: string): DatabaseAddress {
   const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];
-  if (path === undefined) throw new Error(`must be like sqlite:data/keyreeve.db`);
-  return resolve(baseFolder(), path);
+  if (path !== undefined) return { kind: 'sqlite', path: resolve(baseFolder(), path) };
+  if (/^postgres(?:ql)?:\/\//.test(text)) return postgresAddress(text);
+  throw new Error('must be like sqlite:data/keyreeve.db or postgres://user:password@host:5432/database');
+}
+
+/** The text is never echoed: it may hold a password. */
+function postgresAddress(text: string): DatabaseAddress {
+  // `postgres://user@/database?host=/run/postgresql` names no host before the path, which a URL must.
+  const isSocket = /^\w+:\/\/[^/]*@\//.test(text);
+  const whole = isSocket ? text.replace('@/', '@socket/') : text;
+  if (!URL.canParse(whole)) throw new Error('is not a URL like postgres://user:password@host:5432/database');
+  const url = new URL(whole);
+  const database = decodeURIComponent(url.pathname.slice(1));
+  const user = decodeURIComponent(url.username);
+  if (user === '' || database === '' || database.includes('/')) {
+    throw new Error('must name a user and a database: postgres://user:password@host:5432/database');
+  }
+  const unknown = [...url.searchParams.keys()].find((name) => !['host', 'sslmode', 'sslrootcert'].includes(name));
+  if (unknown !== undefined) throw new Error(`has the parameter ${unknown}; known are host, sslmode and sslrootcert`);
+  const host = url.searchParams.get('host') ?? url.hostname.replaceAll(/[[\]]/g, '');
+  if (isSocket && !host.startsWith('/'))
+    throw new Error('must name a host, or the folder of a socket as ?host=/run/postgresql');
+  // Within one machine nobody else listens.
+  const fallback = host.startsWith('/') || isLoopback(host) ? 'disable' : 'verify-full';
+  return {
+    kind: 'postgres',
+    host,
+    port: url.port === '' ? 5432 : Number(url.port),
+    user,
+    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    database,
+    sslMode: sslMode(url.searchParams.get('sslmode') ?? fallback),
+    sslRootCert: url.searchParams.get('sslrootcert') ?? undefined,
+  };
+}
+
+/** `allow` and `prefer` would give way to whoever cuts the handshake off. */
+function sslMode(text: string): SslMode {
+  const mode = sslModes.find((candidate) => candidate === text);
+  if (mode === undefined) throw new Error(`has the sslmode ${text}; it must be one of ${sslModes.join(', ')}`);
+  return mode;
 }
 
 /** The checkout that this file lies in; for a program that was installed as a package, the working folder. */

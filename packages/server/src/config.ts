@@ -6,7 +6,7 @@ import { keyPrefixDefault, limits } from '@keyreeve/contract';
 import {
   addressLimit,
   cidr,
-  databasePath,
+  databaseUrl,
   hostName,
   integer,
   keyPrefix,
@@ -17,6 +17,7 @@ import {
   publicUrl,
   readSecretFile,
 } from './config-values.ts';
+import { describeDatabase, type DatabaseAddress } from './db/database.ts';
 import { logLevels, type LogLevel } from './log.ts';
 import { signingAlgorithms, type SigningAlgorithm } from './signing-keys/signing-keys.ts';
 import { isLoopback } from './throttle/address.ts';
@@ -54,8 +55,9 @@ export const variables = {
   KEYREEVE_AUDIENCE: variable('', 'The `aud` of access tokens. Without it the public URL.', (text) => text),
   KEYREEVE_DATABASE_URL: variable(
     'sqlite:data/keyreeve.db',
-    'The database: `sqlite:<path>`, relative to the checkout, or to the working folder of an installed program.',
-    databasePath,
+    'The database. Embedded: `sqlite:<path>`, relative to the checkout, or to the working folder of an installed program. PostgreSQL, for several instances: `postgres://user:password@host:5432/database`, with `?sslmode=` `verify-full` (the default but on this machine), `verify-ca`, `require` or `disable`, `&sslrootcert=<file>`, or `?host=<folder of a socket>`.',
+    databaseUrl,
+    true,
   ),
   KEYREEVE_MASTER_KEY: variable(
     '',
@@ -143,8 +145,7 @@ export interface Config {
   /** Undefined until the port is known. */
   readonly publicUrl: string | undefined;
   readonly audience: string | undefined;
-  /** Absolute path of the embedded database. */
-  readonly databasePath: string;
+  readonly database: DatabaseAddress;
   /** Undefined where it is kept beside the embedded database. */
   readonly masterKey: Buffer | undefined;
   readonly keyPrefix: string;
@@ -200,7 +201,7 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     adminPort: read('KEYREEVE_ADMIN_PORT'),
     publicUrl: read('KEYREEVE_PUBLIC_URL') || undefined,
     audience: read('KEYREEVE_AUDIENCE') || undefined,
-    databasePath: read('KEYREEVE_DATABASE_URL'),
+    database: read('KEYREEVE_DATABASE_URL'),
     masterKey: read('KEYREEVE_MASTER_KEY'),
     keyPrefix: read('KEYREEVE_KEY_PREFIX'),
     keyPrefixesAccepted: read('KEYREEVE_KEY_PREFIXES_ACCEPTED'),
@@ -235,6 +236,9 @@ function contradictions(config: Config): string[] {
     mistakes.push(
       'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is a public address, but Keyreeve ends no TLS: name the proxy in front in KEYREEVE_TRUSTED_PROXIES, and set KEYREEVE_PUBLIC_URL to its https address',
     );
+  }
+  if (config.database.kind === 'postgres' && config.masterKey === undefined) {
+    mistakes.push('KEYREEVE_MASTER_KEY must be set: with PostgreSQL all instances need the same one');
   }
   if (isPublic && !isThrottled) mistakes.push('KEYREEVE_THROTTLE can be off on a loopback address only');
   if (config.refreshMaxTtlSeconds < config.refreshIdleTtlSeconds) {
@@ -293,7 +297,18 @@ export interface DescribedVariable {
 export function describeConfig(environment: Environment): DescribedVariable[] {
   return Object.entries(variables).map(([name, { default: fallback, isSecret }]) => {
     const text = environment[name] || (isSecret ? environment[`${name}_FILE`] : '') || '';
-    const value = text === '' ? fallback : isSecret ? '[redacted]' : text;
+    const value = text === '' ? fallback : isSecret ? describeSecret(name, environment) : text;
     return { name, value, source: text === '' ? 'default' : 'environment' };
   });
+}
+
+/** Of the database's address only the password is one. */
+function describeSecret(name: string, environment: Environment): string {
+  if (name !== 'KEYREEVE_DATABASE_URL') return '[redacted]';
+  try {
+    const text = textOf(environment, name, true) ?? '';
+    return text.startsWith('sqlite:') ? text : describeDatabase(databaseUrl(text));
+  } catch {
+    return '[redacted]';
+  }
 }

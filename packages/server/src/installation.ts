@@ -9,10 +9,11 @@ import type { Clock } from './clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { masterKey, readSecretFile } from './config-values.ts';
 import { deriveKeys, masterKeyBytes, type InstallationKeys } from './crypto/master-key.ts';
+import { describeDatabase, openDatabase } from './db/database.ts';
 import type { Db } from './db/db.ts';
 import { claimInstallation } from './db/installation.ts';
+import { isForbidden } from './db/unavailable.ts';
 import { countMissingMigrations, migrate, SchemaError } from './db/migrate.ts';
-import { SqliteDb } from './db/sqlite.ts';
 
 export interface Installation {
   readonly db: Db;
@@ -31,33 +32,53 @@ export interface OpenOptions {
 
 export const masterKeyPath = (databasePath: string): string => `${databasePath}.master-key`;
 
-/** @throws ConfigError, SchemaError */
+/** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(
   config: Config,
   { clock, mayCreate, mayMigrate }: OpenOptions,
 ): Promise<Installation> {
-  const { databasePath } = config;
-  const exists = existsSync(databasePath) && statSync(databasePath).size > 0;
-  if (!exists && !mayCreate) {
-    throw new ConfigError([
-      `there is no database at ${databasePath} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`,
-    ]);
-  }
-  const keys = deriveKeys(config.masterKey ?? loadMasterKey(databasePath, exists));
-  const db = await SqliteDb.open(databasePath);
+  const keys = deriveKeys(masterKeyOf(config, mayCreate));
+  const db = await openDatabase(config.database);
   try {
-    if (!mayMigrate && (await countMissingMigrations(db)) > 0) {
-      throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
-    }
-    const migrated = mayMigrate ? await migrate(db, clock) : [];
+    const migrated = (await countMissingMigrations(db)) > 0 ? await bringUpToDate(db, clock, mayMigrate) : [];
     if (!(await claimInstallation(db, keys.check, clock.now()))) {
-      throw new ConfigError([`the master key is not the one that the database ${databasePath} was made with`]);
+      throw new ConfigError([
+        `the master key is not the one that the database ${describeDatabase(config.database)} was made with`,
+      ]);
     }
     return { db, keys, migrated };
   } catch (error) {
     await db.close();
     throw error;
   }
+}
+
+async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean): Promise<readonly string[]> {
+  if (!mayMigrate) throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
+  try {
+    return await migrate(db, clock);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    throw new SchemaError(
+      'the database needs a migration that its role may not make; run `keyreeve migrate` with one that may change the schema',
+    );
+  }
+}
+
+/** Makes one beside a new embedded database. PostgreSQL's is in the configuration, which was checked for it. */
+function masterKeyOf({ database, masterKey: given }: Config, mayCreate: boolean): Buffer {
+  if (database.kind === 'postgres') {
+    if (!given) throw new ConfigError(['KEYREEVE_MASTER_KEY must be set']);
+    return given;
+  }
+  const { path } = database;
+  const exists = existsSync(path) && statSync(path).size > 0;
+  if (!exists && !mayCreate) {
+    throw new ConfigError([
+      `there is no database at ${path} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`,
+    ]);
+  }
+  return given ?? loadMasterKey(path, exists);
 }
 
 function loadMasterKey(databasePath: string, databaseExists: boolean): Buffer {

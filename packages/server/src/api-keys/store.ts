@@ -2,7 +2,7 @@
 import { recordEvent, type Principal } from '../audit/audit.ts';
 import { lookupOf } from '../crypto/keyed-hash.ts';
 import type { Db } from '../db/db.ts';
-import { sql } from '../db/sql.ts';
+import { sql, sqlMany } from '../db/sql.ts';
 import { DomainError } from '../errors.ts';
 import { countCreation, type CreationThrottle } from '../throttle/creation-throttle.ts';
 import { assertSessionLives } from '../tokens/store.ts';
@@ -68,13 +68,17 @@ const selectOwner = sql<{ accountId: string }>(
 );
 // The read of every verification: the key by its hash, with its account in the same snapshot. The hash is a MAC that
 // nobody outside can steer, so how long the comparison takes tells nothing.
-const selectState = sql<KeyState>(
-  'select_api_key_state',
-  `select k.id, a.id as "accountId", k.nickname, k.scopes, k.expires_at as "expiresAt",
-     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt"
+const stateColumns = `k.id, a.id as "accountId", k.nickname, k.scopes, k.expires_at as "expiresAt",
+     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt"`;
+const selectState = sqlMany<KeyState>('select_api_key_state', {
+  sqlite: `select ${stateColumns}
    from api_keys k join accounts a on a.pk = k.account_pk
    where k.lookup = $1 and k.key_hash = $2`,
-);
+  postgres: `select asked.ordinal, ${stateColumns}
+   from unnest($1::bigint[], $2::bytea[]) with ordinality as asked (lookup, key_hash, ordinal)
+     join api_keys k on k.lookup = asked.lookup and k.key_hash = asked.key_hash
+     join accounts a on a.pk = k.account_pk`,
+});
 // Many at once: one statement for a batch, the ids and times as a JSON object.
 const touchKeysStatement = sql('touch_api_keys', {
   sqlite: `update api_keys set last_used_at = used.at

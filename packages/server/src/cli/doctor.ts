@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { describeConfig, processEnvironment, readConfig, warningsOf, type Config } from '../config.ts';
+import { describeDatabase } from '../db/database.ts';
 import { masterKeyPath } from '../installation.ts';
 import { describeFailure } from './failure.ts';
 import { jsonHelp, print, table, version, type OutputOptions } from './output.ts';
@@ -61,7 +62,7 @@ async function installation(): Promise<Check[]> {
         {
           name: 'database',
           state: 'ok',
-          detail: `${config.databasePath} answers, its schema is up to date, its master key fits`,
+          detail: `${describeDatabase(config.database)} answers, its schema is up to date, its master key fits`,
         },
         {
           name: 'signing key',
@@ -77,9 +78,10 @@ async function installation(): Promise<Check[]> {
   }
 }
 
-function masterKey({ masterKey: given, databasePath, publicUrl }: Config): Check[] {
-  if (given) return [{ name: 'master key', state: 'ok', detail: 'given by the configuration' }];
-  const path = masterKeyPath(databasePath);
+function masterKey({ masterKey: given, database, publicUrl }: Config): Check[] {
+  if (given || database.kind === 'postgres')
+    return [{ name: 'master key', state: 'ok', detail: 'given by the configuration' }];
+  const path = masterKeyPath(database.path);
   const isExposed = publicUrl?.startsWith('https:') ?? false;
   const detail = `kept beside the database in ${path}: whoever copies the folder has both`;
   return [
@@ -88,7 +90,7 @@ function masterKey({ masterKey: given, databasePath, publicUrl }: Config): Check
       state: isExposed ? 'warning' : 'note',
       detail: isExposed ? `${detail}. Set KEYREEVE_MASTER_KEY_FILE` : detail,
     },
-    { name: 'file modes', ...modes([databasePath, path]) },
+    { name: 'file modes', ...modes([database.path, path]) },
   ];
 }
 

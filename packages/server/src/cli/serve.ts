@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { processEnvironment, readConfig, type Config } from '../config.ts';
+import { describeDatabase } from '../db/database.ts';
 import { masterKeyPath } from '../installation.ts';
 import { createLog, type Log } from '../log.ts';
 import { startService, type Service } from '../service.ts';
@@ -51,14 +52,15 @@ function exitSoon(status: number): number {
   return status;
 }
 
-function greet(service: Service, { databasePath, masterKey }: Config, log: Log): void {
+function greet(service: Service, { database: address, masterKey }: Config, log: Log): void {
   const { url, adminUrl, publicUrl } = service;
-  const keyPath = masterKey ? undefined : masterKeyPath(databasePath);
-  log.info({ event: 'listening', version, url, adminUrl, publicUrl, database: databasePath, masterKeyFile: keyPath });
+  const keyPath = masterKey || address.kind !== 'sqlite' ? undefined : masterKeyPath(address.path);
+  const database = describeDatabase(address);
+  log.info({ event: 'listening', version, url, adminUrl, publicUrl, database, masterKeyFile: keyPath });
   if (!process.stderr.isTTY) return;
   const lines = [
     `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
-    `Its data lies in ${databasePath}${keyPath ? `, its master key in ${keyPath}` : ''}: back both up, apart from each other.`,
+    `Its data lies in ${database}${keyPath ? `, its master key in ${keyPath}` : ''}: back both up, apart from each other.`,
     'Next, in another terminal:',
     '  npx keyreeve account create you@example.com',
     `  curl -X POST -u you@example.com ${url}/auth/token`,

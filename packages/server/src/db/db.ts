@@ -1,5 +1,5 @@
-/** What stores ask of a database. `sqlite.ts` is the embedded driver. */
-import type { Dialect, SqlValue, Statement } from './sql.ts';
+/** What stores ask of a database. `sqlite.ts` is the embedded driver, `postgres.ts` the one for many instances. */
+import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
 
 /** Where a database reports how long its work takes; nobody listens until `observe` is replaced. */
 export interface DbTimes {
@@ -14,21 +14,39 @@ export interface Transaction {
   run(statement: Statement<never>, values?: readonly SqlValue[]): Promise<number>;
 }
 
+export interface TransactionOptions {
+  /** It may take minutes: a migration, a restore. Where time is limited, this one's isn't. */
+  readonly isLong?: boolean;
+}
+
+/** How questions are best put together for this database (`coalescing-reader.ts`). */
+export interface SharedReads {
+  /** Reads under way at once; what arrives meanwhile waits for the next. */
+  readonly underWayMax: number;
+  /** So many questions are read without waiting for others to join. */
+  readonly questionsEnough: number;
+}
+
 /**
  * A database. Every read sees all that was committed before it was called.
- * Failures to reach it are DomainError `unavailable`: the caller never learns less than the truth.
+ * Failures to reach it are DomainError `unavailable`: the caller never learns less than the truth. With
+ * `isOutcomeUnknown` a commit may have happened or not.
  */
 export interface Db {
   readonly dialect: Dialect;
   readonly times: DbTimes;
+  readonly sharedReads: SharedReads;
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
   /** The same single-row read for many values in one snapshot taken after the call; results in order. */
-  getMany<Row>(statement: Statement<Row>, valuesOfEach: readonly (readonly SqlValue[])[]): Promise<(Row | undefined)[]>;
+  getMany<Row>(
+    statement: ManyStatement<Row>,
+    valuesOfEach: readonly (readonly SqlValue[])[],
+  ): Promise<(Row | undefined)[]>;
   /**
    * Runs `work` in a transaction and resolves once it is durable. `work` may await nothing but the transaction:
-   * others wait for it. When it throws, nothing of it remains.
+   * others wait for it. When it throws, nothing of it remains. It may run again when the database asks for that.
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   close(): Promise<void>;
 }

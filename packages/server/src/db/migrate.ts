@@ -13,6 +13,8 @@ import type { Db } from './db.ts';
 import { sql, type Dialect } from './sql.ts';
 
 const folder = new URL('./migrations/', import.meta.url);
+/** Others that start at once wait for the first. */
+const isLong = { isLong: true };
 
 interface Migration {
   readonly version: number;
@@ -74,7 +76,7 @@ export async function migrate(db: Db, clock: Clock): Promise<string[]> {
       await tx.run(recordMigration, [version, name, checksum, compatibleFrom, clock.now()]);
     }
     return missing.map((migration) => migration.name);
-  });
+  }, isLong);
 }
 
 /** How many migrations are missing. @throws SchemaError when this program can't work on the database */

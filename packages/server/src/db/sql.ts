@@ -12,6 +12,11 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
+/** A read of one row that can be asked for many at once: {@link sqlMany}. */
+export interface ManyStatement<Row> extends Statement<Row> {
+  readonly isMany: true;
+}
+
 /**
  * A statement in the SQL that both databases share, or a pair where they differ. Parameters are `$1`, `$2`, …;
  * columns are renamed to camelCase in the statement itself.
@@ -19,4 +24,13 @@ export interface Statement<Row> {
 export function sql<Row = never>(name: string, text: string | Readonly<Record<Dialect, string>>): Statement<Row> {
   const pair = typeof text === 'string' ? { sqlite: text, postgres: text } : text;
   return { name, text: { sqlite: pair.sqlite.replaceAll(/\$(\d+)/g, '?$1'), postgres: pair.postgres } };
+}
+
+/**
+ * The read of one row for each of many questions. On SQLite it is the read for one, asked in turn; on PostgreSQL one
+ * statement for all of them, whose parameters are arrays with the values of each question, and whose rows tell by
+ * `ordinal` (from 1) which question they answer: `unnest($1::bigint[]) with ordinality`.
+ */
+export function sqlMany<Row>(name: string, text: Readonly<Record<Dialect, string>>): ManyStatement<Row> {
+  return { ...sql<Row>(name, text), isMany: true };
 }

@@ -8,15 +8,14 @@
 import { Worker } from 'node:worker_threads';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
-import { DomainError } from '../errors.ts';
 import type { Db, DbTimes, Transaction } from './db.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import type { WriterRequest, WriterResponse } from './sqlite-writer.ts';
-import type { SqlValue, Statement } from './sql.ts';
+import type { ManyStatement, SqlValue, Statement } from './sql.ts';
+import { unavailable } from './unavailable.ts';
 
 /** Operations that share one commit at most. */
 const operationsPerCommitMax = 64;
-const retryAfterSeconds = 1;
 
 interface Operation {
   readonly work: (tx: Transaction) => Promise<unknown>;
@@ -27,6 +26,11 @@ interface Operation {
 export class SqliteDb implements Db {
   readonly dialect = 'sqlite';
   readonly times: DbTimes = { observe: () => undefined };
+  /**
+   * A read answers within the call. Larger batches gained nothing and made server and clients wait for each other in turn
+   * (docs/decisions/0003-hot-path.md).
+   */
+  readonly sharedReads = { underWayMax: 2, questionsEnough: 16 };
   readonly #reader: SqliteConnection;
   readonly #writer: WriterThread;
   readonly #operations: Operation[] = [];
@@ -54,7 +58,7 @@ export class SqliteDb implements Db {
   }
 
   async getMany<Row>(
-    statement: Statement<Row>,
+    statement: ManyStatement<Row>,
     valuesOfEach: readonly (readonly SqlValue[])[],
   ): Promise<(Row | undefined)[]> {
     return orUnavailable(() => {
@@ -101,6 +105,7 @@ export class SqliteDb implements Db {
     const writer = this.#writer;
     const answers: (() => void)[] = [];
     const startedMs = monotonicMs();
+    let isCommitting = false;
     try {
       await writer.ask('exec', 'begin immediate');
       for (const { work, resolve, reject } of operations) {
@@ -114,10 +119,12 @@ export class SqliteDb implements Db {
         }
         await writer.ask('exec', 'release operation');
       }
+      isCommitting = true;
       await writer.ask('exec', 'commit');
     } catch (error) {
       await writer.ask('exec', 'rollback').catch(() => undefined);
-      for (const { reject } of operations) reject(unavailable(error));
+      // A commit that fails may have reached the disk all the same.
+      for (const { reject } of operations) reject(unavailable(error, isCommitting));
       return;
     }
     this.times.observe('commit', monotonicMs() - startedMs);
@@ -185,6 +192,3 @@ function orUnavailable<T>(read: () => T): T {
     throw unavailable(error);
   }
 }
-
-const unavailable = (cause: unknown): DomainError =>
-  cause instanceof DomainError ? cause : new DomainError('unavailable', { cause, retryAfterSeconds });

@@ -11,6 +11,7 @@ import { limits, type Jwks } from '@keyreeve/contract';
 import type { Principal } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { Sealer } from '../crypto/seal.ts';
+import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
 import {
   createFirstSigningKey,
@@ -51,9 +52,16 @@ export class SigningKeys {
   /** Imported key material by kid. It never changes; whether a key may be used is read each time. */
   readonly #publicKeys = new Map<string, { alg: string; key: CryptoKey }>();
   readonly #privateKeys = new Map<string, CryptoKey>();
+  /** All that ask at once get the same list. */
+  readonly #times: CoalescingReader<undefined, SigningKeyTimes[]>;
 
   constructor(options: SigningKeysOptions) {
+    const { db } = options;
     this.#options = options;
+    this.#times = new CoalescingReader(async (questions) => {
+      const rows = await listSigningKeyTimes(db);
+      return questions.map(() => rows);
+    }, db.sharedReads);
   }
 
   /**
@@ -143,7 +151,7 @@ export class SigningKeys {
    * @param issuedAt milliseconds
    */
   async vouchesFor(kid: string, issuedAt: number): Promise<boolean> {
-    const rows = await listSigningKeyTimes(this.#options.db);
+    const rows = (await this.#times.read(undefined)) ?? [];
     const row = rows.find((candidate) => candidate.kid === kid);
     if (!row) return false;
     const until = this.#signsUntil(row, rows);

@@ -43,6 +43,11 @@ const insertFirstKey = sql(
      where alg = $2 and revoked_at is null and (activates_at <= $6 or activates_at <= created_at)
    )`,
 );
+// Who makes a key decides by the others there are. On PostgreSQL that takes a lock; SQLite has one writer anyway.
+const lockKeys = sql('lock_signing_keys', {
+  sqlite: `select null`,
+  postgres: `lock table signing_keys in share row exclusive mode`,
+});
 const revokeOtherKeys = sql<{ kid: string }>(
   'revoke_other_signing_keys',
   `update signing_keys set revoked_at = $2 where kid <> $1 and revoked_at is null returning kid`,
@@ -57,6 +62,7 @@ const valuesOf = (key: SigningKeyRow) =>
 /** Adds the key if none of its algorithm signs by then. */
 export async function createFirstSigningKey(db: Db, key: SigningKeyRow): Promise<void> {
   await db.transaction(async (tx) => {
+    await tx.all(lockKeys);
     if ((await tx.run(insertFirstKey, valuesOf(key))) === 0) return;
     const principal: Principal = { kind: 'system' };
     await recordEvent(tx, { at: key.createdAt, principal, action: 'signing_key.created', target: key.kid });
@@ -72,6 +78,7 @@ export async function createSigningKey(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const at = key.createdAt;
+    await tx.all(lockKeys);
     await tx.run(insertKey, valuesOf(key));
     await recordEvent(tx, { at, principal, action: 'signing_key.created', target: key.kid });
     if (!revokeOthers) return;

@@ -2,17 +2,17 @@
  * The whole service inside the test's process: a real database in a folder of its own, real HTTP on a free port, cheap
  * password hashes and a clock that the test moves.
  */
-import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import { Secret } from '../crypto/secret.ts';
 import type { Account } from '../accounts/accounts.ts';
-import { SqliteDb } from '../db/sqlite.ts';
+import { databaseUrl } from '../config-values.ts';
+import { openDatabase } from '../db/database.ts';
 import type { Db } from '../db/db.ts';
 import { createLog } from '../log.ts';
 import { startService, type Service } from '../service.ts';
 import { assertDeclared } from './declared-codes.ts';
 import { FakeClock } from './fake-clock.ts';
-import { newTempFolder } from './temp-folder.ts';
+import { newPlace, type DatabasePlace } from './new-db.ts';
 
 /** Enough to run the code, cheap enough to run it often. */
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
@@ -25,6 +25,8 @@ export interface TestAppOptions {
   /** Configuration beside what the kit sets. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly clock?: FakeClock;
+  /** Where its database lies, when it isn't one of its own. */
+  readonly place?: DatabasePlace;
 }
 
 export interface SignedIn {
@@ -52,25 +54,25 @@ export interface Answered {
 export class TestApp implements AsyncDisposable {
   readonly clock: FakeClock;
   readonly service: Service;
-  readonly databasePath: string;
+  readonly place: DatabasePlace;
   /** Every line that the log has printed. */
   readonly logLines: string[];
   /** A second connection to the same database, as the command line would open one. */
   readonly db: Db;
-  readonly #cleanUp: () => void;
+  readonly #cleanUp: () => Promise<void>;
   #accounts = 0;
 
   constructor(parts: {
     clock: FakeClock;
     service: Service;
-    databasePath: string;
+    place: DatabasePlace;
     logLines: string[];
     db: Db;
-    cleanUp: () => void;
+    cleanUp: () => Promise<void>;
   }) {
     this.clock = parts.clock;
     this.service = parts.service;
-    this.databasePath = parts.databasePath;
+    this.place = parts.place;
     this.logLines = parts.logLines;
     this.db = parts.db;
     this.#cleanUp = parts.cleanUp;
@@ -120,26 +122,38 @@ export class TestApp implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.service.stop();
     await this.db.close();
-    this.#cleanUp();
+    await this.#cleanUp();
   }
 }
 
-export async function newApp({ environment = {}, clock = new FakeClock() }: TestAppOptions = {}): Promise<TestApp> {
-  const folder = newTempFolder();
-  const databasePath = join(folder.path, 'keyreeve.db');
+/** On a database of its own, of the kind that the test is about (`currentKind`). */
+export async function newApp({
+  environment = {},
+  clock = new FakeClock(),
+  place,
+}: TestAppOptions = {}): Promise<TestApp> {
+  const own = place ?? (await newPlace());
+  const cleanUp = async (): Promise<void> => {
+    if (place === undefined) await own[Symbol.asyncDispose]();
+  };
   const logLines: string[] = [];
-  const config = readConfig({
-    KEYREEVE_PORT: '0',
-    KEYREEVE_ADMIN_PORT: '0',
-    KEYREEVE_DATABASE_URL: `sqlite:${databasePath}`,
-    KEYREEVE_DRAIN_SECONDS: '0',
-    KEYREEVE_LOG_LEVEL: 'trace',
-    ...environment,
-  });
-  const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
-  const service = await startService({ config, clock, log, argon2 });
-  const db = await SqliteDb.open(databasePath);
-  return new TestApp({ clock, service, databasePath, logLines, db, cleanUp: () => folder[Symbol.dispose]() });
+  try {
+    const config = readConfig({
+      KEYREEVE_PORT: '0',
+      KEYREEVE_ADMIN_PORT: '0',
+      KEYREEVE_DRAIN_SECONDS: '0',
+      KEYREEVE_LOG_LEVEL: 'trace',
+      ...own.environment,
+      ...environment,
+    });
+    const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
+    const service = await startService({ config, clock, log, argon2 });
+    const db = await openDatabase(databaseUrl(own.url));
+    return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
+  } catch (error) {
+    await cleanUp();
+    throw error;
+  }
 }
 
 export const basic = (email: string, password: string): { authorization: string } => ({

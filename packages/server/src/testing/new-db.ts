@@ -1,48 +1,86 @@
 /** A real database of each kind that stores must work on, in a place of its own. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
+import { databaseUrl } from '../config-values.ts';
+import { openDatabase } from '../db/database.ts';
 import type { Db } from '../db/db.ts';
 import { migrate } from '../db/migrate.ts';
-import { SqliteDb } from '../db/sqlite.ts';
+import type { Dialect } from '../db/sql.ts';
+import { sharedPostgres } from './postgres-shared.ts';
 import { newTempFolder } from './temp-folder.ts';
+
+/** Room for a database; nothing is in it yet, not even tables. */
+export interface DatabasePlace extends AsyncDisposable {
+  readonly kind: Dialect;
+  /** For KEYREEVE_DATABASE_URL. */
+  readonly url: string;
+  /** What a program needs to work on it. */
+  readonly environment: Readonly<Record<string, string>>;
+}
 
 export interface TestDb extends AsyncDisposable {
   readonly db: Db;
+  readonly url: string;
   /** Another connection to the same database, as a second program would open one. Closed with it. */
   readonly connect: () => Promise<Db>;
 }
 
-type OpenTestDb = () => Promise<TestDb>;
+export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly Dialect[];
 
-/** By name: each suite runs once for each. Nothing is in them yet, not even tables. */
-export const emptyDatabases: Readonly<Record<string, OpenTestDb>> = { sqlite: newSqlite };
+/** Which kind the running test is about; whoever wants a database without saying which gets one of these. */
+export const currentKind = new AsyncLocalStorage<Dialect>();
+
+export async function newPlace(kind: Dialect = currentKind.getStore() ?? 'sqlite'): Promise<DatabasePlace> {
+  if (kind === 'sqlite') {
+    const folder = newTempFolder();
+    const url = `sqlite:${join(folder.path, 'keyreeve.db')}`;
+    return {
+      kind,
+      url,
+      environment: { KEYREEVE_DATABASE_URL: url },
+      [Symbol.asyncDispose]: () => Promise.resolve(folder[Symbol.dispose]()),
+    };
+  }
+  const { url, drop } = await (await sharedPostgres()).createDatabase();
+  const masterKey = randomBytes(32).toString('base64url');
+  return {
+    kind,
+    url,
+    environment: { KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey },
+    [Symbol.asyncDispose]: drop,
+  };
+}
+
+/** By name: each suite runs once for each. */
+export const emptyDatabases = Object.fromEntries(databaseKinds.map((kind) => [kind, () => newDb(kind)]));
 
 /** The same, migrated. */
-export const databases: Readonly<Record<string, OpenTestDb>> = Object.fromEntries(
-  Object.entries(emptyDatabases).map(([name, open]) => [name, () => migrated(open)]),
-);
+export const databases = Object.fromEntries(databaseKinds.map((kind) => [kind, () => newMigratedDb(kind)]));
 
-async function migrated(open: OpenTestDb): Promise<TestDb> {
-  const opened = await open();
+async function newMigratedDb(kind: Dialect): Promise<TestDb> {
+  const opened = await newDb(kind);
   await migrate(opened.db, systemClock);
   return opened;
 }
 
-async function newSqlite(): Promise<TestDb> {
-  const folder = newTempFolder();
+async function newDb(kind: Dialect): Promise<TestDb> {
+  const place = await newPlace(kind);
   const connections: Db[] = [];
   const connect = async (): Promise<Db> => {
-    const db = await SqliteDb.open(join(folder.path, 'keyreeve.db'));
+    const db = await openDatabase(databaseUrl(place.url));
     connections.push(db);
     return db;
   };
   return {
     db: await connect(),
+    url: place.url,
     connect,
     [Symbol.asyncDispose]: async () => {
       // One that a test has closed already refuses to be closed again.
       await Promise.allSettled(connections.map((connection) => connection.close()));
-      folder[Symbol.dispose]();
+      await place[Symbol.asyncDispose]();
     },
   };
 }

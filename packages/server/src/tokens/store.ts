@@ -1,7 +1,7 @@
 /** Rows of sessions. A session is one family of refresh tokens; ending it deletes the row. */
 import { recordEvent, type AuditAction, type Principal } from '../audit/audit.ts';
 import type { Db, Transaction } from '../db/db.ts';
-import { sql } from '../db/sql.ts';
+import { sql, sqlMany } from '../db/sql.ts';
 import { DomainError } from '../errors.ts';
 
 export interface NewSession {
@@ -72,13 +72,17 @@ const deleteSession = sql<{ accountId: string }>(
   `delete from sessions where id = $1 returning ${ownerId}`,
 );
 // For each access token: its session, the account, and that its signing key is not revoked, in one read.
-const selectState = sql<SessionState>(
-  'select_session_state',
-  `select a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
-     a.disabled_at as "accountDisabledAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"
+const stateColumns = `a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
+     a.disabled_at as "accountDisabledAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"`;
+const selectState = sqlMany<SessionState>('select_session_state', {
+  sqlite: `select ${stateColumns}
    from sessions s join accounts a on a.pk = s.account_pk join signing_keys k on k.kid = $2 and k.revoked_at is null
    where s.id = $1`,
-);
+  postgres: `select asked.ordinal, ${stateColumns}
+   from unnest($1::text[], $2::text[]) with ordinality as asked (id, kid, ordinal)
+     join sessions s on s.id = asked.id join accounts a on a.pk = s.account_pk
+     join signing_keys k on k.kid = asked.kid and k.revoked_at is null`,
+});
 // The same again where something is changed. On PostgreSQL both rows are locked, in the order in which a sign-in locks
 // them: whoever ends the session waits, and nothing of it happens after its end.
 const lockLiveText = `select s.id from accounts a join sessions s on s.account_pk = a.pk and s.account_epoch = a.session_epoch
@@ -144,8 +148,11 @@ export async function rotateRefreshToken(db: Db, rotation: Rotation): Promise<Se
 export const findLiveSession = (db: Db, id: string, now: number): Promise<SessionGeneration | undefined> =>
   db.get(selectLive, [now, id]);
 
-export const findSessionState = (db: Db, id: string, kid: string): Promise<SessionState | undefined> =>
-  db.get(selectState, [id, kid]);
+/** States of sessions, each with the key that signed the token in question, in order, from one snapshot taken after the call. */
+export const findSessionStates = (
+  db: Db,
+  questions: readonly (readonly [id: string, kid: string])[],
+): Promise<(SessionState | undefined)[]> => db.getMany(selectState, questions);
 
 /**
  * For every change that an account makes by an access token, in the change's own transaction: the token was judged

@@ -6,6 +6,7 @@ import type { AccountPrincipal, Principal } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { PasswordHasher } from '../crypto/password.ts';
 import type { Secret } from '../crypto/secret.ts';
+import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
@@ -26,6 +27,8 @@ export interface TokensOptions {
   readonly maxTtlSeconds: number;
   readonly graceSeconds: number;
   readonly sessionsPerAccountMax: number;
+  /** From being counted to being answered. */
+  readonly signInsUnderWayMax: number;
 }
 
 /** Why an access token is not good. */
@@ -44,10 +47,13 @@ const retryAfterSeconds = 1;
 export class Tokens {
   readonly logins: LoginCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
   readonly #options: TokensOptions;
+  readonly #sessions: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
   #underWay = 0;
 
   constructor(options: TokensOptions) {
+    const { db } = options;
     this.#options = options;
+    this.#sessions = new CoalescingReader((questions) => store.findSessionStates(db, questions), db.sharedReads);
   }
 
   /**
@@ -58,7 +64,7 @@ export class Tokens {
     this.#underWay++;
     try {
       // The queue of hashes bounds only those that have been counted; those that wait for it count here.
-      if (this.#underWay > limits.signInsUnderWayMax) throw new DomainError('overloaded', { retryAfterSeconds });
+      if (this.#underWay > this.#options.signInsUnderWayMax) throw new DomainError('overloaded', { retryAfterSeconds });
       const pair = await this.#signIn(user, password, address);
       this.logins.accepted++;
       return pair;
@@ -118,11 +124,11 @@ export class Tokens {
 
   /** Reads the session and the account each time: signing out, a new password and a disabled account act at once. */
   async judge(accessToken: string): Promise<AccessTokenVerdict> {
-    const { db, clock, accessTokens } = this.#options;
+    const { clock, accessTokens } = this.#options;
     const claims = await accessTokens.check(accessToken);
     if (claims === undefined) return { valid: false, code: 'malformed' };
     if (claims === 'expired') return { valid: false, code: 'expired' };
-    const session = await store.findSessionState(db, claims.sessionId, claims.kid);
+    const session = await this.#sessions.read([claims.sessionId, claims.kid]);
     if (!session || session.accountId !== claims.accountId) return { valid: false, code: 'not_found' };
     if (session.accountDisabledAt !== null) return { valid: false, code: 'disabled' };
     const now = clock.now();

@@ -7,10 +7,10 @@ import { formOf } from '../api-keys/key-text.ts';
 import { findKeyStates, touchKeys, type KeyState } from '../api-keys/store.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
+import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { LastUsed } from './last-used.ts';
-import { CoalescingReader } from './lookup.ts';
 
 export interface AcceptedKey {
   readonly valid: true;
@@ -52,9 +52,6 @@ export interface VerifierOptions {
   readonly keyPrefixes: readonly string[];
 }
 
-/** Reads under way at once. The embedded database answers within the call, so more would gain nothing. */
-const readsMax = 2;
-
 const refusals: { readonly [Code in Refusal]: { readonly valid: false; readonly code: Code } } = {
   malformed: { valid: false, code: 'malformed' },
   wrong_kind: { valid: false, code: 'wrong_kind' },
@@ -74,13 +71,13 @@ export class Verifier {
     disabled: 0,
   };
   readonly #options: VerifierOptions;
-  readonly #reader: CoalescingReader<KeyState>;
+  readonly #reader: CoalescingReader<Buffer, KeyState>;
   readonly #lastUsed: LastUsed;
 
   constructor(options: VerifierOptions) {
     const { db } = options;
     this.#options = options;
-    this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes), readsMax);
+    this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes), db.sharedReads);
     this.#lastUsed = new LastUsed((usedAtById) => touchKeys(db, usedAtById));
   }
 

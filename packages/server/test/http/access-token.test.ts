@@ -1,9 +1,9 @@
 /** Access tokens: what they say, and that nothing but what this installation signed for now is accepted (RFC 8725, RFC 9068). */
 import assert from 'node:assert/strict';
 import { createHmac, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
-import { test } from 'node:test';
 import type { JWK } from 'jose';
 import { bearer, newApp, type SignedIn, type TestApp } from '../../src/testing/new-app.ts';
+import { test } from './on-each-database.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

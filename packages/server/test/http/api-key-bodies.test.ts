@@ -1,9 +1,9 @@
 /** The body of a key's creation: what is read, and what is refused because two parsers could read it differently. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { ErrorCode } from '@keyreeve/contract';
 import { basic, bearer, goodPassword, newApp, type TestApp } from '../../src/testing/new-app.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
+import { test } from './on-each-database.ts';
 
 const json = { 'content-type': 'application/json' };
 const deep = (levels: number): string => `{"nickname":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;

@@ -1,9 +1,9 @@
 /** How many keys there may be and how fast they may come, with many rivals at once. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { CreatedKey } from '@keyreeve/contract';
 import { bearer, newApp, type Answered } from '../../src/testing/new-app.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
+import { test } from './on-each-database.ts';
 
 const rivals = 50;
 

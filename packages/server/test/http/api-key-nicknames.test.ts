@@ -1,9 +1,9 @@
 /** Which nicknames a key can have, and when two of them are the same (SECURITY.md B36). */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { ErrorCode, ListedKey } from '@keyreeve/contract';
 import { bearer, newApp } from '../../src/testing/new-app.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
+import { test } from './on-each-database.ts';
 
 const good = {
   'one letter': 'a',

@@ -1,9 +1,9 @@
 /** What a key may be given beside its nickname: scopes and an end. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { ErrorCode, ListedKeyFull } from '@keyreeve/contract';
 import { bearer, newApp } from '../../src/testing/new-app.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
+import { test } from './on-each-database.ts';
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `scope:${index}`);
 

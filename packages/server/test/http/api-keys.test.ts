@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
 import type { CreatedKey, ErrorCode, ListedKey } from '@keyreeve/contract';
 import { apiKeyRoutes } from '../../src/api-keys/routes.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
@@ -11,6 +10,7 @@ import { DomainError } from '../../src/errors.ts';
 import type { Call } from '../../src/http/route.ts';
 import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../../src/testing/new-app.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
+import { test } from './on-each-database.ts';
 
 type Headers = Record<string, string>;
 
@@ -232,7 +232,7 @@ test('a key’s secret is in the answer to its creation and nowhere else', async
   );
   // Not as text, nor as a hash that whoever steals the file could compare a leaked key with.
   const traces = [random, createHash('sha256').update(key).digest(), createHash('sha256').update(random).digest()];
-  const folder = dirname(app.databasePath);
+  const folder = dirname(app.place.url.slice('sqlite:'.length));
   const files = readdirSync(folder).filter((name) => name.startsWith('keyreeve.db'));
   assert.ok(files.length >= 2, 'the database and its journal');
   for (const file of files) {

@@ -1,8 +1,8 @@
 /** Signing in over HTTP Basic: what is read, what is refused, and that a refusal says nothing (SECURITY.md B4, B6, B8). */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { test } from 'node:test';
 import { basic, goodPassword, newApp, operator, type Answered, type TestApp } from '../../src/testing/new-app.ts';
+import { test } from './on-each-database.ts';
 
 const email = 'you@example.com';
 const challenge = 'Basic realm="keyreeve", charset="UTF-8"';

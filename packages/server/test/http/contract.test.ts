@@ -1,7 +1,7 @@
 /** The fixed contract, word for word: the shapes, the statuses, and nothing more in a body than is listed. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { basic, bearer, goodPassword, newApp } from '../../src/testing/new-app.ts';
+import { test } from './on-each-database.ts';
 
 test('the fixed contract: sign in, create, list, use and delete a key', async () => {
   await using app = await newApp();

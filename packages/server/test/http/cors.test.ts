@@ -1,7 +1,7 @@
 /** Cross-origin requests: nothing without a list, exact origins with one, cookies never (SECURITY.md B32). */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { bearer, newApp, type Answered } from '../../src/testing/new-app.ts';
+import { test } from './on-each-database.ts';
 
 const listed = 'https://app.example.com';
 const KEYREEVE_CORS_ORIGINS = `${listed}, http://localhost:3000`;

@@ -1,15 +1,29 @@
-/** Counts the reads of the embedded database in this process, below all code of ours: writes run in another thread. */
-import { StatementSync } from 'node:sqlite';
+/** Counts the questions that this process asks of its databases, by any driver. */
 import { mock } from 'node:test';
+import type { Db } from '../../src/db/db.ts';
+import { PostgresDb } from '../../src/db/postgres.ts';
+import { SqliteDb } from '../../src/db/sqlite.ts';
 
 export interface DatabaseReads extends Disposable {
+  /** Of each question that shares a read. */
   readonly count: () => number;
+  /** Of those that may be shared. */
+  readonly shared: () => number;
 }
 
 export function countDatabaseReads(): DatabaseReads {
-  const spies = [mock.method(StatementSync.prototype, 'get'), mock.method(StatementSync.prototype, 'all')];
+  // `get` of PostgreSQL asks by `all`.
+  const alone = [mock.method(SqliteDb.prototype, 'get'), ...drivers.map((driver) => mock.method(driver, 'all'))];
+  const shared = drivers.map((driver) => mock.method(driver, 'getMany'));
+  const sharedCount = (): number =>
+    sum(shared.flatMap((spy) => spy.mock.calls.map(({ arguments: [, questions] }) => questions.length)));
   return {
-    count: () => spies.reduce((sum, spy) => sum + spy.mock.callCount(), 0),
-    [Symbol.dispose]: () => spies.forEach((spy) => spy.mock.restore()),
+    count: () => sum(alone.map((spy) => spy.mock.callCount())) + sharedCount(),
+    shared: sharedCount,
+    [Symbol.dispose]: () => [...alone, ...shared].forEach((spy) => spy.mock.restore()),
   };
 }
+
+const drivers: readonly Db[] = [SqliteDb.prototype, PostgresDb.prototype];
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);

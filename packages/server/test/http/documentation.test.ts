@@ -1,10 +1,10 @@
 /** The contract about itself: what is published is what is answered. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Compile } from 'typebox/schema';
 import * as contract from '@keyreeve/contract';
 import { basic, bearer, goodPassword, newApp, type Answered } from '../../src/testing/new-app.ts';
+import { test } from './on-each-database.ts';
 
 /** Addresses that a page would load or send something to; in text they are only text. */
 const references =

@@ -1,13 +1,13 @@
 /** Refusals as a whole: one form, one set of headers, nothing of the inside, and a page for every code. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { test } from 'node:test';
 import { errors, type ErrorCode } from '@keyreeve/contract';
 import { sql } from '../../src/db/sql.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { basic, bearer, goodPassword, newApp, type Answered, type TestApp } from '../../src/testing/new-app.ts';
 import { assertProblem, assertSecurityHeaders, fromFetch, fromWire, securityHeaders } from './assert-problem.ts';
 import { ask, head } from './raw-http.ts';
+import { test } from './on-each-database.ts';
 
 const hsts = 'max-age=63072000; includeSubDomains';
 

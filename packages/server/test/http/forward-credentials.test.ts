@@ -1,12 +1,12 @@
 /** The credential of `/auth/forward`: exactly one, in its place, of the right kind, and whole (SECURITY.md B14, B30). */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { oneTimeCodePrefix, type CreatedKey, type ErrorCode } from '@keyreeve/contract';
 import { checksum } from '../../src/crypto/secret.ts';
 import { bearer, newApp, operator, type TestApp } from '../../src/testing/new-app.ts';
 import { assertProblem, fromFetch, fromWire } from './assert-problem.ts';
 import { countDatabaseReads } from './database-reads.ts';
 import { ask, head } from './raw-http.ts';
+import { test } from './on-each-database.ts';
 
 async function newKey(app: TestApp, nickname = 'worker'): Promise<CreatedKey & { accessToken: string }> {
   const { accessToken } = await app.signIn();
@@ -157,10 +157,13 @@ test('keys bear the operator’s brand, and those of brands used before go on wo
   await using app = await newApp();
   const old = await newKey(app);
   // Two more instances on the same database, configured differently.
-  const KEYREEVE_DATABASE_URL = `sqlite:${app.databasePath}`;
-  const environment = { KEYREEVE_DATABASE_URL, KEYREEVE_KEY_PREFIX: 'acme_live' };
-  await using branded = await newApp({ environment: { ...environment, KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv, acme' } });
-  await using strict = await newApp({ environment });
+  const { place } = app;
+  const environment = { KEYREEVE_KEY_PREFIX: 'acme_live' };
+  await using branded = await newApp({
+    place,
+    environment: { ...environment, KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv, acme' },
+  });
+  await using strict = await newApp({ place, environment });
   const { id: accountId } = await app.createAccount('brand@example.com');
   const { secret } = await branded.service.services.apiKeys.create(operator, accountId, { nickname: 'a' });
   const fresh = secret.reveal();
@@ -177,7 +180,7 @@ test('keys bear the operator’s brand, and those of brands used before go on wo
 
 test('a key deleted on one instance is refused by the others from then on', async () => {
   await using app = await newApp();
-  await using second = await newApp({ environment: { KEYREEVE_DATABASE_URL: `sqlite:${app.databasePath}` } });
+  await using second = await newApp({ place: app.place });
   const { account, accessToken } = await app.signIn();
   for (let round = 0; round < 20; round++) {
     const { id, secret } = await app.service.services.apiKeys.create(operator, account.id, { nickname: 'worker' });

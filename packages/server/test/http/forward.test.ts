@@ -1,10 +1,10 @@
 /** `/auth/forward`: what a proxy is told of the caller, and what it takes to be told it. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { CreatedKey, ListedKeyFull } from '@keyreeve/contract';
 import { bearer, newApp, operator, type Answered } from '../../src/testing/new-app.ts';
 import { assertProblem, assertSecurityHeaders, fromFetch, fromWire } from './assert-problem.ts';
 import { ask, head } from './raw-http.ts';
+import { test } from './on-each-database.ts';
 
 const identityNames = ['account', 'credential', 'key-id', 'nickname', 'scopes'].map((name) => `x-keyreeve-${name}`);
 

@@ -1,9 +1,9 @@
 /** The framing of requests on the wire: what a proxy in front could read differently is refused, and the connection ends. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { newApp } from '../../src/testing/new-app.ts';
 import { assertProblem, fromWire } from './assert-problem.ts';
 import { exchange, head } from './raw-http.ts';
+import { test } from './on-each-database.ts';
 
 const get = 'GET /health/live HTTP/1.1';
 const post = 'POST /auth/token HTTP/1.1';

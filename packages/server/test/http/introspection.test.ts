@@ -1,10 +1,10 @@
 /** `/auth/introspect` after RFC 7662, asked by a public client library and by hand. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import * as client from 'openid-client';
 import { type CreatedKey, type ErrorCode } from '@keyreeve/contract';
 import { basic, bearer, goodPassword, newApp, operator } from '../../src/testing/new-app.ts';
 import { assertProblem, assertSecurityHeaders, fromFetch } from './assert-problem.ts';
+import { test } from './on-each-database.ts';
 
 type Headers = Record<string, string>;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };

@@ -1,9 +1,9 @@
 /** What others need to check our access tokens offline: proved with a JWT library that is not the one that signs. */
 import assert from 'node:assert/strict';
 import { createPublicKey, type JsonWebKeyInput } from 'node:crypto';
-import { test } from 'node:test';
 import jwt from 'jsonwebtoken';
 import { newApp, type TestApp } from '../../src/testing/new-app.ts';
+import { test } from './on-each-database.ts';
 
 interface Jwk {
   readonly kid: string;

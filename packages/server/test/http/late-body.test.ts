@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { StatementSync } from 'node:sqlite';
-import { mock, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { Secret } from '../../src/crypto/secret.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../src/testing/new-app.ts';
+import { countDatabaseReads } from './database-reads.ts';
+import { test } from './on-each-database.ts';
 
 const body = '{"nickname":"late"}';
 const waitMsMax = 10_000;
@@ -20,24 +20,20 @@ async function createSlowly(
   meanwhile: () => Promise<unknown>,
 ): Promise<{ status: number | undefined; json: unknown }> {
   const headers = { ...bearer(accessToken), 'content-type': 'application/json', 'content-length': body.length };
-  // The session is the one row that judging a token reads.
-  const reads = mock.method(StatementSync.prototype, 'get');
-  try {
-    const sent = request(new URL('/auth/api-keys', app.url), { method: 'POST', headers });
-    const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
-    sent.write(body.slice(0, 10));
-    const deadline = performance.now() + waitMsMax;
-    while (reads.mock.callCount() === 0) {
-      assert.ok(performance.now() < deadline, 'the token was never judged');
-      await turn();
-    }
-    await meanwhile();
-    sent.end(body.slice(10));
-    const [response] = await answered;
-    return { status: response.statusCode, json: JSON.parse(await text(response)) as unknown };
-  } finally {
-    reads.mock.restore();
+  // Of what judging a token reads, only its session is a question that others may share.
+  using reads = countDatabaseReads();
+  const sent = request(new URL('/auth/api-keys', app.url), { method: 'POST', headers });
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+  sent.write(body.slice(0, 10));
+  const deadline = performance.now() + waitMsMax;
+  while (reads.shared() === 0) {
+    assert.ok(performance.now() < deadline, 'the token was never judged');
+    await turn();
   }
+  await meanwhile();
+  sent.end(body.slice(10));
+  const [response] = await answered;
+  return { status: response.statusCode, json: JSON.parse(await text(response)) as unknown };
 }
 
 const endings: Readonly<Record<string, (app: TestApp, signedIn: SignedIn) => Promise<unknown>>> = {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { test } from 'node:test';
 import { newApp, type TestApp } from '../../src/testing/new-app.ts';
+import { test } from './on-each-database.ts';
 
 /** A client that never closes its side. */
 function holdOpen(url: string, bytes: string): Socket {

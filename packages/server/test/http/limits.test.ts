@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { SecurityHeaders } from '../../src/http/headers.ts';
 import { createHttpServer, listen } from '../../src/http/server.ts';
@@ -10,6 +9,7 @@ import { createLog } from '../../src/log.ts';
 import { newApp } from '../../src/testing/new-app.ts';
 import { assertProblem, fromWire } from './assert-problem.ts';
 import { ask, exchange, head } from './raw-http.ts';
+import { test } from './on-each-database.ts';
 
 const fields = (count: number): string[] => Array.from({ length: count }, (_, index) => `X-${index}: 1`);
 

@@ -1,10 +1,10 @@
 /** Which methods and addresses exist: those of the contract, and no others. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { allRoutes, forward } from '@keyreeve/contract';
 import { newApp } from '../../src/testing/new-app.ts';
 import { assertProblem, assertSecurityHeaders, fromFetch, fromWire } from './assert-problem.ts';
 import { ask, head } from './raw-http.ts';
+import { test } from './on-each-database.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'QUERY', 'PURGE'];
 

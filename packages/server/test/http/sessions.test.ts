@@ -1,7 +1,6 @@
 /** Sessions: refreshing, replays, reuse, expiry, signing out, and what ends them at once (SECURITY.md B11 to B13). */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { test } from 'node:test';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { deriveKeys } from '../../src/crypto/master-key.ts';
 import { checksum, fromBase62, Secret, toBase62 } from '../../src/crypto/secret.ts';
@@ -16,6 +15,7 @@ import {
   type TestApp,
 } from '../../src/testing/new-app.ts';
 import { RefreshTokens } from '../../src/tokens/refresh-token.ts';
+import { test } from './on-each-database.ts';
 
 type Pair = Pick<SignedIn, 'accessToken' | 'refreshToken'>;
 

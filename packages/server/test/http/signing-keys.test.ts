@@ -1,11 +1,11 @@
 /** Signing keys: every algorithm, rotation that nobody notices, and rotation that ends every token (SECURITY.md B44). */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { listSigningKeys } from '../../src/signing-keys/store.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { bearer, newApp, operator, type TestApp } from '../../src/testing/new-app.ts';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newPlace } from '../../src/testing/new-db.ts';
+import { test } from './on-each-database.ts';
 
 const fieldsByAlg = {
   ES256: { kty: 'EC', crv: 'P-256', names: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'] },
@@ -177,23 +177,20 @@ test('a key that was to take over and was revoked before has taken nothing over'
 
 test('an installation that goes back to an earlier algorithm signs with its earlier key, and accepts it', async () => {
   const clock = new FakeClock();
-  using folder = newTempFolder();
-  const environment = (alg: string) => ({
-    KEYREEVE_JWT_ALG: alg,
-    KEYREEVE_DATABASE_URL: `sqlite:${folder.path}/keyreeve.db`,
-  });
+  await using place = await newPlace();
+  const environment = (alg: string) => ({ KEYREEVE_JWT_ALG: alg });
   let es: string | undefined;
   {
-    await using app = await newApp({ environment: environment('ES256'), clock });
+    await using app = await newApp({ environment: environment('ES256'), clock, place });
     es = kidOf((await app.signIn('one@example.com')).accessToken);
   }
   clock.advance({ days: 1 });
   {
-    await using app = await newApp({ environment: environment('EdDSA'), clock });
+    await using app = await newApp({ environment: environment('EdDSA'), clock, place });
     assert.notEqual(kidOf((await app.signIn('two@example.com')).accessToken), es);
   }
   clock.advance({ days: 1 });
-  await using app = await newApp({ environment: environment('ES256'), clock });
+  await using app = await newApp({ environment: environment('ES256'), clock, place });
   const { accessToken } = await app.signIn('three@example.com');
   assert.equal(kidOf(accessToken), es);
   assert.equal(await status(app, accessToken), 200);

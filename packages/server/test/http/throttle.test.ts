@@ -1,11 +1,11 @@
 /** Limits on sign-ins: nobody guesses for long, and nobody locks an owner out (SECURITY.md B5). */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { Secret } from '../../src/crypto/secret.ts';
 import { sql } from '../../src/db/sql.ts';
 import { DomainError } from '../../src/errors.ts';
 import { basic, goodPassword, newApp, operator, type Answered, type TestApp } from '../../src/testing/new-app.ts';
+import { test } from './on-each-database.ts';
 
 const email = 'you@example.com';
 const wrongPassword = 'not the password at all';

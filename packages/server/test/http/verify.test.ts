@@ -1,11 +1,11 @@
 /** `/auth/verify` and its batch: what a backend is told of a credential, and which backend is told anything. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { limits, oneTimeCodePrefix, type CreatedKey, type ErrorCode, type VerifyResult } from '@keyreeve/contract';
 import { checksum } from '../../src/crypto/secret.ts';
 import { basic, bearer, goodPassword, newApp, operator } from '../../src/testing/new-app.ts';
 import { assertProblem, assertSecurityHeaders, fromFetch } from './assert-problem.ts';
 import { countDatabaseReads } from './database-reads.ts';
+import { test } from './on-each-database.ts';
 
 type Headers = Record<string, string>;
 

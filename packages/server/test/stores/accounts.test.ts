@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import * as store from '../../src/accounts/store.ts';
 import { findKeyStates, listAccountKeys } from '../../src/api-keys/store.ts';
-import { findLiveSession, findSessionState } from '../../src/tokens/store.ts';
+import { findLiveSession, findSessionStates } from '../../src/tokens/store.ts';
 import { onEachDatabase, raceToValues, rivalsMin, tally } from './on-each-database.ts';
 import { addAccount, addKey, addSession, addSigningKey, now, operator, recordedBy } from './rows.ts';
 
@@ -84,9 +84,9 @@ onEachDatabase('a new password ends every session of its account and no other', 
     { passwordHash: 'new', sessionEpoch: 1, updatedAt: now + 5 },
   );
   assert.equal(await findLiveSession(db, own.id, now), undefined);
-  assert.equal((await findSessionState(db, own.id, 'kid'))?.isCurrentEpoch, 0);
+  assert.equal((await findSessionStates(db, [[own.id, 'kid']]))[0]?.isCurrentEpoch, 0);
   assert.equal((await findLiveSession(db, foreign.id, now))?.accountId, 'acc_bob');
-  assert.equal((await findSessionState(db, foreign.id, 'kid'))?.isCurrentEpoch, 1);
+  assert.equal((await findSessionStates(db, [[foreign.id, 'kid']]))[0]?.isCurrentEpoch, 1);
   assert.equal((await store.findCredentials(db, 'bob@example.com'))?.passwordHash, 'phc');
 });
 

@@ -87,16 +87,19 @@ onEachEmptyDatabase('no two statements of a migration share a name', async ({ db
   const watched: Db = {
     dialect: db.dialect,
     times: db.times,
+    sharedReads: db.sharedReads,
     all: (...args) => db.all(...args),
     get: (...args) => db.get(...args),
     getMany: (...args) => db.getMany(...args),
-    transaction: (work) =>
-      db.transaction((tx) =>
-        work({
-          all: (statement, values) => tx.all(noted(statement), values),
-          get: (statement, values) => tx.get(noted(statement), values),
-          run: (statement, values) => tx.run(noted(statement), values),
-        }),
+    transaction: (work, options) =>
+      db.transaction(
+        (tx) =>
+          work({
+            all: (statement, values) => tx.all(noted(statement), values),
+            get: (statement, values) => tx.get(noted(statement), values),
+            run: (statement, values) => tx.run(noted(statement), values),
+          }),
+        options,
       ),
     close: () => db.close(),
   };

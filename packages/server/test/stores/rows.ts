@@ -81,6 +81,12 @@ export async function addSigningKey(db: Db, kid: string, more: Partial<SigningKe
   return key;
 }
 
+/** The row of a read that many shared: PostgreSQL's also tells which question it answers. */
+export function withoutOrdinal(row: object | undefined): object {
+  const { ordinal: _, ...columns } = { ordinal: undefined, ...row };
+  return columns;
+}
+
 /** What was recorded while `work` ran. */
 export async function recordedBy(db: Db, work: () => Promise<unknown>): Promise<AuditRow[]> {
   const before = (await listAuditEvents(db)).length;

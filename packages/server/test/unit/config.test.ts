@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, describeConfig, readConfig, warningsOf, variables, type Config } from '../../src/config.ts';
+import type { PostgresAddress } from '../../src/db/postgres-address.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -33,7 +34,7 @@ const defaults: Config = {
   adminPort: 8788,
   publicUrl: undefined,
   audience: undefined,
-  databasePath: join(checkout, 'data/keyreeve.db'),
+  database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   masterKey: undefined,
   keyPrefix: 'krv',
   keyPrefixesAccepted: [],
@@ -96,8 +97,11 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
     { KEYREEVE_CORS_ORIGINS: 'https://a.example,http://localhost:5173' },
     { corsOrigins: ['https://a.example', 'http://localhost:5173'] },
   ],
-  [{ KEYREEVE_DATABASE_URL: 'sqlite:/var/lib/keyreeve.db' }, { databasePath: '/var/lib/keyreeve.db' }],
-  [{ KEYREEVE_DATABASE_URL: 'sqlite:a b/c.db' }, { databasePath: join(checkout, 'a b/c.db') }],
+  [
+    { KEYREEVE_DATABASE_URL: 'sqlite:/var/lib/keyreeve.db' },
+    { database: { kind: 'sqlite', path: '/var/lib/keyreeve.db' } },
+  ],
+  [{ KEYREEVE_DATABASE_URL: 'sqlite:a b/c.db' }, { database: { kind: 'sqlite', path: join(checkout, 'a b/c.db') } }],
   [
     { KEYREEVE_KEY_PREFIX: 'acme', KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv,old_brand' },
     { keyPrefix: 'acme', keyPrefixesAccepted: ['krv', 'old_brand'] },
@@ -126,6 +130,54 @@ for (const [environment, expected] of accepted) {
   });
 }
 
+const local = {
+  kind: 'postgres',
+  host: '127.0.0.1',
+  port: 5432,
+  user: 'keyreeve',
+  password: undefined,
+  database: 'auth',
+  sslMode: 'disable',
+  sslRootCert: undefined,
+} as const;
+const postgresUrls: readonly (readonly [url: string, expected: Partial<PostgresAddress>])[] = [
+  ['postgres://keyreeve@127.0.0.1/auth', {}],
+  ['postgresql://keyreeve@[::1]:5433/auth', { host: '::1', port: 5433 }],
+  ['postgres://keyreeve@localhost/auth', { host: 'localhost' }],
+  ['postgres://keyreeve@/auth?host=/run/postgresql', { host: '/run/postgresql' }],
+  ['postgres://keyreeve:p%40ss%3A%2F@127.0.0.1/auth', { password: 'p@ss:/' }],
+  ['postgres://keyreeve@db.example.com/auth', { host: 'db.example.com', sslMode: 'verify-full' }],
+  ['postgres://keyreeve@db.example.com/auth?sslmode=disable', { host: 'db.example.com' }],
+  ['postgres://keyreeve@127.0.0.1/auth?sslmode=require', { sslMode: 'require' }],
+  [
+    'postgres://keyreeve@db/auth?sslmode=verify-ca&sslrootcert=/etc/ca.pem',
+    { host: 'db', sslMode: 'verify-ca', sslRootCert: '/etc/ca.pem' },
+  ],
+];
+
+for (const [url, expected] of postgresUrls) {
+  test(`accepted: ${url}`, () => {
+    const environment = { KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKeyText };
+    assert.deepEqual(readConfig(environment).database, { ...local, ...expected });
+  });
+}
+
+test('the password of a database is never shown', () => {
+  const described = (url: string): string | undefined =>
+    describeConfig({ KEYREEVE_DATABASE_URL: url }).find(({ name }) => name === 'KEYREEVE_DATABASE_URL')?.value;
+  assert.equal(described('postgres://keyreeve:secret@db/auth?sslmode=require'), 'postgres://keyreeve@db:5432/auth');
+  assert.equal(described('postgres://keyreeve:secret@/auth?host=/run'), 'postgres://keyreeve@/auth?host=/run');
+  assert.equal(described('sqlite:a.db'), 'sqlite:a.db');
+  assert.equal(described('postgres://keyreeve:secret@db'), '[redacted]');
+});
+
+test('with PostgreSQL the master key must be given: instances can’t share a file', () => {
+  assert.throws(
+    () => readConfig({ KEYREEVE_DATABASE_URL: 'postgres://keyreeve@db/auth' }),
+    /KEYREEVE_MASTER_KEY must be set/,
+  );
+});
+
 const refused: readonly (readonly [name: keyof typeof variables, value: string, reason: RegExp])[] = [
   ['KEYREEVE_HOST', 'http://127.0.0.1', /must be an address or a host name/],
   ['KEYREEVE_HOST', '127.0.0.1 ', /must be an address or a host name/],
@@ -145,6 +197,14 @@ const refused: readonly (readonly [name: keyof typeof variables, value: string, 
   ['KEYREEVE_DATABASE_URL', 'data/keyreeve.db', /must be like sqlite:data\/keyreeve\.db/],
   ['KEYREEVE_DATABASE_URL', 'sqlite:', /must be like/],
   ['KEYREEVE_DATABASE_URL', 'sqlite://host/keyreeve.db', /must be like/],
+  ['KEYREEVE_DATABASE_URL', 'mysql://a@b/c', /must be like/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://db/auth', /must name a user and a database/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db', /must name a user and a database/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth/x', /must name a user and a database/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@/auth', /must name a host/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db:x/auth', /is not a URL/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth?sslmode=prefer', /has the sslmode prefer; it must be one of/],
+  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth?target_session_attrs=any', /has the parameter target_session/],
   ['KEYREEVE_MASTER_KEY', 'too short', /must be 32 bytes in base64url: 43 characters/],
   ['KEYREEVE_MASTER_KEY', Buffer.alloc(33).toString('base64url'), /must be 32 bytes/],
   ['KEYREEVE_MASTER_KEY', Buffer.alloc(32, 0xfb).toString('base64'), /must be 32 bytes/],

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { CoalescingReader, questionsEnough } from '../../src/verification/lookup.ts';
+import { CoalescingReader } from '../../src/db/coalescing-reader.ts';
 
 interface Read {
   readonly asked: readonly string[];
@@ -13,23 +13,27 @@ interface Read {
   readonly fail: (error: Error) => void;
 }
 
+const questionsEnough = 16;
+
 /** A reader whose reads wait until the test answers them. */
-function newReader(readsMax: number) {
+function newReader(underWayMax: number) {
   const reads: Read[] = [];
-  const reader = new CoalescingReader<string>((hashes) => {
-    const { promise, resolve, reject } = Promise.withResolvers<(string | undefined)[]>();
-    reads.push({
-      asked: hashes.map((hash) => hash.toString()),
-      answer: (rows) => resolve([...rows]),
-      fail: reject,
-    });
-    return promise;
-  }, readsMax);
+  const reader = new CoalescingReader<string, string>(
+    (questions) => {
+      const { promise, resolve, reject } = Promise.withResolvers<(string | undefined)[]>();
+      reads.push({
+        asked: questions,
+        answer: (rows) => resolve([...rows]),
+        fail: reject,
+      });
+      return promise;
+    },
+    { underWayMax, questionsEnough },
+  );
   return { reads, reader, ask: (name: string) => askOf(reader, name) };
 }
 
-const askOf = <Row>(reader: CoalescingReader<Row>, name: string): Promise<Row | undefined> =>
-  new Promise((resolve, reject) => reader.find(Buffer.from(name), resolve, reject));
+const askOf = <Row>(reader: CoalescingReader<string, Row>, name: string): Promise<Row | undefined> => reader.read(name);
 
 /** Until all that was scheduled before has happened: a few turns of the event loop, none of which waits for a time. */
 async function settle(): Promise<void> {
@@ -166,7 +170,7 @@ test('a mistake in answering one question fails that question alone', async () =
   const mistake = new Error('a mistake');
   const failed: unknown[] = [];
   reader.find(
-    Buffer.from('a'),
+    'a',
     () => {
       throw mistake;
     },
@@ -198,9 +202,12 @@ test('a read that fails fails each of its questions and no other, and the next r
 
 test('a read that throws at once is a failed read', async () => {
   const broken = new Error('no connection');
-  const reader = new CoalescingReader<string>(() => {
-    throw broken;
-  }, 1);
+  const reader = new CoalescingReader<string, string>(
+    () => {
+      throw broken;
+    },
+    { underWayMax: 1, questionsEnough },
+  );
   for (let attempt = 0; attempt < 3; attempt++) {
     await assert.rejects(askOf(reader, 'a'), (error) => error === broken);
   }

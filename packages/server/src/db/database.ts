@@ -1,0 +1,31 @@
+/** Where a database lies, and opening it: the one place that knows every driver. */
+import type { Db } from './db.ts';
+import type { PostgresAddress } from './postgres-address.ts';
+
+export interface SqliteAddress {
+  readonly kind: 'sqlite';
+  /** Absolute path of the file. */
+  readonly path: string;
+}
+
+export type DatabaseAddress = SqliteAddress | PostgresAddress;
+
+/** An embedded database is made if it doesn't exist. @throws DomainError `unavailable` */
+export async function openDatabase(address: DatabaseAddress): Promise<Db> {
+  // Each loads its driver alone: a start pays for no other.
+  switch (address.kind) {
+    case 'sqlite':
+      return (await import('./sqlite.ts')).SqliteDb.open(address.path);
+    case 'postgres':
+      return (await import('./postgres.ts')).PostgresDb.open(address);
+  }
+}
+
+/** For people and logs: never with a password. */
+export function describeDatabase(address: DatabaseAddress): string {
+  if (address.kind === 'sqlite') return address.path;
+  const { user, host, port, database } = address;
+  return host.startsWith('/')
+    ? `postgres://${user}@/${database}?host=${host}`
+    : `postgres://${user}@${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+}

@@ -1,0 +1,179 @@
+/**
+ * PostgreSQL, for many instances on one database. Reads that questions share have connections of their own, so that no
+ * number of writes keeps a verification waiting. A statement sees what was committed before the server began it (read
+ * committed), and the server begins it after it was sent.
+ */
+import type pg from 'pg';
+import { limits } from '@keyreeve/contract';
+import { monotonicMs } from '../clock.ts';
+import type { Db, DbTimes, Transaction, TransactionOptions } from './db.ts';
+import type { PostgresAddress } from './postgres-address.ts';
+import { commit } from './postgres-commit.ts';
+import { isWorthRetrying, newPool, queryMsMax } from './postgres-connection.ts';
+import type { ManyStatement, SqlValue, Statement } from './sql.ts';
+import { unavailable } from './unavailable.ts';
+
+const writersMax = 8;
+const attemptsMax = 3;
+
+export class PostgresDb implements Db {
+  readonly dialect = 'postgres';
+  readonly times: DbTimes = { observe: () => undefined };
+  readonly sharedReads = { underWayMax: 2, questionsEnough: limits.lookupBatchMax };
+  readonly #readers: pg.Pool;
+  readonly #writers: pg.Pool;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #isClosing = false;
+
+  /** @throws DomainError `unavailable` when the primary can't be reached */
+  static async open(address: PostgresAddress): Promise<PostgresDb> {
+    const db = new PostgresDb(address);
+    try {
+      await orUnavailable(db.#writers.query('select 1'));
+      return db;
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
+  }
+
+  private constructor(address: PostgresAddress) {
+    this.#readers = newPool(address, this.sharedReads.underWayMax, 'reader');
+    this.#writers = newPool(address, writersMax, 'writer');
+  }
+
+  all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return this.#bounded(async () => {
+      const { rows } = await orUnavailable(this.#writers.query(queryOf(statement, values)));
+      return rows as Row[];
+    });
+  }
+
+  async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return (await this.all(statement, values))[0];
+  }
+
+  getMany<Row>(
+    statement: ManyStatement<Row>,
+    valuesOfEach: readonly (readonly SqlValue[])[],
+  ): Promise<(Row | undefined)[]> {
+    const answers: (Row | undefined)[] = Array.from({ length: valuesOfEach.length });
+    const [first] = valuesOfEach;
+    if (first === undefined) return Promise.resolve(answers);
+    return this.#tracked(async () => {
+      const startedMs = monotonicMs();
+      const columns = first.map((_, column) => valuesOfEach.map((values) => values[column]));
+      const { rows } = await orUnavailable(this.#readers.query(queryOf(statement, columns)));
+      for (const row of rows as (Row & { ordinal: number })[]) answers[row.ordinal - 1] = row;
+      this.times.observe('read', monotonicMs() - startedMs);
+      return answers;
+    });
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>, { isLong = false }: TransactionOptions = {}): Promise<T> {
+    return this.#bounded(async () => {
+      const startedMs = monotonicMs();
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const value = await this.#attempt(work, isLong);
+          this.times.observe('commit', monotonicMs() - startedMs);
+          return value;
+        } catch (error) {
+          if (attempt === attemptsMax || !(error instanceof Error && isWorthRetrying(error.cause))) throw error;
+        }
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.allSettled(this.#underWay);
+    await Promise.all([this.#readers.end(), this.#writers.end()]);
+  }
+
+  async #attempt<T>(work: (tx: Transaction) => Promise<T>, isLong: boolean): Promise<T> {
+    const client = await orUnavailable(this.#writers.connect());
+    // Whatever isn't ended in order ends with its connection.
+    let isBroken = true;
+    try {
+      await orUnavailable(client.query(isLong ? beginLong : 'begin'));
+      let value: T;
+      try {
+        value = await work(new OpenTransaction(client, isLong));
+      } catch (error) {
+        await client.query('rollback').then(
+          () => (isBroken = false),
+          () => undefined,
+        );
+        throw error;
+      }
+      await commit(client, queryMsMax(isLong));
+      isBroken = false;
+      return value;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  /** Who waits longer than its client does only uses memory. */
+  #bounded<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#underWay.size < limits.writesWaitingMax) return this.#tracked(work);
+    return Promise.reject(unavailable(new Error(`${limits.writesWaitingMax} operations wait already`)));
+  }
+
+  async #tracked<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosing) throw unavailable(new Error('the database is closed'));
+    const done = work();
+    this.#underWay.add(done);
+    try {
+      return await done;
+    } finally {
+      this.#underWay.delete(done);
+    }
+  }
+}
+
+const beginLong = 'begin; set local statement_timeout = 0; set local lock_timeout = 0';
+
+class OpenTransaction implements Transaction {
+  readonly #client: pg.PoolClient;
+  readonly #isLong: boolean;
+
+  constructor(client: pg.PoolClient, isLong: boolean) {
+    this.#client = client;
+    this.#isLong = isLong;
+  }
+
+  async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return (await this.#query(statement, values)).rows as Row[];
+  }
+
+  async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return (await this.all(statement, values))[0];
+  }
+
+  async run(statement: Statement<never>, values: readonly SqlValue[] = []): Promise<number> {
+    return (await this.#query(statement, values)).rowCount ?? 0;
+  }
+
+  #query(statement: Statement<unknown>, values: readonly SqlValue[]): Promise<pg.QueryResult> {
+    return orUnavailable(this.#client.query(queryOf(statement, values, queryMsMax(this.#isLong))));
+  }
+}
+
+/** A named statement is prepared once per connection. */
+const queryOf = (
+  { name, text }: Statement<unknown>,
+  values: readonly unknown[],
+  query_timeout?: number,
+): pg.QueryConfig => ({
+  name,
+  text: text.postgres,
+  values: [...values],
+  ...(query_timeout === undefined ? {} : { query_timeout }),
+});
+
+const orUnavailable = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error: unknown) => {
+    throw unavailable(error);
+  });
