@@ -7,7 +7,6 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -238,7 +237,6 @@ function startKeeper(folder: string): ChildProcess {
     detached: true,
   });
   keeper.unref();
-  (keeper.stdin as Socket).unref();
   return keeper;
 }
 
