@@ -3,13 +3,12 @@
  * It ends with the process that started it, however that ends (`postgres-keeper.ts`), and doesn't keep it running.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
-import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
 import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
 import { findPostgres, postgresUser, type PostgresBinaries, type PostgresUser } from './postgres-binaries.ts';
 import { PostgresDatabases, type TestDatabase } from './postgres-databases.ts';
 import { familyOf, runningProcesses, signalAll, waitUntil } from './postgres-processes.ts';
@@ -238,20 +237,4 @@ function startKeeper(folder: string): ChildProcess {
   });
   keeper.unref();
   return keeper;
-}
-
-/** Below the range from which systems take the ports of outgoing connections, so that it stays free during a restart. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(15_000, 32_000);
-    const probe = createServer().listen(port, '127.0.0.1');
-    try {
-      await once(probe, 'listening');
-      probe.close();
-      await once(probe, 'close');
-      return port;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    }
-  }
 }
