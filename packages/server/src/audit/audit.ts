@@ -2,8 +2,8 @@
  * The record of what changed. A row is written in the same transaction as the change it records:
  * there is no change without its row, and no row without its change.
  */
-import type { Transaction } from '../db/db.ts';
-import { insertAuditEvent } from './store.ts';
+import type { Db, Transaction } from '../db/db.ts';
+import { countEventsByTarget, insertAuditEvent } from './store.ts';
 
 /** Who does something: the first argument of every operation that changes something. */
 export type Principal =
@@ -60,4 +60,10 @@ export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<v
     target: event.target ?? null,
     details: event.details ? JSON.stringify(event.details) : null,
   });
+}
+
+/** How many deletions of each of an account's keys the trail records, by the key's id. Keys without any are left out. */
+export async function countKeyDeletions(db: Db, accountId: string): Promise<ReadonlyMap<number, number>> {
+  const counts = await countEventsByTarget(db, accountId, 'api_key.deleted' satisfies AuditAction);
+  return new Map([...counts].map(([target, count]) => [Number(target), count]));
 }

@@ -1,5 +1,5 @@
 /** Rows of the audit trail. */
-import type { Transaction } from '../db/db.ts';
+import type { Db, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
 
 export interface AuditRow {
@@ -18,4 +18,17 @@ const insertEvent = sql(
 
 export async function insertAuditEvent(tx: Transaction, row: AuditRow): Promise<void> {
   await tx.run(insertEvent, [row.at, row.actor, row.action, row.accountId, row.target, row.details]);
+}
+
+// The index on the account narrows it to the account's own events.
+const countByTarget = sql<{ target: string; count: number }>(
+  'count_audit_events_by_target',
+  `select target, count(*) as count from audit_events
+   where account_id = $1 and action = $2 and target is not null group by target`,
+);
+
+/** How many events of this action each target has in an account's part of the trail. */
+export async function countEventsByTarget(db: Db, accountId: string, action: string): Promise<Map<string, number>> {
+  const rows = await db.all(countByTarget, [accountId, action]);
+  return new Map(rows.map(({ target, count }) => [target, Number(count)]));
 }

@@ -13,6 +13,8 @@ export class AccountRecord {
   readonly id: string;
   /** Only those that changed something: their targets alternate. */
   readonly #changes: AccountChange[] = [];
+  /** Also one that changes nothing now: without a known outcome it may undo what comes later. */
+  #lastBegun: AccountChange | undefined;
   #judgedUntil = Infinity;
 
   constructor(id: string) {
@@ -20,9 +22,10 @@ export class AccountRecord {
   }
 
   beginChange(change: AccountChange): void {
-    const last = this.#changes.at(-1);
-    if (last?.endedAt === Infinity) this.#judgedUntil = Math.min(this.#judgedUntil, change.startedAt);
-    else if (change.to !== (last?.to ?? 'enabled')) this.#changes.push(change);
+    const before = this.#lastBegun;
+    this.#lastBegun = change;
+    if (before?.endedAt === Infinity) this.#judgedUntil = Math.min(this.#judgedUntil, change.startedAt);
+    else if (change.to !== (this.#changes.at(-1)?.to ?? 'enabled')) this.#changes.push(change);
   }
 
   /** Whether it may have been in the state at a moment of the interval. */

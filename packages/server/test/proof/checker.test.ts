@@ -152,6 +152,10 @@ const histories: Readonly<Record<string, readonly [readonly Operation[], readonl
     [change(1, 2, 'disabled', false), verify(3, 4, 'disabled'), verify(5, 6, 'accepted')],
     ['came_back'],
   ],
+  'an enabling without an answer may undo a later disabling': [
+    [change(1, 2, 'enabled', false), change(3, 4, 'disabled'), verify(5, 6, 'accepted')],
+    [],
+  ],
   'after a change that follows one without an answer everything is possible': [
     [change(1, 2, 'disabled', false), change(3, 4, 'enabled'), verify(5, 6, 'disabled'), verify(7, 8, 'accepted')],
     [],

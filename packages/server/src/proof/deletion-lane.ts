@@ -1,0 +1,136 @@
+/** One key after the other: made, verified while it is deleted over HTTP, and verified everywhere once it is. */
+import { randomInt } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { monotonicMs } from '../clock.ts';
+import { DomainError } from '../errors.ts';
+import { pick, type Asker } from './asker.ts';
+import { Asking } from './asking.ts';
+import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
+import type { Checker } from './checker.ts';
+import type { DeletionOutcome } from './history.ts';
+import type { HttpAnswer, HttpRequest, Instance } from './instance.ts';
+
+export interface LaneOptions {
+  readonly instances: readonly Instance[];
+  readonly canaries: Canaries;
+  readonly checker: Checker;
+  readonly asker: Asker;
+  /** Verifications under way at once. */
+  readonly askers: number;
+  readonly isOver: () => boolean;
+  /** A deletion was acknowledged. */
+  readonly onDeleted?: (deletions: number) => void;
+}
+
+/** Verifications of a key before its deletion is asked for, and after it is answered. */
+const asksMax = 24;
+/** Before what has failed is tried again. */
+const pauseMs = 50;
+/** One deletion in so many is followed by a list. */
+const deletionsPerList = 4;
+
+export class DeletionLane {
+  readonly account: CanaryAccount;
+  readonly #options: LaneOptions;
+  #accessToken: string | undefined;
+
+  constructor(account: CanaryAccount, options: LaneOptions) {
+    this.account = account;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { isOver } = this.#options;
+    while (!isOver()) {
+      const key = await this.#newKey();
+      if (key) await this.#lifeOf(key);
+      else await setTimeout(pauseMs);
+    }
+  }
+
+  /** The account's list, as an instance shows it now. */
+  async list(instance: Instance): Promise<void> {
+    const startedAt = monotonicMs();
+    const answer = await this.#call(instance, { method: 'GET', path: '/auth/api-keys', headers: {} });
+    const interval = { startedAt, endedAt: monotonicMs() };
+    if (answer?.status !== 200) return;
+    const { apiKeys } = JSON.parse(answer.text) as { apiKeys: { id: number }[] };
+    const ids = new Set(apiKeys.map(({ id }) => id));
+    this.#options.checker.listed(this.account.id, interval, `GET /auth/api-keys at ${instance.url}`, ids);
+  }
+
+  /** Undefined when the database couldn't be reached: the key may be there all the same. */
+  async #newKey(): Promise<CanaryKey | undefined> {
+    const { canaries, checker } = this.#options;
+    const { id: accountId } = this.account;
+    try {
+      const key = await canaries.newKey(accountId);
+      checker.addKey(key.id, accountId, monotonicMs());
+      return key;
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      if (error.code === 'key_limit_reached') await canaries.removeStrays(accountId, (id) => checker.hasKey(id));
+      return undefined;
+    }
+  }
+
+  async #lifeOf(key: CanaryKey): Promise<void> {
+    const { asker, askers, instances } = this.#options;
+    asker.live.add(key);
+    const asking = new Asking(askers, () => asker.askSomewhere(key));
+    await asking.more(1 + randomInt(asksMax));
+    if (await this.#delete(key)) await asker.askEverywhere(key);
+    asker.bury(key);
+    if (randomInt(deletionsPerList) === 0) await this.list(pick(instances));
+    await asking.more(1 + randomInt(asksMax));
+    await asking.stop();
+  }
+
+  /** Until it is known to be dead. @returns false when the end came first */
+  async #delete({ id }: CanaryKey): Promise<boolean> {
+    const { instances, checker, isOver, onDeleted } = this.#options;
+    for (;;) {
+      const instance = pick(instances);
+      // Signed in before the clock starts.
+      if ((await this.#token(instance)) !== undefined) {
+        const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
+        const deletion = checker.beginDeletion(id, source, monotonicMs());
+        const answer = await this.#call(instance, { method: 'DELETE', path: `/auth/api-keys/${id}`, headers: {} });
+        const outcome = outcomeOf(answer);
+        checker.endDeletion(id, deletion, outcome, monotonicMs());
+        if (outcome === 'deleted') onDeleted?.(checker.deletions);
+        if (outcome === 'deleted' || outcome === 'not_found') return true;
+      }
+      if (isOver()) return false;
+      await setTimeout(pauseMs);
+    }
+  }
+
+  /** With the account's access token. @returns undefined without an answer */
+  async #call(instance: Instance, request: HttpRequest): Promise<HttpAnswer | undefined> {
+    const token = await this.#token(instance);
+    if (token === undefined) return undefined;
+    const headers = { ...request.headers, authorization: `Bearer ${token}` };
+    const answer = await instance.ask({ ...request, headers }).catch(() => undefined);
+    if (answer?.status === 401) this.#accessToken = undefined;
+    return answer;
+  }
+
+  async #token(instance: Instance): Promise<string | undefined> {
+    if (this.#accessToken !== undefined) return this.#accessToken;
+    const { email, password } = this.account;
+    const basic = Buffer.from(`${email}:${password}`).toString('base64');
+    const answer = await instance
+      .ask({ method: 'POST', path: '/auth/token', headers: { authorization: `Basic ${basic}` } })
+      .catch(() => undefined);
+    if (answer?.status !== 200) return undefined;
+    this.#accessToken = (JSON.parse(answer.text) as { accessToken: string }).accessToken;
+    return this.#accessToken;
+  }
+}
+
+function outcomeOf(answer: HttpAnswer | undefined): DeletionOutcome {
+  if (answer?.status === 200) return 'deleted';
+  if (answer?.status === 404) return 'not_found';
+  return answer?.status === 401 ? 'refused' : 'unknown';
+}

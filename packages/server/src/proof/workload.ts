@@ -1,0 +1,133 @@
+/**
+ * The workload of a proof: canary keys are verified at every instance in every way while they are deleted through one
+ * of them, accounts are disabled and enabled, and the checker judges what was seen. Instances and the database may
+ * fail meanwhile: what has no answer has an unknown outcome, and is tried again elsewhere.
+ */
+import { verifyScope } from '../api-keys/scopes.ts';
+import { monotonicMs } from '../clock.ts';
+import { Asker } from './asker.ts';
+import type { Canaries, CanaryKey } from './canaries.ts';
+import { Checker } from './checker.ts';
+import { DeletionLane, type LaneOptions } from './deletion-lane.ts';
+import { runDisablingLane } from './disabling-lane.ts';
+import { Instance } from './instance.ts';
+import type { Report } from './report.ts';
+
+export interface WorkloadOptions {
+  /** Base addresses. */
+  readonly instances: readonly string[];
+  readonly canaries: Canaries;
+  /** Verifications under way at once, more or less. */
+  readonly concurrency: number;
+  /** An answer that takes longer counts as lost. */
+  readonly timeoutMs?: number;
+}
+
+export interface RunOptions {
+  /** Ends the run: what was begun is brought to its end. */
+  readonly signal: AbortSignal;
+  /** Ends it as well, once so many deletions have been acknowledged. */
+  readonly deletionsMax?: number;
+  /** After each acknowledged deletion. */
+  readonly onDeleted?: (deletions: number) => void;
+}
+
+const timeoutMsDefault = 10_000;
+const askersPerLane = 4;
+
+export class Workload {
+  readonly instances: readonly Instance[];
+  readonly checker = new Checker();
+  readonly #canaries: Canaries;
+  readonly #asker: Asker;
+  readonly #service: CanaryKey;
+  readonly #deletionLanes: number;
+  #lanes: readonly DeletionLane[] = [];
+
+  /** Makes what it needs on its own side; no instance is asked yet. @throws DomainError */
+  static async prepare(options: WorkloadOptions): Promise<Workload> {
+    const { canaries } = options;
+    const service = await canaries.newKey((await canaries.newAccount()).id, [verifyScope]);
+    return new Workload(options, service);
+  }
+
+  private constructor(options: WorkloadOptions, service: CanaryKey) {
+    const { instances, canaries, concurrency, timeoutMs = timeoutMsDefault } = options;
+    this.instances = instances.map((url) => new Instance(url, timeoutMs));
+    this.#canaries = canaries;
+    this.#service = service;
+    this.#asker = new Asker(this.instances, this.checker, service);
+    this.checker.addKey(service.id, service.accountId, monotonicMs());
+    // One lane is the one that disables.
+    this.#deletionLanes = Math.max(1, Math.round(concurrency / askersPerLane) - 1);
+  }
+
+  /** Asks each instance once in each way. @returns what is wrong, in words; empty when the proof can begin */
+  async findObstacles(): Promise<readonly string[]> {
+    const found = await Promise.all(
+      this.instances.map(async (instance) => {
+        const failure = await instance.ask({ method: 'GET', path: '/health/ready', headers: {} }).then(
+          ({ status }) => (status === 200 ? undefined : `${instance.url} isn’t ready: /health/ready answers ${status}`),
+          (error: unknown) => `${instance.url} can’t be reached: ${describe(error)}`,
+        );
+        return failure ?? (await this.#findRefusal(instance));
+      }),
+    );
+    return found.filter((obstacle) => obstacle !== undefined);
+  }
+
+  /** Until the signal or the last deletion. @throws DomainError when the canary accounts can't be made */
+  async run({ signal, deletionsMax = Infinity, onDeleted }: RunOptions): Promise<void> {
+    let hasFailed = false;
+    const options: LaneOptions = {
+      instances: this.instances,
+      canaries: this.#canaries,
+      checker: this.checker,
+      asker: this.#asker,
+      askers: askersPerLane,
+      isOver: () => hasFailed || signal.aborted || this.checker.deletions >= deletionsMax,
+      ...(onDeleted ? { onDeleted } : {}),
+    };
+    const lanes: DeletionLane[] = [];
+    while (lanes.length < this.#deletionLanes && !options.isOver()) {
+      lanes.push(new DeletionLane(await this.#canaries.newAccount(), options));
+    }
+    this.#lanes = lanes;
+    const running = [...lanes.map((lane) => lane.run()), runDisablingLane(options)];
+    // All end before the canaries are removed, also when one fails.
+    await Promise.allSettled(running.map((lane) => lane.catch(() => (hasFailed = true))));
+    await Promise.all(running);
+  }
+
+  /** Compares lists and the audit trail with what happened, and sums up. Once, after the run. */
+  async finish(): Promise<Report> {
+    for (const lane of this.#lanes) {
+      await Promise.all(this.instances.map((instance) => lane.list(instance)));
+      const startedAt = monotonicMs();
+      const recorded = await this.#canaries.deletionsRecorded(lane.account.id);
+      this.checker.auditRead(lane.account.id, { startedAt, endedAt: monotonicMs() }, recorded);
+    }
+    return this.checker.finish();
+  }
+
+  close(): void {
+    for (const instance of this.instances) instance.close();
+  }
+
+  /** An instance on another database refuses the key that is made for it. */
+  async #findRefusal(instance: Instance): Promise<string | undefined> {
+    for (const { question, instance: asked } of this.#asker.targets) {
+      if (asked !== instance) continue;
+      try {
+        const answer = await instance.ask(question.request([this.#service], this.#service));
+        if (question.read(answer, [this.#service])[0] === 'accepted') continue;
+        return `${instance.url} refuses a key that was just made (${question.name} answers ${answer.status}): is its database the one of this configuration?`;
+      } catch (error) {
+        return `${instance.url} can’t be asked (${question.name}): ${describe(error)}`;
+      }
+    }
+    return undefined;
+  }
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message || error.name : String(error));
