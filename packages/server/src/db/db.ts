@@ -6,10 +6,14 @@ export interface DbTimes {
   observe: (operation: 'read' | 'commit', ms: number) => void;
 }
 
-/** Inside a transaction: reads see its own writes, and all of it commits or none. */
-export interface Transaction {
+/** Reads of one moment. */
+export interface Reader {
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
+}
+
+/** Inside a transaction: reads see its own writes, and all of it commits or none. */
+export interface Transaction extends Reader {
   /** @returns the number of rows changed */
   run(statement: Statement<never>, values?: readonly SqlValue[]): Promise<number>;
 }
@@ -48,5 +52,10 @@ export interface Db {
    * others wait for it. When it throws, nothing of it remains. It may run again when the database asks for that.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
+   * Everything that `work` reads is from one moment after the call, however long it takes; writes go on meanwhile.
+   * Each call has a connection of its own: not for what happens often.
+   */
+  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@
 import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
-import type { Db, DbTimes, Transaction, TransactionOptions } from './db.ts';
+import type { Db, DbTimes, Reader, Transaction, TransactionOptions } from './db.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { commit } from './postgres-commit.ts';
 import { isWorthRetrying, newPool, queryMsMax } from './postgres-connection.ts';
@@ -85,6 +85,21 @@ export class PostgresDb implements Db {
     });
   }
 
+  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+    return this.#tracked(async () => {
+      const client = await orUnavailable(this.#writers.connect());
+      try {
+        await orUnavailable(client.query(beginSnapshot));
+        // The first statement takes it.
+        await orUnavailable(client.query('select 1'));
+        return await work(new OpenTransaction(client, true));
+      } finally {
+        // The transaction ends with its connection.
+        client.release(true);
+      }
+    });
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(this.#underWay);
@@ -133,7 +148,11 @@ export class PostgresDb implements Db {
   }
 }
 
-const beginLong = 'begin; set local statement_timeout = 0; set local lock_timeout = 0';
+/** It waits for files between its statements, which a server shouldn't do for ever when its client is gone. */
+const setLong =
+  "set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = '60s'";
+const beginLong = `begin; ${setLong}`;
+const beginSnapshot = `begin isolation level repeatable read read only; ${setLong}`;
 
 class OpenTransaction implements Transaction {
   readonly #client: pg.PoolClient;

@@ -8,11 +8,12 @@
 import { Worker } from 'node:worker_threads';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
-import type { Db, DbTimes, Transaction } from './db.ts';
+import type { Db, DbTimes, Reader, Transaction } from './db.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
+import { SqliteReader } from './sqlite-reader.ts';
 import type { WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import type { ManyStatement, SqlValue, Statement } from './sql.ts';
-import { unavailable } from './unavailable.ts';
+import { orUnavailable, unavailable } from './unavailable.ts';
 
 /** Operations that share one commit at most. */
 const operationsPerCommitMax = 64;
@@ -31,6 +32,7 @@ export class SqliteDb implements Db {
    * (docs/decisions/0003-hot-path.md).
    */
   readonly sharedReads = { underWayMax: 2, questionsEnough: 16 };
+  readonly #path: string;
   readonly #reader: SqliteConnection;
   readonly #writer: WriterThread;
   readonly #operations: Operation[] = [];
@@ -45,6 +47,7 @@ export class SqliteDb implements Db {
   }
 
   private constructor(path: string, writer: WriterThread) {
+    this.#path = path;
     this.#reader = new SqliteConnection(path, 'read');
     this.#writer = writer;
   }
@@ -84,6 +87,15 @@ export class SqliteDb implements Db {
       this.#operations.push({ work, resolve: resolve as (value: unknown) => void, reject });
       this.#committing ??= this.#commitAll();
     });
+  }
+
+  async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+    const connection = orUnavailable(() => new SqliteConnection(this.#path, 'read'));
+    try {
+      return await work(orUnavailable(() => SqliteReader.ofOneMoment(connection)));
+    } finally {
+      connection.close();
+    }
   }
 
   async close(): Promise<void> {
@@ -182,13 +194,5 @@ class WriterThread implements Transaction {
     this.#failure = error;
     for (const { reject } of this.#waiting.values()) reject(unavailable(error));
     this.#waiting.clear();
-  }
-}
-
-function orUnavailable<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw unavailable(error);
   }
 }

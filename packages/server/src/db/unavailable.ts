@@ -11,6 +11,14 @@ export function unavailable(cause: unknown, isUnknown = false): DomainError {
   return isUnknown && !isOutcomeUnknown(cause) ? unavailable(cause.options.cause ?? cause.message, true) : cause;
 }
 
+export function orUnavailable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
 /** Whether the database said that the role may not do that (PostgreSQL: insufficient_privilege). */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof DomainError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '42501';

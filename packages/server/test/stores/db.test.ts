@@ -150,6 +150,41 @@ onEachDatabase('many answers come from one moment', async ({ db, connect }) => {
   assert.ok(seen.size > 1, 'the reads must have run beside the writes');
 });
 
+onEachDatabase('a snapshot shows one moment after the call, whatever is written while it is read', async (opened) => {
+  const { db, connect } = opened;
+  const writer = await connect();
+  await withThings(db, [1, 0], [2, 0]);
+  await writer.transaction((tx) => tx.run(addToAll));
+  const seen = await db.snapshot(async (reader) => {
+    const rows: object[] = [];
+    for (let round = 0; round < 3; round++) {
+      for (const connection of [db, writer]) await connection.transaction((tx) => tx.run(addToAll));
+      await writer.transaction((tx) => tx.run(insert, [10 + round, 0]));
+      rows.push(...plain(await reader.all(list)), { ...(await reader.get(select, [2])) });
+    }
+    return rows;
+  });
+  const moment = [
+    { id: 1, n: 1 },
+    { id: 2, n: 1 },
+    { id: 2, n: 1 },
+  ];
+  assert.deepEqual(seen, [...moment, ...moment, ...moment]);
+  assert.equal((await db.all(list)).length, 5);
+});
+
+onEachDatabase('a snapshot ends with its work, also when that fails, and changes nothing', async ({ db }) => {
+  await withThings(db, [1, 0]);
+  const mistake = new Error('enough');
+  const failing = db.snapshot(async (reader) => {
+    await assert.rejects(reader.all(insert, [2, 0]), (error) => codeOf(error) === 'unavailable');
+    throw mistake;
+  });
+  await assert.rejects(failing, (error) => error === mistake);
+  assert.deepEqual(plain(await db.all(list)), [{ id: 1, n: 0 }]);
+  assert.equal(await db.snapshot(async (reader) => (await reader.all(list)).length), 1);
+});
+
 onEachDatabase('two programs may write to one database at once', async ({ db, connect }) => {
   await withThings(db, [1, 0]);
   const other = await connect();

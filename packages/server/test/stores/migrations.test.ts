@@ -101,6 +101,7 @@ onEachEmptyDatabase('no two statements of a migration share a name', async ({ db
           }),
         options,
       ),
+    snapshot: (work) => db.snapshot(work),
     close: () => db.close(),
   };
   await migrate(watched, clock);
