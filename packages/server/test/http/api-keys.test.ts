@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path';
 import type { CreatedKey, ErrorCode, ListedKey } from '@keyreeve/contract';
 import { apiKeyRoutes } from '../../src/api-keys/routes.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
+import type { Db } from '../../src/db/db.ts';
+import { sql } from '../../src/db/sql.ts';
 import { DomainError } from '../../src/errors.ts';
 import type { Call } from '../../src/http/route.ts';
 import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../../src/testing/new-app.ts';
@@ -205,6 +207,7 @@ test('a key’s secret is in the answer to its creation and nowhere else', async
   assert.ok(await works(app, key));
   await app.service.services.verifier.flush();
   const random = key.slice('krv_'.length);
+  const kept = await create(app, headers, 'kept');
   const answers = [
     await app.call('GET', '/auth/api-keys', { headers }),
     await app.call('GET', '/auth/api-keys?view=full', { headers }),
@@ -231,14 +234,37 @@ test('a key’s secret is in the answer to its creation and nowhere else', async
     ],
   );
   // Not as text, nor as a hash that whoever steals the file could compare a leaked key with.
-  const traces = [random, createHash('sha256').update(key).digest(), createHash('sha256').update(random).digest()];
-  const folder = dirname(app.place.url.slice('sqlite:'.length));
-  const files = readdirSync(folder).filter((name) => name.startsWith('keyreeve.db'));
-  assert.ok(files.length >= 2, 'the database and its journal');
-  for (const file of files) {
-    for (const trace of traces) assert.ok(!readFileSync(join(folder, file)).includes(trace), file);
+  const traces = [
+    random,
+    kept.key.slice('krv_'.length),
+    ...[key, random, kept.key].map((text) => createHash('sha256').update(text).digest()),
+  ];
+  const stored = app.place.kind === 'sqlite' ? filesOf(app.place.url) : await tablesOf(app.db);
+  assert.ok(stored.length >= 2);
+  for (const bytes of stored) {
+    for (const trace of traces) {
+      assert.ok(!bytes.includes(trace));
+      assert.ok(!bytes.includes(Buffer.from(trace).toString('hex')));
+    }
   }
 });
+
+/** The database and its journal. */
+function filesOf(url: string): Buffer[] {
+  const folder = dirname(url.slice('sqlite:'.length));
+  const files = readdirSync(folder).filter((name) => name.startsWith('keyreeve.db'));
+  return files.map((file) => readFileSync(join(folder, file)));
+}
+
+/** Every row as text, bytes as hex. */
+async function tablesOf(db: Db): Promise<Buffer[]> {
+  const rows = await Promise.all(
+    ['api_keys', 'audit_events', 'sessions', 'accounts', 'throttle_buckets'].map(async (table) =>
+      db.all(sql<{ text: string }>(`dump_${table}`, `select t::text as text from ${table} t`)),
+    ),
+  );
+  return rows.flat().map(({ text }) => Buffer.from(text));
+}
 
 test('an operator’s deletion of an account takes its keys along, and nobody else’s', async () => {
   await using app = await newApp();

@@ -182,7 +182,7 @@ test('a database that can’t be read is 503 everywhere, never a yes, never a no
       [...answer.headers.keys()].filter((name) => name.startsWith('x-keyreeve')),
       [],
     );
-    await assertUnseen(app, answer, ['no such table']);
+    await assertUnseen(app, answer, [app.place.kind === 'sqlite' ? 'no such table' : 'does not exist']);
   }
   for (const path of ['/health/live', '/.well-known/jwks.json']) {
     assert.equal((await app.call('GET', path)).status, 200, path);
