@@ -43,6 +43,7 @@ const wrongValues: readonly (readonly [name: string, value: string, mistake: str
   ['KEYREEVE_THROTTLE', 'no', 'must be one of on, off, not “no”'],
   ['KEYREEVE_TRUSTED_PROXIES', '10.0.0.0/33', 'must be like 10.0.0.0/8 or 192.0.2.7, not “10.0.0.0/33”'],
   ['KEYREEVE_CORS_ORIGINS', '*', 'must be like https://app.example.com, not “*”'],
+  ['KEYREEVE_WORKERS', '65', 'must be a whole number from 1 to 64, not “65”'],
   ['KEYREEVE_LOG_LEVEL', 'verbose', 'must be one of trace, debug, info, warn, error, fatal, silent, not “verbose”'],
 ];
 

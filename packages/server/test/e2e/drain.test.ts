@@ -1,37 +1,9 @@
 /** The end of the process: what is under way is answered, what was acknowledged stays, and nobody can keep it for ever. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { HalfSent } from './half-sent.ts';
 import { basic, bearer, goodPassword, newProgram, startProgram, type Program } from './program.ts';
-
-/** A refresh of which half the body has been sent, on a connection that is kept open. */
-class HalfSent {
-  readonly #request: ClientRequest;
-  readonly #rest: string;
-  readonly #response: Promise<[IncomingMessage]>;
-
-  constructor({ url }: Program, refreshToken: string) {
-    const body = JSON.stringify({ refreshToken });
-    const headers = { 'content-type': 'application/json', 'content-length': body.length };
-    const agent = new Agent({ keepAlive: true });
-    this.#request = request(`${url}/auth/token/refresh`, { method: 'POST', agent, headers });
-    this.#response = once(this.#request, 'response') as Promise<[IncomingMessage]>;
-    // Rejected when the program ends the connection: not everyone waits for the answer.
-    this.#response.catch(() => undefined);
-    this.#rest = body.slice(10);
-    this.#request.write(body.slice(0, 10));
-  }
-
-  /** @returns the status and the body */
-  async finish(): Promise<[number | undefined, string]> {
-    this.#request.end(this.#rest);
-    const [response] = await this.#response;
-    return [response.statusCode, await text(response)];
-  }
-}
 
 /** Tells the program to stop and waits until it knows. */
 async function stopSoon(program: Program): Promise<void> {

@@ -1,21 +1,8 @@
 /** The admin listener: what Prometheus is told, health, and nothing else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { basic, bearer, goodPassword, newProgram, type Program } from './program.ts';
-
-/** Samples by their name with labels, from the text format (Prometheus 0.0.4). */
-async function scrape({ adminUrl }: Program): Promise<Map<string, number>> {
-  const response = await fetch(`${adminUrl}/metrics`);
-  assert.equal(response.status, 200);
-  assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
-  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return new Map(
-    lines.map((line) => {
-      const [, name = '', value = ''] = /^(\S+(?:\{.*\})?) (\S+)$/.exec(line) ?? assert.fail(line);
-      return [name, Number(value)];
-    }),
-  );
-}
+import { basic, bearer, goodPassword, newProgram } from './program.ts';
+import { scrape } from './scrape.ts';
 
 test('verifications and logins are counted by their result, and the time of the database is told', async () => {
   await using program = await newProgram();

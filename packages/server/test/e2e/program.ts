@@ -143,10 +143,15 @@ export class Program implements AsyncDisposable {
         await this.#closed;
         throw new Error(`no ${what}; it printed:\n${this.stdout}${this.stderr}`);
       }
+      const turn = new AbortController();
+      const signal = AbortSignal.any([bound, turn.signal]);
       const more = [this.child.stdout, this.child.stderr].flatMap((stream) =>
-        stream ? [once(stream, 'data', { signal: bound })] : [],
+        stream ? [once(stream, 'data', { signal })] : [],
       );
       await Promise.race([...more, this.#closed]).catch(() => undefined);
+      // What was listened to in vain would be kept for as long as the program runs.
+      turn.abort();
+      await Promise.allSettled(more);
     }
   }
 

@@ -1,0 +1,95 @@
+/** A program with several workers, and connections of which a test knows who answers them. */
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Answered, Environment, LogRecord, Program } from './program.ts';
+
+const waitMsMax = 30_000;
+
+/** The processes that listen now, by their numbers. */
+export function pidsOf(program: Program): ReadonlyMap<number, number> {
+  const records = program.records('worker_listening');
+  return new Map(records.map(({ worker, workerPid }) => [Number(worker), Number(workerPid)]));
+}
+
+export const pidOf = (program: Program, worker: number): number => {
+  const pid = pidsOf(program).get(worker);
+  if (pid === undefined) throw new Error(`no worker ${worker}`);
+  return pid;
+};
+
+/** Kills a worker and waits for the one that replaces it. */
+export async function killAndAwaitNext(program: Program, worker: number): Promise<void> {
+  const pid = pidOf(program, worker);
+  process.kill(pid, 'SIGKILL');
+  await program.waitFor(`a replacement of worker ${worker}`, () => (pidOf(program, worker) === pid ? undefined : true));
+}
+
+/** Until no process has this id any more. */
+export async function ended(pid: number): Promise<void> {
+  const bound = AbortSignal.timeout(waitMsMax);
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    bound.throwIfAborted();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** One connection that is kept, so that the same worker answers all that is sent on it. */
+export class Connection {
+  readonly worker: number;
+  readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #url: string;
+
+  /** While the others stand still, only this worker can take the connection. */
+  static async to(program: Program, worker: number): Promise<Connection> {
+    const others = [...pidsOf(program)].filter(([number]) => number !== worker).map(([, pid]) => pid);
+    const before = program.records().length;
+    for (const pid of others) process.kill(pid, 'SIGSTOP');
+    try {
+      const connection = new Connection(program.url, worker);
+      await connection.call('GET', '/health/live');
+      const isOurs = (record: LogRecord) => record['event'] === 'request' && record['route'] === '/health/live';
+      const record = await program.waitFor('its line', () => program.records().slice(before).find(isOurs));
+      if (record['worker'] !== worker) throw new Error(`worker ${String(record['worker'])} took it`);
+      return connection;
+    } finally {
+      for (const pid of others) process.kill(pid, 'SIGCONT');
+    }
+  }
+
+  private constructor(url: string, worker: number) {
+    this.#url = url;
+    this.worker = worker;
+  }
+
+  async call(method: string, path: string, headers: Environment = {}, json?: unknown): Promise<Answered> {
+    const body = json === undefined ? undefined : JSON.stringify(json);
+    const type: Environment = body === undefined ? {} : { 'content-type': 'application/json' };
+    const sent = request(new URL(path, this.#url), { method, agent: this.agent, headers: { ...type, ...headers } });
+    sent.end(body);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const answer = await text(response);
+    const isJson = /json/.test(response.headers['content-type'] ?? '');
+    return { status: response.statusCode ?? 0, text: answer, json: isJson ? JSON.parse(answer) : undefined };
+  }
+
+  [Symbol.dispose](): void {
+    this.agent.destroy();
+  }
+}
+
+/** One connection to each. */
+export async function connectionsTo(program: Program): Promise<readonly [Connection, Connection, ...Connection[]]> {
+  const connections: Connection[] = [];
+  for (const worker of [...pidsOf(program).keys()].toSorted((a, b) => a - b)) {
+    connections.push(await Connection.to(program, worker));
+  }
+  const [first, second, ...more] = connections;
+  if (!first || !second) throw new Error('fewer than two workers');
+  return [first, second, ...more];
+}

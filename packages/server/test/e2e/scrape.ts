@@ -1,0 +1,17 @@
+/** What the admin listener tells Prometheus, read as Prometheus would. */
+import assert from 'node:assert/strict';
+import type { Program } from './program.ts';
+
+/** Samples by their name with labels, from the text format (Prometheus 0.0.4). */
+export async function scrape({ adminUrl }: Program): Promise<Map<string, number>> {
+  const response = await fetch(`${adminUrl}/metrics`);
+  assert.equal(response.status, 200);
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const [, name = '', value = ''] = /^(\S+(?:\{.*\})?) (\S+)$/.exec(line) ?? assert.fail(line);
+      return [name, Number(value)];
+    }),
+  );
+}

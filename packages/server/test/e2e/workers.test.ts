@@ -1,0 +1,184 @@
+/** Several workers on one machine: every promise holds whichever of them answers. `workers-life.test.ts` has how they live. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { test } from 'node:test';
+import { limits } from '@keyreeve/contract';
+import { connectionsTo, killAndAwaitNext, pidsOf, type Connection } from './crew.ts';
+import { basic, bearer, goodPassword, newProgram, type Program } from './program.ts';
+import { scrape } from './scrape.ts';
+
+interface Key {
+  readonly id: number;
+  readonly key: string;
+}
+
+const rounds = 25;
+
+/** Asks again and again on a connection until told to stop. @returns the statuses of what was asked after `since()` */
+async function askOn(connection: Connection, key: string, isOver: () => boolean, since: () => boolean) {
+  const late: number[] = [];
+  while (!isOver()) {
+    const isLate = since();
+    const { status } = await connection.call('GET', '/auth/forward', bearer(key));
+    if (isLate) late.push(status);
+  }
+  return late;
+}
+
+test('a key made through one worker is good through all at once, and deleted through one it is refused by all at once', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '3' });
+  const { accessToken } = await program.signIn();
+  const connections = await connectionsTo(program);
+  assert.deepEqual(
+    connections.map(({ worker }) => worker),
+    [1, 2, 3],
+  );
+  const statuses = (key: string) =>
+    Promise.all(connections.map(async (it) => (await it.call('GET', '/auth/forward', bearer(key))).status));
+  const second = await connectionsTo(program);
+  for (let round = 0; round < rounds; round++) {
+    const maker = connections[round % 3] ?? connections[0];
+    const deleter = second[(round + 1 + (round % 2)) % 3] ?? second[0];
+    const made = await maker.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
+    const { id, key } = made.json as Key;
+    assert.deepEqual(await statuses(key), [200, 200, 200]);
+
+    // All three are asked without a pause while it is deleted: what they are asked after the answer, they refuse.
+    let isDeleted = false;
+    let asked = 0;
+    const askers = connections.map((it) =>
+      askOn(
+        it,
+        key,
+        () => isDeleted && asked > 6,
+        () => {
+          if (isDeleted) asked++;
+          return isDeleted;
+        },
+      ),
+    );
+    assert.equal((await deleter.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
+    isDeleted = true;
+    const late = (await Promise.all(askers)).flat();
+    assert.ok(late.length > 6);
+    assert.deepEqual(new Set(late), new Set([401]));
+    assert.deepEqual(await statuses(key), [401, 401, 401]);
+  }
+  for (const it of [...connections, ...second]) it[Symbol.dispose]();
+});
+
+test('signed out through one worker, a session is over for all; its refresh token is rotated once, whoever is asked', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
+  const { refreshToken } = await program.signIn();
+  const connections = await connectionsTo(program);
+  const [first, second] = connections;
+  const rivals = await Promise.all(
+    Array.from({ length: 16 }, (_, rival) =>
+      (connections[rival % 2] ?? first).call('POST', '/auth/token/refresh', {}, { refreshToken }),
+    ),
+  );
+  // Within the grace all get the same successor.
+  assert.deepEqual(new Set(rivals.map(({ status }) => status)), new Set([200]));
+  assert.equal(new Set(rivals.map(({ json }) => (json as { refreshToken: string }).refreshToken)).size, 1);
+
+  const { accessToken, refreshToken: another } = (
+    await second.call('POST', '/auth/token', basic('you@example.com', goodPassword))
+  ).json as { accessToken: string; refreshToken: string };
+  const list = (it: Connection) => it.call('GET', '/auth/api-keys', bearer(accessToken));
+  assert.deepEqual([(await list(first)).status, (await list(second)).status], [200, 200]);
+  assert.equal((await first.call('POST', '/auth/token/revoke', {}, { refreshToken: another })).status, 204);
+  assert.deepEqual([(await list(first)).status, (await list(second)).status], [401, 401]);
+  for (const it of connections) it[Symbol.dispose]();
+});
+
+test('failed sign-ins and creations are counted together, whichever worker sees them', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '2', KEYREEVE_CREATIONS_PER_MINUTE_MAX: '4' });
+  const { accessToken } = await program.signIn('you@example.com');
+  const connections = await connectionsTo(program);
+  const through = (attempt: number): Connection => connections[attempt % 2] ?? connections[0];
+  const signIns: number[] = [];
+  // An email that has never signed in from here has waits.
+  for (let attempt = 0; attempt <= limits.loginPairFreeFailures; attempt++) {
+    const headers = basic('stranger@example.com', goodPassword);
+    signIns.push((await through(attempt).call('POST', '/auth/token', headers)).status);
+  }
+  assert.deepEqual(signIns, [...Array.from({ length: limits.loginPairFreeFailures }, () => 401), 429]);
+
+  const creations: number[] = [];
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const json = { nickname: `key ${attempt}` };
+    creations.push((await through(attempt).call('POST', '/auth/api-keys', bearer(accessToken), json)).status);
+  }
+  assert.deepEqual(creations, [201, 201, 201, 201, 429]);
+  for (const it of connections) it[Symbol.dispose]();
+});
+
+const ofKeys = 'keyreeve_verifications_total{result="api_key"}';
+const ofUnknown = 'keyreeve_verifications_total{result="not_found"}';
+
+async function verify(connection: Connection, key: string, times: number): Promise<void> {
+  for (let count = 0; count < times; count++) await connection.call('GET', '/auth/forward', bearer(key));
+}
+
+async function newKey(program: Program): Promise<string> {
+  const { accessToken } = await program.signIn();
+  const made = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
+  return (made.json as Key).key;
+}
+
+test('metrics are the sums of all workers, and don’t fall when one of them dies; what tells of a process says whose', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
+  const key = await newKey(program);
+  const [first, second] = await connectionsTo(program);
+  const before = await scrape(program);
+  await verify(first, key, 5);
+  await verify(second, key, 7);
+  const after = await scrape(program);
+  assert.deepEqual([before.get(ofKeys), after.get(ofKeys), after.get(ofUnknown)], [0, 12, 0]);
+  assert.equal(after.get('keyreeve_logins_total{result="accepted"}'), 1);
+  const reads = 'keyreeve_database_seconds_count{operation="read"}';
+  assert.ok((after.get(reads) ?? 0) >= 12);
+  assert.deepEqual([after.get('keyreeve_workers_listening'), after.get('keyreeve_workers_replaced_total')], [2, 0]);
+  for (const worker of ['1', '2', 'supervisor']) {
+    assert.ok((after.get(`process_resident_memory_bytes{worker="${worker}"}`) ?? 0) > 0, worker);
+  }
+  for (const worker of ['1', '2']) assert.ok(after.has(`keyreeve_event_loop_delay_max_seconds{worker="${worker}"}`));
+
+  await killAndAwaitNext(program, 2);
+  const replaced = await scrape(program);
+  assert.equal(replaced.get(ofKeys), 12);
+  assert.ok((replaced.get(reads) ?? 0) >= (after.get(reads) ?? 0));
+  assert.deepEqual(
+    [replaced.get('keyreeve_workers_listening'), replaced.get('keyreeve_workers_replaced_total')],
+    [2, 1],
+  );
+  const [, next] = await connectionsTo(program);
+  await verify(next, key, 3);
+  assert.equal((await scrape(program)).get(ofKeys), 15);
+  for (const it of [first, second, next]) it[Symbol.dispose]();
+});
+
+/** On a connection of its own. */
+async function askAnew({ url }: Program, key: string): Promise<number | undefined> {
+  const sent = request(`${url}/auth/forward`, { agent: false, headers: bearer(key) }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
+test('while a worker stands still the others answer every new connection, and metrics and health don’t wait for it', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
+  const key = await newKey(program);
+  const pid = pidsOf(program).get(1) ?? assert.fail();
+  await scrape(program);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => askAnew(program, key)));
+    assert.deepEqual(new Set(answers), new Set([200]));
+    assert.equal((await scrape(program)).get(ofKeys), 40);
+    assert.equal((await fetch(`${program.adminUrl}/health/ready`)).status, 200);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+});
