@@ -5,12 +5,14 @@ import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import type { Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
+import { isOutcomeUnknown } from '../db/unavailable.ts';
 import { DomainError } from '../errors.ts';
 import type { CreationThrottle } from '../throttle/creation-throttle.ts';
 import { makeKey } from './key-text.ts';
 import { acceptNickname } from './nickname.ts';
 import { acceptScopes } from './scopes.ts';
 import * as store from './store.ts';
+import { UnfinishedDeletions } from './unfinished-deletions.ts';
 
 export interface ApiKeysOptions {
   readonly db: Db;
@@ -46,6 +48,7 @@ function randomKeyId(): number {
 }
 
 export class ApiKeys {
+  readonly unfinished = new UnfinishedDeletions();
   readonly #options: ApiKeysOptions;
 
   constructor(options: ApiKeysOptions) {
@@ -99,11 +102,21 @@ export class ApiKeys {
   }
 
   /**
-   * Resolves once the deletion is durable: every verification that starts later is refused.
-   * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended meanwhile
+   * Resolves once the deletion is durable: every verification that starts later is refused. When it can't be known
+   * whether it is, it fails, and goes on until it is.
+   * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended meanwhile,
+   *   `unavailable`
    */
   async delete(principal: Principal, accountId: string, id: number): Promise<void> {
-    const outcome = await store.deleteKey(this.#options.db, principal, accountId, id, this.#options.clock.now());
+    const { db, clock } = this.#options;
+    this.unfinished.assertRoom();
+    const now = clock.now();
+    const outcome = await store.deleteKey(db, principal, accountId, id, now).catch((error: unknown) => {
+      if (isOutcomeUnknown(error)) {
+        this.unfinished.add(id, () => store.finishDeletion(db, principal, accountId, id, now));
+      }
+      throw error;
+    });
     switch (outcome) {
       case 'deleted':
         return;

@@ -1,7 +1,7 @@
 /** Rows of API keys. */
 import { recordEvent, type Principal } from '../audit/audit.ts';
 import { lookupOf } from '../crypto/keyed-hash.ts';
-import type { Db } from '../db/db.ts';
+import type { Db, Transaction } from '../db/db.ts';
 import { sql, sqlMany } from '../db/sql.ts';
 import { DomainError } from '../errors.ts';
 import { countCreation, type CreationThrottle } from '../throttle/creation-throttle.ts';
@@ -141,18 +141,33 @@ export async function deleteKey(
 ): Promise<'deleted' | 'foreign' | 'unknown'> {
   return db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
-    const deleted = await tx.get(deleteOwnKey, [id, accountId]);
-    if (!deleted) return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
-    await recordEvent(tx, {
-      at: now,
-      principal,
-      action: 'api_key.deleted',
-      accountId,
-      target: String(id),
-      details: { nickname: deleted.nickname },
-    });
-    return 'deleted';
+    if (await deleteIn(tx, principal, accountId, id, now)) return 'deleted';
+    return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
   });
+}
+
+/** The rest of a deletion that was allowed and may have happened: nothing remains to be judged. */
+export const finishDeletion = (
+  db: Db,
+  principal: Principal,
+  accountId: string,
+  id: number,
+  now: number,
+): Promise<boolean> => db.transaction((tx) => deleteIn(tx, principal, accountId, id, now));
+
+/** @returns whether the account had the key */
+async function deleteIn(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  id: number,
+  now: number,
+): Promise<boolean> {
+  const deleted = await tx.get(deleteOwnKey, [id, accountId]);
+  if (!deleted) return false;
+  const details = { nickname: deleted.nickname };
+  await recordEvent(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });
+  return true;
 }
 
 /** States of keys by their stored hashes, in order, from one snapshot taken after the call. */

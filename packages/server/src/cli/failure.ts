@@ -14,8 +14,12 @@ export function describeFailure(error: unknown): string {
 }
 
 /** The registry's texts speak to callers over HTTP, so the meaning is left out where something more precise is known. */
-function describeDomainError({ code, options: { detail, errors: places = [], cause } }: DomainError): string {
+function describeDomainError({
+  code,
+  options: { detail, errors: places = [], cause, isOutcomeUnknown },
+}: DomainError): string {
   const { title, meaning } = errors[code];
+  if (isOutcomeUnknown) return 'the database did not say whether this was done; look, and run it again if it was not';
   if (code === 'unavailable') return `the database can’t be used: ${cause instanceof Error ? cause.message : meaning}`;
   if (places.length === 0) return detail ?? `${title}. ${meaning}`;
   // Where it was is said only if the title doesn't say it.

@@ -5,6 +5,7 @@
 import type { Refusal } from '@keyreeve/contract';
 import { formOf } from '../api-keys/key-text.ts';
 import { findKeyStates, touchKeys, type KeyState } from '../api-keys/store.ts';
+import type { UnfinishedDeletions } from '../api-keys/unfinished-deletions.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
@@ -48,6 +49,7 @@ export interface VerifierOptions {
   readonly clock: Clock;
   readonly hash: KeyedHash;
   readonly tokens: Tokens;
+  readonly unfinished: UnfinishedDeletions;
   /** The installation's own and those it used before. */
   readonly keyPrefixes: readonly string[];
 }
@@ -127,9 +129,11 @@ export class Verifier {
     return this.#lastUsed.flush();
   }
 
+  /** @throws DomainError `unavailable` when the key may have been deleted */
   #judgeState(key: KeyState | undefined): Verdict {
     if (key === undefined) return this.#refuse('not_found');
     if (key.accountDisabledAt !== null) return this.#refuse('disabled');
+    this.#options.unfinished.assertNone(key.id);
     const now = this.#options.clock.now();
     if (key.expiresAt !== null && key.expiresAt <= now) return this.#refuse('expired');
     this.#lastUsed.note(key.id, now, key.lastUsedAt);

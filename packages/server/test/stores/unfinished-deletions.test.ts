@@ -1,0 +1,86 @@
+/** A deletion that may have been committed: its key is answered neither yes nor no until it is known to be gone. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { readConfig } from '../../src/config.ts';
+import type { Db } from '../../src/db/db.ts';
+import { unavailable } from '../../src/db/unavailable.ts';
+import { listAuditEvents } from '../../src/testing/audit-trail.ts';
+import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { wire } from '../../src/wiring.ts';
+import { codeOf, onEachDatabase } from './on-each-database.ts';
+import { addAccount, keys, operator } from './rows.ts';
+
+const waitMsMax = 10_000;
+
+/** How transactions end as far as the program can see. */
+interface Line {
+  /** `cut before`: nothing was committed. `cut after`: it was. The program learns neither. */
+  state: 'whole' | 'cut before' | 'cut after';
+}
+
+/** A database behind a connection that breaks. */
+function behind(db: Db, line: Line): Db {
+  const broken = new Error('the connection broke');
+  return {
+    dialect: db.dialect,
+    times: db.times,
+    sharedReads: db.sharedReads,
+    all: (...args) => db.all(...args),
+    get: (...args) => db.get(...args),
+    getMany: (...args) => db.getMany(...args),
+    snapshot: (...args) => db.snapshot(...args),
+    transaction: async (work, options) => {
+      if (line.state === 'cut before') throw unavailable(broken, true);
+      const value = await db.transaction(work, options);
+      if (line.state === 'cut after') throw unavailable(broken, true);
+      return value;
+    },
+    close: () => db.close(),
+  };
+}
+
+for (const state of ['cut before', 'cut after'] as const) {
+  onEachDatabase(
+    `a deletion whose connection was ${state} its commit is finished before its key is answered again`,
+    async ({ db }) => {
+      const line: Line = { state: 'whole' };
+      const clock = new FakeClock();
+      const installation = { db: behind(db, line), keys, migrated: [] };
+      const { apiKeys, verifier } = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost' });
+      const accountId = await addAccount(db);
+      const [key, other] = [
+        await apiKeys.create(operator, accountId, { nickname: 'doubtful' }),
+        await apiKeys.create(operator, accountId, { nickname: 'other' }),
+      ];
+
+      line.state = state;
+      await assert.rejects(apiKeys.delete(operator, accountId, key.id), (error) => codeOf(error) === 'unavailable');
+      for (let round = 0; round < 20; round++) {
+        const said = await verifier.verify(key.secret.reveal()).then(
+          (verdict) => verdict.valid,
+          (error: unknown) => codeOf(error),
+        );
+        // Gone is gone; what is still there may be on its way out.
+        assert.equal(said, state === 'cut after' ? false : 'unavailable');
+        assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
+        await turn();
+      }
+
+      line.state = 'whole';
+      const deadline = performance.now() + waitMsMax;
+      const isAnswered = () => verifier.verify(key.secret.reveal()).catch(() => undefined);
+      let verdict = await isAnswered();
+      while (verdict === undefined) {
+        assert.ok(performance.now() < deadline, 'the deletion was never finished');
+        await turn();
+        verdict = await isAnswered();
+      }
+      assert.deepEqual(verdict, { valid: false, code: 'not_found' });
+      const deletions = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
+      assert.deepEqual(
+        deletions.map(({ target }) => target),
+        [String(key.id)],
+      );
+    },
+  );
+}
