@@ -1,4 +1,5 @@
 /** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
+import { limits } from '@keyreeve/contract';
 import { Accounts } from './accounts/accounts.ts';
 import { ApiKeys } from './api-keys/api-keys.ts';
 import type { Clock } from './clock.ts';
@@ -34,7 +35,9 @@ export interface WiringOptions {
 export function wire({ config, installation, clock, issuer, argon2 }: WiringOptions): Services {
   const { db, keys } = installation;
   const { isThrottled: enabled, passwordLengthMin: lengthMin } = config;
-  const hasher = new PasswordHasher(keys.passwordPepper, argon2);
+  // What bounds a machine is shared out among its workers.
+  const share = 1 / config.workers;
+  const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
   const throttle = new LoginThrottle({
     db,
     clock,
@@ -65,6 +68,7 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
     maxTtlSeconds: config.refreshMaxTtlSeconds,
     graceSeconds: config.refreshGraceSeconds,
     sessionsPerAccountMax: config.sessionsPerAccountMax,
+    signInsUnderWayMax: Math.ceil(limits.signInsUnderWayMax * share),
   });
   const apiKeys = new ApiKeys({
     db,
@@ -77,6 +81,13 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
       : undefined,
   });
   const keyPrefixes = [config.keyPrefix, ...config.keyPrefixesAccepted];
-  const verifier = new Verifier({ db, clock, hash: keys.apiKeyHash, tokens, keyPrefixes });
+  const verifier = new Verifier({
+    db,
+    clock,
+    hash: keys.apiKeyHash,
+    tokens,
+    unfinished: apiKeys.unfinished,
+    keyPrefixes,
+  });
   return { accounts, apiKeys, hasher, signingKeys, tokens, verifier };
 }
