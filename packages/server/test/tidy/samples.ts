@@ -348,6 +348,7 @@ export const samples: Readonly<Record<keyof typeof rules, Samples>> = {
       at(`${server}db/migrations/0001_first_step.postgres.sql`, ''),
       at('bench/RESULTS.md', ''),
       at('docs/Anything At All.md', ''),
+      at('bench/peers/.npmrc', ''),
     ),
   },
   'names say what is inside': {

@@ -126,7 +126,9 @@ export function namesAreKebabCase(files: readonly SourceFile[]): Violation[] {
     .filter(({ path }) => /^(?:packages|scripts|bench)\//.test(path))
     .filter(
       ({ path }) =>
-        !path.split('/').every((part) => kebabCase.test(part) || migration.test(part) || /^[A-Z]+\.md$/.test(part)),
+        !path
+          .split('/')
+          .every((part) => kebabCase.test(part) || migration.test(part) || /^(?:[A-Z]+\.md|\.npmrc)$/.test(part)),
     )
     .map(({ path }) => ({ path, detail: 'not kebab-case' }));
 }
