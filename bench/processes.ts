@@ -2,11 +2,12 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { isAbsolute, join } from 'node:path';
 import type { LoadOptions, LoadResult } from './load.ts';
 
 const canPin = spawnSync('taskset', ['--version']).status === 0;
-const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+/** Of a script, relative to this folder. */
+const path = (script: string): string => (isAbsolute(script) ? script : join(import.meta.dirname, script));
 
 const pinned = (cores: string, command: readonly string[]): readonly string[] =>
   canPin ? ['taskset', '-c', cores, ...command] : command;
@@ -48,23 +49,26 @@ export async function start(
   return { process: child, port: Number(new URL(url).port), startMs, stop };
 }
 
-export function load(options: LoadOptions, cores = '1'): Promise<LoadResult> {
-  const [command = '', ...args] = pinned(cores, [process.execPath, path('./load.ts'), JSON.stringify(options)]);
+/** Runs a program of this folder to its end. @returns what it printed: one JSON text */
+export function run<T>(cores: string, script: string, input: unknown, env: NodeJS.ProcessEnv = {}): Promise<T> {
+  const [command = '', ...args] = pinned(cores, [process.execPath, path(script), JSON.stringify(input)]);
   return new Promise((resolve, reject) => {
-    execFile(command, args, { encoding: 'utf8', maxBuffer: 2 ** 24 }, (error, stdout) => {
-      if (error) reject(error);
-      else resolve(JSON.parse(stdout) as LoadResult);
-    });
+    execFile(
+      command,
+      args,
+      { encoding: 'utf8', maxBuffer: 2 ** 24, env: { ...process.env, ...env } },
+      (error, stdout, stderr) => {
+        if (error) reject(new Error(`${script}: ${stderr || error.message}`));
+        else resolve(JSON.parse(stdout) as T);
+      },
+    );
   });
 }
+
+export const load = (options: LoadOptions, cores = '1'): Promise<LoadResult> => run(cores, './load.ts', options);
 
 /** Resident memory now, in MiB. */
 export function residentMib(pid: number): number {
   const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kib) / 1024;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

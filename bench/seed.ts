@@ -1,76 +1,126 @@
 /**
- * Fills a database with API keys through the program's own formats and hashes, and writes the texts of up to a million
- * of them, drawn evenly, to a pool file for the load generator: 53 bytes each.
+ * Fills a database with accounts and API keys through the program's own formats and hashes, and writes what the load
+ * generator draws from.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { makeKey } from '../packages/server/src/api-keys/key-text.ts';
 import { systemClock } from '../packages/server/src/clock.ts';
-import { deriveKeys } from '../packages/server/src/crypto/master-key.ts';
+import { databaseUrl as parseDatabaseUrl } from '../packages/server/src/config-values.ts';
+import { deriveKeys, type InstallationKeys } from '../packages/server/src/crypto/master-key.ts';
 import { lookupOf } from '../packages/server/src/crypto/keyed-hash.ts';
-import { migrate } from '../packages/server/src/db/migrate.ts';
+import { PasswordHasher } from '../packages/server/src/crypto/password.ts';
+import { openDatabase } from '../packages/server/src/db/database.ts';
 import { claimInstallation } from '../packages/server/src/db/installation.ts';
-import { SqliteConnection } from '../packages/server/src/db/sqlite-connection.ts';
-import { SqliteDb } from '../packages/server/src/db/sqlite.ts';
+import { migrate } from '../packages/server/src/db/migrate.ts';
+import type { Pool } from './request.ts';
+import { PostgresRows } from './seed-postgres.ts';
+import { SqliteRows } from './seed-sqlite.ts';
 
 export interface Seeded {
-  readonly databasePath: string;
-  readonly poolPath: string;
+  readonly databaseUrl: string;
   /** base64url. */
   readonly masterKey: string;
+  /** Of accounts that nobody signs in to: no key of them is deleted. */
+  readonly keys: Pool;
+  /** May ask about others. */
+  readonly serviceKey: string;
+  readonly accounts: number;
 }
 
-const keysPerAccount = 100;
-const poolKeysMax = 1_000_000;
-export const keyBytes = 53;
+export interface AccountRow {
+  readonly pk: number;
+  readonly id: string;
+  readonly email: string;
+  readonly passwordHash: string;
+}
 
-export async function seed(databasePath: string, keys: number): Promise<Seeded> {
+export interface KeyRow {
+  readonly lookup: number;
+  readonly hash: Buffer;
+  readonly id: number;
+  readonly accountPk: number;
+  readonly nickname: string;
+  readonly scopes: string;
+}
+
+/** Puts rows into one kind of database, as fast as it goes. */
+export interface Rows {
+  account(row: AccountRow): Promise<void> | void;
+  key(row: KeyRow): Promise<void> | void;
+  /** Everything is in the tables, and the planner knows it. */
+  finish(): Promise<void>;
+}
+
+export const password = 'correct horse battery staple';
+export const keysPerAccount = 100;
+/** Of these, the first, keys are made and deleted. */
+export const signedInAccounts = 200;
+const poolKeysMax = 1_000_000;
+const keyBytes = 53;
+const serviceKeyId = 9_007_199_254_740_991;
+/** Ids have one length. */
+const firstKeyId = 1_000_000_000_000_000;
+export const keyIdBytes = 16;
+
+/** Of the key with this index. */
+export const keyIdAt = (index: number): number => firstKeyId + index * 7_919;
+export const emailAt = (account: number): string => `bench${String(account).padStart(7, '0')}@example.com`;
+
+/** @param databaseUrl of a database that doesn't exist yet, or has nothing in it */
+export async function seed(databaseUrl: string, poolPath: string, keys: number): Promise<Seeded> {
   const masterKey = randomBytes(32);
   const installation = deriveKeys(masterKey);
-  const db = await SqliteDb.open(databasePath);
+  const address = parseDatabaseUrl(databaseUrl);
+  const db = await openDatabase(address);
   await migrate(db, systemClock);
   await claimInstallation(db, installation.check, systemClock.now());
   await db.close();
 
-  const connection = new SqliteConnection(databasePath, 'write');
-  connection.exec('pragma synchronous = off; pragma cache_size = -400000; pragma temp_store = memory; begin');
-  insertAccounts(connection, Math.ceil(keys / keysPerAccount));
-  // Sorted before they are inserted: ten million random inserts into one tree would take hours.
-  connection.exec(
-    'create temp table draft (lookup integer, key_hash blob, id integer, account_pk integer, nickname text)',
-  );
-  const insert = connection.prepare('insert into draft values (?, ?, ?, ?, ?)');
-  const poolPath = `${databasePath}.pool`;
+  const rows: Rows = address.kind === 'sqlite' ? new SqliteRows(address.path) : await PostgresRows.open(databaseUrl);
+  const accounts = signedInAccounts + Math.ceil(keys / keysPerAccount);
+  // One hash for all: what a sign-in costs doesn't depend on it.
+  const passwordHash = await new PasswordHasher(installation.passwordPepper).hash(password);
+  for (let pk = 1; pk <= accounts; pk++) {
+    const digest = createHash('sha256').update(String(pk)).digest('base64url').replaceAll(/[-_]/g, 'x');
+    await rows.account({ pk, id: `acc_${digest.slice(0, 22)}`, email: emailAt(pk), passwordHash });
+  }
   const pool = openSync(poolPath, 'w');
+  const spares = signedInAccounts * keysPerAccount;
   const step = Math.ceil(keys / poolKeysMax);
   let texts = '';
-  for (let i = 0; i < keys; i++) {
-    const text = makeKey('krv').reveal();
-    const hash = installation.apiKeyHash.stored(text);
-    insert.run(lookupOf(hash), hash, i * 7_919 + 1, Math.floor(i / keysPerAccount) + 1, `key ${i % keysPerAccount}`);
-    if (i % step === 0) texts += text;
-    if (texts.length > 1_000_000 || i === keys - 1) {
-      writeSync(pool, texts);
-      texts = '';
-    }
+  for (let index = 0; index < spares + keys; index++) {
+    const text = await addKey(rows, installation, index);
+    if (index >= spares && (index - spares) % step === 0) texts += text;
+    if (texts.length > 1_000_000) texts = write(pool, texts);
   }
+  write(pool, texts);
   closeSync(pool);
-  const now = systemClock.now();
-  connection.exec(
-    `insert into api_keys select lookup, key_hash, id, account_pk, nickname, '', null, null, ${now}, ${now} from draft order by lookup;
-     drop table draft; commit; pragma wal_checkpoint(truncate); analyze`,
-  );
-  connection.close();
-  return { databasePath, poolPath, masterKey: masterKey.toString('base64url') };
+  const serviceKey = makeKey('krv').reveal();
+  const hash = installation.apiKeyHash.stored(serviceKey);
+  const service = { id: serviceKeyId, accountPk: 1, nickname: 'service', scopes: 'keyreeve:verify' };
+  await rows.key({ lookup: lookupOf(hash), hash, ...service });
+  await rows.finish();
+  return {
+    databaseUrl,
+    masterKey: masterKey.toString('base64url'),
+    keys: { path: poolPath, recordBytes: keyBytes, draw: 'random' },
+    serviceKey,
+    accounts,
+  };
 }
 
-function insertAccounts(connection: SqliteConnection, count: number): void {
-  const insert = connection.prepare(
-    `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at)
-     values (?, ?, ?, ?, 'user', 0, 0, 0)`,
-  );
-  for (let i = 1; i <= count; i++) {
-    const id = `acc_${createHash('sha256').update(String(i)).digest('base64url').replaceAll(/[-_]/g, 'x').slice(0, 22)}`;
-    insert.run(id, `bench${i}@example.com`, `bench${i}@example.com`, 'none');
-  }
+async function addKey(rows: Rows, installation: InstallationKeys, index: number): Promise<string> {
+  const text = makeKey('krv').reveal();
+  const hash = installation.apiKeyHash.stored(text);
+  const accountPk = Math.floor(index / keysPerAccount) + 1;
+  const nickname = `key ${index % keysPerAccount}`;
+  const added = rows.key({ lookup: lookupOf(hash), hash, id: keyIdAt(index), accountPk, nickname, scopes: '' });
+  if (added) await added;
+  return text;
+}
+
+function write(file: number, texts: string): '' {
+  writeSync(file, texts);
+  return '';
 }

@@ -1,0 +1,44 @@
+/** The limit of a sign-in: nothing but its password hash, in a loop. Prints what the load generator prints. */
+import { randomBytes } from 'node:crypto';
+import { hashRaw } from '@node-rs/argon2';
+import { argon2Default } from '../packages/server/src/crypto/password.ts';
+import type { LoadResult } from './load.ts';
+
+export interface HashLimitOptions {
+  readonly concurrency: number;
+  readonly seconds: number;
+}
+
+const { concurrency, seconds } = JSON.parse(process.argv[2] ?? '{}') as HashLimitOptions;
+const { memoryKib, passes, lanes } = argon2Default;
+const salt = randomBytes(16);
+const latencies: number[] = [];
+const startedAt = performance.now();
+const elapsedSeconds = (): number => (performance.now() - startedAt) / 1000;
+
+async function hashInTurn(): Promise<void> {
+  while (elapsedSeconds() < seconds) {
+    const hashStartedAt = performance.now();
+    await hashRaw('correct horse battery staple', {
+      memoryCost: memoryKib,
+      timeCost: passes,
+      parallelism: lanes,
+      outputLen: 32,
+      salt,
+    });
+    latencies.push(performance.now() - hashStartedAt);
+  }
+}
+
+await Promise.all(Array.from({ length: concurrency }, hashInTurn));
+latencies.sort((a, b) => a - b);
+const quantile = (q: number): number => latencies[Math.floor((latencies.length - 1) * q)] ?? Number.NaN;
+const result: LoadResult = {
+  requests: latencies.length,
+  seconds: elapsedSeconds(),
+  perSecond: latencies.length / elapsedSeconds(),
+  failures: 0,
+  msP50: quantile(0.5),
+  msP99: quantile(0.99),
+};
+console.log(JSON.stringify(result));

@@ -1,0 +1,78 @@
+/** Starting the measured Keyreeve, and the requests that it is asked. */
+import { keyIdBytes, type Seeded } from './seed.ts';
+import { start, type Running } from './processes.ts';
+import { blank, formRequest, jsonRequest, requestText, serial, type Pool, type RequestTemplate } from './request.ts';
+
+export const keyreeve = (
+  cores: string,
+  { databaseUrl, masterKey }: Seeded,
+  program = '../packages/server/bin/keyreeve.js',
+): Promise<Running> =>
+  start(cores, program, ['serve'], {
+    KEYREEVE_PORT: '0',
+    KEYREEVE_ADMIN_PORT: '0',
+    KEYREEVE_DATABASE_URL: databaseUrl,
+    KEYREEVE_MASTER_KEY: masterKey,
+    KEYREEVE_THROTTLE: 'off',
+    KEYREEVE_KEYS_PER_ACCOUNT_MAX: '100000',
+    KEYREEVE_LOG_LEVEL: 'info',
+    KEYREEVE_DRAIN_SECONDS: '0',
+  });
+
+const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+
+export const limitRequest: RequestTemplate = { text: requestText({ method: 'GET', path: '/' }) };
+
+export const forwardRequest = (keys: Pool): RequestTemplate => ({
+  text: requestText({ method: 'GET', path: '/auth/forward', headers: bearer(blank(keys.recordBytes)) }),
+  pool: keys,
+});
+
+export const verifyRequest = (keys: Pool, serviceKey: string): RequestTemplate => ({
+  text: jsonRequest('/auth/verify', bearer(serviceKey), { credential: blank(keys.recordBytes) }),
+  pool: keys,
+  expected: '"valid":true',
+});
+
+export const batchRequest = (keys: Pool, serviceKey: string, size: number): RequestTemplate => ({
+  text: jsonRequest('/auth/verify/batch', bearer(serviceKey), {
+    credentials: Array.from({ length: size }, () => blank(keys.recordBytes)),
+  }),
+  pool: keys,
+  expected: '"valid":true',
+});
+
+export const introspectRequest = (keys: Pool, serviceKey: string): RequestTemplate => ({
+  text: formRequest('/auth/introspect', bearer(serviceKey), `token=${blank(keys.recordBytes)}`),
+  pool: keys,
+  expected: '"active":true',
+});
+
+/** @param logins records are the base64 of email and password */
+export const signInRequest = (logins: Pool): RequestTemplate => ({
+  text: requestText({
+    method: 'POST',
+    path: '/auth/token',
+    headers: { Authorization: `Basic ${blank(logins.recordBytes)}`, 'Content-Length': '0' },
+  }),
+  pool: logins,
+  expected: '"accessToken"',
+});
+
+/** @param tokens records are access tokens */
+export const createRequest = (tokens: Pool): RequestTemplate => ({
+  text: jsonRequest('/auth/api-keys', bearer(blank(tokens.recordBytes)), { nickname: `bench ${serial}` }),
+  pool: tokens,
+  expected: '"key"',
+});
+
+/** @param deletions records are a key's id and its owner's access token */
+export const deleteRequest = (deletions: Pool): RequestTemplate => ({
+  text: requestText({
+    method: 'DELETE',
+    path: `/auth/api-keys/${blank(keyIdBytes)}`,
+    headers: bearer(blank(deletions.recordBytes - keyIdBytes)),
+  }),
+  pool: deletions,
+  expected: '"message"',
+});

@@ -1,0 +1,212 @@
+/**
+ * Keyreeve beside what else does its work in Node, on the same machine, in the same run, on the same kind of database:
+ * better-auth with its API-key plugin, and oidc-provider. `peers/` holds how each is set up.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
+import type { HashLimitOptions } from './hash-limit.ts';
+import {
+  createRequest,
+  forwardRequest,
+  introspectRequest,
+  keyreeve,
+  limitRequest,
+  signInRequest,
+  verifyRequest,
+} from './keyreeve.ts';
+import type { LoadResult } from './load.ts';
+import * as peer from './peer-requests.ts';
+import { load, run, start, type Running } from './processes.ts';
+import { writePool, type RequestTemplate } from './request.ts';
+import { alternate, ms, rate, table, type Contender, type Rounds } from './rounds.ts';
+import { seed } from './seed.ts';
+import { basicOf, signIn } from './tokens.ts';
+
+export interface PeersOptions {
+  readonly keys: number;
+  readonly rounds: number;
+  readonly seconds: number;
+  /** `sqlite`, `postgres`. */
+  readonly databases: readonly string[];
+  readonly folder: string;
+}
+
+interface Place {
+  readonly name: string;
+  readonly folder: string;
+  /** A database of its own for each program. */
+  readonly newUrl: (name: string) => Promise<string>;
+}
+
+interface Part {
+  readonly what: string;
+  readonly peer: Contender;
+  readonly ours: readonly Contender[];
+  readonly limit: Contender;
+}
+
+const connections = 64;
+/** A hash takes a core for tens of milliseconds: so many wait a fraction of a second. */
+const signInConnections = 8;
+const accountsThatSignIn = 1_000;
+const userCount = 1_000;
+const signedInUsers = 32;
+
+export async function peers(options: PeersOptions): Promise<string> {
+  installPeers();
+  const rows: string[][] = [];
+  for (const name of options.databases) {
+    const folder = join(options.folder, name);
+    mkdirSync(folder);
+    if (name === 'sqlite') {
+      const newUrl = (file: string) => Promise.resolve(`sqlite:${join(folder, `${file}.db`)}`);
+      rows.push(...(await measure({ name, folder, newUrl }, options)));
+      continue;
+    }
+    await using server = await PostgresServer.start({ durable: true });
+    const newUrl = async () => `${(await server.createDatabase()).url}?sslmode=disable`;
+    rows.push(...(await measure({ name, folder, newUrl }, options)));
+  }
+  return table(
+    [
+      'database',
+      'what',
+      'requests/s',
+      'p50 ms',
+      'p99 ms',
+      'times the peer’s rate',
+      'times faster at p50',
+      'times faster at p99',
+      'rate / limit’s',
+    ],
+    rows,
+  );
+}
+
+async function measure(place: Place, { keys, rounds, seconds }: PeersOptions): Promise<string[][]> {
+  console.error(`${place.name}: seeding ${keys} keys for each`);
+  const ourUrl = await place.newUrl('keyreeve');
+  const seeded = await seed(ourUrl, join(place.folder, 'keys'), keys);
+  const betterAuthUrl = await place.newUrl('better-auth');
+  const betterAuth = await run<peer.BetterAuthSeeded>(
+    '0,1',
+    './peers/better-auth-seed.ts',
+    {
+      databaseUrl: betterAuthUrl,
+      keys,
+      users: userCount,
+      sessions: signedInUsers,
+      poolPath: join(place.folder, 'better-auth'),
+    },
+    production,
+  );
+  const oidcUrl = await place.newUrl('oidc-provider');
+  const oidc = await run<peer.OidcSeeded>(
+    '0,1',
+    './peers/oidc-provider-seed.ts',
+    { databaseUrl: oidcUrl, tokens: keys, poolPath: join(place.folder, 'oidc-tokens') },
+    production,
+  );
+
+  const running = {
+    limit: await start('0', './limit-server.ts', ['0']),
+    keyreeve: await keyreeve('0', seeded),
+    betterAuth: await start('0', './peers/better-auth-server.ts', [betterAuthUrl], production),
+    oidc: await start('0', './peers/oidc-provider-server.ts', [oidcUrl], production),
+  };
+  const { accessTokens } = await signIn(running.keyreeve.port, place.folder);
+  const logins = writePool(
+    join(place.folder, 'logins'),
+    Array.from({ length: Math.min(accountsThatSignIn, seeded.accounts) }, (_, index) => basicOf(index + 1)),
+  );
+  const ask = (
+    name: string,
+    { port }: Running,
+    request: RequestTemplate,
+    connectionCount = connections,
+  ): Contender => ({
+    name,
+    run: () => load({ port, connections: connectionCount, seconds, request }),
+  });
+  const bareHash = (): Promise<LoadResult> =>
+    run('0', './hash-limit.ts', { concurrency: signInConnections, seconds } satisfies HashLimitOptions);
+  const bare = ask('bare node:http', running.limit, limitRequest);
+
+  const parts: readonly Part[] = [
+    {
+      what: 'verification',
+      peer: ask('better-auth', running.betterAuth, peer.verifyRequest(betterAuth)),
+      ours: [
+        ask('Keyreeve, /auth/verify', running.keyreeve, verifyRequest(seeded.keys, seeded.serviceKey)),
+        ask('Keyreeve, /auth/forward', running.keyreeve, forwardRequest(seeded.keys)),
+      ],
+      limit: bare,
+    },
+    {
+      what: 'introspection',
+      peer: ask('oidc-provider', running.oidc, peer.introspectRequest(oidc)),
+      ours: [ask('Keyreeve', running.keyreeve, introspectRequest(seeded.keys, seeded.serviceKey))],
+      limit: bare,
+    },
+    {
+      what: 'sign-in',
+      peer: ask('better-auth (scrypt)', running.betterAuth, peer.signInRequest(betterAuth), signInConnections),
+      ours: [ask('Keyreeve (Argon2id)', running.keyreeve, signInRequest(logins), signInConnections)],
+      limit: { name: 'Argon2id alone, in a loop', run: bareHash },
+    },
+    {
+      what: 'key creation',
+      peer: ask('better-auth', running.betterAuth, peer.createRequest(betterAuth)),
+      ours: [ask('Keyreeve', running.keyreeve, createRequest(accessTokens))],
+      limit: bare,
+    },
+  ];
+  const rows: string[][] = [];
+  for (const part of parts) {
+    const contenders = [part.peer, ...part.ours, part.limit];
+    // The first round warms up.
+    await alternate(contenders, 1);
+    const measured = rowsOf(place.name, part, await alternate(contenders, rounds));
+    for (const row of measured) console.error(row.join(', '));
+    rows.push(...measured);
+  }
+  for (const program of Object.values(running)) await program.stop();
+  return rows;
+}
+
+function rowsOf(database: string, { what, peer: { name: peerName }, ours, limit }: Part, rounds: Rounds): string[][] {
+  const measured = (name: string): string[] => [
+    database,
+    `${what}: ${name}`,
+    rate(rounds.median(name, 'perSecond')),
+    ms(rounds.median(name, 'msP50')),
+    ms(rounds.median(name, 'msP99')),
+  ];
+  const compared = ours.map(({ name }) => [
+    ...measured(name),
+    times(rounds.ratio(name, peerName, 'perSecond')),
+    times(rounds.ratio(peerName, name, 'msP50')),
+    times(rounds.ratio(peerName, name, 'msP99')),
+    rounds.ratio(name, limit.name, 'perSecond').toFixed(2),
+  ]);
+  const nothing = ['', '', '', ''];
+  return [[...measured(peerName), ...nothing], ...compared, [...measured(limit.name), ...nothing]];
+}
+
+const times = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
+
+const production = { NODE_ENV: 'production' };
+
+/** Their packages are the benchmark's alone: nothing of them is in the root's installation. */
+function installPeers(): void {
+  const folder = fileURLToPath(new URL('./peers/', import.meta.url));
+  const changedAt = (file: string): number => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return;
+  console.error('installing the peers');
+  // Without install scripts: the one package with native code ships its binaries.
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error('the peers could not be installed');
+}

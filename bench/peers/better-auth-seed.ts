@@ -1,0 +1,85 @@
+/**
+ * Fills a database for better-auth: its own migrations; one user with a password, a session and a key made through its
+ * own API; and copies of those rows with ids, hashes and tokens of their own. Writes pools for the load generator.
+ */
+import { randomInt } from 'node:crypto';
+import { defaultKeyHasher } from '@better-auth/api-key';
+import { getMigrations } from 'better-auth/db/migration';
+import { baseUrl, createAuth } from './better-auth.ts';
+import { writePool } from '../request.ts';
+import { analyze, closeDatabase, multiplyRow, openDatabase } from './database.ts';
+
+interface SeedOptions {
+  readonly databaseUrl: string;
+  readonly keys: number;
+  readonly users: number;
+  /** Signed in, for key creation. */
+  readonly sessions: number;
+  /** Pools are written beside it. */
+  readonly poolPath: string;
+}
+
+const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+/** As its generator makes them: 64 letters. */
+const newKey = (): string => Array.from({ length: 64 }, () => letters[randomInt(letters.length)]).join('');
+const emailOf = (user: number): string => `bench${String(user).padStart(7, '0')}@example.com`;
+const password = 'correct horse battery';
+
+const options = JSON.parse(process.argv[2] ?? '{}') as SeedOptions;
+const database = openDatabase(options.databaseUrl);
+const auth = createAuth(database);
+const { runMigrations } = await getMigrations(auth.options);
+await runMigrations();
+
+const { user } = await auth.api.signUpEmail({ body: { name: 'bench', email: emailOf(0), password } });
+const key = await auth.api.createApiKey({ body: { userId: user.id, name: 'bench' } });
+const { adapter } = await auth.$context;
+const account = await adapter.findOne<{ id: string }>({
+  model: 'account',
+  where: [{ field: 'userId', value: user.id }],
+});
+
+const userIds = Array.from({ length: options.users - 1 }, (_, index) => `user-${index + 1}`);
+await multiplyRow(
+  database,
+  'user',
+  user.id,
+  ['id', 'email'],
+  userIds.map((id, index) => [id, emailOf(index + 1)]),
+);
+await multiplyRow(
+  database,
+  'account',
+  account?.id ?? '',
+  ['id', 'accountId', 'userId'],
+  userIds.map((id) => [`account-of-${id}`, id, id]),
+);
+
+const texts: string[] = [];
+const rows: string[][] = [];
+for (let i = 0; i < options.keys; i++) {
+  const text = newKey();
+  texts.push(text);
+  rows.push([`key-${i}`, await defaultKeyHasher(text), userIds[i % userIds.length] ?? user.id, text.slice(0, 6)]);
+}
+await multiplyRow(database, 'apikey', key.id, ['id', 'key', 'referenceId', 'start'], rows);
+await analyze(database);
+
+const cookies: string[] = [];
+for (let i = 0; i < options.sessions; i++) {
+  const response = await auth.api.signInEmail({ body: { email: emailOf(i), password }, asResponse: true });
+  cookies.push(response.headers.getSetCookie().map((cookie) => cookie.split(';', 1)[0])[0] ?? '');
+}
+console.log(
+  JSON.stringify({
+    keys: writePool(`${options.poolPath}.keys`, texts),
+    emails: writePool(
+      `${options.poolPath}.emails`,
+      Array.from({ length: options.users }, (_, index) => emailOf(index)),
+    ),
+    cookies: writePool(`${options.poolPath}.cookies`, cookies),
+    password,
+    origin: baseUrl,
+  }),
+);
+await closeDatabase(database);

@@ -1,0 +1,71 @@
+/** The database that both peers run on, opened as better-auth's documentation shows it. */
+import Database from 'better-sqlite3';
+import { Pool } from 'pg';
+
+export type PeerDatabase =
+  { readonly kind: 'sqlite'; readonly sqlite: Database.Database } | { readonly kind: 'postgres'; readonly pool: Pool };
+
+/** @param url `sqlite:` and a path, or `postgres://…` */
+export function openDatabase(url: string): PeerDatabase {
+  if (url.startsWith('postgres:')) return { kind: 'postgres', pool: new Pool({ connectionString: url }) };
+  const sqlite = new Database(url.slice('sqlite:'.length));
+  // A commit of theirs is synced with the next checkpoint only (better-sqlite3 sets `synchronous` to NORMAL with WAL);
+  // Keyreeve's waits for the disk.
+  sqlite.pragma('journal_mode = WAL');
+  return { kind: 'sqlite', sqlite };
+}
+
+export async function closeDatabase(database: PeerDatabase): Promise<void> {
+  if (database.kind === 'sqlite') database.sqlite.close();
+  else await database.pool.end();
+}
+
+/**
+ * Copies of a row that the peer has written itself, with some columns of their own: so each is what the peer would have
+ * written, and a hundred thousand of them take seconds.
+ */
+export async function multiplyRow(
+  database: PeerDatabase,
+  table: string,
+  templateId: string,
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<void> {
+  if (database.kind === 'sqlite') {
+    const { sqlite } = database;
+    const all = sqlite
+      .prepare(`select name from pragma_table_info('${table}')`)
+      .all()
+      .map((row) => (row as { name: string }).name);
+    const values = all.map((name) => (columns.includes(name) ? '?' : `"${name}"`));
+    const insert = sqlite.prepare(
+      `insert into "${table}" (${quoted(all)}) select ${values.join(', ')} from "${table}" where id = ?`,
+    );
+    const order = all.filter((name) => columns.includes(name)).map((name) => columns.indexOf(name));
+    sqlite.transaction(() => {
+      for (const row of rows) insert.run(...order.map((index) => row[index]), templateId);
+    })();
+    return;
+  }
+  const { pool } = database;
+  const names = await pool.query<{ name: string }>(
+    `select column_name as name from information_schema.columns where table_schema = 'public' and table_name = $1`,
+    [table],
+  );
+  const all = names.rows.map(({ name }) => name);
+  const own = columns.map((_, index) => `$${index + 2}::text[]`);
+  const values = all.map((name) => (columns.includes(name) ? `d."${name}"` : `t."${name}"`));
+  await pool.query(
+    `insert into "${table}" (${quoted(all)}) select ${values.join(', ')}
+     from "${table}" t, unnest(${own.join(', ')}) as d (${quoted(columns)}) where t.id = $1`,
+    [templateId, ...columns.map((_, index) => rows.map((row) => row[index]))],
+  );
+}
+
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+
+/** So that no peer is measured with statistics of an empty table. */
+export async function analyze(database: PeerDatabase): Promise<void> {
+  if (database.kind === 'sqlite') database.sqlite.exec('pragma wal_checkpoint(truncate); analyze');
+  else await database.pool.query('vacuum analyze');
+}

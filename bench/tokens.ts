@@ -1,0 +1,38 @@
+/** Signing in to a running Keyreeve, for loads that change something. */
+import { join } from 'node:path';
+import { writePool, type Pool } from './request.ts';
+import { emailAt, keyIdAt, keysPerAccount, password, signedInAccounts } from './seed.ts';
+
+export interface SignedIn {
+  readonly accessTokens: Pool;
+  /** The id of a seeded key, and the access token of its owner; each once. */
+  readonly deletions: Pool;
+}
+
+export const basicOf = (account: number): string => Buffer.from(`${emailAt(account)}:${password}`).toString('base64');
+
+/** Tokens live for ten minutes. */
+export async function signIn(port: number, folder: string): Promise<SignedIn> {
+  const tokens: string[] = [];
+  for (let account = 1; account <= signedInAccounts; account++) {
+    const response = await fetch(`http://127.0.0.1:${port}/auth/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${basicOf(account)}` },
+    });
+    const { accessToken } = (await response.json()) as { accessToken?: string };
+    if (accessToken === undefined) throw new Error(`signing in was answered ${response.status}`);
+    tokens.push(accessToken);
+  }
+  const deletions = Array.from(
+    { length: signedInAccounts * keysPerAccount },
+    // Neighbours belong to different accounts.
+    (_, index) => {
+      const owner = index % signedInAccounts;
+      return `${keyIdAt(owner * keysPerAccount + Math.floor(index / signedInAccounts))}${tokens[owner]}`;
+    },
+  );
+  return {
+    accessTokens: writePool(join(folder, 'access-tokens'), tokens),
+    deletions: writePool(join(folder, 'deletions'), deletions, 'once'),
+  };
+}
