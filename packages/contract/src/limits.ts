@@ -26,7 +26,7 @@ export const limitTable = {
     65_000,
     'An idle connection is kept this long: longer than the 60 s of common load balancers.',
   ),
-  connectionsMax: limit(10_000, 'Connections at once; further ones are closed unanswered.'),
+  connectionsMax: limit(10_000, 'Connections at once, of each worker; further ones are closed unanswered.'),
   requestsPerConnectionMax: limit(10_000, 'Requests on one connection, after which it is closed.'),
   pipelinedRequestsMax: limit(
     64,
@@ -48,14 +48,17 @@ export const limitTable = {
   scopeCharsMax: limit(64, 'Characters of one scope (RFC 6749 section 3.3).'),
 
   // Passwords and sign-in
-  hashQueueMax: limit(64, 'Password checks that may wait; one more is answered 503 before anything is hashed.'),
+  hashQueueMax: limit(
+    64,
+    'Password checks that may wait, shared out among the workers; one more is answered 503 before anything is hashed.',
+  ),
   hashWaitMsMax: limit(
     1_500,
     'The longest expected wait for a password check; beyond it 503 before anything is hashed.',
   ),
   signInsUnderWayMax: limit(
     72,
-    'Sign-ins at once, from being counted to being answered: those that are hashed, those that wait, and a few that are counted meanwhile. One more is answered 503 before anything is read or written, so that other writes never wait behind more than these.',
+    'Sign-ins at once, shared out among the workers, from being counted to being answered: those that are hashed, those that wait, and a few that are counted meanwhile. One more is answered 503 before anything is read or written, so that other writes never wait behind more than these.',
   ),
   loginPairFreeFailures: limit(5, 'Failed sign-ins of one email from one address range before waiting begins.'),
   loginPairDelaySecondsFirst: limit(1, 'The first wait; it doubles with each further failure.'),
@@ -95,10 +98,10 @@ export const limitTable = {
   lastUsedResolutionSeconds: limit(60, 'lastUsedAt is written at most this often per key.'),
   lastUsedPendingMax: limit(
     2_000,
-    'Last-used times that are written together, every 10 seconds; when more keys than that are used, the newest wait for their next use.',
+    'Last-used times of each worker that are written together, every 10 seconds; when more keys than that are used, the newest wait for their next use.',
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
-  writesWaitingMax: limit(1_000, 'Writes that may wait for a commit; one more is answered 503.'),
+  writesWaitingMax: limit(1_000, 'Writes of each worker that may wait for a commit; one more is answered 503.'),
 } as const satisfies Record<string, Limit>;
 
 type LimitValues = { readonly [Name in keyof typeof limitTable]: number };

@@ -20,7 +20,8 @@ export class Housekeeping {
   readonly #log: Log;
   #logged: Readonly<Record<string, number>> = {};
 
-  constructor(db: Db, clock: Clock, verifier: Verifier, log: Log) {
+  /** @param forgets whether this process deletes what has expired: of the workers on one machine one does */
+  constructor(db: Db, clock: Clock, verifier: Verifier, log: Log, forgets = true) {
     this.#verifier = verifier;
     this.#log = log;
     const every = (ms: number, work: () => Promise<void>): NodeJS.Timeout =>
@@ -28,8 +29,9 @@ export class Housekeeping {
     this.#timers = [
       every(flushEveryMs, () => verifier.flush()),
       every(sumEveryMs, async () => this.#logVerifications()),
-      every(forgetEveryMs, () => this.#forget(db, clock)),
     ];
+    if (!forgets) return;
+    this.#timers.push(every(forgetEveryMs, () => this.#forget(db, clock)));
     void this.#try(() => this.#forget(db, clock));
   }
 

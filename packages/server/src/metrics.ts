@@ -15,12 +15,18 @@ export interface MetricsSources {
 
 const databaseBucketsSeconds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
+/** What a process has counted, as it is sent to the supervisor. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
 export class Metrics {
   readonly contentType: string;
   readonly #registry = new Registry();
+  /** On what tells of this process alone; what counts requests has none, so that workers add up. */
+  readonly #processLabels: Readonly<Record<string, string>>;
 
-  constructor({ verdicts, logins, passwords, dbTimes }: MetricsSources) {
-    collectDefaultMetrics({ register: this.#registry });
+  constructor({ verdicts, logins, passwords, dbTimes }: MetricsSources, worker?: number) {
+    this.#processLabels = worker === undefined ? {} : { worker: String(worker) };
+    collectDefaultMetrics({ register: this.#registry, labels: this.#processLabels });
     this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verdicts);
     this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => logins);
     this.#counter('keyreeve_password_hashes_total', 'Password hashes computed, or refused by a full queue', () => ({
@@ -38,6 +44,10 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
+  snapshot(): Promise<MetricsSnapshot> {
+    return this.#registry.getMetricsAsJSON();
+  }
+
   #counter(name: string, help: string, read: () => Readonly<Record<string, number>>): void {
     const registers = [this.#registry];
     new Counter({
@@ -52,14 +62,15 @@ export class Metrics {
     });
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  #gauge(name: string, help: string, read: () => number, labels: Readonly<Record<string, string>> = {}): void {
     const registers = [this.#registry];
     new Gauge({
       name,
       help,
+      labelNames: Object.keys(labels),
       registers,
       collect() {
-        this.set(read());
+        this.set(labels, read());
       },
     });
   }
@@ -76,6 +87,7 @@ export class Metrics {
         delay.reset();
         return seconds;
       },
+      this.#processLabels,
     );
   }
 

@@ -1,11 +1,11 @@
 /** The running service: configuration → database → slices → HTTP → listen → drain. The only file that knows everyone. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 import { warningsOf, type Config } from './config.ts';
 import type { Argon2Parameters } from './crypto/password.ts';
 import { pingDatabase } from './db/installation.ts';
-import { adminListener } from './http/admin-app.ts';
+import { adminListener, type MetricsPage } from './http/admin-app.ts';
 import { App } from './http/app.ts';
 import { SecurityHeaders } from './http/headers.ts';
 import type { Health } from './http/health.ts';
@@ -24,14 +24,22 @@ export interface ServiceOptions {
   readonly argon2?: Argon2Parameters;
 }
 
-export interface Service {
+export interface Running {
   /** Where it listens, for example `http://127.0.0.1:8787`. */
   readonly url: string;
   readonly adminUrl: string;
   readonly publicUrl: string;
-  readonly services: Services;
   /** Finishes what is under way and writes what is pending. @returns whether all of it ended in time */
   readonly stop: () => Promise<boolean>;
+}
+
+export interface Service extends Running {
+  readonly services: Services;
+}
+
+/** A service without an admin listener: its supervisor has that. */
+export interface WorkerService extends Omit<Service, 'adminUrl'> {
+  readonly metrics: () => Promise<Metrics>;
 }
 
 /** While the service drains. */
@@ -40,25 +48,59 @@ const idleSweepMs = 20;
 /** @throws ConfigError, SchemaError, or the error of a port that is taken */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, log } = options;
-  const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
-  try {
-    return await startOn(installation, options);
-  } catch (error) {
-    await installation.db.close();
-    throw error;
-  } finally {
-    if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
-    for (const detail of warningsOf(config)) log.warn({ event: 'configuration', detail });
-  }
+  const installation = await openFirst(options);
+  return orClose(installation, async () => {
+    const { server, health, ...rest } = await startPublic(installation, options);
+    const admin = await startAdmin(options, health, lazyMetrics(rest.services, installation)).catch(
+      (error: unknown) => {
+        server.close();
+        throw error;
+      },
+    );
+    const housekeeping = new Housekeeping(installation.db, clock, rest.services.verifier, log);
+    const stop = () => end([server, admin.server], config.drainSeconds, { health, housekeeping, installation });
+    return { ...rest, adminUrl: admin.url, stop };
+  });
 }
 
-async function startOn(installation: Installation, { config, clock, log, argon2 }: ServiceOptions): Promise<Service> {
+/**
+ * One of several processes that share the port, on a database that their supervisor has brought up to date.
+ * @param worker its number, from 1 on; the first deletes what has expired
+ */
+export async function startWorkerService(options: ServiceOptions, worker: number): Promise<WorkerService> {
+  const { config, clock, log } = options;
+  const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+  return orClose(installation, async () => {
+    const { server, health, ...rest } = await startPublic(installation, options);
+    const housekeeping = new Housekeeping(installation.db, clock, rest.services.verifier, log, worker === 1);
+    const stop = () => end([server], config.drainSeconds, { health, housekeeping, installation });
+    return { ...rest, metrics: lazyMetrics(rest.services, installation, worker), stop };
+  });
+}
+
+/** Opens the installation for the one process that may make it and change its schema. */
+export async function openFirst({ config, clock, log }: ServiceOptions): Promise<Installation> {
+  const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
+  if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
+  for (const detail of warningsOf(config)) log.warn({ event: 'configuration', detail });
+  return installation;
+}
+
+/** The first of an installation, before several processes start that need it. */
+export async function ensureSigningKey(installation: Installation, { config, clock }: ServiceOptions): Promise<void> {
+  await wire({ config, installation, clock, issuer: config.publicUrl ?? 'http://localhost' }).signingKeys.ensure();
+}
+
+/** What clients talk to. */
+async function startPublic(installation: Installation, { config, clock, log, argon2 }: ServiceOptions) {
   const { db } = installation;
-  const security = new SecurityHeaders(config.publicUrl?.startsWith('https:') ?? false);
+  const security = securityOf(config);
   const health: Health = { isStopping: false, check: () => pingDatabase(db) };
 
-  // The issuer names the port, and the system may pick it: the address is taken first and answered from once all stands.
-  let listener: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => void response.destroy();
+  // The issuer names the port, and the system may pick it: the address is taken first. Who comes before all stands waits.
+  let stands: (app: App) => void = () => undefined;
+  const standing = new Promise<App>((resolve) => (stands = resolve));
+  let listener: RequestListener = (request, response) => void standing.then((app) => app.listener(request, response));
   const server = createHttpServer(security, log, (request, response) => listener(request, response));
   const address = await listen(server, config.host, config.port);
   const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
@@ -67,54 +109,83 @@ async function startOn(installation: Installation, { config, clock, log, argon2 
   const { trustedProxies, corsOrigins } = config;
   const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security });
   listener = app.listener;
+  stands(app);
+  return { server, health, services, publicUrl, url: urlOf(config.host, address.port) };
+}
 
-  const admin = createHttpServer(
-    security,
-    log,
-    adminListener(lazyMetrics(services, installation), health, security, log),
-  );
-  const adminAddress = await listen(admin, config.adminHost, config.adminPort).catch((error: unknown) => {
-    server.close();
-    throw error;
-  });
-  const housekeeping = new Housekeeping(db, clock, services.verifier, log);
+export interface AdminListener {
+  readonly server: Server;
+  readonly url: string;
+}
 
-  const stop = async (): Promise<boolean> => {
-    health.isStopping = true;
-    const isDrained = await drain([server, admin], config.drainSeconds);
-    await housekeeping.stop();
+export async function startAdmin(
+  { config, log }: ServiceOptions,
+  health: Health,
+  metrics: () => Promise<MetricsPage>,
+): Promise<AdminListener> {
+  const security = securityOf(config);
+  const server = createHttpServer(security, log, adminListener(metrics, health, security, log));
+  const { port } = await listen(server, config.adminHost, config.adminPort);
+  return { server, url: urlOf(config.adminHost, port) };
+}
+
+const securityOf = ({ publicUrl }: Config): SecurityHeaders =>
+  new SecurityHeaders(publicUrl?.startsWith('https:') ?? false);
+
+async function orClose<T>({ db }: Installation, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
     await db.close();
-    return isDrained;
-  };
-  return {
-    url: urlOf(config.host, address.port),
-    adminUrl: urlOf(config.adminHost, adminAddress.port),
-    publicUrl,
-    services,
-    stop,
-  };
+    throw error;
+  }
 }
 
 /** Loaded when first asked for: most starts are never scraped in their first second. */
-function lazyMetrics({ verifier, tokens, hasher }: Services, { db }: Installation): () => Promise<Metrics> {
+function lazyMetrics(
+  { verifier, tokens, hasher }: Services,
+  { db }: Installation,
+  worker?: number,
+): () => Promise<Metrics> {
   let metrics: Promise<Metrics> | undefined;
   return () =>
     (metrics ??= import('./metrics.ts').then(
       (module) =>
-        new module.Metrics({
-          verdicts: verifier.counts,
-          logins: tokens.logins,
-          passwords: hasher.stats,
-          dbTimes: db.times,
-        }),
+        new module.Metrics(
+          {
+            verdicts: verifier.counts,
+            logins: tokens.logins,
+            passwords: hasher.stats,
+            dbTimes: db.times,
+          },
+          worker,
+        ),
     ));
+}
+
+interface Parts {
+  readonly health: Health;
+  readonly housekeeping: Housekeeping;
+  readonly installation: Installation;
+}
+
+async function end(
+  servers: readonly Server[],
+  drainSeconds: number,
+  { health, housekeeping, installation }: Parts,
+): Promise<boolean> {
+  health.isStopping = true;
+  const isDrained = await drain(servers, drainSeconds);
+  await housekeeping.stop();
+  await installation.db.close();
+  return isDrained;
 }
 
 /**
  * Half of the time a balancer may still send requests while `/health/ready` says no; then nothing new is accepted and
  * what is under way is finished.
  */
-async function drain(servers: readonly Server[], seconds: number): Promise<boolean> {
+export async function drain(servers: readonly Server[], seconds: number): Promise<boolean> {
   const ms = seconds * 1000;
   await sleep(ms / 2);
   const closed = Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));

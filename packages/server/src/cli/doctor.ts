@@ -1,5 +1,6 @@
 /** `keyreeve doctor`: the configuration that is in force, and whether the installation is in order. */
 import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { describeConfig, processEnvironment, readConfig, warningsOf, type Config } from '../config.ts';
@@ -27,7 +28,13 @@ export function doctorCommand(exitWith: (status: number) => void): Command {
       const environment = processEnvironment();
       const config = readConfig(environment);
       const configuration = describeConfig(environment);
-      const checks = [runtime(), ...(await installation()), ...masterKey(config), ...exposure(config)];
+      const checks = [
+        runtime(),
+        ...(await installation()),
+        ...masterKey(config),
+        ...exposure(config),
+        ...workers(config),
+      ];
       const isHealthy = checks.every(({ state }) => state !== 'failed');
       const text = [
         table(
@@ -102,6 +109,17 @@ function modes(paths: readonly string[]): Pick<Check, 'state' | 'detail'> {
   return open.length === 0
     ? { state: 'ok', detail: 'only this user can read the database and the master key' }
     : { state: 'failed', detail: `others can read ${open.join(', ')}; chmod 600` };
+}
+
+/** One is the ordinary case and says nothing. */
+function workers({ workers: count }: Config): Check[] {
+  const cores = availableParallelism();
+  if (count === 1) return [];
+  return [
+    count > cores
+      ? { name: 'workers', state: 'warning', detail: `${count} on ${cores} cores: more than cores gain nothing` }
+      : { name: 'workers', state: 'ok', detail: `${count} on ${cores} cores` },
+  ];
 }
 
 function exposure(config: Config): Check[] {

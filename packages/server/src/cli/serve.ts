@@ -1,11 +1,13 @@
 /** `keyreeve serve`: runs the service until it is told to stop. */
+import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { processEnvironment, readConfig, type Config } from '../config.ts';
 import { describeDatabase } from '../db/database.ts';
 import { masterKeyPath } from '../installation.ts';
 import { createLog, type Log } from '../log.ts';
-import { startService, type Service } from '../service.ts';
+import { startService, type Running, type ServiceOptions } from '../service.ts';
+import type { CrewError } from '../workers/crew.ts';
 import { version } from './output.ts';
 
 export function serveCommand(exitWith: (status: number) => void): Command {
@@ -15,29 +17,63 @@ export function serveCommand(exitWith: (status: number) => void): Command {
 /** @returns the exit status, once it has stopped */
 async function serve(): Promise<number> {
   const config = readConfig(processEnvironment(), { isTerminal: process.stdin.isTTY });
+  if (cluster.isWorker) return work(config);
   const log = createLog(config.logLevel);
-  const service = await startService({ config, clock: systemClock, log });
+  const options = { config, clock: systemClock, log };
+  if (config.workers > 1) return supervise(options);
+  const service = await startService(options);
   const stopped = untilStopped(service, log);
   // Only now: whoever reads that Ctrl-C stops it may press it at once.
   greet(service, config, log);
   return exitSoon(await stopped);
 }
 
-/** Listens for signals from the call on. @returns the exit status */
-function untilStopped(service: Service, log: Log): Promise<number> {
+async function work(config: Config): Promise<number> {
+  try {
+    const { runWorker } = await import('../workers/worker.ts');
+    return await runWorker(config, systemClock);
+  } finally {
+    // As soon as the status is set and a failure is told: the channel to the supervisor would keep the process.
+    setImmediate(() => process.exit());
+  }
+}
+
+async function supervise(options: ServiceOptions): Promise<number> {
+  const { startSupervisor } = await import('../workers/supervisor.ts');
+  const { CrewError } = await import('../workers/crew.ts');
+  const { config, log } = options;
+  try {
+    const supervisor = await startSupervisor(options);
+    const stopped = untilStopped(supervisor, log, supervisor.failed);
+    greet(supervisor, config, log);
+    return exitSoon(await stopped);
+  } catch (error) {
+    if (!(error instanceof CrewError)) throw error;
+    log.fatal({ event: 'workers_failed', detail: error.message });
+    return exitSoon(error.status);
+  }
+}
+
+/**
+ * Listens for signals from the call on.
+ * @param failed when it can't go on by itself
+ * @returns the exit status
+ */
+function untilStopped(service: Running, log: Log, failed?: Promise<CrewError>): Promise<number> {
   return new Promise<number>((resolve) => {
     let isStopping = false;
-    const stop = (reason: string): void => {
+    const stop = (reason: string, status = 0): void => {
       // Whoever asks twice doesn't want to wait.
       if (isStopping) return resolve(1);
       isStopping = true;
       log.info({ event: 'stopping', reason });
       void service.stop().then((isDrained) => {
         log.info({ event: 'stopped', isDrained });
-        resolve(isDrained ? 0 : 1);
+        resolve(status || (isDrained ? 0 : 1));
       });
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+    void failed?.then((error) => isStopping || stop(error.message, error.status));
     // A mistake in the program: nothing it does from here on can be trusted (ASVS 16.5.4).
     process.on('uncaughtException', (error) => {
       log.fatal({ event: 'crashed', err: error });
@@ -52,11 +88,12 @@ function exitSoon(status: number): number {
   return status;
 }
 
-function greet(service: Service, { database: address, masterKey }: Config, log: Log): void {
+function greet(service: Running, { database: address, masterKey, workers: count }: Config, log: Log): void {
   const { url, adminUrl, publicUrl } = service;
   const keyPath = masterKey || address.kind !== 'sqlite' ? undefined : masterKeyPath(address.path);
   const database = describeDatabase(address);
-  log.info({ event: 'listening', version, url, adminUrl, publicUrl, database, masterKeyFile: keyPath });
+  const workers = count > 1 ? count : undefined;
+  log.info({ event: 'listening', version, url, adminUrl, publicUrl, workers, database, masterKeyFile: keyPath });
   if (!process.stderr.isTTY) return;
   const lines = [
     `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,

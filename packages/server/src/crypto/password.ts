@@ -42,6 +42,8 @@ export class PasswordHasher {
   readonly stats: PasswordStats = { running: 0, waiting: 0, hashed: 0, refused: 0 };
   /** Hashes at once; each uses a thread and its memory. */
   readonly concurrency: number;
+  /** Hashes that may wait for their turn. */
+  readonly queueMax: number;
   readonly #pepper: KeyedHash;
   readonly #parameters: Argon2Parameters;
   readonly #queue: (() => void)[] = [];
@@ -49,10 +51,12 @@ export class PasswordHasher {
   /** Moving mean of one hash. */
   #hashMs = 30;
 
-  constructor(pepper: KeyedHash, parameters: Argon2Parameters = argon2Default, concurrency?: number) {
+  /** @param share of the machine's bounds that this process has: one of its workers has an n-th, and one hash at least */
+  constructor(pepper: KeyedHash, parameters: Argon2Parameters = argon2Default, concurrency?: number, share = 1) {
     this.#pepper = pepper;
     this.#parameters = parameters;
-    this.concurrency = concurrency ?? Math.min(4, availableParallelism());
+    this.concurrency = concurrency ?? Math.max(1, Math.floor(Math.min(4, availableParallelism()) * share));
+    this.queueMax = Math.ceil(limits.hashQueueMax * share);
     this.#dummy = encodePhc(parameters, randomBytes(saltBytes), randomBytes(tagBytes));
   }
 
@@ -84,7 +88,7 @@ export class PasswordHasher {
     const waiting = this.#queue.length;
     const expectedWaitMs = ((waiting + 1) / this.concurrency) * this.#hashMs;
     if (this.stats.running < this.concurrency) return;
-    if (waiting < limits.hashQueueMax && expectedWaitMs <= limits.hashWaitMsMax) return;
+    if (waiting < this.queueMax && expectedWaitMs <= limits.hashWaitMsMax) return;
     this.stats.refused++;
     throw new DomainError('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(expectedWaitMs / 1000)) });
   }

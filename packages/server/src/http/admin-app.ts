@@ -2,7 +2,6 @@
 import type { RequestListener } from 'node:http';
 import { DomainError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
 import { pathOf, write, writeProblem } from './answer.ts';
 import type { SecurityHeaders } from './headers.ts';
 import { healthRoutes, type Health } from './health.ts';
@@ -10,8 +9,14 @@ import { logRefusal } from './refusal.ts';
 import type { Call } from './route.ts';
 import { Router } from './router.ts';
 
+/** The text format of Prometheus, made when asked for. */
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly text: () => Promise<string>;
+}
+
 export function adminListener(
-  metrics: () => Promise<Metrics>,
+  metrics: () => Promise<MetricsPage>,
   health: Health,
   security: SecurityHeaders,
   log: Log,

@@ -82,7 +82,8 @@ export function roomsAreOneWay(files: readonly SourceFile[]): Violation[] {
 const guarded: readonly { readonly target: string; readonly importers: readonly string[] }[] = [
   { target: 'http/app.ts', importers: ['service.ts'] },
   { target: 'cli/', importers: ['main.ts', 'cli/'] },
-  { target: 'service.ts', importers: ['cli/', 'testing/'] },
+  { target: 'service.ts', importers: ['cli/', 'testing/', 'workers/'] },
+  { target: 'workers/', importers: ['cli/', 'workers/'] },
   { target: 'wiring.ts', importers: ['service.ts', 'cli/'] },
   { target: 'testing/', importers: ['testing/'] },
   { target: 'proof/', importers: ['cli/', 'proof/'] },
