@@ -9,6 +9,7 @@ import { describeFailure, UsageError } from './failure.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { version } from './output.ts';
+import { proveRevocationCommand } from './prove-revocation.ts';
 import { serveCommand } from './serve.ts';
 import { signingKeyCommand } from './signing-key.ts';
 
@@ -26,7 +27,8 @@ export async function run(args: readonly string[]): Promise<number> {
     .addCommand(accountCommand())
     .addCommand(keyCommand())
     .addCommand(signingKeyCommand())
-    .addCommand(doctorCommand((status) => (code = status)));
+    .addCommand(doctorCommand((status) => (code = status)))
+    .addCommand(proveRevocationCommand((status) => (code = status)));
   withoutExit(program);
   try {
     await program.parseAsync(args, { from: 'user' });

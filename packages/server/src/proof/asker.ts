@@ -69,7 +69,9 @@ export class Asker {
     }
     const verdicts = typeof read === 'object' ? read : keys.map((): Verdict => 'unknown');
     for (const [index, { id }] of keys.entries()) {
-      this.#checker.verified(id, { verdict: verdicts[index] ?? 'unknown', source, startedAt, endedAt });
+      const verdict = verdicts[index] ?? 'unknown';
+      this.#checker.verified(id, { verdict, source, startedAt, endedAt });
+      if (verdict !== 'unknown') instance.verdicts++;
     }
     return verdicts;
   }

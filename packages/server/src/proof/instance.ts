@@ -19,8 +19,8 @@ export interface HttpAnswer {
 export class Instance {
   /** As it was given, without a slash at its end. */
   readonly url: string;
-  /** Answers so far, whatever they said. */
-  answers = 0;
+  /** Verifications that it has answered with yes or no. */
+  verdicts = 0;
   readonly #base: URL;
   readonly #agent: Agent;
   readonly #timeoutMs: number;
@@ -53,10 +53,7 @@ export class Instance {
           .setEncoding('utf8')
           .on('data', (chunk: string) => (text += chunk))
           .on('error', reject)
-          .on('end', () => {
-            this.answers++;
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
-          });
+          .on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
       });
       request.on('timeout', () => request.destroy(new Error(`no answer within ${this.#timeoutMs} ms`)));
       request.on('error', reject);

@@ -1,0 +1,119 @@
+/** `keyreeve prove-revocation` against real instances, right ones and wrong ones. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { spawn } from 'node:child_process';
+import { test } from 'node:test';
+import type { Proof } from '../../src/proof/prove.ts';
+import { losingAnswers, remembering, startFalseInstance } from './false-instance.ts';
+import { environmentFor, keyreeveBin, newProgram, Program, startProgram } from './program.ts';
+
+const proofMsMax = 60_000;
+
+interface Proved {
+  readonly status: number | null;
+  readonly proof: Proof;
+}
+
+async function prove(program: Program, instances: readonly string[], ...more: readonly string[]): Promise<Proved> {
+  const args = ['prove-revocation', '--json', '--instances', instances.join(','), ...more];
+  const { status, stdout, stderr } = await program.command(args);
+  assert.equal(stderr, '');
+  return { status, proof: JSON.parse(stdout) as Proof };
+}
+
+/** Whatever happened, no canary is left. */
+async function assertNothingIsLeft(program: Program, proof: Proof): Promise<void> {
+  assert.deepEqual(proof.leftBehind, []);
+  assert.equal((await program.command(['account', 'list', '--json'])).stdout, '[]\n');
+}
+
+test('two instances on one database prove it: every verification after a deletion’s answer is refused', async () => {
+  await using first = await newProgram();
+  await using second = await startProgram(first.folder);
+  const { status, proof } = await prove(first, [first.url, second.url], '--deletions', '20');
+  assert.deepEqual([status, proof.isProven, proof.reason], [0, true, null], JSON.stringify(proof, undefined, 1));
+  const { report, instances } = proof;
+  assert.ok(report);
+  assert.deepEqual([report.violations, report.examples, report.acceptedAfterMsMax], [0, [], null]);
+  assert.deepEqual(
+    instances.map(({ url }) => url),
+    [first.url, second.url],
+  );
+  const { accepted, refused, unknown, total, afterRevocation } = report.verifications;
+  assert.equal(accepted + refused + unknown, total);
+  assert.equal(unknown, 0);
+  assert.ok(accepted > 100 && refused > 100, `${accepted} accepted, ${refused} refused`);
+  assert.ok(instances.every(({ verdicts }) => verdicts > 100));
+  assert.ok(report.deletions.acknowledged >= 20 && report.accountChanges > 0 && report.lists > 0);
+  // Each deletion is followed by a verification at each instance in each of the five ways, at once.
+  assert.ok(afterRevocation >= report.deletions.acknowledged * 10, `${afterRevocation} after a revocation`);
+  assert.ok(report.verifyLatency.msP99 && report.deleteLatency.msP50);
+  await assertNothingIsLeft(first, proof);
+});
+
+test('an instance that remembers what it accepted for 100 ms is caught', async () => {
+  await using program = await newProgram();
+  await using caching = await startFalseInstance(program.url, remembering(100));
+  const { status, proof } = await prove(program, [program.url, caching.url], '--deletions', '20');
+  assert.equal(status, 1);
+  const { report, reason, isProven } = proof;
+  assert.ok(report && report.violations > 0);
+  assert.deepEqual([isProven, reason], [false, `${report.violations} violation${report.violations === 1 ? '' : 's'}`]);
+  assert.ok((report.acceptedAfterMsMax ?? 0) > 0);
+  for (const { explanation } of report.examples) assert.ok(explanation.includes(caching.url), explanation);
+  assert.ok(report.examples.some(({ rule }) => rule === 'accepted_after_deletion'));
+  await assertNothingIsLeft(program, proof);
+
+  const told = await program.command(['prove-revocation', '--instances', caching.url, '--deletions', '5']);
+  assert.deepEqual([told.status, told.stderr], [1, '']);
+  assert.match(
+    told.stdout,
+    /^Not proven: \d+ violations?\.\n- a verification that started after .*\n {2}(?:key|account) /,
+  );
+});
+
+test('answers that are lost cost certainty, and accuse nobody', async () => {
+  await using program = await newProgram();
+  await using losing = await startFalseInstance(program.url, losingAnswers(7));
+  const { status, proof } = await prove(program, [losing.url], '--deletions', '30', '--seconds', '60');
+  assert.deepEqual([status, proof.reason], [0, null], JSON.stringify(proof, undefined, 1));
+  assert.ok((proof.report?.verifications.unknown ?? 0) > 0);
+  assert.ok((proof.report?.deletions.unknown ?? 0) > 0);
+  await assertNothingIsLeft(program, proof);
+});
+
+test('an instance that can’t be reached, or has another database, is named before anything is tried', async () => {
+  await using program = await newProgram();
+  await using stranger = await newProgram();
+  const closed = 'http://127.0.0.1:1';
+  const { status, proof } = await prove(program, [program.url, closed, stranger.url]);
+  assert.equal(status, 1);
+  assert.equal(proof.report, null);
+  assert.match(
+    proof.reason ?? '',
+    new RegExp(
+      `^${RegExp.escape(closed)} can’t be reached: .*ECONNREFUSED.*; ${RegExp.escape(stranger.url)} refuses a key that was just made .*: is its database the one of this configuration\\?$`,
+    ),
+  );
+  await assertNothingIsLeft(program, proof);
+});
+
+test('Ctrl-C ends it, and removes what it made', async () => {
+  await using program = await newProgram();
+  let isBusy: () => void = () => undefined;
+  const busy = new Promise<void>((resolve) => (isBusy = resolve));
+  let requests = 0;
+  await using watched = await startFalseInstance(program.url, (_request, _body, ask) => {
+    if (++requests === 200) isBusy();
+    return ask();
+  });
+  const args = [keyreeveBin, 'prove-revocation', '--instances', watched.url, '--seconds', '600', '--json'];
+  const child = spawn(process.execPath, args, { cwd: program.folder, env: environmentFor(program.folder) });
+  await using command = new Program(child, program.folder);
+  await Promise.race([busy, once(child, 'close')]);
+  command.signal('SIGINT');
+  const { status, stdout } = await command.exited(proofMsMax);
+  const proof = JSON.parse(stdout) as Proof;
+  assert.deepEqual([status, proof.isProven, proof.reason], [1, false, 'it was interrupted']);
+  await assertNothingIsLeft(program, proof);
+});
