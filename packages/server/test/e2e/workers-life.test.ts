@@ -1,0 +1,272 @@
+/** The life of several workers: how they start, what happens when one of them dies, how they end. */
+import assert from 'node:assert/strict';
+import { readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { Connection, connectionsTo, ended, killAndAwaitNext, pidOf, pidsOf } from './crew.ts';
+import { HalfSent } from './half-sent.ts';
+import {
+  basic,
+  bearer,
+  databaseIn,
+  environmentFor,
+  goodPassword,
+  keyreeveBin,
+  newProgram,
+  runProgram,
+  startProgram,
+  type Program,
+} from './program.ts';
+import { noTerminal, Terminal } from './terminal.ts';
+
+const two = { KEYREEVE_WORKERS: '2' };
+const events = (program: Program): unknown[] => program.records().map(({ event }) => event);
+
+test('on an empty folder the supervisor makes the data once, and says once where all listen when all do', async () => {
+  using folder = newTempFolder();
+  await using program = await startProgram(folder.path, two);
+  assert.deepEqual(events(program), ['migrated', 'worker_listening', 'worker_listening', 'listening']);
+  const [listening] = program.records('listening');
+  assert.deepEqual([listening?.['workers'], listening?.['pid']], [2, program.child.pid]);
+  assert.deepEqual([...pidsOf(program).keys()].toSorted(), [1, 2]);
+  const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name));
+  assert.deepEqual(files.toSorted(), ['keyreeve.db', 'keyreeve.db.master-key']);
+
+  const connections = await connectionsTo(program);
+  const keys = connections.map(async (it) => (await it.call('GET', '/.well-known/jwks.json')).json as { keys: [] });
+  const [first, second] = await Promise.all(keys);
+  assert.equal(first?.keys.length, 1);
+  assert.deepEqual(second, first);
+  const requests = program.records('request').map(({ worker, pid }) => [worker, pid]);
+  assert.deepEqual(new Set(requests.map(String)), new Set([...pidsOf(program)].map(String)));
+  for (const it of connections) it[Symbol.dispose]();
+});
+
+test('what can’t start is told once, by the supervisor: a port that is taken with 1, a master key that doesn’t fit with 78', async () => {
+  await using program = await newProgram();
+  const { port } = new URL(program.url);
+  const environment = { ...two, KEYREEVE_PORT: port };
+  assert.deepEqual(await runProgram(['serve'], { folder: program.folder, environment }), {
+    status: 1,
+    stdout: '',
+    stderr: `keyreeve: listen EADDRINUSE: address already in use 127.0.0.1:${port}: another program listens there; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT\n`,
+  });
+  const other = { ...two, KEYREEVE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64url') };
+  assert.deepEqual(await runProgram(['serve'], { folder: program.folder, environment: other }), {
+    status: 78,
+    stdout: '',
+    stderr: `keyreeve: the master key is not the one that the database ${databaseIn(program.folder)} was made with\n`,
+  });
+});
+
+interface Key {
+  readonly id: number;
+  readonly key: string;
+}
+
+/** What was acknowledged. A key whose deletion was asked for and never answered is in neither. */
+interface Ledger {
+  readonly live: Key[];
+  readonly deleted: Key[];
+}
+
+/** One client: makes keys and deletes every other one until told to stop; a lost connection is no answer. */
+async function work(program: Program, token: string, client: number, ledger: Ledger, isOver: () => boolean) {
+  const attempt = async <T>(call: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await call();
+    } catch (error) {
+      if (error instanceof TypeError) return undefined;
+      throw error;
+    }
+  };
+  for (let count = 0; !isOver(); count++) {
+    const json = { nickname: `${client}-${count}` };
+    const made = await attempt(() => program.call('POST', '/auth/api-keys', bearer(token), json));
+    if (!made) continue;
+    assert.equal(made.status, 201, made.text);
+    const key = made.json as Key;
+    if (count % 2 === 0) {
+      ledger.live.push(key);
+      continue;
+    }
+    const deleted = await attempt(() => program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(token)));
+    if (!deleted) continue;
+    assert.equal(deleted.status, 200, deleted.text);
+    ledger.deleted.push(key);
+  }
+}
+
+test('a worker that is killed under load is replaced; the others go on, and nothing that was acknowledged is lost', async () => {
+  const many = { KEYREEVE_CREATIONS_PER_MINUTE_MAX: '100000', KEYREEVE_KEYS_PER_ACCOUNT_MAX: '100000' };
+  await using program = await newProgram({ ...two, ...many });
+  const { accessToken } = await program.signIn();
+  const ledger: Ledger = { live: [], deleted: [] };
+  let isOver = false;
+  const working = Array.from({ length: 6 }, (_, client) => work(program, accessToken, client, ledger, () => isOver));
+  const [first, second] = pidsOf(program).values();
+  const [survivor] = await connectionsTo(program);
+  for (const worker of [2, 2]) {
+    const enough = ledger.deleted.length + 10;
+    await program.waitFor('deletions', () => (ledger.deleted.length >= enough ? true : undefined));
+    await killAndAwaitNext(program, worker);
+    assert.equal((await survivor.call('GET', '/health/ready')).status, 200);
+    assert.equal((await fetch(`${program.adminUrl}/health/ready`)).status, 200);
+  }
+  isOver = true;
+  await Promise.all(working);
+  assert.equal(pidOf(program, 1), first);
+  const dead = program.records('worker_ended').map(({ worker, status, signal }) => [worker, status, signal]);
+  assert.deepEqual(dead, [
+    [2, null, 'SIGKILL'],
+    [2, null, 'SIGKILL'],
+  ]);
+  assert.equal(program.records('worker_ended')[0]?.['workerPid'], second);
+
+  assert.ok(ledger.live.length > 0 && ledger.deleted.length > 20);
+  const connections = await connectionsTo(program);
+  for (const it of connections) {
+    const statusOf = async ({ key }: Key) => (await it.call('GET', '/auth/forward', bearer(key))).status;
+    for (const key of ledger.live) assert.equal(await statusOf(key), 200, `key ${key.id} was acknowledged`);
+    for (const key of ledger.deleted) assert.equal(await statusOf(key), 401, `key ${key.id} was deleted`);
+  }
+  for (const it of [survivor, ...connections]) it[Symbol.dispose]();
+});
+
+test('when all are killed at once all are replaced, on the same port', async () => {
+  await using program = await newProgram(two);
+  const before = pidsOf(program);
+  for (const pid of before.values()) process.kill(pid, 'SIGKILL');
+  await program.waitFor('replacements', () =>
+    [...pidsOf(program)].every(([worker, pid]) => before.get(worker) !== pid) ? true : undefined,
+  );
+  assert.equal((await program.call('GET', '/health/ready', { connection: 'close' })).status, 200);
+  assert.equal((await program.stop()).status, 0);
+});
+
+test('when a worker can’t be replaced it ends with that worker’s status, after a few attempts in which the others answer', async () => {
+  await using program = await newProgram(two);
+  const keyFile = `${databaseIn(program.folder)}.master-key`;
+  const survivor = await Connection.to(program, 1);
+  renameSync(keyFile, `${keyFile}.away`);
+  process.kill(pidOf(program, 2), 'SIGKILL');
+  const attempts = await program.waitFor('attempts', () => {
+    const ends = program.records('worker_ended');
+    return ends.length >= 3 ? ends : undefined;
+  });
+  assert.deepEqual(
+    attempts.slice(0, 3).map(({ worker, status, signal }) => [worker, status, signal]),
+    [
+      [2, null, 'SIGKILL'],
+      [2, 78, null],
+      [2, 78, null],
+    ],
+  );
+  assert.equal((await survivor.call('GET', '/health/ready')).status, 200);
+  survivor[Symbol.dispose]();
+  const { status, stderr } = await program.exited();
+  assert.equal(status, 78);
+  assert.ok(stderr.includes(`its master key ${keyFile} is missing`), stderr);
+  assert.deepEqual(
+    program.records('stopped').map(({ isDrained }) => isDrained),
+    [true],
+  );
+  assert.equal(program.records('worker_ended').length, 6);
+});
+
+test('after SIGTERM readiness says no, every worker finishes what is under way, and all end with 0 in time', async () => {
+  await using program = await newProgram({ ...two, KEYREEVE_DRAIN_SECONDS: '4' });
+  await program.signIn();
+  const connections = await connectionsTo(program);
+  const halves: HalfSent[] = [];
+  for (const it of connections) {
+    const { json } = await it.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+    halves.push(new HalfSent(program, (json as { refreshToken: string }).refreshToken, it.agent));
+  }
+  const probes = await connectionsTo(program);
+  const pids = [...pidsOf(program).values()];
+  program.signal('SIGTERM');
+  await program.waitForRecord('stopping');
+  const notReady = async () => (await fetch(`${program.adminUrl}/health/ready`)).status;
+  assert.equal(await notReady(), 503);
+  const states = await Promise.all(probes.map((it) => it.call('GET', '/health/ready')));
+  assert.deepEqual(
+    states.map(({ status }) => status),
+    [503, 503],
+  );
+  for (const half of halves) {
+    const [status, body] = await half.finish();
+    assert.deepEqual([status, Object.keys(JSON.parse(body) as object)], [200, ['accessToken', 'refreshToken']]);
+  }
+  const { status, stderr } = await program.exited(14_000);
+  assert.deepEqual([status, stderr], [0, '']);
+  assert.deepEqual(
+    program.records('stopped').map(({ isDrained }) => isDrained),
+    [true],
+  );
+  assert.deepEqual(
+    program.records().filter(({ level }) => level === 'error'),
+    [],
+  );
+  for (const pid of pids) await ended(pid);
+  for (const it of [...connections, ...probes]) it[Symbol.dispose]();
+});
+
+test('SIGTERM to every process at once, as a service manager sends it, is one: what is under way is finished', async () => {
+  await using program = await newProgram({ ...two, KEYREEVE_DRAIN_SECONDS: '4' });
+  const { refreshToken } = await program.signIn();
+  const connection = await Connection.to(program, 2);
+  const half = new HalfSent(program, refreshToken, connection.agent);
+  for (const pid of pidsOf(program).values()) process.kill(pid, 'SIGTERM');
+  program.signal('SIGTERM');
+  await program.waitForRecord('stopping');
+  assert.equal((await half.finish())[0], 200);
+  assert.equal((await program.exited(14_000)).status, 0);
+  connection[Symbol.dispose]();
+});
+
+test('a second SIGTERM ends all at once, with 1; so does a worker that never finishes, in its time', async () => {
+  await using program = await newProgram({ ...two, KEYREEVE_DRAIN_SECONDS: '300' });
+  const pids = [...pidsOf(program).values()];
+  program.signal('SIGTERM');
+  await program.waitForRecord('stopping');
+  program.signal('SIGTERM');
+  assert.equal((await program.exited()).status, 1);
+  for (const pid of pids) await ended(pid);
+
+  await using stuck = await newProgram(two);
+  const pid = pidOf(stuck, 1);
+  process.kill(pid, 'SIGSTOP');
+  assert.equal((await stuck.stop()).status, 1);
+  await ended(pid);
+});
+
+test('when the supervisor is killed its workers end by themselves, and the next one takes the port', async () => {
+  using folder = newTempFolder();
+  await using first = await startProgram(folder.path, two);
+  const pids = [...pidsOf(first).values()];
+  const held = await Connection.to(first, 1);
+  first.signal('SIGKILL');
+  for (const pid of pids) await ended(pid);
+  await assert.rejects(held.call('GET', '/health/live'));
+  held[Symbol.dispose]();
+  const { port } = new URL(first.url);
+  await using second = await startProgram(folder.path, { ...two, KEYREEVE_PORT: port });
+  assert.equal(second.url, first.url);
+  assert.equal((await second.call('GET', '/health/ready')).status, 200);
+});
+
+suite('on a terminal', { skip: noTerminal }, () => {
+  test('Ctrl-C, which reaches all processes, stops all once and with 0', async () => {
+    using folder = newTempFolder();
+    const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path, two);
+    await using terminal = Terminal.start(`'${process.execPath}' '${keyreeveBin}' serve`, folder.path, environment);
+    await terminal.shows('Ctrl-C stops.\r\n');
+    terminal.child.stdin?.write('\u0003');
+    assert.equal((await terminal.exited()).status, 0);
+    const count = (event: string) => terminal.stdout.split(`"event":"${event}"`).length - 1;
+    assert.deepEqual([count('stopping'), count('stopped'), count('worker_ended')], [1, 1, 0]);
+    assert.match(terminal.stdout, /"isDrained":true/);
+  });
+});
