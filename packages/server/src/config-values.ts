@@ -70,6 +70,9 @@ export function keyPrefix(text: string): string {
   return text;
 }
 
+/** Absolute; undefined for none. Relative to where a relative database is looked for. */
+export const folder = (text: string): string | undefined => (text === '' ? undefined : resolve(baseFolder(), text));
+
 export function databaseUrl(text: string): DatabaseAddress {
   const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: 'sqlite', path: resolve(baseFolder(), path) };

@@ -7,6 +7,7 @@ import {
   addressLimit,
   cidr,
   databaseUrl,
+  folder,
   hostName,
   integer,
   keyPrefix,
@@ -64,6 +65,11 @@ export const variables = {
     '32 bytes in base64url (`openssl rand 32 | basenc --base64url`). Without it one is made beside a new embedded database, in a file that only this user can read.',
     masterKey,
     true,
+  ),
+  KEYREEVE_DELETION_JOURNAL: variable(
+    '',
+    'Folder for the journal of deletions, which keeps an older backup from reviving what was deleted (`docs/backup.md`): best on another disk than the database. Without it `<path>.deletions` beside an embedded database, and none with PostgreSQL.',
+    folder,
   ),
   KEYREEVE_KEY_PREFIX: variable(keyPrefixDefault, 'How API keys begin: your brand, `[a-z][a-z0-9_]{1,20}`.', keyPrefix),
   KEYREEVE_KEY_PREFIXES_ACCEPTED: variable(
@@ -148,6 +154,8 @@ export interface Config {
   readonly database: DatabaseAddress;
   /** Undefined where it is kept beside the embedded database. */
   readonly masterKey: Buffer | undefined;
+  /** Absolute. Undefined where none is kept. */
+  readonly deletionJournal: string | undefined;
   readonly keyPrefix: string;
   readonly keyPrefixesAccepted: readonly string[];
   readonly jwtAlg: SigningAlgorithm;
@@ -194,6 +202,7 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     }
   };
   const drainSeconds = read('KEYREEVE_DRAIN_SECONDS');
+  const database = read('KEYREEVE_DATABASE_URL');
   const config: Config = {
     host: read('KEYREEVE_HOST'),
     port: read('KEYREEVE_PORT'),
@@ -201,8 +210,9 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     adminPort: read('KEYREEVE_ADMIN_PORT'),
     publicUrl: read('KEYREEVE_PUBLIC_URL') || undefined,
     audience: read('KEYREEVE_AUDIENCE') || undefined,
-    database: read('KEYREEVE_DATABASE_URL'),
+    database,
     masterKey: read('KEYREEVE_MASTER_KEY'),
+    deletionJournal: read('KEYREEVE_DELETION_JOURNAL') ?? deletionJournalBeside(database),
     keyPrefix: read('KEYREEVE_KEY_PREFIX'),
     keyPrefixesAccepted: read('KEYREEVE_KEY_PREFIXES_ACCEPTED'),
     jwtAlg: read('KEYREEVE_JWT_ALG'),
@@ -226,6 +236,10 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;
 }
+
+/** Where an embedded database has its journal of deletions unless it is told otherwise. */
+const deletionJournalBeside = (database: DatabaseAddress): string | undefined =>
+  database.kind === 'sqlite' ? `${database.path}.deletions` : undefined;
 
 /** What is right by itself and wrong together. */
 function contradictions(config: Config): string[] {
@@ -251,7 +265,12 @@ function contradictions(config: Config): string[] {
 }
 
 /** What is allowed and still unwise, for the log and `doctor`. */
-export function warningsOf({ publicUrl: url, trustedProxies, isThrottled }: Config): readonly string[] {
+export function warningsOf({
+  publicUrl: url,
+  trustedProxies,
+  isThrottled,
+  deletionJournal,
+}: Config): readonly string[] {
   const isBlind = url?.startsWith('https:') === true && trustedProxies.length === 0;
   return [
     ...(isBlind
@@ -260,6 +279,11 @@ export function warningsOf({ publicUrl: url, trustedProxies, isThrottled }: Conf
         ]
       : []),
     ...(isThrottled ? [] : ['KEYREEVE_THROTTLE is off: sign-ins and creations are not limited']),
+    ...(deletionJournal === undefined
+      ? [
+          'KEYREEVE_DELETION_JOURNAL is not set: restoring an older backup, or a failover that loses the last commits, would revive deleted keys',
+        ]
+      : []),
   ];
 }
 

@@ -58,7 +58,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       },
     );
     const housekeeping = new Housekeeping(installation.db, clock, rest.services.verifier, log);
-    const stop = () => end([server, admin.server], config.drainSeconds, { health, housekeeping, installation });
+    const stop = () =>
+      end([server, admin.server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
     return { ...rest, adminUrl: admin.url, stop };
   });
 }
@@ -73,7 +74,8 @@ export async function startWorkerService(options: ServiceOptions, worker: number
   return orClose(installation, async () => {
     const { server, health, ...rest } = await startPublic(installation, options);
     const housekeeping = new Housekeeping(installation.db, clock, rest.services.verifier, log, worker === 1);
-    const stop = () => end([server], config.drainSeconds, { health, housekeeping, installation });
+    const stop = () =>
+      end([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
     return { ...rest, metrics: lazyMetrics(rest.services, installation, worker), stop };
   });
 }
@@ -106,6 +108,7 @@ async function startPublic(installation: Installation, { config, clock, log, arg
   const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
   const services = wire({ config, installation, clock, issuer: publicUrl, ...(argon2 ? { argon2 } : {}) });
   await services.signingKeys.ensure();
+  await services.journal?.keepUp((error) => log.error({ event: 'deletion_journal_failed', err: error }));
   const { trustedProxies, corsOrigins } = config;
   const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security });
   listener = app.listener;
@@ -167,16 +170,18 @@ interface Parts {
   readonly health: Health;
   readonly housekeeping: Housekeeping;
   readonly installation: Installation;
+  readonly services: Services;
 }
 
 async function end(
   servers: readonly Server[],
   drainSeconds: number,
-  { health, housekeeping, installation }: Parts,
+  { health, housekeeping, installation, services }: Parts,
 ): Promise<boolean> {
   health.isStopping = true;
   const isDrained = await drain(servers, drainSeconds);
   await housekeeping.stop();
+  services.journal?.stop();
   await installation.db.close();
   return isDrained;
 }

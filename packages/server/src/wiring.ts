@@ -5,6 +5,7 @@ import { ApiKeys } from './api-keys/api-keys.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from './crypto/password.ts';
+import { DeletionJournal } from './deletion-journal/deletion-journal.ts';
 import type { Installation } from './installation.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { LoginThrottle } from './throttle/login-throttle.ts';
@@ -17,6 +18,8 @@ export interface Services {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly hasher: PasswordHasher;
+  /** None where none is configured. */
+  readonly journal: DeletionJournal | undefined;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
   readonly verifier: Verifier;
@@ -38,6 +41,8 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
   // What bounds a machine is shared out among its workers.
   const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
+  const { deletionJournal: folder } = config;
+  const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
   const throttle = new LoginThrottle({
     db,
     clock,
@@ -46,7 +51,7 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
     enabled,
   });
   const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')] };
-  const accounts = new Accounts({ db, clock, hasher, rules, throttle });
+  const accounts = new Accounts({ db, clock, hasher, rules, throttle, revocations: journal });
   const { accessTokenTtlSeconds } = config;
   const signingKeys = new SigningKeys({
     db,
@@ -54,6 +59,7 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
     seal: keys.signingKeySeal,
     alg: config.jwtAlg,
     accessTokenTtlSeconds,
+    revocations: journal,
   });
   const audience = config.audience ?? issuer;
   const tokens = new Tokens({
@@ -79,6 +85,7 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
     throttle: enabled
       ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
       : undefined,
+    revocations: journal,
   });
   const keyPrefixes = [config.keyPrefix, ...config.keyPrefixesAccepted];
   const verifier = new Verifier({
@@ -89,5 +96,5 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
     unfinished: apiKeys.unfinished,
     keyPrefixes,
   });
-  return { accounts, apiKeys, hasher, signingKeys, tokens, verifier };
+  return { accounts, apiKeys, hasher, journal, signingKeys, tokens, verifier };
 }

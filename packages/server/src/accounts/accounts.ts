@@ -1,10 +1,12 @@
 /** Accounts: making them, finding them, and judging whether an email and a password belong together. */
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../audit/audit.ts';
+import { findAbilityEvent } from '../audit/store.ts';
 import type { Clock } from '../clock.ts';
 import type { PasswordHasher } from '../crypto/password.ts';
 import { randomBase62, randomId, Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
+import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { parseEmail, type Email } from './email.ts';
@@ -26,6 +28,8 @@ export interface AccountsOptions {
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
   readonly throttle: LoginThrottle;
+  /** None where no journal is kept. */
+  readonly revocations?: Revocations | undefined;
 }
 
 /** Characters of a generated password: 178 bits. */
@@ -86,6 +90,7 @@ export class Accounts {
   async disable(principal: Principal, idOrEmail: string): Promise<Account> {
     const { id } = await this.find(idOrEmail);
     await store.disableAccount(this.#options.db, principal, id, this.#options.clock.now());
+    await this.#recordAbility(id);
     return this.find(id);
   }
 
@@ -93,15 +98,17 @@ export class Accounts {
   async enable(principal: Principal, idOrEmail: string): Promise<Account> {
     const { id } = await this.find(idOrEmail);
     await store.enableAccount(this.#options.db, principal, id, this.#options.clock.now());
+    await this.#recordAbility(id);
     return this.find(id);
   }
 
   /** With its sessions and keys. The email is free again; the id is never used again. */
   async delete(principal: Principal, idOrEmail: string): Promise<Account> {
+    const { db, clock, revocations } = this.#options;
     const account = await this.find(idOrEmail);
-    if (!(await store.deleteAccount(this.#options.db, principal, account.id, this.#options.clock.now()))) {
-      throw new DomainError('account_not_found');
-    }
+    const at = clock.now();
+    if (!(await store.deleteAccount(db, principal, account.id, at))) throw new DomainError('account_not_found');
+    await revocations?.record([{ kind: 'account', id: account.id, at }]);
     return account;
   }
 
@@ -119,6 +126,13 @@ export class Accounts {
     if (!account || !isRight || account.disabledAt !== null) return undefined;
     if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
     return { id: account.id, sessionEpoch: account.sessionEpoch };
+  }
+
+  /** What the trail says last: of two at once, each may find the other's, and so the later one's is recorded. */
+  async #recordAbility(accountId: string): Promise<void> {
+    const { db, revocations } = this.#options;
+    const event = revocations && (await findAbilityEvent(db, accountId));
+    if (event) await revocations.record(revocationsOf(event));
   }
 
   /** After the answer, so that old parameters don't show in its time. Failing is no harm: the next sign-in tries again. */

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import type { Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import { isOutcomeUnknown } from '../db/unavailable.ts';
 import { DomainError } from '../errors.ts';
 import type { CreationThrottle } from '../throttle/creation-throttle.ts';
@@ -22,6 +23,8 @@ export interface ApiKeysOptions {
   readonly keysPerAccountMax: number;
   /** None for load tests. */
   readonly throttle: CreationThrottle | undefined;
+  /** None where no journal is kept. */
+  readonly revocations?: Revocations | undefined;
 }
 
 export interface KeyRequest {

@@ -20,7 +20,8 @@ function describeDomainError({
 }: DomainError): string {
   const { title, meaning } = errors[code];
   if (isOutcomeUnknown) return 'the database did not say whether this was done; look, and run it again if it was not';
-  if (code === 'unavailable') return `the database can’t be used: ${cause instanceof Error ? cause.message : meaning}`;
+  if (code === 'unavailable' && detail === undefined)
+    return `the database can’t be used: ${cause instanceof Error ? cause.message : meaning}`;
   if (places.length === 0) return detail ?? `${title}. ${meaning}`;
   // Where it was is said only if the title doesn't say it.
   const details = places.map(({ pointer, detail: text }) =>

@@ -23,6 +23,9 @@ export interface InstallationKeys {
   readonly passwordPepper: KeyedHash;
   /** Private signing keys at rest. */
   readonly signingKeySeal: Sealer;
+  /** Shows whether a backup, or a journal of deletions, is as it was written. */
+  readonly backup: KeyedHash;
+  readonly deletionJournal: KeyedHash;
   /** Tells a wrong master key from a right one without holding anything of use. */
   readonly check: Buffer;
 }
@@ -39,6 +42,8 @@ export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
     throttleBucket: new KeyedHash(derive('throttle bucket')),
     passwordPepper: new KeyedHash(derive('password pepper')),
     signingKeySeal: new Sealer(derive('signing key seal')),
+    backup: new KeyedHash(derive('backup')),
+    deletionJournal: new KeyedHash(derive('deletion journal')),
     check: derive('check'),
   };
 }

@@ -13,6 +13,7 @@ import type { Clock } from '../clock.ts';
 import type { Sealer } from '../crypto/seal.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import {
   createFirstSigningKey,
   createSigningKey,
@@ -43,6 +44,8 @@ export interface SigningKeysOptions {
   readonly seal: Sealer;
   readonly alg: SigningAlgorithm;
   readonly accessTokenTtlSeconds: number;
+  /** None where no journal is kept. */
+  readonly revocations?: Revocations | undefined;
 }
 
 const kidPattern = /^[A-Za-z0-9_-]{22}$/;
@@ -94,9 +97,17 @@ export class SigningKeys {
    * and every other key is revoked, which ends all access tokens there are (for when a key has leaked).
    */
   async rotate(principal: Principal, { immediately }: { immediately: boolean }): Promise<string> {
-    const now = this.#options.clock.now();
+    const { db, clock, revocations } = this.#options;
+    const now = clock.now();
     const key = await this.#generate(immediately ? now : now + limits.signingKeyLeadSeconds * 1000);
-    await createSigningKey(this.#options.db, principal, key, immediately);
+    await createSigningKey(db, principal, key, immediately);
+    // All that ever were: they are few, and what was recorded twice counts once.
+    const revoked =
+      immediately && revocations ? (await listSigningKeys(db)).filter((row) => row.revokedAt !== null) : [];
+    if (revoked.length > 0)
+      await revocations?.record(
+        revoked.map(({ kid, revokedAt }) => ({ kind: 'signing_key', id: kid, at: revokedAt ?? now })),
+      );
     return key.kid;
   }
 

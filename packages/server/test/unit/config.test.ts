@@ -36,6 +36,7 @@ const defaults: Config = {
   audience: undefined,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   masterKey: undefined,
+  deletionJournal: join(checkout, 'data/keyreeve.db.deletions'),
   keyPrefix: 'krv',
   keyPrefixesAccepted: [],
   jwtAlg: 'ES256',
@@ -99,9 +100,15 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
   ],
   [
     { KEYREEVE_DATABASE_URL: 'sqlite:/var/lib/keyreeve.db' },
-    { database: { kind: 'sqlite', path: '/var/lib/keyreeve.db' } },
+    { database: { kind: 'sqlite', path: '/var/lib/keyreeve.db' }, deletionJournal: '/var/lib/keyreeve.db.deletions' },
   ],
-  [{ KEYREEVE_DATABASE_URL: 'sqlite:a b/c.db' }, { database: { kind: 'sqlite', path: join(checkout, 'a b/c.db') } }],
+  [
+    { KEYREEVE_DATABASE_URL: 'sqlite:a b/c.db' },
+    {
+      database: { kind: 'sqlite', path: join(checkout, 'a b/c.db') },
+      deletionJournal: join(checkout, 'a b/c.db.deletions'),
+    },
+  ],
   [
     { KEYREEVE_KEY_PREFIX: 'acme', KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv,old_brand' },
     { keyPrefix: 'acme', keyPrefixesAccepted: ['krv', 'old_brand'] },
@@ -253,7 +260,7 @@ test('all mistakes are told together, one for each variable', () => {
   const mistakes = mistakesIn({ ...wrong, KEYREEVE_TYPO: 'x', KEYREEVE_PORTS: '1' });
   const named = mistakes.map((mistake) => mistake.split(' ', 1)[0] ?? '').toSorted();
   assert.deepEqual(named, [...Object.keys(wrong), 'KEYREEVE_PORTS', 'KEYREEVE_TYPO'].toSorted());
-  const free = new Set<string>(['KEYREEVE_AUDIENCE']);
+  const free = new Set<string>(['KEYREEVE_AUDIENCE', 'KEYREEVE_DELETION_JOURNAL']);
   assert.deepEqual(
     Object.keys(variables).filter((name) => !free.has(name) && !(name in wrong)),
     [],
@@ -348,4 +355,18 @@ test('an https address whose proxy is not named is warned of, because all client
   const https = { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
   assert.match(warningsOf(readConfig(https)).join(), /^KEYREEVE_PUBLIC_URL is https/);
   assert.deepEqual(warningsOf(readConfig({ ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' })), []);
+});
+
+test('the journal of deletions lies beside an embedded database, elsewhere when told; PostgreSQL without one warns', () => {
+  const postgres = {
+    KEYREEVE_DATABASE_URL: 'postgres://keyreeve@127.0.0.1/keyreeve',
+    KEYREEVE_MASTER_KEY: masterKeyText,
+  };
+  const told = { KEYREEVE_DELETION_JOURNAL: '/srv/deletions' };
+  assert.equal(readConfig({ KEYREEVE_DATABASE_URL: 'sqlite:/a/b.db' }).deletionJournal, '/a/b.db.deletions');
+  assert.equal(readConfig(told).deletionJournal, '/srv/deletions');
+  assert.equal(readConfig(postgres).deletionJournal, undefined);
+  assert.equal(readConfig({ ...postgres, ...told }).deletionJournal, '/srv/deletions');
+  assert.match(warningsOf(readConfig(postgres)).join(), /^KEYREEVE_DELETION_JOURNAL is not set/);
+  assert.deepEqual(warningsOf(readConfig({ ...postgres, ...told })), []);
 });

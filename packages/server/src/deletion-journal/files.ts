@@ -1,0 +1,165 @@
+/**
+ * The journal's folder. Each process appends to a file of its own, so that none waits for another or spoils its lines;
+ * `position.json` says up to where the audit trail is in the files. Nothing in it is secret.
+ */
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { InstallationKeys } from '../crypto/master-key.ts';
+import { Chain } from './chain.ts';
+import type { Revocation } from './revocation.ts';
+
+/** The journal can't be believed, or isn't this installation's. The message says which file and why. */
+export class JournalError extends Error {}
+
+/** What the files' lines are checked with. */
+export type JournalKeys = Pick<InstallationKeys, 'check' | 'deletionJournal'>;
+
+interface Header {
+  readonly format: 'keyreeve-deletion-journal';
+  readonly version: 1;
+  /** Whose it is: known without its key. */
+  readonly installation: string;
+  /** Makes each file's chain its own. */
+  readonly file: string;
+}
+
+/** All of the audit trail up to this event, by its id, is in the files. */
+export interface Position {
+  readonly event: number;
+  /** When that was found, in milliseconds. */
+  readonly at: number;
+}
+
+const ending = '.journal';
+const positionName = 'position.json';
+
+const headerOf = ({ check }: JournalKeys, file: string): Header => ({
+  format: 'keyreeve-deletion-journal',
+  version: 1,
+  installation: check.toString('hex'),
+  file,
+});
+
+/** A file that one process appends to. After a failure it is left alone: what of it reached the disk isn't known. */
+export class JournalFile {
+  readonly #folder: string;
+  readonly #name = randomBytes(12).toString('hex');
+  readonly #chain: Chain;
+  readonly #keys: JournalKeys;
+  #isNew = true;
+
+  constructor(folder: string, keys: JournalKeys) {
+    this.#folder = folder;
+    this.#keys = keys;
+    this.#chain = new Chain(keys.deletionJournal);
+  }
+
+  /** Resolves once it is on the disk. @throws Error of the file system */
+  async append(revocations: readonly Revocation[]): Promise<void> {
+    const isNew = this.#isNew;
+    this.#isNew = false;
+    if (isNew) await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const lines = [...(isNew ? [headerOf(this.#keys, this.#name)] : []), ...revocations];
+    const handle = await open(join(this.#folder, `${this.#name}${ending}`), isNew ? 'ax' : 'a', 0o600);
+    try {
+      await handle.appendFile(lines.map((line) => this.#chain.seal(line)).join(''));
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    if (isNew) await syncFolder(this.#folder);
+  }
+}
+
+/** @throws JournalError for another installation's */
+export async function readPosition(folder: string, keys: JournalKeys): Promise<Position | undefined> {
+  const path = join(folder, positionName);
+  const text = await readFile(path, 'utf8').catch(undefinedIfMissing);
+  if (text === undefined) return undefined;
+  const chain = new Chain(keys.deletionJournal);
+  const [header = '', line = ''] = text.split('\n');
+  assertOwn(header, keys, path, chain);
+  const position = chain.open(line);
+  // It only saves work: without it the whole trail is gone through again.
+  return position as Position | undefined;
+}
+
+export async function writePosition(folder: string, keys: JournalKeys, position: Position): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const chain = new Chain(keys.deletionJournal);
+  const draft = join(folder, `${positionName}.${randomBytes(8).toString('hex')}`);
+  const text = chain.seal(headerOf(keys, positionName)) + chain.seal(position);
+  await writeFile(draft, text, { flag: 'wx', mode: 0o600, flush: true });
+  await rename(draft, join(folder, positionName));
+}
+
+/**
+ * All that the folder's files say, each file in its order.
+ * @param since leaves out files that were last written before, in milliseconds
+ * @throws JournalError for a line that was edited and for another installation's file
+ */
+export async function* readJournal(folder: string, keys: JournalKeys, since = 0): AsyncGenerator<Revocation> {
+  for (const name of await journalFiles(folder)) {
+    const path = join(folder, name);
+    const { mtimeMs } = await stat(path);
+    if (mtimeMs >= since) yield* readJournalFile(path, keys);
+  }
+}
+
+/** None when there is no folder. */
+export const journalFiles = async (folder: string): Promise<string[]> =>
+  ((await readdir(folder).catch(undefinedIfMissing)) ?? []).filter((name) => name.endsWith(ending)).toSorted();
+
+async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator<Revocation> {
+  const chain = new Chain(keys.deletionJournal);
+  let number = 0;
+  for await (const { line, isWhole } of linesOf(path)) {
+    number++;
+    // A process died, or the disk was full, in the midst of it: it was never acknowledged.
+    if (!isWhole) return;
+    if (number === 1) {
+      assertOwn(line, keys, path, chain);
+      continue;
+    }
+    const revocation = chain.open(line);
+    if (revocation === undefined) throw new JournalError(`${path}: line ${number} is not as it was written`);
+    yield revocation as Revocation;
+  }
+}
+
+function assertOwn(line: string, { check }: JournalKeys, path: string, chain: Chain): void {
+  const installation = /"installation":"([0-9a-f]+)"/.exec(line)?.[1];
+  if (installation !== undefined && installation !== check.toString('hex'))
+    throw new JournalError(`${path} belongs to another installation, which has another master key`);
+  if (chain.open(line) === undefined) throw new JournalError(`${path}: line 1 is not as it was written`);
+}
+
+/** The last one isn't whole when no line feed ends it. */
+async function* linesOf(path: string): AsyncGenerator<{ line: string; isWhole: boolean }> {
+  let before: string | undefined;
+  let endsWhole = false;
+  const stream = createReadStream(path);
+  stream.on('data', (chunk) => (endsWhole = chunk.at(-1) === 0x0a));
+  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+    if (before !== undefined) yield { line: before, isWhole: true };
+    before = line;
+  }
+  if (before !== undefined) yield { line: before, isWhole: endsWhole };
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  throw error;
+}
