@@ -13,7 +13,7 @@ import { describeDatabase, openDatabase } from './db/database.ts';
 import type { Db } from './db/db.ts';
 import { claimInstallation } from './db/installation.ts';
 import { isForbidden } from './db/unavailable.ts';
-import { countMissingMigrations, migrate, SchemaError } from './db/migrate.ts';
+import { countMissingMigrations, isEmptyDatabase, migrate, SchemaError } from './db/migrate.ts';
 
 export interface Installation {
   readonly db: Db;
@@ -39,12 +39,11 @@ export async function openInstallation(
 ): Promise<Installation> {
   const keys = deriveKeys(masterKeyOf(config, mayCreate));
   const db = await openDatabase(config.database);
+  const where = describeDatabase(config.database);
   try {
-    const migrated = (await countMissingMigrations(db)) > 0 ? await bringUpToDate(db, clock, mayMigrate) : [];
+    const migrated = (await countMissingMigrations(db)) > 0 ? await bringUpToDate(db, clock, mayMigrate, where) : [];
     if (!(await claimInstallation(db, keys.check, clock.now()))) {
-      throw new ConfigError([
-        `the master key is not the one that the database ${describeDatabase(config.database)} was made with`,
-      ]);
+      throw new ConfigError([`the master key is not the one that the database ${where} was made with`]);
     }
     return { db, keys, migrated };
   } catch (error) {
@@ -53,7 +52,8 @@ export async function openInstallation(
   }
 }
 
-async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean): Promise<readonly string[]> {
+async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean, where: string): Promise<readonly string[]> {
+  if (!mayMigrate && (await isEmptyDatabase(db))) throw new ConfigError([noneYet(where)]);
   if (!mayMigrate) throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   try {
     return await migrate(db, clock);
@@ -65,6 +65,9 @@ async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean): Promise
   }
 }
 
+const noneYet = (where: string): string =>
+  `there is no database at ${where} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`;
+
 /** Makes one beside a new embedded database. PostgreSQL's is in the configuration, which was checked for it. */
 function masterKeyOf({ database, masterKey: given }: Config, mayCreate: boolean): Buffer {
   if (database.kind === 'postgres') {
@@ -74,9 +77,7 @@ function masterKeyOf({ database, masterKey: given }: Config, mayCreate: boolean)
   const { path } = database;
   const exists = existsSync(path) && statSync(path).size > 0;
   if (!exists && !mayCreate) {
-    throw new ConfigError([
-      `there is no database at ${path} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`,
-    ]);
+    throw new ConfigError([noneYet(path)]);
   }
   return given ?? loadMasterKey(path, exists);
 }

@@ -87,6 +87,9 @@ export async function countMissingMigrations(db: Db): Promise<number> {
   return Math.max(0, migrations.length - applied.length);
 }
 
+/** Whether nobody has made tables in it yet. */
+export const isEmptyDatabase = async (db: Db): Promise<boolean> => (await db.get(ledgerExists)) === undefined;
+
 function assertUsable(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const newest = migrations.length;
   for (const [index, row] of applied.entries()) {

@@ -52,8 +52,11 @@ export class Shell {
   /** What placeholders have turned out to mean. */
   readonly #known = new Map<string, string>();
 
-  /** @param compileCache a folder of the suite's own: most of a command's time goes into reading the program */
-  constructor(folder: string, compileCache: string) {
+  /**
+   * @param compileCache a folder of the suite's own: most of a command's time goes into reading the program
+   * @param database what the program needs to work on it; without, an embedded one in `folder`
+   */
+  constructor(folder: string, compileCache: string, database?: Readonly<Record<string, string>>) {
     const bin = join(folder, 'bin');
     this.#folder = join(folder, 'work');
     mkdirSync(bin);
@@ -66,7 +69,7 @@ export class Shell {
       ...inherited,
       PATH: `${bin}${delimiter}${inherited['PATH'] ?? ''}`,
       NODE_COMPILE_CACHE: compileCache,
-      KEYREEVE_DATABASE_URL: `sqlite:${databaseIn(this.#folder)}`,
+      ...(database ?? { KEYREEVE_DATABASE_URL: `sqlite:${databaseIn(this.#folder)}` }),
     };
     this.#known.set('<FOLDER>', this.#folder).set('<NODE>', process.versions.node);
     this.#known.set('<SQLITE>', process.versions['sqlite'] ?? '').set('<VERSION>', packageVersion());
