@@ -8,7 +8,8 @@ import { FaultProxy } from './fault-proxy.ts';
 import { MessageReader } from './postgres-messages.ts';
 
 async function newStage() {
-  const { url, drop } = await (await sharedPostgres()).createDatabase();
+  const database = await (await sharedPostgres()).createDatabase();
+  const { url } = database;
   const proxy = await FaultProxy.start(url);
   const clients: Client[] = [];
   const connect = async (address = proxy.through(url)): Promise<Client> => {
@@ -29,7 +30,7 @@ async function newStage() {
     [Symbol.asyncDispose]: async () => {
       for (const client of clients) await client.end().catch(() => undefined);
       await proxy[Symbol.asyncDispose]();
-      await drop();
+      await database.drop();
     },
   };
 }
