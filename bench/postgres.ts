@@ -85,7 +85,7 @@ async function rates(programs: Programs, { keys }: Seeded, { rounds, seconds }: 
   return rows;
 }
 
-/** Both cores free to the server and the loads, which share them with PostgreSQL. */
+/** At half the highest rate, where a server that runs well has room: p99 then shows what gets in its way. */
 async function changes({ port }: Running, seeded: Seeded, options: PostgresOptions): Promise<Row[]> {
   const { rounds, seconds, folder } = options;
   const tokens = await signIn(port, folder);

@@ -12,6 +12,11 @@ const path = (script: string): string => (isAbsolute(script) ? script : join(imp
 const pinned = (cores: string, command: readonly string[]): readonly string[] =>
   canPin ? ['taskset', '-c', cores, ...command] : command;
 
+/** Ended with this process, however that ends: a measurement that fails leaves none behind. */
+const servers = new Set<ChildProcess>();
+process.on('exit', () => servers.forEach((server) => server.kill('SIGKILL')));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
 export interface Running {
   readonly process: ChildProcess;
   readonly port: number;
@@ -30,17 +35,19 @@ export async function start(
   const startedAt = performance.now();
   const [command = '', ...rest] = pinned(cores, [process.execPath, path(script), ...args]);
   const child = spawn(command, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  servers.add(child);
+  child.on('exit', () => servers.delete(child));
   const lines = createInterface({ input: child.stdout });
   const url = await new Promise<string>((resolve, reject) => {
-    child.on('exit', () => reject(new Error(`${script} ended`)));
+    child.once('exit', () => reject(new Error(`${script} ended`)));
     lines.on('line', (line) => {
+      if (!line.startsWith('{')) return;
       const record = JSON.parse(line) as { event?: string; url?: string };
       if (record.event === 'listening' && record.url) resolve(record.url);
     });
   });
   await fetch(`${url}/health/live`).then((response) => response.arrayBuffer());
   const startMs = performance.now() - startedAt;
-  child.removeAllListeners('exit');
   const stop = (): Promise<void> =>
     new Promise((resolve) => {
       child.on('exit', () => resolve());

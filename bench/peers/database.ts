@@ -9,9 +9,10 @@ export type PeerDatabase =
 export function openDatabase(url: string): PeerDatabase {
   if (url.startsWith('postgres:')) return { kind: 'postgres', pool: new Pool({ connectionString: url }) };
   const sqlite = new Database(url.slice('sqlite:'.length));
-  // A commit of theirs is synced with the next checkpoint only (better-sqlite3 sets `synchronous` to NORMAL with WAL);
-  // Keyreeve's waits for the disk.
   sqlite.pragma('journal_mode = WAL');
+  // What better-sqlite3 sets itself on a file that is in WAL mode already: a commit is synced with the next checkpoint
+  // only. Keyreeve's waits for the disk.
+  sqlite.pragma('synchronous = NORMAL');
   return { kind: 'sqlite', sqlite };
 }
 
