@@ -111,6 +111,7 @@ function describe(proof: Proof, report: Report): string {
     ['violations', violations === 0 ? 'none' : number(violations)],
     ['longest time from an answer to a later acceptance', ms(report.acceptedAfterMsMax)],
     ['shortest time from an answer to a later refusal', ms(report.refusedAfterMsMin)],
+    ['shortest time from an acceptance’s start to an answer', ms(report.acceptedBeforeMsMin)],
     ['verification, p50 and p99', latencies(report.verifyLatency)],
     ['deletion, p50 and p99', latencies(report.deleteLatency)],
   ];

@@ -69,8 +69,18 @@ export class DeletionLane {
       return key;
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      if (error.code === 'key_limit_reached') await canaries.removeStrays(accountId, (id) => checker.hasKey(id));
+      if (error.code === 'key_limit_reached') await this.#removeStrays();
       return undefined;
+    }
+  }
+
+  /** Keys whose creation was never answered fill the account. What fails is tried again at the next key. */
+  async #removeStrays(): Promise<void> {
+    const { canaries, checker } = this.#options;
+    try {
+      await canaries.removeStrays(this.account.id, (id) => checker.hasKey(id));
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
     }
   }
 
