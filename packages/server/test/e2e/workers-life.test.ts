@@ -29,7 +29,7 @@ test('on an empty folder the supervisor makes the data once, and says once where
   assert.deepEqual(events(program), ['migrated', 'worker_listening', 'worker_listening', 'listening']);
   const [listening] = program.records('listening');
   assert.deepEqual([listening?.['workers'], listening?.['pid']], [2, program.child.pid]);
-  assert.deepEqual([...pidsOf(program).keys()].toSorted(), [1, 2]);
+  assert.deepEqual(new Set(pidsOf(program).keys()), new Set([1, 2]));
   const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name));
   assert.deepEqual(files.toSorted(), ['keyreeve.db', 'keyreeve.db.master-key']);
 
