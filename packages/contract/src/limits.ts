@@ -28,6 +28,10 @@ export const limitTable = {
   ),
   connectionsMax: limit(10_000, 'Connections at once, of each worker; further ones are closed unanswered.'),
   requestsPerConnectionMax: limit(10_000, 'Requests on one connection, after which it is closed.'),
+  requestsPerSharedConnectionMax: limit(
+    1_000,
+    'The same where several workers share the port: the next connection goes to one that has time.',
+  ),
   pipelinedRequestsMax: limit(
     64,
     'Requests of one connection that may wait behind an unanswered one; a further one closes it.',

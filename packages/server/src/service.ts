@@ -1,6 +1,7 @@
 /** The running service: configuration → database → slices → HTTP → listen → drain. The only file that knows everyone. */
 import type { RequestListener, Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
 import type { Clock } from './clock.ts';
 import { warningsOf, type Config } from './config.ts';
 import type { Argon2Parameters } from './crypto/password.ts';
@@ -104,6 +105,8 @@ async function startPublic(installation: Installation, { config, clock, log, arg
   const standing = new Promise<App>((resolve) => (stands = resolve));
   let listener: RequestListener = (request, response) => void standing.then((app) => app.listener(request, response));
   const server = createHttpServer(security, log, (request, response) => listener(request, response));
+  // Connections that came in a burst may all be with one worker, and stay there while others have time.
+  if (config.workers > 1) server.maxRequestsPerSocket = limits.requestsPerSharedConnectionMax;
   const address = await listen(server, config.host, config.port);
   const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
   const services = wire({ config, installation, clock, issuer: publicUrl, ...(argon2 ? { argon2 } : {}) });

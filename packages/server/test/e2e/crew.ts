@@ -42,6 +42,8 @@ export async function ended(pid: number): Promise<void> {
 /** One connection that is kept, so that the same worker answers all that is sent on it. */
 export class Connection {
   readonly worker: number;
+  /** Whether the last answer was the last on it. */
+  isOver = false;
   readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #url: string;
 
@@ -74,6 +76,7 @@ export class Connection {
     sent.end(body);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const answer = await text(response);
+    this.isOver = response.headers.connection === 'close';
     const isJson = /json/.test(response.headers['content-type'] ?? '');
     return { status: response.statusCode ?? 0, text: answer, json: isJson ? JSON.parse(answer) : undefined };
   }

@@ -167,6 +167,18 @@ async function askAnew({ url }: Program, key: string): Promise<number | undefine
   return response.statusCode;
 }
 
+test('a connection doesn’t stay with one worker for ever: it ends after so many requests, with the answer to the last', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
+  const key = await newKey(program);
+  const [first, second] = await connectionsTo(program);
+  // Opening it took one.
+  await verify(first, key, limits.requestsPerSharedConnectionMax - 2);
+  assert.equal(first.isOver, false);
+  assert.equal((await first.call('GET', '/auth/forward', bearer(key))).status, 200);
+  assert.equal(first.isOver, true);
+  for (const it of [first, second]) it[Symbol.dispose]();
+});
+
 test('while a worker stands still the others answer every new connection, and metrics and health don’t wait for it', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
   const key = await newKey(program);
