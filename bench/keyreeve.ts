@@ -7,6 +7,7 @@ export const keyreeve = (
   cores: string,
   { databaseUrl, masterKey }: Seeded,
   program = '../packages/server/bin/keyreeve.js',
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<Running> =>
   start(cores, program, ['serve'], {
     KEYREEVE_PORT: '0',
@@ -17,6 +18,7 @@ export const keyreeve = (
     KEYREEVE_KEYS_PER_ACCOUNT_MAX: '100000',
     KEYREEVE_LOG_LEVEL: 'info',
     KEYREEVE_DRAIN_SECONDS: '0',
+    ...environment,
   });
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });

@@ -3,6 +3,7 @@
  *
  *     npm run bench -- [hot-path] [--keys 1000000] [--many 10000000] [--rounds 7] [--seconds 3] [--quick]
  *     npm run bench -- peers [--keys 100000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
+ *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
  *
  * `--quick` shows in a minute that all of it works; its numbers mean nothing.
@@ -14,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { hotPath } from './hot-path.ts';
 import { peers } from './peers.ts';
 import { postgres } from './postgres.ts';
+import { workers } from './workers.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -45,6 +47,7 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
     return hotPath({ ...bounds(1_000_000, 7, 3), ...usual, many: Number(values.many ?? usual.many), folder });
   },
   peers: () => peers({ ...bounds(100_000, 5, 2), databases: values.databases.split(','), folder }),
+  workers: () => workers({ ...bounds(1_000_000, 5, 2), databases: values.databases.split(','), folder }),
   postgres: () => postgres({ ...bounds(1_000_000, 5, 2), folder }),
 };
 
