@@ -1,0 +1,160 @@
+/** The program on PostgreSQL: started by many at once, by a role that may little, over TLS, and when the server is away. */
+import assert from 'node:assert/strict';
+import { appendFileSync, chmodSync, chownSync, copyFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { newPlace } from '../../src/testing/new-db.ts';
+import { PostgresDatabases } from '../../src/testing/postgres-databases.ts';
+import { PostgresServer } from '../../src/testing/postgres-server.ts';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { basic, bearer, goodPassword, newProgram, runProgram, startProgram, type Program } from './program.ts';
+
+const masterKey = Buffer.alloc(32, 9).toString('base64url');
+const environmentOf = (url: string) => ({ KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey });
+const tls = fileURLToPath(new URL('./tls/', import.meta.url));
+
+/** An account with a key, made on the command line. */
+async function newKey(program: Program): Promise<string> {
+  const created = await program.command(['account', 'create', 'you@example.com', '--password-stdin'], goodPassword);
+  assert.equal(created.status, 0, created.stderr);
+  const args = ['key', 'create', '--account', 'you@example.com', '--nickname', 'a', '--json'];
+  return (JSON.parse((await program.command(args)).stdout) as { key: string }).key;
+}
+
+const forward = async (program: Program, key: string): Promise<number> =>
+  (await program.call('GET', '/auth/forward', bearer(key))).status;
+
+test('instances that start at once on an empty database make it once, and are one service', async () => {
+  await using place = await newPlace('postgres');
+  const programs = await Promise.all(Array.from({ length: 4 }, () => newProgram(place.environment)));
+  try {
+    assert.equal(programs.filter((program) => program.records('migrated').length > 0).length, 1);
+    const [first, ...others] = programs;
+    assert.ok(first);
+    const key = await newKey(first);
+    const jwks = await first.call('GET', '/.well-known/jwks.json');
+    assert.equal((jwks.json as { keys: unknown[] }).keys.length, 1);
+    for (const other of others) {
+      assert.equal(await forward(other, key), 200);
+      assert.deepEqual((await other.call('GET', '/.well-known/jwks.json')).json, jwks.json);
+      assert.equal((await other.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 200);
+    }
+  } finally {
+    for (const program of programs) await program[Symbol.asyncDispose]();
+  }
+});
+
+test('another master key than the database’s is refused', async () => {
+  await using place = await newPlace('postgres');
+  using folder = newTempFolder();
+  assert.equal((await runProgram(['migrate'], { folder: folder.path, environment: place.environment })).status, 0);
+  const environment = { ...place.environment, KEYREEVE_MASTER_KEY: masterKey };
+  const refused = await runProgram(['serve'], { folder: folder.path, environment });
+  assert.equal(refused.status, 78);
+  assert.match(refused.stderr, /the master key is not the one that the database postgres:\/\/[^:@]*@\S+ was made with/);
+});
+
+test('a role that may not change the schema serves one that is up to date, and is told when it isn’t', async () => {
+  await using server = await PostgresServer.start();
+  const database = await server.createDatabase();
+  const admin = new PostgresDatabases(database.url);
+  const limited = new URL(database.url);
+  limited.username = 'keyreeve_runtime';
+  limited.password = 'runtime';
+  await admin.run(`create role keyreeve_runtime login password 'runtime'`);
+  using folder = newTempFolder();
+  const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(limited.href) });
+  assert.equal(early.status, 78, early.stderr);
+  assert.match(early.stderr, /run `keyreeve migrate` with one that may change the schema/);
+
+  assert.equal(
+    (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(database.url) })).status,
+    0,
+  );
+  await admin.run('grant select, insert, update, delete on all tables in schema public to keyreeve_runtime');
+  await using program = await newProgram(environmentOf(limited.href));
+  assert.equal(await forward(program, await newKey(program)), 200);
+  assert.equal((await program.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 200);
+});
+
+test('the server’s certificate is verified unless the address says otherwise', async () => {
+  await using server = await PostgresServer.start();
+  const database = await server.createDatabase();
+  await overTls(server);
+  using folder = newTempFolder();
+  const url = (host: string, sslmode: string): string => {
+    const address = new URL(database.url);
+    address.hostname = host;
+    return `${address.href}?sslmode=${sslmode}`;
+  };
+  const certificate = `&sslrootcert=${join(tls, 'server.crt')}`;
+  const migrate = async (address: string) =>
+    (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(address) })).stderr;
+  assert.match(await migrate(url('localhost', 'verify-full')), /self-signed certificate/);
+  assert.match(await migrate(url('127.0.0.1', `verify-full${certificate}`)), /IP: 127\.0\.0\.1 is not in the cert/);
+  assert.match(await migrate(url('localhost', `verify-full&sslrootcert=${tls}none.crt`)), /none\.crt/);
+  for (const good of [`verify-full${certificate}`, 'require']) assert.equal(await migrate(url('localhost', good)), '');
+  assert.equal(await migrate(url('127.0.0.1', `verify-ca${certificate}`)), '');
+});
+
+test('while the server is away nothing is answered from memory, and all is well when it is back', async () => {
+  await using server = await PostgresServer.start({ durable: true });
+  const database = await server.createDatabase();
+  await using program = await newProgram(environmentOf(database.url));
+  const key = await newKey(program);
+  for (const fail of ['stop', 'crash'] as const) {
+    assert.equal(await forward(program, key), 200);
+    await server[fail]();
+    for (let attempt = 0; attempt < 3; attempt++) assert.equal(await forward(program, key), 503);
+    assert.equal((await program.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 503);
+    assert.equal((await program.call('GET', '/health/ready')).status, 503);
+    assert.equal((await program.call('GET', '/health/live')).status, 200);
+    await server.startAgain();
+    await untilAnswered(program, key);
+  }
+  using folder = newTempFolder();
+  await server.stop();
+  const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(database.url) });
+  assert.equal(early.status, 1);
+  assert.match(early.stderr, /^keyreeve: the database can’t be used: .*ECONNREFUSED/);
+  await server.startAgain();
+});
+
+test('a server that has become a standby is not asked: what it knows may be over', async () => {
+  await using server = await PostgresServer.start({ durable: true });
+  const database = await server.createDatabase();
+  await using program = await newProgram(environmentOf(database.url));
+  const key = await newKey(program);
+  assert.equal(await forward(program, key), 200);
+  await server.stop();
+  const signal = join(server.folder, 'data', 'standby.signal');
+  writeFileSync(signal, '');
+  await server.startAgain();
+  for (let attempt = 0; attempt < 3; attempt++) assert.equal(await forward(program, key), 503);
+  using folder = newTempFolder();
+  const other = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(database.url) });
+  assert.match(other.stderr, /is a standby or read-only; Keyreeve asks the primary only/);
+  await new PostgresDatabases(server.url()).run('select pg_promote()');
+  await untilAnswered(program, key);
+});
+
+/** Bounded by the waits of the program: each asking takes two seconds at most. */
+async function untilAnswered(program: Program, key: string): Promise<void> {
+  for (let attempt = 0; attempt < 20; attempt++) if ((await forward(program, key)) === 200) return;
+  assert.fail('the key was never good again');
+}
+
+async function overTls(server: PostgresServer): Promise<void> {
+  const data = join(server.folder, 'data');
+  const { uid, gid } = statSync(data);
+  for (const name of ['server.crt', 'server.key']) {
+    const path = join(data, name);
+    copyFileSync(join(tls, name), path);
+    chownSync(path, uid, gid);
+    // It refuses a private key that others may read.
+    chmodSync(path, 0o600);
+  }
+  appendFileSync(join(data, 'postgresql.conf'), 'ssl = on\n');
+  await server.restart();
+}
