@@ -1,6 +1,6 @@
 /** Sessions: signing in, refreshing, signing out, and judging an access token. */
 import { timingSafeEqual } from 'node:crypto';
-import { limits, type TokenPair } from '@keyreeve/contract';
+import type { TokenPair } from '@keyreeve/contract';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
