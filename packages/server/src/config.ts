@@ -132,7 +132,7 @@ export const variables = {
   KEYREEVE_CORS_ORIGINS: variable('', 'Origins whose pages may call the service, separated by commas.', list(origin)),
   KEYREEVE_WORKERS: variable(
     '1',
-    'Processes that share the port: one for each core that the service may fill. Each takes 130 MiB; `docs/operating.md` has when it pays.',
+    'Processes that share the port; one for each core when one core is full. Each takes 130 MiB.',
     integer(1, 64),
   ),
   KEYREEVE_DRAIN_SECONDS: variable('8', 'Time to finish after SIGTERM. 0 on a terminal.', integer(0, 300)),
