@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { describeConfig, processEnvironment, readConfig, warningsOf, type Config } from '../config.ts';
 import { describeDatabase } from '../db/database.ts';
+import { durabilityOf, type Durability } from '../db/durability.ts';
 import { masterKeyPath } from '../installation.ts';
 import { describeFailure } from './failure.ts';
 import { jsonHelp, print, table, version, type OutputOptions } from './output.ts';
@@ -60,7 +61,7 @@ const runtime = (): Check => ({
 /** Everything that needs the database; a failure is a finding, not a crash. */
 async function installation(): Promise<Check[]> {
   try {
-    return await withInstallation({}, async ({ config, signingKeys }) => {
+    return await withInstallation({}, async ({ config, signingKeys, installation: { db } }) => {
       const keys = await signingKeys.list();
       const active = keys.find(({ state }) => state === 'active');
       const ageDays = active ? Math.floor((systemClock.now() - active.activatesAt) / dayMs) : 0;
@@ -71,6 +72,7 @@ async function installation(): Promise<Check[]> {
           state: 'ok',
           detail: `${describeDatabase(config.database)} answers, its schema is up to date, its master key fits`,
         },
+        ...server(config, await durabilityOf(db)),
         {
           name: 'signing key',
           state: !active ? 'note' : isOld ? 'warning' : 'ok',
@@ -83,6 +85,14 @@ async function installation(): Promise<Check[]> {
   } catch (error) {
     return [{ name: 'database', state: 'failed', detail: describeFailure(error) }];
   }
+}
+
+/** Of the embedded database nothing can be set. */
+function server({ database }: Config, { version: serverVersion, warnings }: Durability): Check[] {
+  if (database.kind === 'sqlite') return [];
+  const found = warnings.length === 0 ? ['what is acknowledged has reached its disk'] : warnings;
+  const state = warnings.length === 0 ? 'ok' : 'warning';
+  return found.map((detail) => ({ name: 'server', state, detail: `PostgreSQL ${serverVersion}: ${detail}` }));
 }
 
 function masterKey({ masterKey: given, database, publicUrl }: Config): Check[] {
