@@ -3,12 +3,13 @@ import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
+import { AccountSession } from './account-session.ts';
 import { pick, type Asker } from './asker.ts';
 import { Asking } from './asking.ts';
 import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
 import type { Checker } from './checker.ts';
 import type { DeletionOutcome } from './history.ts';
-import type { HttpAnswer, HttpRequest, Instance } from './instance.ts';
+import type { HttpAnswer, Instance } from './instance.ts';
 
 export interface LaneOptions {
   readonly instances: readonly Instance[];
@@ -32,11 +33,12 @@ const deletionsPerList = 4;
 export class DeletionLane {
   readonly account: CanaryAccount;
   readonly #options: LaneOptions;
-  #accessToken: string | undefined;
+  readonly #session: AccountSession;
 
   constructor(account: CanaryAccount, options: LaneOptions) {
     this.account = account;
     this.#options = options;
+    this.#session = new AccountSession(account);
   }
 
   async run(): Promise<void> {
@@ -50,8 +52,9 @@ export class DeletionLane {
 
   /** The account's list, as an instance shows it now. */
   async list(instance: Instance): Promise<void> {
+    if (!(await this.#session.ready(instance))) return;
     const startedAt = monotonicMs();
-    const answer = await this.#call(instance, { method: 'GET', path: '/auth/api-keys', headers: {} });
+    const answer = await this.#session.ask(instance, 'GET', '/auth/api-keys');
     const interval = { startedAt, endedAt: monotonicMs() };
     if (answer?.status !== 200) return;
     const { apiKeys } = JSON.parse(answer.text) as { apiKeys: { id: number }[] };
@@ -102,10 +105,10 @@ export class DeletionLane {
     for (;;) {
       const instance = pick(instances);
       // Signed in before the clock starts.
-      if ((await this.#token(instance)) !== undefined) {
+      if (await this.#session.ready(instance)) {
         const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
         const deletion = checker.beginDeletion(id, source, monotonicMs());
-        const answer = await this.#call(instance, { method: 'DELETE', path: `/auth/api-keys/${id}`, headers: {} });
+        const answer = await this.#session.ask(instance, 'DELETE', `/auth/api-keys/${id}`);
         const outcome = outcomeOf(answer);
         checker.endDeletion(id, deletion, outcome, monotonicMs());
         if (outcome === 'deleted') onDeleted?.(checker.deletions);
@@ -114,28 +117,6 @@ export class DeletionLane {
       if (isOver()) return false;
       await setTimeout(pauseMs);
     }
-  }
-
-  /** With the account's access token. @returns undefined without an answer */
-  async #call(instance: Instance, request: HttpRequest): Promise<HttpAnswer | undefined> {
-    const token = await this.#token(instance);
-    if (token === undefined) return undefined;
-    const headers = { ...request.headers, authorization: `Bearer ${token}` };
-    const answer = await instance.ask({ ...request, headers }).catch(() => undefined);
-    if (answer?.status === 401) this.#accessToken = undefined;
-    return answer;
-  }
-
-  async #token(instance: Instance): Promise<string | undefined> {
-    if (this.#accessToken !== undefined) return this.#accessToken;
-    const { email, password } = this.account;
-    const basic = Buffer.from(`${email}:${password}`).toString('base64');
-    const answer = await instance
-      .ask({ method: 'POST', path: '/auth/token', headers: { authorization: `Basic ${basic}` } })
-      .catch(() => undefined);
-    if (answer?.status !== 200) return undefined;
-    this.#accessToken = (JSON.parse(answer.text) as { accessToken: string }).accessToken;
-    return this.#accessToken;
   }
 }
 

@@ -5,8 +5,9 @@
  */
 import { verifyScope } from '../api-keys/scopes.ts';
 import { monotonicMs } from '../clock.ts';
+import { AccountSession } from './account-session.ts';
 import { Asker } from './asker.ts';
-import type { Canaries, CanaryKey } from './canaries.ts';
+import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
 import { Checker } from './checker.ts';
 import { DeletionLane, type LaneOptions } from './deletion-lane.ts';
 import { runDisablingLane } from './disabling-lane.ts';
@@ -40,6 +41,8 @@ export class Workload {
   readonly checker = new Checker();
   readonly #canaries: Canaries;
   readonly #asker: Asker;
+  /** Of the account that owns the service’s key. */
+  readonly #session: AccountSession;
   readonly #service: CanaryKey;
   readonly #deletionLanes: number;
   #lanes: readonly DeletionLane[] = [];
@@ -47,14 +50,15 @@ export class Workload {
   /** Makes what it needs on its own side; no instance is asked yet. @throws DomainError */
   static async prepare(options: WorkloadOptions): Promise<Workload> {
     const { canaries } = options;
-    const service = await canaries.newKey((await canaries.newAccount()).id, [verifyScope]);
-    return new Workload(options, service);
+    const owner = await canaries.newAccount();
+    return new Workload(options, owner, await canaries.newKey(owner.id, [verifyScope]));
   }
 
-  private constructor(options: WorkloadOptions, service: CanaryKey) {
+  private constructor(options: WorkloadOptions, owner: CanaryAccount, service: CanaryKey) {
     const { instances, canaries, concurrency, timeoutMs = timeoutMsDefault } = options;
     this.instances = instances.map((url) => new Instance(url, timeoutMs));
     this.#canaries = canaries;
+    this.#session = new AccountSession(owner);
     this.#service = service;
     this.#asker = new Asker(this.instances, this.checker, service);
     this.checker.addKey(service.id, service.accountId, monotonicMs());
@@ -65,15 +69,18 @@ export class Workload {
   /** Asks each instance once in each way. @returns what is wrong, in words; empty when the proof can begin */
   async findObstacles(): Promise<readonly string[]> {
     const found = await Promise.all(
-      this.instances.map(async (instance) => {
-        const failure = await instance.ask({ method: 'GET', path: '/health/ready', headers: {} }).then(
-          ({ status }) => (status === 200 ? undefined : `${instance.url} isn’t ready: /health/ready answers ${status}`),
+      this.instances.map((instance) =>
+        instance.ask({ method: 'GET', path: '/health/ready', headers: {} }).then(
+          ({ status }) =>
+            status === 200
+              ? this.#findRefusal(instance)
+              : `${instance.url} isn’t ready: /health/ready answers ${status}`,
           (error: unknown) => `${instance.url} can’t be reached: ${describe(error)}`,
-        );
-        return failure ?? (await this.#findRefusal(instance));
-      }),
+        ),
+      ),
     );
-    return found.filter((obstacle) => obstacle !== undefined);
+    const obstacles = found.filter((obstacle) => obstacle !== undefined);
+    return obstacles.length > 0 ? obstacles : await this.#findStrangers();
   }
 
   /** Until the signal or the last deletion. @throws DomainError when the canary accounts can't be made */
@@ -127,6 +134,23 @@ export class Workload {
       }
     }
     return undefined;
+  }
+
+  /** Instances with different public addresses refuse each other’s access tokens. */
+  async #findStrangers(): Promise<readonly string[]> {
+    const [first] = this.instances;
+    if (!first || !(await this.#session.ready(first))) return [`${first?.url} doesn’t let a canary account sign in`];
+    const found = [];
+    for (const instance of this.instances) {
+      const answer = await this.#session.ask(instance, 'GET', '/auth/api-keys');
+      if (answer?.status === 200) continue;
+      const status = answer ? `answers ${answer.status} to` : 'gives no answer to';
+      found.push(
+        `${instance.url} ${status} an access token of ${first.url}: have all instances the same KEYREEVE_PUBLIC_URL and KEYREEVE_AUDIENCE?`,
+      );
+      await this.#session.ready(first);
+    }
+    return found;
   }
 }
 

@@ -72,11 +72,11 @@ export function remembering(ms: number): Parameters<typeof startFalseInstance>[1
   };
 }
 
-/** Passes everything on, and cuts the connection instead of every so manieth answer. */
+/** Passes everything on, and after the first hundred cuts the connection instead of every so manieth answer. */
 export function losingAnswers(every: number): Parameters<typeof startFalseInstance>[1] {
-  let count = 0;
+  let count = -100;
   return async (_request, _body, ask) => {
     const answer = await ask();
-    return ++count % every === 0 ? 'cut' : answer;
+    return ++count > 0 && count % every === 0 ? 'cut' : answer;
   };
 }

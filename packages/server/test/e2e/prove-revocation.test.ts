@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
+import { databaseKinds, newPlace } from '../../src/testing/new-db.ts';
 import type { Proof } from '../../src/proof/prove.ts';
 import { losingAnswers, remembering, startFalseInstance } from './false-instance.ts';
 import { environmentFor, keyreeveBin, newProgram, Program, startProgram } from './program.ts';
 
 const proofMsMax = 60_000;
+/** Instances that accept each other’s access tokens say the same of themselves. */
+const cluster = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
 
 interface Proved {
   readonly status: number | null;
@@ -27,29 +30,32 @@ async function assertNothingIsLeft(program: Program, proof: Proof): Promise<void
   assert.equal((await program.command(['account', 'list', '--json'])).stdout, '[]\n');
 }
 
-test('two instances on one database prove it: every verification after a deletion’s answer is refused', async () => {
-  await using first = await newProgram();
-  await using second = await startProgram(first.folder);
-  const { status, proof } = await prove(first, [first.url, second.url], '--deletions', '20');
-  assert.deepEqual([status, proof.isProven, proof.reason], [0, true, null], JSON.stringify(proof, undefined, 1));
-  const { report, instances } = proof;
-  assert.ok(report);
-  assert.deepEqual([report.violations, report.examples, report.acceptedAfterMsMax], [0, [], null]);
-  assert.deepEqual(
-    instances.map(({ url }) => url),
-    [first.url, second.url],
-  );
-  const { accepted, refused, unknown, total, afterRevocation } = report.verifications;
-  assert.equal(accepted + refused + unknown, total);
-  assert.equal(unknown, 0);
-  assert.ok(accepted > 100 && refused > 100, `${accepted} accepted, ${refused} refused`);
-  assert.ok(instances.every(({ verdicts }) => verdicts > 100));
-  assert.ok(report.deletions.acknowledged >= 20 && report.accountChanges > 0 && report.lists > 0);
-  // Each deletion is followed by a verification at each instance in each of the five ways, at once.
-  assert.ok(afterRevocation >= report.deletions.acknowledged * 10, `${afterRevocation} after a revocation`);
-  assert.ok(report.verifyLatency.msP99 && report.deleteLatency.msP50);
-  await assertNothingIsLeft(first, proof);
-});
+for (const kind of databaseKinds) {
+  test(`two instances prove it: every verification after a deletion’s answer is refused (${kind})`, async () => {
+    await using place = await newPlace(kind);
+    await using first = await newProgram({ ...cluster, ...place.environment });
+    await using second = await startProgram(first.folder, first.environment);
+    const { status, proof } = await prove(first, [first.url, second.url], '--deletions', '20');
+    assert.deepEqual([status, proof.isProven, proof.reason], [0, true, null], JSON.stringify(proof, undefined, 1));
+    const { report, instances } = proof;
+    assert.ok(report);
+    assert.deepEqual([report.violations, report.examples, report.acceptedAfterMsMax], [0, [], null]);
+    assert.deepEqual(
+      instances.map(({ url }) => url),
+      [first.url, second.url],
+    );
+    const { accepted, refused, unknown, total, afterRevocation } = report.verifications;
+    assert.equal(accepted + refused + unknown, total);
+    assert.equal(unknown, 0);
+    assert.ok(accepted > 100 && refused > 100, `${accepted} accepted, ${refused} refused`);
+    assert.ok(instances.every(({ verdicts }) => verdicts > 100));
+    assert.ok(report.deletions.acknowledged >= 20 && report.accountChanges > 0 && report.lists > 0);
+    // Each deletion is followed by a verification at each instance in each of the five ways, at once.
+    assert.ok(afterRevocation >= report.deletions.acknowledged * 10, `${afterRevocation} after a revocation`);
+    assert.ok(report.verifyLatency.msP99 && report.deleteLatency.msP50);
+    await assertNothingIsLeft(first, proof);
+  });
+}
 
 test('an instance that remembers what it accepted for 100 ms is caught', async () => {
   await using program = await newProgram();
@@ -96,6 +102,20 @@ test('an instance that can’t be reached, or has another database, is named bef
     ),
   );
   await assertNothingIsLeft(program, proof);
+});
+
+test('instances that refuse each other’s access tokens are named, with the setting in which they differ', async () => {
+  await using first = await newProgram();
+  await using second = await startProgram(first.folder);
+  const { status, proof } = await prove(first, [first.url, second.url]);
+  assert.deepEqual(
+    [status, proof.reason],
+    [
+      1,
+      `${second.url} answers 401 to an access token of ${first.url}: have all instances the same KEYREEVE_PUBLIC_URL and KEYREEVE_AUDIENCE?`,
+    ],
+  );
+  await assertNothingIsLeft(first, proof);
 });
 
 test('Ctrl-C ends it, and removes what it made', async () => {
