@@ -19,7 +19,7 @@ import {
 } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
 import * as peer from './peer-requests.ts';
-import { load, run, start, type Running } from './processes.ts';
+import { load, Programs, run, type Running } from './processes.ts';
 import { writePool, type RequestTemplate } from './request.ts';
 import { alternate, ms, rate, table, type Contender, type Rounds } from './rounds.ts';
 import { seed } from './seed.ts';
@@ -50,7 +50,7 @@ interface Part {
 
 const connections = 64;
 /** A hash takes a core for tens of milliseconds: so many wait a fraction of a second. */
-const signInConnections = 8;
+const signInConnections = 4;
 const accountsThatSignIn = 1_000;
 const userCount = 1_000;
 const signedInUsers = 32;
@@ -111,11 +111,12 @@ async function measure(place: Place, { keys, rounds, seconds }: PeersOptions): P
     production,
   );
 
+  await using programs = new Programs();
   const running = {
-    limit: await start('0', './limit-server.ts', ['0']),
-    keyreeve: await keyreeve('0', seeded),
-    betterAuth: await start('0', './peers/better-auth-server.ts', [betterAuthUrl], production),
-    oidc: await start('0', './peers/oidc-provider-server.ts', [oidcUrl], production),
+    limit: await programs.start('0', './limit-server.ts', ['0']),
+    keyreeve: programs.add(await keyreeve('0', seeded)),
+    betterAuth: await programs.start('0', './peers/better-auth-server.ts', [betterAuthUrl], production),
+    oidc: await programs.start('0', './peers/oidc-provider-server.ts', [oidcUrl], production),
   };
   const { accessTokens } = await signIn(running.keyreeve.port, place.folder);
   const logins = writePool(
@@ -173,7 +174,6 @@ async function measure(place: Place, { keys, rounds, seconds }: PeersOptions): P
     for (const row of measured) console.error(row.join(', '));
     rows.push(...measured);
   }
-  for (const program of Object.values(running)) await program.stop();
   return rows;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
 import { createRequest, deleteRequest, forwardRequest, keyreeve, limitRequest } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
-import { load, start, type Running } from './processes.ts';
+import { load, Programs, type Running } from './processes.ts';
 import type { RequestTemplate } from './request.ts';
 import { alternate, ms, rate, table, type Rounds } from './rounds.ts';
 import { keysPerAccount, seed, signedInAccounts, type Seeded } from './seed.ts';
@@ -28,17 +28,17 @@ export async function postgres(options: PostgresOptions): Promise<string> {
   console.error(`seeding ${options.keys} keys`);
   const seeded = await seed(`${url}?sslmode=disable`, join(options.folder, 'keys'), options.keys);
   using variant = variantOf('one-query-per-request');
+  await using programs = new Programs();
   const running = {
-    limit: await start('0', './limit-server.ts', ['0']),
-    keyreeve: await keyreeve('0', seeded),
-    'one query per request': await keyreeve('0', seeded, variant.program),
+    limit: await programs.start('0', './limit-server.ts', ['0']),
+    keyreeve: programs.add(await keyreeve('0', seeded)),
+    'one query per request': programs.add(await keyreeve('0', seeded, variant.program)),
   };
   const rows = [...(await rates(running, seeded, options)), ...(await changes(running.keyreeve, seeded, options))];
-  for (const program of Object.values(running)) await program.stop();
   return table(['what', 'measured', 'bar'], rows);
 }
 
-type Programs = Readonly<Record<'limit' | 'keyreeve' | 'one query per request', Running>>;
+type Contenders = Readonly<Record<'limit' | 'keyreeve' | 'one query per request', Running>>;
 type Row = readonly [what: string, measured: string, bar: string];
 
 const noted = (row: Row): Row => {
@@ -46,9 +46,9 @@ const noted = (row: Row): Row => {
   return row;
 };
 
-async function rates(programs: Programs, { keys }: Seeded, { rounds, seconds }: PostgresOptions): Promise<Row[]> {
+async function rates(running: Contenders, { keys }: Seeded, { rounds, seconds }: PostgresOptions): Promise<Row[]> {
   const measure = async (connections: number): Promise<Rounds> => {
-    const contenders = Object.entries(programs).map(([name, { port }]) => ({
+    const contenders = Object.entries(running).map(([name, { port }]) => ({
       name,
       run: () => load({ port, connections, seconds, request: name === 'limit' ? limitRequest : forwardRequest(keys) }),
     }));

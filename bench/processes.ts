@@ -50,10 +50,29 @@ export async function start(
   const startMs = performance.now() - startedAt;
   const stop = (): Promise<void> =>
     new Promise((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) return resolve();
       child.on('exit', () => resolve());
       child.kill('SIGTERM');
     });
   return { process: child, port: Number(new URL(url).port), startMs, stop };
+}
+
+/** Started programs that end together, before what they use does. */
+export class Programs implements AsyncDisposable {
+  readonly #running: Running[] = [];
+
+  add(running: Running): Running {
+    this.#running.push(running);
+    return running;
+  }
+
+  async start(...args: Parameters<typeof start>): Promise<Running> {
+    return this.add(await start(...args));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#running.map((running) => running.stop()));
+  }
 }
 
 /** Runs a program of this folder to its end. @returns what it printed: one JSON text */

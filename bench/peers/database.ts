@@ -7,7 +7,12 @@ export type PeerDatabase =
 
 /** @param url `sqlite:` and a path, or `postgres://…` */
 export function openDatabase(url: string): PeerDatabase {
-  if (url.startsWith('postgres:')) return { kind: 'postgres', pool: new Pool({ connectionString: url }) };
+  if (url.startsWith('postgres:')) {
+    const pool = new Pool({ connectionString: url });
+    // pg asks for a listener: a connection that is cut while nobody uses it would end the process.
+    pool.on('error', () => undefined);
+    return { kind: 'postgres', pool };
+  }
   const sqlite = new Database(url.slice('sqlite:'.length));
   sqlite.pragma('journal_mode = WAL');
   // What better-sqlite3 sets itself on a file that is in WAL mode already: a commit is synced with the next checkpoint
