@@ -31,6 +31,8 @@ export interface OpenOptions {
 }
 
 export const masterKeyPath = (databasePath: string): string => `${databasePath}.master-key`;
+/** What an embedded database is called once it was moved elsewhere: as it was found last, and nobody serves from it. */
+export const movedPath = (databasePath: string): string => `${databasePath}.moved`;
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(
@@ -68,19 +70,43 @@ async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean, where: s
 const noneYet = (where: string): string =>
   `there is no database at ${where} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`;
 
+/** The master key that the configuration gives or names; never a new one. @throws ConfigError when there is none */
+export function findMasterKey({ database, masterKey: given }: Config): Buffer {
+  if (given || database.kind === 'postgres') return masterKeyGiven(given);
+  const path = masterKeyPath(database.path);
+  if (existsSync(path)) return readMasterKey(path);
+  throw new ConfigError([
+    `there is no master key at ${path}; put the one of this installation there, or set KEYREEVE_MASTER_KEY`,
+  ]);
+}
+
+function masterKeyGiven(given: Buffer | undefined): Buffer {
+  if (!given) throw new ConfigError(['KEYREEVE_MASTER_KEY must be set']);
+  return given;
+}
+
 /** Makes one beside a new embedded database. PostgreSQL's is in the configuration, which was checked for it. */
 function masterKeyOf({ database, masterKey: given }: Config, mayCreate: boolean): Buffer {
-  if (database.kind === 'postgres') {
-    if (!given) throw new ConfigError(['KEYREEVE_MASTER_KEY must be set']);
-    return given;
-  }
+  if (database.kind === 'postgres') return masterKeyGiven(given);
   const { path } = database;
-  const exists = existsSync(path) && statSync(path).size > 0;
-  if (!exists && !mayCreate) {
-    throw new ConfigError([noneYet(path)]);
-  }
+  const exists = embeddedExists(path);
+  if (!exists && !mayCreate) throw new ConfigError([noDatabase(path)]);
   return given ?? loadMasterKey(path, exists);
 }
+
+/** @throws ConfigError for one that was moved: a new one in its place would answer as if nothing had ever been */
+export function embeddedExists(path: string): boolean {
+  const exists = existsSync(path) && statSync(path).size > 0;
+  if (!exists && existsSync(movedPath(path))) {
+    throw new ConfigError([
+      `the database ${path} was moved: set KEYREEVE_DATABASE_URL to where it is now. What is left of it is ${movedPath(path)}`,
+    ]);
+  }
+  return exists;
+}
+
+export const noDatabase = (path: string): string =>
+  `there is no database at ${path} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`;
 
 function loadMasterKey(databasePath: string, databaseExists: boolean): Buffer {
   const path = masterKeyPath(databasePath);
@@ -92,6 +118,10 @@ function loadMasterKey(databasePath: string, databaseExists: boolean): Buffer {
     }
     makeMasterKey(path);
   }
+  return readMasterKey(path);
+}
+
+function readMasterKey(path: string): Buffer {
   let text: string;
   try {
     text = readSecretFile(path, `the master key ${path}`);

@@ -37,7 +37,9 @@ export type AuditAction =
   | 'api_key.created'
   | 'api_key.deleted'
   | 'signing_key.created'
-  | 'signing_key.revoked';
+  | 'signing_key.revoked'
+  | 'installation.moved'
+  | 'installation.restored';
 
 export interface AuditEvent {
   readonly at: number;

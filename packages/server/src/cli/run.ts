@@ -4,12 +4,15 @@ import { ConfigError } from '../config.ts';
 import { SchemaError } from '../db/migrate.ts';
 import { DomainError } from '../errors.ts';
 import { accountCommand } from './account.ts';
+import { backupCommand } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
-import { describeFailure, UsageError } from './failure.ts';
+import { describeFailure, isRefusal, UsageError } from './failure.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
+import { moveCommand } from './move.ts';
 import { version } from './output.ts';
 import { proveRevocationCommand } from './prove-revocation.ts';
+import { restoreCommand } from './restore.ts';
 import { serveCommand } from './serve.ts';
 import { signingKeyCommand } from './signing-key.ts';
 
@@ -27,6 +30,9 @@ export async function run(args: readonly string[]): Promise<number> {
     .addCommand(accountCommand())
     .addCommand(keyCommand())
     .addCommand(signingKeyCommand())
+    .addCommand(backupCommand())
+    .addCommand(restoreCommand())
+    .addCommand(moveCommand())
     .addCommand(doctorCommand((status) => (code = status)))
     .addCommand(proveRevocationCommand((status) => (code = status)));
   withoutExit(program);
@@ -56,7 +62,7 @@ function report(error: unknown): number {
   if (error instanceof UsageError) return say(error.message, exitCodes.usage);
   if (error instanceof ConfigError || error instanceof SchemaError)
     return say(describeFailure(error), exitCodes.config);
-  if (error instanceof DomainError) return say(describeFailure(error), exitCodes.failed);
+  if (error instanceof DomainError || isRefusal(error)) return say(describeFailure(error), exitCodes.failed);
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return say(
       `${error.message}: another program listens there; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT`,

@@ -1,6 +1,6 @@
 /** The one row that ties a database to its master key. */
 import { timingSafeEqual } from 'node:crypto';
-import type { Db } from './db.ts';
+import type { Db, Reader } from './db.ts';
 import { sql } from './sql.ts';
 
 const insertInstallation = sql(
@@ -24,6 +24,12 @@ export async function claimInstallation(db: Db, masterKeyCheck: Buffer, now: num
       return tx.get(selectInstallation);
     }));
   return row !== undefined && timingSafeEqual(row.masterKeyCheck, masterKeyCheck);
+}
+
+/** @returns undefined when nobody has claimed it */
+export async function isInstallationOf(reader: Reader, masterKeyCheck: Buffer): Promise<boolean | undefined> {
+  const row = await reader.get(selectInstallation);
+  return row && timingSafeEqual(row.masterKeyCheck, masterKeyCheck);
 }
 
 /** Whether the database answers. @throws DomainError `unavailable` */

@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
-import type { Db } from './db.ts';
+import type { Db, Reader } from './db.ts';
 import { sql, type Dialect } from './sql.ts';
 
 const folder = new URL('./migrations/', import.meta.url);
@@ -80,7 +80,7 @@ export async function migrate(db: Db, clock: Clock): Promise<string[]> {
 }
 
 /** How many migrations are missing. @throws SchemaError when this program can't work on the database */
-export async function countMissingMigrations(db: Db): Promise<number> {
+export async function countMissingMigrations(db: Reader & Pick<Db, 'dialect'>): Promise<number> {
   const migrations = loadMigrations(db.dialect);
   const applied = (await db.get(ledgerExists)) ? await db.all(listApplied) : [];
   assertUsable(migrations, applied);
@@ -89,6 +89,9 @@ export async function countMissingMigrations(db: Db): Promise<number> {
 
 /** Whether nobody has made tables in it yet. */
 export const isEmptyDatabase = async (db: Db): Promise<boolean> => (await db.get(ledgerExists)) === undefined;
+
+/** The version of the schema that this program makes. */
+export const newestSchema = (dialect: Dialect): number => loadMigrations(dialect).length;
 
 function assertUsable(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const newest = migrations.length;

@@ -5,6 +5,7 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 import { orUnavailable } from './unavailable.ts';
 
 export class SqliteReader implements Reader {
+  readonly dialect = 'sqlite';
   readonly #connection: SqliteConnection;
 
   private constructor(connection: SqliteConnection) {

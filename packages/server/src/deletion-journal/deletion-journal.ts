@@ -62,7 +62,9 @@ export class DeletionJournal implements Revocations {
   async catchUp(reader: Reader = this.#options.db): Promise<void> {
     const { folder, clock, keys } = this.#options;
     const now = clock.now();
-    const from = (await readPosition(folder, keys))?.event ?? 0;
+    const position = (await readPosition(folder, keys))?.event ?? 0;
+    // A trail that ends before is another one: that of a database which was made anew.
+    const from = position <= (await newestEventId(reader)) ? position : 0;
     const settled = await newestEventIdBefore(reader, now - settledMs);
     let known: Set<string> | undefined;
     for await (const revocations of revocationsAfter(reader, from)) {

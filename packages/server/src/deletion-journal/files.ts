@@ -102,18 +102,21 @@ export async function writePosition(folder: string, keys: JournalKeys, position:
  * @throws JournalError for a line that was edited and for another installation's file
  */
 export async function* readJournal(folder: string, keys: JournalKeys, since = 0): AsyncGenerator<Revocation> {
-  for (const name of await journalFiles(folder)) {
-    const path = join(folder, name);
+  for (const path of await journalFiles(folder)) {
     const { mtimeMs } = await stat(path);
     if (mtimeMs >= since) yield* readJournalFile(path, keys);
   }
 }
 
-/** None when there is no folder. */
+/** Their paths. None when there is no folder. */
 export const journalFiles = async (folder: string): Promise<string[]> =>
-  ((await readdir(folder).catch(undefinedIfMissing)) ?? []).filter((name) => name.endsWith(ending)).toSorted();
+  ((await readdir(folder).catch(undefinedIfMissing)) ?? [])
+    .filter((name) => name.endsWith(ending))
+    .toSorted()
+    .map((name) => join(folder, name));
 
-async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator<Revocation> {
+/** @throws JournalError after what came before the line that can't be believed */
+export async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator<Revocation> {
   const chain = new Chain(keys.deletionJournal);
   let number = 0;
   for await (const { line, isWhole } of linesOf(path)) {

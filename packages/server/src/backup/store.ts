@@ -1,0 +1,185 @@
+/** Whole tables: read page by page, written batch by batch, emptied. Bytes leave and enter as hexadecimal text. */
+import type { Reader, Transaction } from '../db/db.ts';
+import { sql, type Dialect, type SqlValue, type Statement } from '../db/sql.ts';
+import * as tables from './tables.ts';
+import type { Counts, Row, Table } from './tables.ts';
+
+/** Few enough that a page is small, enough that its statement's cost is shared. */
+const rowsPerPage = 500;
+
+/** Rows after a key, in the order of the keys. */
+function pageOf({ name, key, columns }: Table): Record<Dialect, string> {
+  const list = (hex: (column: string) => string): string =>
+    Object.entries(columns)
+      .map(([column, kind]) => (kind === 'bytes' ? `${hex(column)} as ${column}` : column))
+      .join(', ');
+  const rest = `from ${name} where ${name}.${key} > $1 order by ${name}.${key} limit $2`;
+  return {
+    sqlite: `select ${list((column) => `lower(hex(${column}))`)} ${rest}`,
+    postgres: `select ${list((column) => `encode(${column}, 'hex')`)} ${rest}`,
+  };
+}
+
+/** Many rows as one JSON array. */
+function insertOf({ name, columns }: Table): Record<Dialect, string> {
+  const names = Object.keys(columns).join(', ');
+  const list = (value: (column: string) => string, bytes: (text: string) => string): string =>
+    Object.entries(columns)
+      .map(([column, kind]) => (kind === 'bytes' ? bytes(value(column)) : value(column)))
+      .join(', ');
+  const types = Object.entries(columns)
+    .map(([column, kind]) => `${column} ${kind === 'integer' ? 'bigint' : 'text'}`)
+    .join(', ');
+  return {
+    sqlite: `insert into ${name} (${names})
+      select ${list(
+        (column) => `value ->> '$.${column}'`,
+        (text) => `unhex(${text})`,
+      )} from json_each($1)`,
+    postgres: `insert into ${name} (${names})
+      select ${list(
+        (column) => column,
+        (text) => `decode(${text}, 'hex')`,
+      )} from json_to_recordset($1::json) as given (${types})`,
+  };
+}
+
+const pageOfInstallation = sql<Row>('page_installation', pageOf(tables.installation));
+const pageOfAccounts = sql<Row>('page_accounts', pageOf(tables.accounts));
+const pageOfSigningKeys = sql<Row>('page_signing_keys', pageOf(tables.signingKeys));
+const pageOfApiKeys = sql<Row>('page_api_keys', pageOf(tables.apiKeys));
+const pageOfAuditEvents = sql<Row>('page_audit_events', pageOf(tables.auditEvents));
+const pageOfSessions = sql<Row>('page_sessions', pageOf(tables.sessions));
+const pageOfThrottleBuckets = sql<Row>('page_throttle_buckets', pageOf(tables.throttleBuckets));
+const insertInstallation = sql('load_installation', insertOf(tables.installation));
+const insertAccounts = sql('load_accounts', insertOf(tables.accounts));
+const insertSigningKeys = sql('load_signing_keys', insertOf(tables.signingKeys));
+const insertApiKeys = sql('load_api_keys', insertOf(tables.apiKeys));
+const insertAuditEvents = sql('load_audit_events', insertOf(tables.auditEvents));
+const insertSessions = sql('load_sessions', insertOf(tables.sessions));
+const insertThrottleBuckets = sql('load_throttle_buckets', insertOf(tables.throttleBuckets));
+const countInstallation = sql<{ count: number }>('size_installation', `select count(*) as count from installation`);
+const countAccounts = sql<{ count: number }>('size_accounts', `select count(*) as count from accounts`);
+const countSigningKeys = sql<{ count: number }>('size_signing_keys', `select count(*) as count from signing_keys`);
+const countApiKeys = sql<{ count: number }>('size_api_keys', `select count(*) as count from api_keys`);
+const countAuditEvents = sql<{ count: number }>('size_audit_events', `select count(*) as count from audit_events`);
+const countSessions = sql<{ count: number }>('size_sessions', `select count(*) as count from sessions`);
+const countBuckets = sql<{ count: number }>('size_throttle_buckets', `select count(*) as count from throttle_buckets`);
+const clearInstallation = sql('clear_installation', `delete from installation`);
+const clearAccounts = sql('clear_accounts', `delete from accounts`);
+const clearSigningKeys = sql('clear_signing_keys', `delete from signing_keys`);
+const clearApiKeys = sql('clear_api_keys', `delete from api_keys`);
+const clearAuditEvents = sql('clear_audit_events', `delete from audit_events`);
+const clearSessions = sql('clear_sessions', `delete from sessions`);
+const clearThrottleBuckets = sql('clear_throttle_buckets', `delete from throttle_buckets`);
+
+export interface StoredTable extends Table {
+  readonly page: Statement<Row>;
+  readonly insert: Statement<never>;
+  readonly size: Statement<{ count: number }>;
+  readonly clear: Statement<never>;
+}
+
+const stored = (
+  table: Table,
+  page: Statement<Row>,
+  insert: Statement<never>,
+  size: Statement<{ count: number }>,
+  clear: Statement<never>,
+): StoredTable => ({ ...table, page, insert, size, clear });
+
+/** In the order in which they are written. */
+export const storedTables: readonly StoredTable[] = [
+  stored(tables.installation, pageOfInstallation, insertInstallation, countInstallation, clearInstallation),
+  stored(tables.accounts, pageOfAccounts, insertAccounts, countAccounts, clearAccounts),
+  stored(tables.signingKeys, pageOfSigningKeys, insertSigningKeys, countSigningKeys, clearSigningKeys),
+  stored(tables.apiKeys, pageOfApiKeys, insertApiKeys, countApiKeys, clearApiKeys),
+  stored(tables.auditEvents, pageOfAuditEvents, insertAuditEvents, countAuditEvents, clearAuditEvents),
+  stored(tables.sessions, pageOfSessions, insertSessions, countSessions, clearSessions),
+  stored(tables.throttleBuckets, pageOfThrottleBuckets, insertThrottleBuckets, countBuckets, clearThrottleBuckets),
+];
+
+/** All rows of a table in pages of bounded size, none of them empty. */
+export async function* pagesOf(reader: Reader, { key, columns, page }: StoredTable): AsyncGenerator<Row[]> {
+  const kind = columns[key];
+  let after: SqlValue = kind === 'integer' ? -1 : kind === 'bytes' ? Uint8Array.of(0) : '';
+  for (;;) {
+    const rows: Row[] = await reader.all(page, [after, rowsPerPage]);
+    const last = rows.at(-1)?.[key];
+    if (last === undefined || last === null) return;
+    yield rows;
+    if (rows.length < rowsPerPage) return;
+    after = kind === 'bytes' ? Buffer.from(String(last), 'hex') : last;
+  }
+}
+
+export async function insertRows(tx: Transaction, table: StoredTable, rows: readonly Row[]): Promise<void> {
+  await tx.run(table.insert, [JSON.stringify(rows)]);
+}
+
+export async function countRows(reader: Reader): Promise<Counts> {
+  const counts: Record<string, number> = {};
+  for (const { name, size } of storedTables) counts[name] = (await reader.get(size))?.count ?? 0;
+  return counts;
+}
+
+/** Of an installation: one that a program has only opened has none. */
+export async function holdsRows(reader: Reader): Promise<boolean> {
+  const counts = await countRows(reader);
+  return Object.entries(counts).some(([name, count]) => name !== tables.installation.name && count > 0);
+}
+
+export async function clearTables(tx: Transaction): Promise<void> {
+  for (const { clear } of storedTables.toReversed()) await tx.run(clear);
+}
+
+// Nobody else writes until the transaction has ended; reads go on. SQLite has one writer anyway.
+const lockAll = sql('lock_all_tables', {
+  sqlite: `select null`,
+  postgres: `lock table installation, accounts, signing_keys, api_keys, audit_events, sessions, throttle_buckets
+    in exclusive mode`,
+});
+export const lockTables = async (tx: Transaction): Promise<void> => void (await tx.all(lockAll));
+
+// What is made next has an id above all there are: rows that brought theirs along don't move PostgreSQL's counters.
+// SQLite's are rows of a table, raised by themselves except beyond the rows there are.
+const continueAccounts = sql('continue_account_pks', {
+  sqlite: `select null`,
+  postgres: `select setval(pg_get_serial_sequence('accounts', 'pk'), coalesce(max(pk), 1), count(*) > 0) from accounts`,
+});
+const beginEventSequence = sql('begin_audit_event_ids', {
+  sqlite: `insert into sqlite_sequence (name, seq) select 'audit_events', 0
+    where not exists (select 1 from sqlite_sequence where name = 'audit_events')`,
+  postgres: `select null`,
+});
+const continueEvents = sql('continue_audit_event_ids', {
+  sqlite: `update sqlite_sequence set seq = max(seq, $1, (select coalesce(max(id), 0) from audit_events))
+    where name = 'audit_events'`,
+  postgres: `select setval(pg_get_serial_sequence('audit_events', 'id'), greatest(1, $1::bigint, max(id)),
+    greatest($1::bigint, max(id)) > 0) from audit_events`,
+});
+
+/** @param eventAfter the next audit event’s id is above this as well */
+export async function continueIds(tx: Transaction, eventAfter = 0): Promise<void> {
+  await tx.run(continueAccounts);
+  await tx.run(beginEventSequence);
+  await tx.run(continueEvents, [eventAfter]);
+}
+
+// A session lives only while it carries its account's epoch: none that was begun before does.
+const raiseEpochs = sql('end_all_sessions', `update accounts set session_epoch = session_epoch + 1`);
+export const endSessions = async (tx: Transaction): Promise<void> => void (await tx.run(raiseEpochs));
+
+const selectMove = sql<{ details: string }>(
+  'select_move',
+  `select details from audit_events where id = $1 and action = 'installation.moved'`,
+);
+/** Whether this event of the trail is a move’s. */
+export const isMoveEvent = async (reader: Reader, id: number): Promise<boolean> =>
+  (await reader.get(selectMove, [id])) !== undefined;
+
+const mayCreateTables = sql<{ may: number }>('may_create_tables', {
+  sqlite: `select 1 as may`,
+  postgres: `select case when has_schema_privilege(current_schema(), 'create') then 1 else 0 end as may`,
+});
+export const mayCreate = async (reader: Reader): Promise<boolean> => (await reader.get(mayCreateTables))?.may === 1;

@@ -1,0 +1,123 @@
+/**
+ * The tables that make up an installation, in an order in which each stands after those that it refers to. A test holds
+ * this against the schema of both databases, so that no migration is forgotten here.
+ */
+
+export type ColumnKind = 'integer' | 'text' | 'bytes';
+
+export interface Table {
+  readonly name: string;
+  /** One column of this name is the primary key, and what pages are ordered by. */
+  readonly key: string;
+  readonly columns: Readonly<Record<string, ColumnKind>>;
+  /** Of use only while time goes on from where it was: moved, but not kept in backups. */
+  readonly isPassing: boolean;
+}
+
+/** A row as a file holds it: bytes in hexadecimal. */
+export type Row = Readonly<Record<string, string | number | null>>;
+export type Counts = Readonly<Record<string, number>>;
+
+export const installation = {
+  name: 'installation',
+  key: 'id',
+  columns: { id: 'integer', master_key_check: 'bytes', created_at: 'integer' },
+  isPassing: false,
+} as const satisfies Table;
+
+export const accounts = {
+  name: 'accounts',
+  key: 'pk',
+  columns: {
+    pk: 'integer',
+    id: 'text',
+    email: 'text',
+    email_key: 'text',
+    password_hash: 'text',
+    role: 'text',
+    session_epoch: 'integer',
+    created_at: 'integer',
+    updated_at: 'integer',
+    disabled_at: 'integer',
+  },
+  isPassing: false,
+} as const satisfies Table;
+
+export const signingKeys = {
+  name: 'signing_keys',
+  key: 'kid',
+  columns: {
+    kid: 'text',
+    alg: 'text',
+    public_jwk: 'text',
+    private_jwk: 'bytes',
+    created_at: 'integer',
+    activates_at: 'integer',
+    revoked_at: 'integer',
+  },
+  isPassing: false,
+} as const satisfies Table;
+
+export const apiKeys = {
+  name: 'api_keys',
+  key: 'lookup',
+  columns: {
+    lookup: 'integer',
+    key_hash: 'bytes',
+    id: 'integer',
+    account_pk: 'integer',
+    nickname: 'text',
+    scopes: 'text',
+    expires_at: 'integer',
+    last_used_at: 'integer',
+    created_at: 'integer',
+    updated_at: 'integer',
+  },
+  isPassing: false,
+} as const satisfies Table;
+
+export const auditEvents = {
+  name: 'audit_events',
+  key: 'id',
+  columns: {
+    id: 'integer',
+    at: 'integer',
+    actor: 'text',
+    action: 'text',
+    account_id: 'text',
+    target: 'text',
+    details: 'text',
+  },
+  isPassing: false,
+} as const satisfies Table;
+
+/** A restore ends every session, so a backup has none. */
+export const sessions = {
+  name: 'sessions',
+  key: 'id',
+  columns: {
+    id: 'text',
+    account_pk: 'integer',
+    account_epoch: 'integer',
+    created_at: 'integer',
+    generation: 'integer',
+    token_hash: 'bytes',
+    rotated_at: 'integer',
+    idle_expires_at: 'integer',
+    expires_at: 'integer',
+  },
+  isPassing: true,
+} as const satisfies Table;
+
+export const throttleBuckets = {
+  name: 'throttle_buckets',
+  key: 'bucket',
+  columns: {
+    bucket: 'bytes',
+    count: 'integer',
+    window_started_at: 'integer',
+    blocked_until: 'integer',
+    touched_at: 'integer',
+  },
+  isPassing: true,
+} as const satisfies Table;

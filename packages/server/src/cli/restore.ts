@@ -1,0 +1,68 @@
+/** `keyreeve restore`: a backup into the configured database, without reviving what was deleted since. */
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { restoreBackup, type Restored } from '../backup/restore.ts';
+import { systemClock } from '../clock.ts';
+import { processEnvironment, readConfig } from '../config.ts';
+import { describeDatabase } from '../db/database.ts';
+import { findMasterKey } from '../installation.ts';
+import { rowsTable } from './backup.ts';
+import { confirm } from './confirm.ts';
+import { jsonHelp, plural, print, type OutputOptions } from './output.ts';
+import { operator, withInstallation } from './session.ts';
+
+interface RestoreCommandOptions extends OutputOptions {
+  readonly from: string;
+  readonly journal?: readonly string[];
+  readonly replace?: boolean;
+  readonly yes?: boolean;
+  readonly acceptRevival?: boolean;
+}
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+export function restoreCommand(): Command {
+  return new Command('restore')
+    .description(
+      'Read a backup into the configured database, delete again what was deleted since, and end all sessions.',
+    )
+    .requiredOption('--from <file>', 'what `keyreeve backup` has written, on either kind of database')
+    .option('--journal <folder>', 'a further journal of deletions; may be given several times', collect)
+    .option('--replace', 'give up what the database holds; asks before')
+    .option('--yes', 'don’t ask')
+    .option('--accept-revival', 'go on without a journal: keys that were deleted since the backup work again')
+    .option('--json', jsonHelp)
+    .action(restore);
+}
+
+async function restore(options: RestoreCommandOptions): Promise<void> {
+  const { from, journal: folders = [], replace: mayReplace = false, acceptRevival: acceptsRevival = false } = options;
+  const config = readConfig(processEnvironment());
+  // Before a database is made: a new key would fit no backup.
+  findMasterKey(config);
+  if (mayReplace) await confirm(`All that ${describeDatabase(config.database)} holds is given up.`, options);
+  const restored = await withInstallation({ mayCreate: true }, ({ installation: { db, keys }, journal }) =>
+    restoreBackup(operator, {
+      db,
+      keys,
+      clock: systemClock,
+      path: resolve(from),
+      journal,
+      journalFolders: folders.map((folder) => resolve(folder)),
+      mayReplace,
+      acceptsRevival,
+    }),
+  );
+  print(options, restored, describe(restored));
+}
+
+function describe({ madeAt, rows, replayed, warnings }: Restored): string {
+  const { apiKeys, accounts, signingKeys, accountsDisabled } = replayed;
+  return [
+    rowsTable(rows),
+    '',
+    `Restored the backup of ${madeAt}. From the journal of deletions: ${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`,
+    ...warnings.map((warning) => `Left out: ${warning}.`),
+    'All sessions have ended.',
+  ].join('\n');
+}

@@ -1,0 +1,119 @@
+/** Doing to a restored database what was done since: first all of the journal is read and checked, then it is applied. */
+import type { Transaction } from '../db/db.ts';
+import { journalFiles, JournalError, readJournalFile, readPosition, type JournalKeys } from './files.ts';
+import type { Revocation, RevocationKind } from './revocation.ts';
+import { deleteListedAccounts, deleteListedKeys, disableListedAccounts, revokeListedSigningKeys } from './store.ts';
+
+const idsPerStatement = 1_000;
+
+/** Several folders, and what else is known, as one journal. */
+export interface JournalSources {
+  readonly folders: readonly string[];
+  readonly keys: JournalKeys;
+  /** From elsewhere than a folder. */
+  readonly more: readonly Revocation[];
+  /** Told of what can't be believed, which is left out then. Without it that is refused. */
+  readonly onDamage?: ((error: JournalError) => void) | undefined;
+}
+
+export interface Survey {
+  /** Folders in which there is no journal. */
+  readonly empty: readonly string[];
+  /** The journal is known to hold all that happened until then; milliseconds, 0 for nothing. */
+  readonly reachesAt: number;
+  /** No later event of the audit trail is known by its id. */
+  readonly newestEvent: number;
+  /** Accounts that were disabled last, not enabled. */
+  readonly disabled: readonly string[];
+}
+
+export interface Replayed {
+  readonly apiKeys: number;
+  readonly accounts: number;
+  readonly signingKeys: number;
+  readonly accountsDisabled: number;
+}
+
+/** @throws JournalError */
+export async function surveyJournal(sources: JournalSources): Promise<Survey> {
+  const empty: string[] = [];
+  let reachesAt = 0;
+  let newestEvent = 0;
+  const abilities = new Map<string, Revocation>();
+  for (const folder of sources.folders) {
+    const position = await believed(sources, () => readPosition(folder, sources.keys));
+    if (!position && (await journalFiles(folder)).length === 0) empty.push(folder);
+    reachesAt = Math.max(reachesAt, position?.at ?? 0);
+    newestEvent = Math.max(newestEvent, position?.event ?? 0);
+  }
+  for await (const revocation of readAll(sources)) {
+    const { kind, id, at, event = 0 } = revocation;
+    reachesAt = Math.max(reachesAt, at);
+    newestEvent = Math.max(newestEvent, event);
+    if (kind !== 'account_disabled' && kind !== 'account_enabled') continue;
+    if (event >= (abilities.get(id)?.event ?? 0)) abilities.set(id, revocation);
+  }
+  const disabled = [...abilities.values()].filter(({ kind }) => kind === 'account_disabled').map(({ id }) => id);
+  return { empty, reachesAt, newestEvent, disabled };
+}
+
+/** Nothing is revived by it, and done twice it changes nothing more. */
+export async function replayJournal(
+  tx: Transaction,
+  sources: JournalSources,
+  { disabled }: Survey,
+  now: number,
+): Promise<Replayed> {
+  const waiting: Record<'api_key' | 'account' | 'signing_key', string[]> = {
+    api_key: [],
+    account: [],
+    signing_key: [],
+  };
+  const done = { apiKeys: 0, accounts: 0, signingKeys: 0, accountsDisabled: 0 };
+  const flush = async (idsMin: number): Promise<void> => {
+    // Keys before accounts, whose deletion would take them along unrecorded.
+    if (waiting.api_key.length >= idsMin) done.apiKeys += await deleteListedKeys(tx, waiting.api_key.splice(0), now);
+    if (waiting.account.length >= idsMin)
+      done.accounts += await deleteListedAccounts(tx, waiting.account.splice(0), now);
+    if (waiting.signing_key.length >= idsMin)
+      done.signingKeys += await revokeListedSigningKeys(tx, waiting.signing_key.splice(0), now);
+  };
+  for await (const { kind, id } of readAll(sources)) {
+    if (isFinal(kind)) waiting[kind].push(id);
+    await flush(idsPerStatement);
+  }
+  await flush(1);
+  for (let from = 0; from < disabled.length; from += idsPerStatement)
+    done.accountsDisabled += await disableListedAccounts(tx, disabled.slice(from, from + idsPerStatement), now);
+  return done;
+}
+
+const isFinal = (kind: RevocationKind): kind is 'api_key' | 'account' | 'signing_key' =>
+  kind !== 'account_disabled' && kind !== 'account_enabled';
+
+async function* readAll(sources: JournalSources): AsyncGenerator<Revocation> {
+  for (const folder of sources.folders) {
+    for (const path of await journalFiles(folder)) {
+      try {
+        yield* readJournalFile(path, sources.keys);
+      } catch (error) {
+        tolerate(sources, error);
+      }
+    }
+  }
+  yield* sources.more;
+}
+
+async function believed<T>(sources: JournalSources, read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    tolerate(sources, error);
+    return undefined;
+  }
+}
+
+function tolerate({ onDamage }: JournalSources, error: unknown): void {
+  if (!onDamage || !(error instanceof JournalError)) throw error;
+  onDamage(error);
+}
