@@ -5,12 +5,14 @@ import { limits } from '@keyreeve/contract';
 import type { Clock } from './clock.ts';
 import { warningsOf, type Config } from './config.ts';
 import type { Argon2Parameters } from './crypto/password.ts';
+import { durabilityOf } from './db/durability.ts';
 import { pingDatabase } from './db/installation.ts';
 import { adminListener, type MetricsPage } from './http/admin-app.ts';
 import { App } from './http/app.ts';
 import { SecurityHeaders } from './http/headers.ts';
 import type { Health } from './http/health.ts';
 import { createHttpServer, listen } from './http/server.ts';
+import { stopAccepting } from './http/stop-accepting.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation } from './installation.ts';
 import type { Log } from './log.ts';
@@ -45,6 +47,8 @@ export interface WorkerService extends Omit<Service, 'adminUrl'> {
 
 /** While the service drains. */
 const idleSweepMs = 20;
+/** How long a moment is sought in which a port can close. */
+const doorMsMax = 1_000;
 
 /** @throws ConfigError, SchemaError, or the error of a port that is taken */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -85,7 +89,8 @@ export async function startWorkerService(options: ServiceOptions, worker: number
 export async function openFirst({ config, clock, log }: ServiceOptions): Promise<Installation> {
   const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
-  for (const detail of warningsOf(config)) log.warn({ event: 'configuration', detail });
+  const { warnings } = await orClose(installation, () => durabilityOf(installation.db));
+  for (const detail of [...warningsOf(config), ...warnings]) log.warn({ event: 'configuration', detail });
   return installation;
 }
 
@@ -196,12 +201,14 @@ async function end(
 export async function drain(servers: readonly Server[], seconds: number): Promise<boolean> {
   const ms = seconds * 1000;
   await sleep(ms / 2);
-  const closed = Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
-  // Again and again: a connection whose request was under way turns idle when that is answered.
-  const closeIdle = (): void => servers.forEach((server) => server.closeIdleConnections());
-  closeIdle();
-  const sweep = setInterval(closeIdle, idleSweepMs);
   const graceMs = Math.max(ms / 2, 1_000);
+  const closed = Promise.all(servers.map((server) => stopAccepting(server, Math.min(graceMs / 2, doorMsMax))));
+  // Again and again: a connection whose request was under way turns idle when that is answered. Not before the port is
+  // closed: one that has just been made counts as idle too.
+  const closeIdle = (): void => {
+    for (const server of servers) if (!server.listening) server.closeIdleConnections();
+  };
+  const sweep = setInterval(closeIdle, idleSweepMs);
   const isDrained = await Promise.race([closed.then(() => true), sleep(graceMs, false, { ref: false })]);
   clearInterval(sweep);
   for (const server of servers) server.closeAllConnections();
