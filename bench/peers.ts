@@ -19,6 +19,7 @@ import {
 } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
 import * as peer from './peer-requests.ts';
+import { processorMs } from './processor-time.ts';
 import { load, Programs, run, type Running } from './processes.ts';
 import { writePool, type RequestTemplate } from './request.ts';
 import { alternate, ms, rate, table, type Contender, type Rounds } from './rounds.ts';
@@ -77,6 +78,7 @@ export async function peers(options: PeersOptions): Promise<string> {
       'requests/s',
       'p50 ms',
       'p99 ms',
+      'processor µs a request',
       'times the peer’s rate',
       'times faster at p50',
       'times faster at p99',
@@ -125,12 +127,17 @@ async function measure(place: Place, { keys, rounds, seconds }: PeersOptions): P
   );
   const ask = (
     name: string,
-    { port }: Running,
+    { port, process: asked }: Running,
     request: RequestTemplate,
     connectionCount = connections,
   ): Contender => ({
     name,
-    run: () => load({ port, connections: connectionCount, seconds, request }),
+    run: async () => {
+      const pid = asked.pid ?? 0;
+      const beforeMs = processorMs(pid);
+      const result = await load({ port, connections: connectionCount, seconds, request });
+      return { ...result, processorUs: ((processorMs(pid) - beforeMs) * 1000) / result.requests };
+    },
   });
   const bareHash = (): Promise<LoadResult> =>
     run('0', './hash-limit.ts', { concurrency: signInConnections, seconds } satisfies HashLimitOptions);
@@ -184,6 +191,7 @@ function rowsOf(database: string, { what, peer: { name: peerName }, ours, limit 
     rate(rounds.median(name, 'perSecond')),
     ms(rounds.median(name, 'msP50')),
     ms(rounds.median(name, 'msP99')),
+    processor(rounds.median(name, 'processorUs')),
   ];
   const compared = ours.map(({ name }) => [
     ...measured(name),
@@ -196,6 +204,7 @@ function rowsOf(database: string, { what, peer: { name: peerName }, ours, limit 
   return [[...measured(peerName), ...nothing], ...compared, [...measured(limit.name), ...nothing]];
 }
 
+const processor = (us: number): string => (Number.isNaN(us) ? '' : rate(us));
 const times = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
 
 const production = { NODE_ENV: 'production' };

@@ -4,32 +4,39 @@
  */
 import type { LoadResult } from './load.ts';
 
-export type Figure = 'perSecond' | 'msP50' | 'msP99';
-type Figures = Readonly<Record<Figure, number>>;
+export type Figure = 'perSecond' | 'msP50' | 'msP99' | 'processorUs';
+
+/** Of one round. */
+export interface Measured extends LoadResult {
+  /** Processor time of the asked program for a request. What else keeps the machine busy moves it least. */
+  readonly processorUs?: number;
+}
 
 export interface Contender {
   readonly name: string;
-  readonly run: () => Promise<LoadResult>;
+  readonly run: () => Promise<Measured>;
 }
 
 export class Rounds {
-  readonly #byName: ReadonlyMap<string, readonly Figures[]>;
+  readonly #byName: ReadonlyMap<string, readonly Measured[]>;
 
-  constructor(byName: ReadonlyMap<string, readonly Figures[]>) {
+  constructor(byName: ReadonlyMap<string, readonly Measured[]>) {
     this.#byName = byName;
   }
 
   median(name: string, figure: Figure): number {
-    return median(this.#of(name).map((round) => round[figure]));
+    return median(this.#of(name).map((round) => round[figure] ?? Number.NaN));
   }
 
   /** How many times the one's figure is the other's, in the same round. */
   ratio(name: string, other: string, figure: Figure): number {
     const others = this.#of(other);
-    return median(this.#of(name).map((round, index) => round[figure] / (others[index]?.[figure] ?? Number.NaN)));
+    return median(
+      this.#of(name).map((round, index) => (round[figure] ?? Number.NaN) / (others[index]?.[figure] ?? Number.NaN)),
+    );
   }
 
-  #of(name: string): readonly Figures[] {
+  #of(name: string): readonly Measured[] {
     const rounds = this.#byName.get(name);
     if (!rounds) throw new Error(`${name} was not measured`);
     return rounds;
@@ -38,7 +45,7 @@ export class Rounds {
 
 /** @throws Error when a request was not answered as expected: a rate of refusals would be no rate */
 export async function alternate(contenders: readonly Contender[], rounds: number): Promise<Rounds> {
-  const byName = new Map<string, Figures[]>(contenders.map(({ name }) => [name, []]));
+  const byName = new Map<string, Measured[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const { name, run } of contenders) {
       const result = await run();
