@@ -43,10 +43,10 @@ export class DeletionLane {
 
   async run(): Promise<void> {
     const { isOver } = this.#options;
+    let key = await this.#newKey();
     while (!isOver()) {
-      const key = await this.#newKey();
-      if (key) await this.#lifeOf(key);
-      else await setTimeout(pauseMs);
+      // The next one is made meanwhile: nothing waits for its commit.
+      [key] = await Promise.all([this.#newKey(), key ? this.#lifeOf(key) : setTimeout(pauseMs)]);
     }
   }
 
@@ -64,11 +64,12 @@ export class DeletionLane {
 
   /** Undefined when the database couldn't be reached: the key may be there all the same. */
   async #newKey(): Promise<CanaryKey | undefined> {
-    const { canaries, checker } = this.#options;
+    const { canaries, checker, asker } = this.#options;
     const { id: accountId } = this.account;
     try {
       const key = await canaries.newKey(accountId);
       checker.addKey(key.id, accountId, monotonicMs());
+      asker.live.add(key);
       return key;
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
@@ -89,10 +90,12 @@ export class DeletionLane {
 
   async #lifeOf(key: CanaryKey): Promise<void> {
     const { asker, askers, instances } = this.#options;
-    asker.live.add(key);
     const asking = new Asking(askers, () => asker.askSomewhere(key));
     await asking.more(1 + randomInt(asksMax));
+    // Whatever could remember an acceptance anywhere has just seen one.
+    const before = asker.askEverywhere(key);
     if (await this.#delete(key)) await asker.askEverywhere(key);
+    await before;
     asker.bury(key);
     if (randomInt(deletionsPerList) === 0) await this.list(pick(instances));
     await asking.more(1 + randomInt(asksMax));

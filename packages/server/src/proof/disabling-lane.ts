@@ -46,8 +46,11 @@ async function disableAndEnable(keys: readonly CanaryKey[], options: LaneOptions
   const asking = new Asking(askers, () => asker.askSomewhere(pick(keys)));
   for (let to: AccountState = 'disabled'; ; to = to === 'disabled' ? 'enabled' : 'disabled') {
     await asking.more(1 + randomInt(asksMax));
-    if (isOver() || !(await change(keys, to, options))) break;
-    await Promise.all(keys.map((key) => asker.askEverywhere(key)));
+    if (isOver()) break;
+    const before = keys.map((key) => asker.askEverywhere(key));
+    const isKnown = await change(keys, to, options);
+    await Promise.all([...before, ...keys.map((key) => asker.askEverywhere(key))]);
+    if (!isKnown) break;
   }
   await asking.stop();
   for (const key of keys) asker.live.delete(key);

@@ -1,5 +1,5 @@
 /** Every way to ask whether a key is good, and how its answer reads. */
-import { identityHeaders, limits } from '@keyreeve/contract';
+import { identityHeaders } from '@keyreeve/contract';
 import type { Verdict } from './history.ts';
 import type { HttpAnswer, HttpRequest } from './instance.ts';
 
@@ -24,7 +24,7 @@ const form = 'application/x-www-form-urlencoded';
 const secretOf = ([key]: readonly AskedKey[]): string => key?.secret ?? '';
 
 /** More would make the others wait behind it. */
-const batchMax = Math.min(16, limits.credentialsPerBatchMax);
+const batchMax = 8;
 
 export const questions: readonly Question[] = [
   {

@@ -72,11 +72,20 @@ export function remembering(ms: number): Parameters<typeof startFalseInstance>[1
   };
 }
 
-/** Passes everything on, and after the first hundred cuts the connection instead of every so manieth answer. */
-export function losingAnswers(every: number): Parameters<typeof startFalseInstance>[1] {
-  let count = -100;
-  return async (_request, _body, ask) => {
+/**
+ * Passes everything on, and cuts the connection instead of every so manieth answer to a method; not to the first
+ * requests, which only see whether a proof can begin.
+ */
+export function losingAnswers(
+  every: Readonly<Partial<Record<string, number>>>,
+): Parameters<typeof startFalseInstance>[1] {
+  const counts = new Map<string, number>();
+  let requests = 0;
+  return async ({ method = '' }, _body, ask) => {
     const answer = await ask();
-    return ++count > 0 && count % every === 0 ? 'cut' : answer;
+    if (++requests <= 20) return answer;
+    const count = (counts.get(method) ?? 0) + 1;
+    counts.set(method, count);
+    return count % (every[method] ?? Infinity) === 0 ? 'cut' : answer;
   };
 }
