@@ -56,6 +56,12 @@ export async function* readRows(path: string, keys: InstallationKeys): AsyncGene
   if (!areEqual(counts, end.counts)) throw damaged(path);
 }
 
+/** Whether the file is whole and as it was written. @throws BackupError when it isn't */
+export async function verifyBackup(path: string, keys: InstallationKeys): Promise<void> {
+  const rows = readRows(path, keys);
+  while (!(await rows.next()).done);
+}
+
 function acceptHeader(text: string, path: string, keys: InstallationKeys, schemaNewest: number): BackupHeader {
   const header = parse(text, path) as BackupHeader;
   if (header.format !== formatName) throw new BackupError(`${path} is not a backup that Keyreeve made`);

@@ -12,7 +12,7 @@ import { revocationsAfter, type DeletionJournal } from '../deletion-journal/dele
 import { replayJournal, surveyJournal, type Replayed, type Survey } from '../deletion-journal/replay.ts';
 import type { Revocation } from '../deletion-journal/revocation.ts';
 import { BackupError, type BackupHeader } from './format.ts';
-import { readHeader, readRows } from './read-backup.ts';
+import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { clearTables, continueIds, endSessions, holdsRows, insertRows, lockTables, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
@@ -44,6 +44,8 @@ export interface Restored {
 export async function restoreBackup(principal: Principal, options: RestoreOptions): Promise<Restored> {
   const { db, keys, path } = options;
   const header = await readHeader(path, keys, newestSchema(db.dialect));
+  // Read twice, so that nothing that isn't ours ever reaches a statement.
+  await verifyBackup(path, keys);
   return db.transaction(async (tx) => restoreWithin(tx, principal, header, options), { isLong: true });
 }
 

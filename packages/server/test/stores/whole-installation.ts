@@ -1,0 +1,60 @@
+/** A whole installation for the tests of backup and move: every table has rows, and all of them can be compared. */
+import assert from 'node:assert/strict';
+import * as accounts from '../../src/accounts/store.ts';
+import { storedTables } from '../../src/backup/store.ts';
+import { deleteKey } from '../../src/api-keys/store.ts';
+import type { Db } from '../../src/db/db.ts';
+import { claimInstallation } from '../../src/db/installation.ts';
+import { sql } from '../../src/db/sql.ts';
+import type { NewKey } from '../../src/api-keys/store.ts';
+import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } from './rows.ts';
+
+const insertBucket = sql(
+  'test_insert_bucket',
+  `insert into throttle_buckets (bucket, count, window_started_at, blocked_until, touched_at) values ($1, 3, $2, $2, $2)`,
+);
+
+export interface Filled {
+  readonly laptop: NewKey;
+  readonly server: NewKey;
+}
+
+/** Ada with two keys and a session, Bob disabled, one that is gone, a signing key, a counter. */
+export async function fill(db: Db): Promise<Filled> {
+  assert.equal(await claimInstallation(db, keys.check, now), true);
+  const ada = await addAccount(db, 'ada', 'admin');
+  await addAccount(db, 'bob');
+  await addAccount(db, 'gone');
+  const laptop = await addKey(db, ada, 'laptop – 👩‍🚀 "\'', { id: Number.MAX_SAFE_INTEGER, scopes: ['a', 'b'] });
+  const server = await addKey(db, ada, 'server', { expiresAt: now + 1_000 });
+  const old = await addKey(db, ada, 'old');
+  assert.equal(await deleteKey(db, operator, ada, old.id, now), 'deleted');
+  await accounts.disableAccount(db, operator, 'acc_bob', now);
+  await accounts.deleteAccount(db, operator, 'acc_gone', now);
+  await addSession(db, ada, 'one');
+  await addSigningKey(db, 'kid');
+  await db.transaction((tx) => tx.run(insertBucket, [keys.throttleBucket.mac('ada'), now]));
+  return { laptop, server };
+}
+
+const everything = (name: string) => sql<object>(`test_every_${name}`, `select * from ${name}`);
+
+/** By table: its rows as text, bytes in hexadecimal, in an order of their own. */
+export async function contentsOf(db: Db): Promise<Record<string, string[]>> {
+  const entries = storedTables.map(async ({ name }) => {
+    const rows = await db.all(everything(name));
+    const texts = rows.map((row) =>
+      JSON.stringify(Object.fromEntries(Object.entries(row).map(plain).toSorted(byName))),
+    );
+    return [name, texts.toSorted()] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1);
+const plain = ([name, value]: [string, unknown]): [string, unknown] => [
+  name,
+  value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+];
+
+export const countOf = async (db: Db, table: string): Promise<number> => (await contentsOf(db))[table]?.length ?? 0;
