@@ -1,0 +1,14 @@
+/** Many keys in an embedded database, faster than any program would make them. */
+import { DatabaseSync } from 'node:sqlite';
+
+/** For the only account there is. Nobody knows their secrets. */
+export function insertKeys(path: string, count: number): void {
+  using database = new DatabaseSync(path);
+  database
+    .prepare(
+      `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at)
+       with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ?)
+       select n * 1000003, randomblob(33), n, (select max(pk) from accounts), 'key ' || n, '', null, null, 1, 1 from numbers`,
+    )
+    .run(count);
+}

@@ -1,0 +1,111 @@
+/** `keyreeve move` with the real program: what was issued before goes on working, and a move that is killed is none. */
+import assert from 'node:assert/strict';
+import { existsSync, statSync } from 'node:fs';
+import { test } from 'node:test';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { bearer, databaseIn, goodPassword, basic, runProgram, startProgram, type Environment } from './program.ts';
+import { killMidway } from './killed-command.ts';
+import { insertKeys } from './many-keys.ts';
+import { newTargetDatabase } from './target-database.ts';
+
+/** The issuer of tokens, whatever the port. */
+const steady = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
+
+interface Pair {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** What the command says must be set, on a fresh PostgreSQL database. */
+const environmentAfter = (settings: Environment, url: string): Environment => ({
+  ...steady,
+  ...settings,
+  KEYREEVE_DATABASE_URL: url,
+});
+
+test('key, access token, refresh token and password go on working after a move; the old place serves no more', async () => {
+  using folder = newTempFolder();
+  await using database = await newTargetDatabase();
+  const { url } = database;
+  let tokens: Pair;
+  let key: { id: number; key: string };
+  let deleted: { id: number; key: string };
+  {
+    await using before = await startProgram(folder.path, steady);
+    tokens = await before.signIn();
+    const create = async (nickname: string) =>
+      (await before.call('POST', '/auth/api-keys', bearer(tokens.accessToken), { nickname })).json as typeof key;
+    key = await create('kept');
+    deleted = await create('deleted');
+    assert.equal((await before.call('DELETE', `/auth/api-keys/${deleted.id}`, bearer(tokens.accessToken))).status, 200);
+
+    const inUse = await before.command(['move', '--to', url]);
+    assert.equal(inUse.status, 1);
+    assert.match(inUse.stderr, /^keyreeve: .* is in use; stop the service and every other command first\n$/);
+    const dry = await before.command(['move', '--to', url, '--dry-run', '--json']);
+    assert.equal(dry.status, 0, dry.stderr);
+    const { rows } = JSON.parse(dry.stdout) as { rows: Record<string, number> };
+    assert.deepEqual([rows['accounts'], rows['api_keys'], rows['sessions'], rows['signing_keys']], [1, 1, 1, 1]);
+    await before.stop();
+  }
+  const run = (...args: string[]) => runProgram(args, { folder: folder.path, environment: steady });
+  const moved = await run('move', '--to', url, '--json');
+  assert.equal(moved.status, 0, moved.stderr);
+  const { settings } = JSON.parse(moved.stdout) as { settings: Environment };
+  const path = databaseIn(folder.path);
+  assert.equal(settings['KEYREEVE_MASTER_KEY_FILE'], `${path}.master-key`);
+  assert.equal(settings['KEYREEVE_DELETION_JOURNAL'], `${path}.deletions`);
+  assert.deepEqual([existsSync(path), existsSync(`${path}.moved`)], [false, true]);
+
+  await using after = await startProgram(folder.path, environmentAfter(settings, url));
+  const statusOf = async (credential: string) => (await after.call('GET', '/auth/forward', bearer(credential))).status;
+  assert.deepEqual(
+    [await statusOf(key.key), await statusOf(tokens.accessToken), await statusOf(deleted.key)],
+    [200, 200, 401],
+  );
+  const refreshed = await after.call('POST', '/auth/token/refresh', {}, { refreshToken: tokens.refreshToken });
+  assert.equal(refreshed.status, 200, refreshed.text);
+  const signedIn = await after.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+  assert.equal(signedIn.status, 200);
+  const list = await after.call('GET', '/auth/api-keys', bearer((refreshed.json as Pair).accessToken));
+  assert.deepEqual(
+    (list.json as { apiKeys: { id: number }[] }).apiKeys.map(({ id }) => id),
+    [key.id],
+  );
+
+  for (const command of [
+    ['serve'],
+    ['key', 'list', '--account', 'you@example.com'],
+    ['move', '--to', url],
+    ['migrate'],
+  ]) {
+    const refused = await run(...command);
+    assert.equal(refused.status, 78, command.join(' '));
+    assert.match(refused.stderr, /was moved: set KEYREEVE_DATABASE_URL/);
+  }
+});
+
+test('killed in its midst, a move leaves the source as it was and the target empty, and can be run again', async () => {
+  using folder = newTempFolder();
+  await using database = await newTargetDatabase();
+  const run = (...args: string[]) => runProgram(args, { folder: folder.path, environment: steady });
+  const created = await run('account', 'create', 'you@example.com', '--generate');
+  assert.equal(created.status, 0, created.stderr);
+  const path = databaseIn(folder.path);
+  insertKeys(path, 60_000);
+  const bytes = statSync(path).size;
+  const target = { ...steady, KEYREEVE_DATABASE_URL: database.url, KEYREEVE_MASTER_KEY_FILE: `${path}.master-key` };
+  for (let round = 0; round < 3; round++) {
+    const isMidway = database.isFilling;
+    await killMidway(['move', '--to', database.url], { folder: folder.path, environment: steady, isMidway });
+    assert.deepEqual([existsSync(path), existsSync(`${path}.moved`)], [true, false]);
+    const empty = await runProgram(['account', 'list', '--json'], { folder: folder.path, environment: target });
+    assert.deepEqual(JSON.parse(empty.stdout), [], empty.stderr);
+  }
+  assert.equal(statSync(path).size, bytes);
+  const list = await run('account', 'list', '--json');
+  assert.equal((JSON.parse(list.stdout) as unknown[]).length, 1);
+  const moved = await run('move', '--to', database.url, '--json');
+  assert.equal(moved.status, 0, moved.stderr);
+  assert.equal((JSON.parse(moved.stdout) as { rows: Record<string, number> }).rows['api_keys'], 60_000);
+});

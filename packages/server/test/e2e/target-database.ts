@@ -1,0 +1,30 @@
+/** A PostgreSQL database that a command writes to, seen from beside it. */
+import { Client } from 'pg';
+import { sharedPostgres } from '../../src/testing/postgres-shared.ts';
+
+export interface TargetDatabase extends AsyncDisposable {
+  readonly url: string;
+  /** Whether somebody's transaction has begun to fill the table of keys. */
+  readonly isFilling: () => Promise<boolean>;
+}
+
+export async function newTargetDatabase(): Promise<TargetDatabase> {
+  const { url, drop } = await (await sharedPostgres()).createDatabase();
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  return {
+    url,
+    isFilling: async () => {
+      const { rowCount } = await client.query(
+        `select 1 from pg_locks l join pg_class c on c.oid = l.relation
+         where c.relname = 'api_keys' and l.mode = 'RowExclusiveLock' and l.granted`,
+      );
+      return rowCount !== null && rowCount > 0;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await client.end();
+      await drop();
+    },
+  };
+}
