@@ -17,8 +17,8 @@ const readAll = (folder: string, by = keys): Promise<Revocation[]> => Array.from
 /** A journal of one file. @returns its path */
 async function written(folder: string, ...revocations: readonly Revocation[]): Promise<string> {
   await new JournalFile(folder, keys).append(revocations);
-  const [name = ''] = await journalFiles(folder);
-  return join(folder, name);
+  const [path = ''] = await journalFiles(folder);
+  return path;
 }
 
 test('what was appended is read again, from each process’s own file', async () => {
