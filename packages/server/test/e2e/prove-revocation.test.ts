@@ -60,7 +60,7 @@ for (const kind of databaseKinds) {
 test('an instance that remembers what it accepted for 100 ms is caught', async () => {
   await using program = await newProgram();
   await using caching = await startFalseInstance(program.url, remembering(100));
-  const { status, proof } = await prove(program, [program.url, caching.url], '--deletions', '20');
+  const { status, proof } = await prove(program, [program.url, caching.url], '--deletions', '20', '--concurrency', '8');
   assert.equal(status, 1);
   const { report, reason, isProven } = proof;
   assert.ok(report && report.violations > 0);
@@ -70,7 +70,15 @@ test('an instance that remembers what it accepted for 100 ms is caught', async (
   assert.ok(report.examples.some(({ rule }) => rule === 'accepted_after_deletion'));
   await assertNothingIsLeft(program, proof);
 
-  const told = await program.command(['prove-revocation', '--instances', caching.url, '--deletions', '20']);
+  const told = await program.command([
+    'prove-revocation',
+    '--instances',
+    caching.url,
+    '--deletions',
+    '20',
+    '--concurrency',
+    '8',
+  ]);
   assert.deepEqual([told.status, told.stderr], [1, '']);
   assert.match(
     told.stdout,
