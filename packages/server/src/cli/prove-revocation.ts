@@ -19,7 +19,10 @@ interface ProveOptions extends OutputOptions {
 const secondsDefault = 10;
 const secondsMax = 86_400;
 const deletionsMax = 10_000_000;
-/** Where instances share processors with the command, more made every answer later, and what was seen less sharp. */
+/**
+ * More makes every answer later where instances share processors with the command, and what is seen less sharp: on two
+ * busy cores a cache of 100 ms gave 2 to 5 violations in 20 deletions with 32, 14 to 38 with 16, and 56 to 84 with 8.
+ */
 const concurrencyDefault = 16;
 const concurrencyMax = 1_024;
 
