@@ -29,6 +29,8 @@ const asksMax = 24;
 const pauseMs = 50;
 /** One deletion in so many is followed by a list. */
 const deletionsPerList = 4;
+/** One in so many is asked for once more: a key dies once. */
+const deletionsPerRepetition = 4;
 
 export class DeletionLane {
   readonly account: CanaryAccount;
@@ -98,28 +100,34 @@ export class DeletionLane {
     await before;
     asker.bury(key);
     if (randomInt(deletionsPerList) === 0) await this.list(pick(instances));
+    if (randomInt(deletionsPerRepetition) === 0) await this.#deleteOnce(key);
     await asking.more(1 + randomInt(asksMax));
     await asking.stop();
   }
 
   /** Until it is known to be dead. @returns false when the end came first */
-  async #delete({ id }: CanaryKey): Promise<boolean> {
-    const { instances, checker, isOver, onDeleted } = this.#options;
+  async #delete(key: CanaryKey): Promise<boolean> {
     for (;;) {
-      const instance = pick(instances);
-      // Signed in before the clock starts.
-      if (await this.#session.ready(instance)) {
-        const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
-        const deletion = checker.beginDeletion(id, source, monotonicMs());
-        const answer = await this.#session.ask(instance, 'DELETE', `/auth/api-keys/${id}`);
-        const outcome = outcomeOf(answer);
-        checker.endDeletion(id, deletion, outcome, monotonicMs());
-        if (outcome === 'deleted') onDeleted?.(checker.deletions);
-        if (outcome === 'deleted' || outcome === 'not_found') return true;
-      }
-      if (isOver()) return false;
+      const outcome = await this.#deleteOnce(key);
+      if (outcome === 'deleted' || outcome === 'not_found') return true;
+      if (this.#options.isOver()) return false;
       await setTimeout(pauseMs);
     }
+  }
+
+  /** At some instance. @returns undefined when nobody could be asked */
+  async #deleteOnce({ id }: CanaryKey): Promise<DeletionOutcome | undefined> {
+    const { instances, checker, onDeleted } = this.#options;
+    const instance = pick(instances);
+    // Signed in before the clock starts.
+    if (!(await this.#session.ready(instance))) return undefined;
+    const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
+    const deletion = checker.beginDeletion(id, source, monotonicMs());
+    const answer = await this.#session.ask(instance, 'DELETE', `/auth/api-keys/${id}`);
+    const outcome = outcomeOf(answer);
+    checker.endDeletion(id, deletion, outcome, monotonicMs());
+    if (outcome === 'deleted') onDeleted?.(checker.deletions);
+    return outcome;
   }
 }
 
