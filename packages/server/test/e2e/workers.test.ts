@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
+import { databaseKinds, newPlace } from '../../src/testing/new-db.ts';
 import { connectionsTo, killAndAwaitNext, pidsOf, type Connection } from './crew.ts';
-import { basic, bearer, goodPassword, newProgram, type Program } from './program.ts';
+import { basic, bearer, goodPassword, newProgram, type Environment, type Program } from './program.ts';
 import { scrape } from './scrape.ts';
 
 interface Key {
@@ -14,6 +15,15 @@ interface Key {
 }
 
 const rounds = 25;
+
+function onEachDatabase(name: string, run: (environment: Environment) => Promise<void>): void {
+  for (const kind of databaseKinds) {
+    test(`${name} (${kind})`, async () => {
+      await using place = await newPlace(kind);
+      await run(place.environment);
+    });
+  }
+}
 
 /** Asks again and again on a connection until told to stop. @returns the statuses of what was asked after `since()` */
 async function askOn(connection: Connection, key: string, isOver: () => boolean, since: () => boolean) {
@@ -26,74 +36,84 @@ async function askOn(connection: Connection, key: string, isOver: () => boolean,
   return late;
 }
 
-test('a key made through one worker is good through all at once, and deleted through one it is refused by all at once', async () => {
-  await using program = await newProgram({ KEYREEVE_WORKERS: '3' });
-  const { accessToken } = await program.signIn();
-  const connections = await connectionsTo(program);
-  assert.deepEqual(
-    connections.map(({ worker }) => worker),
-    [1, 2, 3],
-  );
-  const statuses = (key: string) =>
-    Promise.all(connections.map(async (it) => (await it.call('GET', '/auth/forward', bearer(key))).status));
-  const second = await connectionsTo(program);
-  for (let round = 0; round < rounds; round++) {
-    const maker = connections[round % 3] ?? connections[0];
-    const deleter = second[(round + 1 + (round % 2)) % 3] ?? second[0];
-    const made = await maker.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
-    const { id, key } = made.json as Key;
-    assert.deepEqual(await statuses(key), [200, 200, 200]);
+onEachDatabase(
+  'a key made through one worker is good through all at once, and deleted through one it is refused by all at once',
+  async (onDatabase) => {
+    await using program = await newProgram({ ...onDatabase, KEYREEVE_WORKERS: '3' });
+    const { accessToken } = await program.signIn();
+    const connections = await connectionsTo(program);
+    assert.deepEqual(
+      connections.map(({ worker }) => worker),
+      [1, 2, 3],
+    );
+    const statuses = (key: string) =>
+      Promise.all(connections.map(async (it) => (await it.call('GET', '/auth/forward', bearer(key))).status));
+    const second = await connectionsTo(program);
+    for (let round = 0; round < rounds; round++) {
+      const maker = connections[round % 3] ?? connections[0];
+      const deleter = second[(round + 1 + (round % 2)) % 3] ?? second[0];
+      const made = await maker.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
+      const { id, key } = made.json as Key;
+      assert.deepEqual(await statuses(key), [200, 200, 200]);
 
-    // All three are asked without a pause while it is deleted: what they are asked after the answer, they refuse.
-    let isDeleted = false;
-    let asked = 0;
-    const askers = connections.map((it) =>
-      askOn(
-        it,
-        key,
-        () => isDeleted && asked > 6,
-        () => {
-          if (isDeleted) asked++;
-          return isDeleted;
-        },
+      // All three are asked without a pause while it is deleted: what they are asked after the answer, they refuse.
+      let isDeleted = false;
+      let asked = 0;
+      const askers = connections.map((it) =>
+        askOn(
+          it,
+          key,
+          () => isDeleted && asked > 6,
+          () => {
+            if (isDeleted) asked++;
+            return isDeleted;
+          },
+        ),
+      );
+      assert.equal((await deleter.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
+      isDeleted = true;
+      const late = (await Promise.all(askers)).flat();
+      assert.ok(late.length > 6);
+      assert.deepEqual(new Set(late), new Set([401]));
+      assert.deepEqual(await statuses(key), [401, 401, 401]);
+    }
+    for (const it of [...connections, ...second]) it[Symbol.dispose]();
+  },
+);
+
+onEachDatabase(
+  'signed out through one worker, a session is over for all; its refresh token is rotated once, whoever is asked',
+  async (onDatabase) => {
+    await using program = await newProgram({ ...onDatabase, KEYREEVE_WORKERS: '2' });
+    const { refreshToken } = await program.signIn();
+    const connections = await connectionsTo(program);
+    const [first, second] = connections;
+    const rivals = await Promise.all(
+      Array.from({ length: 16 }, (_, rival) =>
+        (connections[rival % 2] ?? first).call('POST', '/auth/token/refresh', {}, { refreshToken }),
       ),
     );
-    assert.equal((await deleter.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
-    isDeleted = true;
-    const late = (await Promise.all(askers)).flat();
-    assert.ok(late.length > 6);
-    assert.deepEqual(new Set(late), new Set([401]));
-    assert.deepEqual(await statuses(key), [401, 401, 401]);
-  }
-  for (const it of [...connections, ...second]) it[Symbol.dispose]();
-});
+    // Within the grace all get the same successor.
+    assert.deepEqual(new Set(rivals.map(({ status }) => status)), new Set([200]));
+    assert.equal(new Set(rivals.map(({ json }) => (json as { refreshToken: string }).refreshToken)).size, 1);
 
-test('signed out through one worker, a session is over for all; its refresh token is rotated once, whoever is asked', async () => {
-  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
-  const { refreshToken } = await program.signIn();
-  const connections = await connectionsTo(program);
-  const [first, second] = connections;
-  const rivals = await Promise.all(
-    Array.from({ length: 16 }, (_, rival) =>
-      (connections[rival % 2] ?? first).call('POST', '/auth/token/refresh', {}, { refreshToken }),
-    ),
-  );
-  // Within the grace all get the same successor.
-  assert.deepEqual(new Set(rivals.map(({ status }) => status)), new Set([200]));
-  assert.equal(new Set(rivals.map(({ json }) => (json as { refreshToken: string }).refreshToken)).size, 1);
+    const { accessToken, refreshToken: another } = (
+      await second.call('POST', '/auth/token', basic('you@example.com', goodPassword))
+    ).json as { accessToken: string; refreshToken: string };
+    const list = (it: Connection) => it.call('GET', '/auth/api-keys', bearer(accessToken));
+    assert.deepEqual([(await list(first)).status, (await list(second)).status], [200, 200]);
+    assert.equal((await first.call('POST', '/auth/token/revoke', {}, { refreshToken: another })).status, 204);
+    assert.deepEqual([(await list(first)).status, (await list(second)).status], [401, 401]);
+    for (const it of connections) it[Symbol.dispose]();
+  },
+);
 
-  const { accessToken, refreshToken: another } = (
-    await second.call('POST', '/auth/token', basic('you@example.com', goodPassword))
-  ).json as { accessToken: string; refreshToken: string };
-  const list = (it: Connection) => it.call('GET', '/auth/api-keys', bearer(accessToken));
-  assert.deepEqual([(await list(first)).status, (await list(second)).status], [200, 200]);
-  assert.equal((await first.call('POST', '/auth/token/revoke', {}, { refreshToken: another })).status, 204);
-  assert.deepEqual([(await list(first)).status, (await list(second)).status], [401, 401]);
-  for (const it of connections) it[Symbol.dispose]();
-});
-
-test('failed sign-ins and creations are counted together, whichever worker sees them', async () => {
-  await using program = await newProgram({ KEYREEVE_WORKERS: '2', KEYREEVE_CREATIONS_PER_MINUTE_MAX: '4' });
+onEachDatabase('failed sign-ins and creations are counted together, whichever worker sees them', async (onDatabase) => {
+  await using program = await newProgram({
+    ...onDatabase,
+    KEYREEVE_WORKERS: '2',
+    KEYREEVE_CREATIONS_PER_MINUTE_MAX: '4',
+  });
   const { accessToken } = await program.signIn('you@example.com');
   const connections = await connectionsTo(program);
   const through = (attempt: number): Connection => connections[attempt % 2] ?? connections[0];
