@@ -202,17 +202,16 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     }
   };
   const drainSeconds = read('KEYREEVE_DRAIN_SECONDS');
-  const database = read('KEYREEVE_DATABASE_URL');
-  const config: Config = {
+  const given: Config = {
     host: read('KEYREEVE_HOST'),
     port: read('KEYREEVE_PORT'),
     adminHost: read('KEYREEVE_ADMIN_HOST'),
     adminPort: read('KEYREEVE_ADMIN_PORT'),
     publicUrl: read('KEYREEVE_PUBLIC_URL') || undefined,
     audience: read('KEYREEVE_AUDIENCE') || undefined,
-    database,
+    database: read('KEYREEVE_DATABASE_URL'),
     masterKey: read('KEYREEVE_MASTER_KEY'),
-    deletionJournal: read('KEYREEVE_DELETION_JOURNAL') ?? deletionJournalBeside(database),
+    deletionJournal: read('KEYREEVE_DELETION_JOURNAL'),
     keyPrefix: read('KEYREEVE_KEY_PREFIX'),
     keyPrefixesAccepted: read('KEYREEVE_KEY_PREFIXES_ACCEPTED'),
     jwtAlg: read('KEYREEVE_JWT_ALG'),
@@ -232,6 +231,7 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     drainSeconds: isTerminal && environment['KEYREEVE_DRAIN_SECONDS'] === undefined ? 0 : drainSeconds,
     logLevel: read('KEYREEVE_LOG_LEVEL'),
   };
+  const config = { ...given, deletionJournal: given.deletionJournal ?? deletionJournalBeside(given.database) };
   mistakes.push(...contradictions(config));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;

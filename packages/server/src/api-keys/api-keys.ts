@@ -111,18 +111,22 @@ export class ApiKeys {
    *   `unavailable`
    */
   async delete(principal: Principal, accountId: string, id: number): Promise<void> {
-    const { db, clock } = this.#options;
+    const { db, clock, revocations } = this.#options;
     this.unfinished.assertRoom();
     const now = clock.now();
+    const record = async (): Promise<void> => revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);
     const outcome = await store.deleteKey(db, principal, accountId, id, now).catch((error: unknown) => {
       if (isOutcomeUnknown(error)) {
-        this.unfinished.add(id, () => store.finishDeletion(db, principal, accountId, id, now));
+        this.unfinished.add(id, async () => {
+          await store.finishDeletion(db, principal, accountId, id, now);
+          revocations?.lookSoon();
+        });
       }
       throw error;
     });
     switch (outcome) {
       case 'deleted':
-        return;
+        return record();
       case 'foreign':
         throw new DomainError('not_key_owner');
       case 'unknown':

@@ -54,6 +54,10 @@ export class DeletionJournal implements Revocations {
     });
   }
 
+  lookSoon(): void {
+    this.#schedule(retryMs);
+  }
+
   /**
    * Brings in what the audit trail records and the journal lacks.
    * @param reader of the trail; the database unless given

@@ -20,6 +20,8 @@ export interface Revocations {
    * @throws DomainError `unavailable`; what was revoked stays so
    */
   record(revocations: readonly Revocation[]): Promise<void>;
+  /** For a change whose outcome was unknown: only the audit trail knows what happened. */
+  lookSoon(): void;
 }
 
 const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {

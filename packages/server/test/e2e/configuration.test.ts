@@ -26,7 +26,11 @@ const wrongValues: readonly (readonly [name: string, value: string, mistake: str
     'https://auth.example.com/keyreeve',
     'must be like https://auth.example.com, without a path, not “https://auth.example.com/keyreeve”',
   ],
-  ['KEYREEVE_DATABASE_URL', 'sqlite://keyreeve.db', 'must be like sqlite:data/keyreeve.db'],
+  [
+    'KEYREEVE_DATABASE_URL',
+    'sqlite://keyreeve.db',
+    'must be like sqlite:data/keyreeve.db or postgres://user:password@host:5432/database',
+  ],
   ['KEYREEVE_MASTER_KEY', someMasterKey.slice(1), 'must be 32 bytes in base64url: 43 characters'],
   ['KEYREEVE_KEY_PREFIX', 'krvr', "can't be krvr: other credentials begin so"],
   ['KEYREEVE_KEY_PREFIXES_ACCEPTED', 'old,Older', 'must match ^[a-z][a-z0-9_]{1,20}$, unlike “Older”'],
@@ -141,7 +145,7 @@ test('a database without its master key, or with another one, is refused, and no
   await allRefuse(damaged);
   rmSync(masterKey);
   await allRefuse(missing);
-  assert.deepEqual(readdirSync(dirname(database)), ['keyreeve.db']);
+  assert.deepEqual(readdirSync(dirname(database)), ['keyreeve.db', 'keyreeve.db.deletions']);
 });
 
 test('a database that a newer program has changed beyond this one is refused; one that it can work with is not', async () => {

@@ -111,7 +111,7 @@ test('programs that start at once on the same empty folder agree on one master k
     await using other = second;
     assert.equal(account.status, 0, account.stderr);
     const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name));
-    assert.deepEqual(files.toSorted(), ['keyreeve.db', 'keyreeve.db.master-key']);
+    assert.deepEqual(files.toSorted(), ['keyreeve.db', 'keyreeve.db.deletions', 'keyreeve.db.master-key']);
 
     // Each reads what the other has sealed and hashed.
     const key = await one.command('key create --account you@example.com --nickname first --json'.split(' '));
@@ -144,7 +144,7 @@ test('of many that make the same database at once one makes it, and all find it 
       ended.toSorted((a, b) => a.stdout.localeCompare(b.stdout)),
       expected,
     );
-    assert.deepEqual(readdirSync(join(folder.path, 'data')).toSorted(), ['keyreeve.db', 'keyreeve.db.master-key']);
+    assert.deepEqual(readdirSync(join(folder.path, 'data')).toSorted(), ['keyreeve.db', 'keyreeve.db.deletions', 'keyreeve.db.master-key']);
   }
 });
 

@@ -1,0 +1,82 @@
+/** Over HTTP: a deletion is answered once it will outlive the database, or not with success. */
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deriveKeys } from '../../src/crypto/master-key.ts';
+import { readJournal } from '../../src/deletion-journal/files.ts';
+import { bearer, newApp, operator } from '../../src/testing/new-app.ts';
+import { newPlace } from '../../src/testing/new-db.ts';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { test } from './on-each-database.ts';
+
+const masterKey = Buffer.alloc(32, 5);
+const keys = deriveKeys(masterKey);
+
+async function newJournaledApp(folder: string) {
+  const place = await newPlace();
+  const environment = {
+    KEYREEVE_DELETION_JOURNAL: folder,
+    KEYREEVE_MASTER_KEY: masterKey.toString('base64url'),
+  };
+  const app = await newApp({ place, environment });
+  return { app, [Symbol.asyncDispose]: async () => (await app[Symbol.asyncDispose](), place[Symbol.asyncDispose]()) };
+}
+
+const entriesOf = async (folder: string): Promise<string[]> =>
+  (await Array.fromAsync(readJournal(folder, keys))).map(({ kind, id }) => `${kind} ${id}`);
+
+test('when a deletion, a disabling or a revocation is answered, it is in the journal', async () => {
+  using temp = newTempFolder();
+  await using running = await newJournaledApp(temp.path);
+  const { app } = running;
+  const { account, accessToken } = await app.signIn();
+  const ids: number[] = [];
+  for (const nickname of ['a', 'b', 'c', 'd']) {
+    const made = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json: { nickname } });
+    ids.push((made.json as { id: number }).id);
+  }
+  const answers = await Promise.all(
+    ids.map((id) => app.call('DELETE', `/auth/api-keys/${id}`, { headers: bearer(accessToken) })),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
+  const expected = ids.map((id) => `api_key ${id}`);
+  assert.deepEqual((await entriesOf(temp.path)).toSorted(), expected.toSorted());
+
+  const { accounts, signingKeys } = app.service.services;
+  const [first] = await signingKeys.list();
+  await accounts.disable(operator, account.id);
+  await accounts.enable(operator, account.id);
+  await signingKeys.rotate(operator, { immediately: true });
+  await accounts.delete(operator, account.id);
+  assert.deepEqual((await entriesOf(temp.path)).slice(4), [
+    `account_disabled ${account.id}`,
+    `account_enabled ${account.id}`,
+    `signing_key ${first?.kid}`,
+    `account ${account.id}`,
+  ]);
+});
+
+test('while the journal can’t be written a deletion holds but isn’t answered with success, and is brought in later', async () => {
+  using temp = newTempFolder();
+  const folder = join(temp.path, 'journal');
+  await using running = await newJournaledApp(folder);
+  const { app } = running;
+  const { accessToken } = await app.signIn();
+  const headers = bearer(accessToken);
+  const made = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } });
+  const { id, key } = made.json as { id: number; key: string };
+  // As a disk that refuses: a file in the folder's place.
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, '');
+  const refused = await app.call('DELETE', `/auth/api-keys/${id}`, { headers });
+  assert.equal(refused.status, 503);
+  assert.match((refused.json as { detail: string }).detail, /It is done and holds/);
+  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
+  assert.ok(app.logLines.some((line) => line.includes('"event":"deletion_journal_failed"') && line.includes('error')));
+  rmSync(folder);
+  await app.service.services.journal?.catchUp();
+  assert.deepEqual(await entriesOf(folder), [`api_key ${id}`]);
+});
