@@ -78,6 +78,6 @@ export interface Violation {
 
 /** An operation's place and time, for explanations. Milliseconds since the recording process started. */
 export function tell({ source, startedAt, endedAt }: Interval & { readonly source: string }): string {
-  const end = endedAt === Infinity ? 'outcome unknown' : `${endedAt.toFixed(3)} ms`;
+  const end = endedAt === Infinity ? 'no answer yet' : `${endedAt.toFixed(3)} ms`;
   return `${source} [${startedAt.toFixed(3)} ms … ${end}]`;
 }
