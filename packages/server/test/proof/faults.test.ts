@@ -8,14 +8,9 @@ import type { Report } from '../../src/proof/report.ts';
 import { PostgresServer } from '../../src/testing/postgres-server.ts';
 import { Cluster } from './cluster.ts';
 import { faults, type Fault } from './faults.ts';
+import { ordinaryRun, serverOptions } from './mutant-run.ts';
 import { runProof } from './proof-run.ts';
 
-const deletionsBetween = 4;
-const standstillMs = 1_000;
-const concurrency = 16;
-
-/** Acknowledged deletions survive a crash, and few connections are soon used up. */
-const serverOptions = { durable: true, settings: { max_connections: '60' } };
 let postgres: PostgresServer;
 before(async () => {
   postgres = await PostgresServer.start(serverOptions);
@@ -26,10 +21,8 @@ async function prove(instances: number, isEmbedded: boolean, happening: readonly
   await using cluster = await Cluster.start({ instances, postgres: isEmbedded ? undefined : postgres });
   const happened: Fault[] = [];
   const report = await runProof(cluster, {
+    ...ordinaryRun,
     faults: happening,
-    deletionsBetween,
-    standstillMs,
-    concurrency,
     onFault: (fault) => happened.push(fault),
   });
   assertProven(report, happened.length);
@@ -42,7 +35,7 @@ function assertProven(report: Report, faultsHappened: number): void {
   assert.equal(report.violations, 0);
   assert.equal(report.acceptedAfterMsMax, null);
   const { verifications, deletions, accountChanges, lists } = report;
-  assert.ok(deletions.acknowledged >= (faultsHappened + 1) * deletionsBetween, JSON.stringify(report));
+  assert.ok(deletions.acknowledged >= (faultsHappened + 1) * ordinaryRun.deletionsBetween, JSON.stringify(report));
   assert.ok(verifications.afterRevocation > deletions.acknowledged * 5, JSON.stringify(report));
   assert.ok(verifications.accepted > deletions.acknowledged, JSON.stringify(report));
   assert.ok(accountChanges > 0 && lists > 0, JSON.stringify(report));

@@ -6,7 +6,7 @@ import type { Fault } from './faults.ts';
 import { until } from './until.ts';
 
 export interface ProofRunOptions {
-  readonly faults: readonly Fault[];
+  readonly faults: Iterable<Fault>;
   /** Deletions acknowledged before the first fault and after each. */
   readonly deletionsBetween: number;
   readonly standstillMs: number;
@@ -17,7 +17,7 @@ export interface ProofRunOptions {
   readonly onFault?: (fault: Fault) => void;
 }
 
-const progressMsMax = 120_000;
+const progressMsMax = 300_000;
 /** Longer than any answer may take that is still to come. */
 const answerMsMax = 15_000;
 

@@ -1,0 +1,322 @@
+/**
+ * Builds of the program that break the promise, each in one way that a real one might. Each is a few textual edits, and
+ * an edit that doesn't fit exactly once fails the test, so that none of them quietly stops being tried.
+ */
+import { faults, type Fault } from './faults.ts';
+
+export interface Edit {
+  /** Below `packages/server/src/`. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** Of the ordinary runs, those under which it shows; without any, it shows when nothing fails. */
+  readonly faults: readonly Fault[];
+  readonly database?: 'embedded';
+}
+
+const judgeByReading = `else this.#reader.find(hash.stored(text), (key) => answer(this.#judgeState(key)), fail);`;
+const beforeVerifier = `export class Verifier {`;
+const deleteRow = `const deleted = await tx.get(deleteOwnKey, [id, accountId]);`;
+const unknownDeletion = `      if (isOutcomeUnknown(error)) {\n`;
+
+/** In `verify.ts`: a cache, and what a verification does with it. */
+const cached = (judge: string): readonly Edit[] => [
+  {
+    file: 'verification/verify.ts',
+    find: beforeVerifier,
+    replace: `const cache: Map<string, { verdict: any; at: number }> = ((globalThis as any).verdicts = new Map());\n${beforeVerifier}`,
+  },
+  { file: 'verification/verify.ts', find: judgeByReading, replace: judge },
+];
+
+const readAndKeep = `this.#reader.find(hash.stored(text), (key) => {
+      const verdict = this.#judgeState(key);
+      if (verdict.valid) cache.set(text, { verdict, at: Date.now() });
+      answer(verdict);
+    }, fail);`;
+
+/** Listens for announced deletions on a connection of its own, which is made again when it breaks. */
+const listener = `import pg from 'pg';
+import { sql } from '../db/sql.ts';
+const selectDisabled = sql<{ at: number | null }>('select_disabled', \`select disabled_at as at from accounts where id = $1\`);
+function listen(): void {
+  const client = new pg.Client({ connectionString: process.env['KEYREEVE_DATABASE_URL'], ssl: false });
+  const again = (): void => void setTimeout(listen, 50);
+  client.on('error', () => undefined).on('end', again);
+  client.on('notification', ({ payload }) => {
+    for (const [text, { verdict }] of cache) if (String(verdict.keyId) === payload) cache.delete(text);
+  });
+  client.connect().then(() => client.query('listen deleted'), () => client.connection?.stream?.destroyed === true ? again() : undefined).catch(() => undefined);
+}
+listen();`;
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'a positive cache of 100 ms',
+    edits: cached(`else {
+      const found = cache.get(text);
+      if (found && Date.now() - found.at < 100) answer(found.verdict);
+      else ${readAndKeep}
+    }`),
+    faults: [],
+  },
+  {
+    name: 'a cache that is cleared on the instance that deletes, and on no other',
+    edits: [
+      ...cached(`else {
+      const found = cache.get(text);
+      if (found) answer(found.verdict);
+      else ${readAndKeep}
+    }`),
+      {
+        file: 'api-keys/store.ts',
+        find: deleteRow,
+        replace: `${deleteRow}\n  for (const [text, { verdict }] of (globalThis as any).verdicts ?? []) if (verdict.keyId === id) (globalThis as any).verdicts.delete(text);`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a cache that all instances are told to clear, and that survives a lost connection',
+    edits: [
+      ...cached(`else {
+      const found = cache.get(text);
+      // The account is asked about each time: only deletions are announced.
+      if (found) void db.get(selectDisabled, [found.verdict.accountId]).then((row: any) => answer(row?.at === null ? found.verdict : this.#refuse('disabled')), fail);
+      else ${readAndKeep}
+    }`).map((edit) => ({ ...edit, replace: edit.replace.replace(beforeVerifier, `${listener}\n${beforeVerifier}`) })),
+      {
+        file: 'verification/verify.ts',
+        find: `const { keyPrefixes, hash } = this.#options;`,
+        replace: `const { keyPrefixes, hash, db } = this.#options;`,
+      },
+      {
+        file: 'api-keys/store.ts',
+        find: deleteRow,
+        replace: `${deleteRow}\n  await tx.get(sql<never>('announce', \`select pg_notify('deleted', $1::text)\`), [String(id)]);`,
+      },
+      {
+        // Long enough for everybody to have heard of it, if nothing fails.
+        file: 'api-keys/api-keys.ts',
+        find: `        return record();`,
+        replace: `        await record();
+        return new Promise((resolve) => setTimeout(resolve, 200));`,
+      },
+    ],
+    faults: [faults.refused, faults.refused, faults.refused],
+  },
+  {
+    name: 'a reader whose questions join a read that is already under way',
+    edits: [
+      {
+        file: 'db/coalescing-reader.ts',
+        find: `    this.#waiting.push({ question, answer, fail });`,
+        replace: `    const joined = this.sent.get(JSON.stringify(question));
+    if (joined) return void joined.push({ question, answer, fail });
+    this.#waiting.push({ question, answer, fail });`,
+      },
+      {
+        file: 'db/coalescing-reader.ts',
+        find: `  #underWay = 0;`,
+        replace: `  sent = new Map<string, Waiting<Question, Row>[]>();\n  #underWay = 0;`,
+      },
+      {
+        file: 'db/coalescing-reader.ts',
+        find: `    this.#underWay++;\n`,
+        replace: `    this.#underWay++;
+    const joining = batch.map(({ question }) => {
+      const joined: Waiting<Question, Row>[] = [];
+      this.sent.set(JSON.stringify(question), joined);
+      return joined;
+    });\n`,
+      },
+      {
+        file: 'db/coalescing-reader.ts',
+        find: `answerOne(waiting, rows[index]);`,
+        replace: `for (const one of [waiting, ...(joining[index] ?? [])]) answerOne(one, rows[index]);`,
+      },
+      {
+        file: 'db/coalescing-reader.ts',
+        find: `for (const { fail } of batch) fail(error);`,
+        replace: `for (const { fail } of [...batch, ...joining.flat()]) fail(error);`,
+      },
+      {
+        file: 'db/coalescing-reader.ts',
+        find: `      this.#underWay--;`,
+        replace: `      this.#underWay--;
+      for (const { question } of batch) this.sent.delete(JSON.stringify(question));`,
+      },
+    ],
+    faults: [faults.slow, faults.slow],
+  },
+  {
+    name: 'reads from a replica that lags by up to 100 ms',
+    edits: [
+      {
+        file: 'db/postgres.ts',
+        find: `const { rows } = await orUnavailable(this.#readers.query(queryOf(statement, columns)));`,
+        replace: `const { rows } = await orUnavailable(this.replica().then((client) => client.query(queryOf(statement, columns))));`,
+      },
+      {
+        file: 'db/postgres.ts',
+        find: `  #isClosing = false;\n`,
+        replace: `  #isClosing = false;
+  lagging: Promise<pg.PoolClient> | undefined;
+  replica(): Promise<pg.PoolClient> {
+    this.lagging ??= this.#readers.connect().then(async (client) => {
+      await client.query('begin isolation level repeatable read; select count(*) from accounts');
+      setTimeout(() => {
+        this.lagging = undefined;
+        void client.query('commit').catch(() => undefined).finally(() => client.release());
+      }, 100);
+      return client;
+    });
+    this.lagging.catch(() => (this.lagging = undefined));
+    return this.lagging;
+  }\n`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a deletion that is answered before its commit',
+    edits: [
+      {
+        file: 'api-keys/store.ts',
+        find: `  return db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    if (await deleteIn(tx, principal, accountId, id, now)) return 'deleted';
+    return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
+  });`,
+        replace: `  return new Promise((resolve, reject) => {
+    db.transaction(async (tx) => {
+      await assertSessionLives(tx, principal, now);
+      if (await deleteIn(tx, principal, accountId, id, now)) return resolve('deleted');
+      resolve((await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown');
+    }).catch(reject);
+  });`,
+      },
+    ],
+    faults: [faults.cutBefore],
+  },
+  {
+    name: 'a deletion of unknown outcome that is answered with success',
+    edits: [
+      {
+        file: 'api-keys/api-keys.ts',
+        find: unknownDeletion,
+        replace: `      if (isOutcomeUnknown(error)) return 'deleted' as const;\n${unknownDeletion}`,
+      },
+    ],
+    faults: [faults.cutBefore],
+  },
+  {
+    name: 'a deletion of unknown outcome that is answered as if the key had been gone',
+    edits: [
+      {
+        file: 'api-keys/api-keys.ts',
+        find: unknownDeletion,
+        replace: `      if (isOutcomeUnknown(error)) return 'unknown' as const;\n${unknownDeletion}`,
+      },
+    ],
+    faults: [faults.cutBefore],
+  },
+  {
+    name: 'a deletion that succeeds again when it is asked again',
+    edits: [
+      {
+        file: 'api-keys/api-keys.ts',
+        find: `      case 'unknown':\n        throw`,
+        replace: `      case 'unknown':\n        return; throw`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a verification that doesn’t look at the account',
+    edits: [
+      {
+        file: 'verification/verify.ts',
+        find: `    if (key.accountDisabledAt !== null) return this.#refuse('disabled');\n`,
+        replace: '',
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'answers of a batch that belong to its other questions',
+    edits: [
+      {
+        file: 'verification/verify.ts',
+        find: `verdicts[index] = verdict;`,
+        replace: `verdicts[(index + 1) % texts.length] = verdict;`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'rows of a shared read that belong to its other questions',
+    edits: [
+      {
+        file: 'db/postgres.ts',
+        find: `answers[row.ordinal - 1] = row;`,
+        replace: `answers[row.ordinal % answers.length] = row;`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'the last known state while the database can’t be reached',
+    edits: cached(`else this.#reader.find(hash.stored(text), (key) => {
+      const verdict = this.#judgeState(key);
+      cache.set(text, { verdict, at: Date.now() });
+      answer(verdict);
+    }, (error) => {
+      const found = cache.get(text);
+      if (found) answer(found.verdict);
+      else fail(error);
+    });`),
+    faults: [faults.refused, faults.refused],
+  },
+  {
+    name: 'acknowledged commits that a crash may lose',
+    edits: [
+      {
+        file: 'db/postgres-connection.ts',
+        find: `  case when current_setting('synchronous_commit') in ('off', 'local', 'remote_write')
+    then set_config('synchronous_commit', 'on', false) end\``,
+        replace: `  set_config('synchronous_commit', 'off', false)\``,
+      },
+    ],
+    faults: Array.from({ length: 8 }, () => faults.crashed),
+  },
+  {
+    name: 'a deletion without its audit row',
+    edits: [
+      {
+        file: 'api-keys/store.ts',
+        find: `  await recordEvent(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });\n`,
+        replace: '',
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'embedded: a write that is answered before the commit that gathers others for 20 ms',
+    edits: [
+      { file: 'db/sqlite.ts', find: `answers.push(() => resolve(value));`, replace: `resolve(value);` },
+      {
+        file: 'db/sqlite.ts',
+        find: `      isCommitting = true;\n`,
+        replace: `      await new Promise((resolve) => setTimeout(resolve, 20));\n      isCommitting = true;\n`,
+      },
+    ],
+    faults: [],
+    database: 'embedded',
+  },
+];

@@ -1,0 +1,192 @@
+/**
+ * `npm run prove`: the long run of the proof. For an hour (`--minutes N`) it goes through every arrangement of instances
+ * and every fault, again and again, and writes what it saw to `docs/proof-run.md`; `--mutants` runs every broken build
+ * instead, and writes `docs/proof-mutants.md`. It exits 1 at a violation or a mutant that survives.
+ */
+import { spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { monotonicMs } from '../../src/clock.ts';
+import { PostgresServer } from '../../src/testing/postgres-server.ts';
+import { Cluster } from './cluster.ts';
+import { faults, type Fault } from './faults.ts';
+import { runMutant, serverOptions } from './mutant-run.ts';
+import { mutants } from './mutants.ts';
+import { runProof } from './proof-run.ts';
+import { add, nothing, type ReportSum } from './report-sum.ts';
+
+interface Arrangement {
+  readonly name: string;
+  readonly instances: number;
+  readonly isEmbedded: boolean;
+}
+
+const arrangements: readonly Arrangement[] = [
+  { name: 'PostgreSQL, 2 instances', instances: 2, isEmbedded: false },
+  { name: 'embedded, 1 process', instances: 1, isEmbedded: true },
+  { name: 'PostgreSQL, 3 instances', instances: 3, isEmbedded: false },
+  { name: 'embedded, 2 processes', instances: 2, isEmbedded: true },
+  { name: 'PostgreSQL, 1 instance', instances: 1, isEmbedded: false },
+];
+/** Each arrangement runs this long at least before the next one. */
+const segmentMsMin = 30_000;
+const segmentMsMax = 240_000;
+const standstillMsMax = 10_000;
+const concurrency = 48;
+/** What an hour should have seen, and shorter runs in proportion. */
+const hourly = { deletions: 100_000, verifications: 10_000_000 };
+
+/** All that can happen to it, in an order of its own, without end. */
+function* everyFault({ isEmbedded }: Arrangement): Generator<Fault> {
+  const possible = Object.values<Fault>(faults).filter(({ isForEmbedded }) => isForEmbedded || !isEmbedded);
+  for (;;) {
+    const left = [...possible];
+    while (left.length > 0) yield* left.splice(randomInt(left.length), 1);
+  }
+}
+
+interface LongRun {
+  readonly minutes: number;
+  readonly sums: ReadonlyMap<string, ReportSum>;
+  readonly total: ReportSum;
+  readonly happened: ReadonlyMap<string, number>;
+}
+
+async function runLong(minutes: number): Promise<LongRun> {
+  await using postgres = await PostgresServer.start(serverOptions);
+  const startedMs = monotonicMs();
+  const endMs = startedMs + minutes * 60_000;
+  const segmentMs = Math.min(segmentMsMax, Math.max(segmentMsMin, (minutes * 60_000) / arrangements.length));
+  const sums = new Map(arrangements.map(({ name }) => [name, nothing()]));
+  const total = nothing();
+  const happened = new Map<string, number>();
+  for (let turn = 0; monotonicMs() < endMs && total.violations === 0; turn++) {
+    const arrangement = arrangements[turn % arrangements.length] as Arrangement;
+    const { name, instances, isEmbedded } = arrangement;
+    const segmentEndMs = Math.min(endMs, monotonicMs() + segmentMs);
+    await using cluster = await Cluster.start({ instances, postgres: isEmbedded ? undefined : postgres });
+    const report = await runProof(cluster, {
+      faults: everyFault(arrangement),
+      deletionsBetween: 100,
+      standstillMs: 1_000 + randomInt(standstillMsMax - 1_000),
+      concurrency,
+      isOver: (violations) => violations > 0 || monotonicMs() > segmentEndMs,
+      onFault: (fault) => happened.set(fault.name, (happened.get(fault.name) ?? 0) + 1),
+    });
+    add(sums.get(name) ?? nothing(), report);
+    add(total, report);
+    process.stderr.write(
+      `${((monotonicMs() - startedMs) / 60_000).toFixed(1)} min, ${name}: ${total.verifications} verifications, ${total.deletions} deletions, ${total.violations} violations\n`,
+    );
+  }
+  return { minutes: (monotonicMs() - startedMs) / 60_000, sums, total, happened };
+}
+
+const ms = (value: number | null): string => (value === null ? 'none' : value.toFixed(3));
+const table = (rows: readonly (readonly (string | number)[])[]): string[] =>
+  rows.flatMap((row, index) => [
+    `| ${row.join(' | ')} |`,
+    ...(index === 0 ? [`| ${row.map(() => '---').join(' | ')} |`] : []),
+  ]);
+
+function machine(): string {
+  const commit = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout.trim();
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${memory} GiB, Node ${process.versions.node}, commit ${commit}`;
+}
+
+function describeLong({ minutes, sums, total, happened }: LongRun): string {
+  const wanted = (count: number): number => Math.round((count * minutes) / 60);
+  const reached = (found: number, count: number): string =>
+    `${found} (${found >= wanted(count) ? 'at least' : '**missed:**'} ${wanted(count)})`;
+  return [
+    '# The long run of the proof',
+    '',
+    'Written by `npm run prove`; what it does is in [proof.md](proof.md). Instances, database and clients share the machine.',
+    '',
+    `- ${machine()}`,
+    `- ${minutes.toFixed(1)} minutes, ${total.violations} violations`,
+    `- verifications: ${reached(total.verifications, hourly.verifications)}; deletions: ${reached(total.deletions, hourly.deletions)}`,
+    `- longest time from a revocation’s answer to an acceptance that started later: ${ms(total.acceptedAfterMsMax)}`,
+    `- shortest time from a deletion’s answer to a verification that started later, and was refused: ${ms(total.refusedAfterMsMin)} ms`,
+    '',
+    ...table([
+      [
+        'arrangement',
+        'verifications',
+        'after a revocation',
+        'without an answer',
+        'deletions',
+        'of unknown outcome',
+        'account changes',
+        'violations',
+      ],
+      ...[...sums, ['all', total] as const].map(([name, sum]) => [
+        name,
+        sum.verifications,
+        sum.afterRevocation,
+        sum.unknown,
+        sum.deletions,
+        sum.deletionsUnknown,
+        sum.accountChanges,
+        sum.violations,
+      ]),
+    ]),
+    '',
+    ...table([['fault', 'happened'], ...happened]),
+    '',
+    '```json',
+    JSON.stringify({ minutes, total, faults: Object.fromEntries(happened) }, null, 2),
+    '```',
+    '',
+  ].join('\n');
+}
+
+async function runMutants(): Promise<{ readonly text: string; readonly survivors: number }> {
+  await using postgres = await PostgresServer.start(serverOptions);
+  const rows: (readonly (string | number)[])[] = [['broken build', 'caught', 'by', 'deletions until then', 'seconds']];
+  let survivors = 0;
+  for (const mutant of [...mutants, { name: 'none: the program itself', edits: [], faults: Object.values(faults) }]) {
+    const startedMs = monotonicMs();
+    const { violations, examples, deletions } = await runMutant(mutant, postgres);
+    const isRight = violations > 0 === mutant.edits.length > 0;
+    if (!isRight) survivors++;
+    const seconds = ((monotonicMs() - startedMs) / 1_000).toFixed(1);
+    const caught = violations > 0 ? 'yes' : 'no';
+    rows.push([
+      mutant.name,
+      isRight ? caught : `**${caught}**`,
+      examples[0]?.rule ?? '',
+      deletions.acknowledged,
+      seconds,
+    ]);
+    process.stderr.write(`${rows.at(-1)?.join(', ')}\n`);
+  }
+  const text = [
+    '# Broken builds that the proof must catch',
+    '',
+    `Written by \`npm run prove -- --mutants\`: ${machine()}. Two instances each, and the faults of the ordinary runs.`,
+    '',
+    ...table(rows),
+    '',
+  ].join('\n');
+  return { text, survivors };
+}
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' }, mutants: { type: 'boolean' } } });
+const docs = new URL('../../../../docs/', import.meta.url);
+if (values.mutants === true) {
+  const { text, survivors } = await runMutants();
+  writeFileSync(fileURLToPath(new URL('proof-mutants.md', docs)), text);
+  process.stdout.write(text);
+  process.exitCode = survivors > 0 ? 1 : 0;
+} else {
+  const run = await runLong(Number(values.minutes));
+  const text = describeLong(run);
+  writeFileSync(fileURLToPath(new URL('proof-run.md', docs)), text);
+  process.stdout.write(text);
+  process.exitCode = run.total.violations > 0 ? 1 : 0;
+}
