@@ -94,8 +94,8 @@ const areEqual = (found: Counts, told: Counts): boolean =>
 
 /** Without their line feeds. What comes after the last one is cut off, and left out. */
 async function* linesOf(path: string): AsyncGenerator<Buffer> {
-  const file = createReadStream(path);
   const isCompressed = await startsLikeGzip(path);
+  const file = createReadStream(path);
   const stream = isCompressed ? file.pipe(createGunzip()) : file;
   file.on('error', (error) => stream.destroy(error));
   let parts: Buffer[] = [];

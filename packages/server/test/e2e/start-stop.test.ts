@@ -144,7 +144,7 @@ test('of many that make the same database at once one makes it, and all find it 
       ended.toSorted((a, b) => a.stdout.localeCompare(b.stdout)),
       expected,
     );
-    assert.deepEqual(readdirSync(join(folder.path, 'data')).toSorted(), ['keyreeve.db', 'keyreeve.db.deletions', 'keyreeve.db.master-key']);
+    assert.deepEqual(readdirSync(join(folder.path, 'data')).toSorted(), ['keyreeve.db', 'keyreeve.db.master-key']);
   }
 });
 
