@@ -119,10 +119,14 @@ test('no secret is left in the output, the metrics or the files, whatever was do
   assert.equal(canaries.size, 15);
   const metrics = await (await fetch(`${program.adminUrl}/metrics`)).text();
 
-  // The database as it lies on the disk while the program runs: the write-ahead log is part of it.
+  // The database as it lies on the disk while the program runs: the write-ahead log is part of it. And its journal.
   const folder = dirname(databaseIn(program.folder));
-  const files = readdirSync(folder).toSorted();
-  assert.deepEqual(files, ['keyreeve.db', 'keyreeve.db-shm', 'keyreeve.db-wal']);
+  const names = readdirSync(folder).toSorted();
+  assert.deepEqual(names, ['keyreeve.db', 'keyreeve.db-shm', 'keyreeve.db-wal', 'keyreeve.db.deletions']);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => !names.slice(3).includes(name),
+  );
+  assert.ok(files.some((name) => name.endsWith('.journal')));
   const onDisk = Buffer.concat(files.map((name) => readFileSync(join(folder, name))));
   const { status, stdout, stderr } = await program.stop();
   assert.deepEqual([status, stderr], [0, '']);

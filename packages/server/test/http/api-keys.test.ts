@@ -249,11 +249,11 @@ test('a key’s secret is in the answer to its creation and nowhere else', async
   }
 });
 
-/** The database and its journal. */
+/** The database and its journals. */
 function filesOf(url: string): Buffer[] {
   const folder = dirname(url.slice('sqlite:'.length));
-  const files = readdirSync(folder).filter((name) => name.startsWith('keyreeve.db'));
-  return files.map((file) => readFileSync(join(folder, file)));
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.map(({ parentPath, name }) => readFileSync(join(parentPath, name)));
 }
 
 /** Every row as text, bytes as hex. */

@@ -1,0 +1,125 @@
+/** `keyreeve backup` and `restore` with the real program: deleted keys stay dead, and what is killed has changed nothing. */
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { currentKind, databaseKinds, newPlace } from '../../src/testing/new-db.ts';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { killMidway } from './killed-command.ts';
+import { insertKeys } from './many-keys.ts';
+import { bearer, databaseIn, runProgram, startProgram, type Environment, type Exit } from './program.ts';
+
+interface Key {
+  readonly id: number;
+  readonly key: string;
+}
+
+const running = (folder: string, environment: Environment) => (line: string) =>
+  runProgram(line.split(' '), { folder, environment });
+
+function assertFailed({ status, stdout, stderr }: Exit, expected: number, reason: RegExp): void {
+  assert.deepEqual([status, stdout], [expected, '']);
+  assert.match(stderr, reason);
+  assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+}
+
+for (const kind of databaseKinds) {
+  test(`after an older backup was restored a deleted key stays dead, the others live, and sessions have ended (${kind})`, () =>
+    currentKind.run(kind, async () => {
+      using folder = newTempFolder();
+      await using place = await newPlace();
+      const journal = join(folder.path, 'journal');
+      const environment: Environment = {
+        KEYREEVE_PUBLIC_URL: 'http://localhost:8787',
+        KEYREEVE_MASTER_KEY: Buffer.alloc(32, 3).toString('base64url'),
+        ...place.environment,
+        KEYREEVE_DELETION_JOURNAL: journal,
+      };
+      const run = running(folder.path, environment);
+      await using program = await startProgram(folder.path, environment);
+      const { accessToken, refreshToken } = await program.signIn();
+      const create = async (nickname: string): Promise<Key> =>
+        (await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname })).json as Key;
+      const [kept, doomed] = [await create('kept'), await create('doomed')];
+      const made = await run('backup --to old.gz --json');
+      assert.equal(made.status, 0, made.stderr);
+      assert.equal((JSON.parse(made.stdout) as { rows: Record<string, number> }).rows['api_keys'], 2);
+      assertFailed(await run('backup --to old.gz'), 1, /old\.gz exists already/);
+      assert.equal((await program.call('DELETE', `/auth/api-keys/${doomed.id}`, bearer(accessToken))).status, 200);
+
+      assertFailed(await run('restore --from old.gz'), 1, /not empty; with --replace/);
+      assertFailed(await run('restore --from old.gz --replace'), 64, /no terminal to ask on; say --yes/);
+      assertFailed(await run('restore --from none.gz --replace --yes'), 1, /none\.gz/);
+      const other = { ...environment, KEYREEVE_DELETION_JOURNAL: join(folder.path, 'other') };
+      // The service runs all the while: nothing is cached, so what is restored holds for its next request.
+      const restored = await run('restore --from old.gz --replace --yes --json');
+      assert.equal(restored.status, 0, restored.stderr);
+      assert.equal((JSON.parse(restored.stdout) as { replayed: { apiKeys: number } }).replayed.apiKeys, 1);
+      const statusOf = async (credential: string) =>
+        (await program.call('GET', '/auth/forward', bearer(credential))).status;
+      assert.deepEqual(
+        [await statusOf(kept.key), await statusOf(doomed.key), await statusOf(accessToken)],
+        [200, 401, 401],
+      );
+      assert.equal((await program.call('POST', '/auth/token/refresh', {}, { refreshToken })).status, 401);
+
+      // In another place, with nothing but the backup, the master key and the journal.
+      await using fresh = await newPlace();
+      const there = {
+        ...environment,
+        ...fresh.environment,
+        KEYREEVE_MASTER_KEY: environment['KEYREEVE_MASTER_KEY'] ?? '',
+      };
+      const unknowing = running(folder.path, {
+        ...there,
+        KEYREEVE_DELETION_JOURNAL: other['KEYREEVE_DELETION_JOURNAL'] ?? '',
+      });
+      assertFailed(await unknowing('restore --from old.gz'), 1, /there is no journal of deletions/);
+      const wrongKey = { ...there, KEYREEVE_MASTER_KEY: Buffer.alloc(32, 4).toString('base64url') };
+      await using strange = await newPlace();
+      const stranger = running(folder.path, { ...wrongKey, KEYREEVE_DATABASE_URL: strange.url });
+      assertFailed(await stranger('restore --from old.gz'), 1, /made with another master key/);
+      const again = await unknowing(`restore --from old.gz --journal ${journal}`);
+      assert.equal(again.status, 0, again.stderr);
+      await using second = await startProgram(folder.path, there);
+      const answers = [kept.key, doomed.key].map((key) => second.call('GET', '/auth/forward', bearer(key)));
+      assert.deepEqual(
+        (await Promise.all(answers)).map(({ status }) => status),
+        [200, 401],
+      );
+    }));
+}
+
+suite('with 200,000 keys', () => {
+  const environment = { KEYREEVE_MASTER_KEY: Buffer.alloc(32, 3).toString('base64url') };
+
+  test('a restore that is killed has changed nothing and can be run again, in memory that doesn’t grow with it', async () => {
+    using folder = newTempFolder();
+    const run = running(folder.path, environment);
+    await run('account create you@example.com --generate');
+    const path = databaseIn(folder.path);
+    insertKeys(path, 200_000);
+    assert.equal((await run('backup --to many.gz')).status, 0);
+    const rowsIn = ({ stdout, stderr }: Exit) => {
+      assert.equal(stderr, '');
+      return (JSON.parse(stdout) as { rows: Record<string, number> }).rows['api_keys'];
+    };
+    await run('account create other@example.com --generate');
+    const accounts = (await run('account list --json')).stdout;
+    const line = 'restore --from many.gz --replace --yes --json';
+    await killMidway(line.split(' '), {
+      folder: folder.path,
+      environment,
+      // Some of its rows are written, and none of them holds.
+      isMidway: () => (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 8 * 2 ** 20,
+    });
+    assert.equal((await run('account list --json')).stdout, accounts);
+    assert.equal(rowsIn(await run('backup --to after.gz --json')), 200_000);
+    const bounded = await runProgram(line.split(' '), {
+      folder: folder.path,
+      environment: { ...environment, NODE_OPTIONS: '--max-old-space-size=64' },
+    });
+    assert.equal(rowsIn(bounded), 200_000);
+    assert.equal((JSON.parse((await run('account list --json')).stdout) as unknown[]).length, 1);
+  });
+});
