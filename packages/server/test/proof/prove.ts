@@ -67,7 +67,11 @@ async function runLong(minutes: number): Promise<LongRun> {
     const arrangement = arrangements[turn % arrangements.length] as Arrangement;
     const { name, instances, isEmbedded } = arrangement;
     const segmentEndMs = Math.min(endMs, monotonicMs() + segmentMs);
-    await using cluster = await Cluster.start({ instances, postgres: isEmbedded ? undefined : postgres });
+    await using cluster = await Cluster.start({
+      instances,
+      postgres: isEmbedded ? undefined : postgres,
+      environment: { KEYREEVE_LOG_LEVEL: 'error' },
+    });
     const report = await runProof(cluster, {
       faults: everyFault(arrangement),
       deletionsBetween: 100,
