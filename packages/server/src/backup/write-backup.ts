@@ -1,7 +1,7 @@
 /** Making a backup: one moment of the database, beside whatever writes to it, into a file that appears whole or not. */
 import { createHash, randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { link, open, rm } from 'node:fs/promises';
+import { link, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +10,7 @@ import { toInstant, type Clock } from '../clock.ts';
 import type { InstallationKeys } from '../crypto/master-key.ts';
 import type { Db, Reader } from '../db/db.ts';
 import { newestSchema } from '../db/migrate.ts';
+import { syncFolder } from '../db/sync-folder.ts';
 import { BackupError, formatName, formatVersion, type BackupHeader } from './format.ts';
 import { pagesOf, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
@@ -82,10 +83,5 @@ async function publish(draft: string, path: string): Promise<void> {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     throw new BackupError(`${path} exists already; name a file that doesn’t`);
   }
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await syncFolder(dirname(path));
 }

@@ -1,9 +1,10 @@
 /** Work on an embedded database that nobody else may have open meanwhile: it is about to be given up. */
-import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Db, Reader } from './db.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
+import { syncFolder } from './sync-folder.ts';
 
 /** Another program has the file open. */
 export class FileInUseError extends Error {}
@@ -22,7 +23,7 @@ export async function giveUpFile<T>(
   try {
     const value = await work(lock(connection, path));
     renameSync(path, newPath);
-    syncFolder(dirname(path));
+    await syncFolder(dirname(path));
     return value;
   } finally {
     connection.close();
@@ -34,14 +35,5 @@ function lock(connection: SqliteConnection, path: string): SqliteReader {
     return SqliteReader.ofFileAlone(connection);
   } catch (error) {
     throw new FileInUseError(`${path} is in use; stop the service and every other command first`, { cause: error });
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }

@@ -8,6 +8,7 @@ import { mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { InstallationKeys } from '../crypto/master-key.ts';
+import { syncFolder } from '../db/sync-folder.ts';
 import { Chain } from './chain.ts';
 import type { Revocation } from './revocation.ts';
 
@@ -151,15 +152,6 @@ async function* linesOf(path: string): AsyncGenerator<{ line: string; isWhole: b
     before = line;
   }
   if (before !== undefined) yield { line: before, isWhole: endsWhole };
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function undefinedIfMissing(error: unknown): undefined {
