@@ -1,6 +1,7 @@
 /** Verifies keys at any instance in any way, and records each verification with the checker. */
 import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import type { CanaryKey } from './canaries.ts';
 import type { Checker } from './checker.ts';
@@ -17,6 +18,8 @@ export interface Target {
 
 /** What is asked anew after its deletion: the last ones. */
 const buriedMax = 512;
+/** Half of what one request may hold. */
+const manyKeys = limits.credentialsPerBatchMax / 2;
 /** After no answer: an instance that is down refuses connections faster than anybody needs to know. */
 const pauseMs = 20;
 
@@ -52,6 +55,13 @@ export class Asker {
     const own = this.#buried.length > 0 && randomInt(8) === 0 ? pick(this.#buried) : key;
     const verdicts = await this.ask(target, [own, ...this.#others(target.question.keysMax - 1)]);
     if (verdicts[0] === 'unknown') await setTimeout(pauseMs);
+  }
+
+  /** About many, those that may live and those that were deleted lately, in one request. */
+  async askMany(): Promise<void> {
+    const batches = this.targets.filter(({ question }) => question.keysMax > 1);
+    const verdicts = await this.ask(pick(batches), this.#others(manyKeys));
+    if (verdicts.length === 0 || verdicts[0] === 'unknown') await setTimeout(pauseMs);
   }
 
   /** At all instances, in all ways, all started before this returns. */

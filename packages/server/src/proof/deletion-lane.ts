@@ -18,13 +18,13 @@ export interface LaneOptions {
   readonly asker: Asker;
   /** Verifications under way at once. */
   readonly askers: number;
+  /** Of a key before its deletion is asked for at most, and as many after it is answered. */
+  readonly asksMax: number;
   readonly isOver: () => boolean;
   /** A deletion was acknowledged. */
   readonly onDeleted?: (deletions: number) => void;
 }
 
-/** Verifications of a key before its deletion is asked for, and after it is answered. */
-const asksMax = 24;
 /** Before what has failed is tried again. */
 const pauseMs = 50;
 /** One deletion in so many is followed by a list. */
@@ -91,7 +91,7 @@ export class DeletionLane {
   }
 
   async #lifeOf(key: CanaryKey): Promise<void> {
-    const { asker, askers, instances } = this.#options;
+    const { asker, askers, asksMax, instances } = this.#options;
     const asking = new Asking(askers, () => asker.askSomewhere(key));
     await asking.more(1 + randomInt(asksMax));
     // Whatever could remember an acceptance anywhere has just seen one.

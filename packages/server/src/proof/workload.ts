@@ -22,6 +22,10 @@ export interface WorkloadOptions {
   readonly concurrency: number;
   /** An answer that takes longer counts as lost. */
   readonly timeoutMs?: number;
+  /** Verifications around each deletion; fewer make more deletions. */
+  readonly asksMax?: number;
+  /** Clients that do nothing but ask for many keys at once, beside the others. */
+  readonly floods?: number;
 }
 
 export interface RunOptions {
@@ -35,6 +39,7 @@ export interface RunOptions {
 
 const timeoutMsDefault = 10_000;
 const askersPerLane = 4;
+const asksMaxDefault = 24;
 
 export class Workload {
   readonly instances: readonly Instance[];
@@ -45,6 +50,8 @@ export class Workload {
   readonly #session: AccountSession;
   readonly #service: CanaryKey;
   readonly #deletionLanes: number;
+  readonly #asksMax: number;
+  readonly #floods: number;
   #lanes: readonly DeletionLane[] = [];
 
   /** Makes what it needs on its own side; no instance is asked yet. @throws DomainError */
@@ -56,6 +63,8 @@ export class Workload {
 
   private constructor(options: WorkloadOptions, owner: CanaryAccount, service: CanaryKey) {
     const { instances, canaries, concurrency, timeoutMs = timeoutMsDefault } = options;
+    this.#asksMax = options.asksMax ?? asksMaxDefault;
+    this.#floods = options.floods ?? 0;
     this.instances = instances.map((url) => new Instance(url, timeoutMs));
     this.#canaries = canaries;
     this.#session = new AccountSession(owner);
@@ -92,6 +101,7 @@ export class Workload {
       checker: this.checker,
       asker: this.#asker,
       askers: askersPerLane,
+      asksMax: this.#asksMax,
       isOver: () => hasFailed || signal.aborted || this.checker.deletions >= deletionsMax,
       ...(onDeleted ? { onDeleted } : {}),
     };
@@ -100,7 +110,7 @@ export class Workload {
       lanes.push(new DeletionLane(await this.#canaries.newAccount(), options));
     }
     this.#lanes = lanes;
-    const running = [...lanes.map((lane) => lane.run()), runDisablingLane(options)];
+    const running = [...lanes.map((lane) => lane.run()), runDisablingLane(options), this.#flood(options.isOver)];
     // All end before the canaries are removed, also when one fails.
     await Promise.allSettled(running.map((lane) => lane.catch(() => (hasFailed = true))));
     await Promise.all(running);
@@ -119,6 +129,13 @@ export class Workload {
 
   close(): void {
     for (const instance of this.instances) instance.close();
+  }
+
+  async #flood(isOver: () => boolean): Promise<void> {
+    const flooding = Array.from({ length: this.#floods }, async () => {
+      while (!isOver()) await this.#asker.askMany();
+    });
+    await Promise.all(flooding);
   }
 
   /** An instance on another database refuses the key that is made for it. */

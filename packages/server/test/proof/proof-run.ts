@@ -1,6 +1,6 @@
 /** One run of the proof: the workload on a cluster while faults happen, until enough was seen; then the checker's verdict. */
 import type { Report } from '../../src/proof/report.ts';
-import { Workload } from '../../src/proof/workload.ts';
+import { Workload, type WorkloadOptions } from '../../src/proof/workload.ts';
 import type { Cluster } from './cluster.ts';
 import type { Fault } from './faults.ts';
 import { until } from './until.ts';
@@ -11,6 +11,8 @@ export interface ProofRunOptions {
   readonly deletionsBetween: number;
   readonly standstillMs: number;
   readonly concurrency: number;
+  /** Of the workload. */
+  readonly more?: Pick<WorkloadOptions, 'asksMax' | 'floods'>;
   /** Ends the run between two faults. */
   readonly isOver?: (violations: number) => boolean;
   /** After each fault. */
@@ -23,9 +25,9 @@ const answerMsMax = 15_000;
 
 /** @throws Error when a fault can't be seen to happen, or no deletion comes through after it */
 export async function runProof(cluster: Cluster, options: ProofRunOptions): Promise<Report> {
-  const { faults, deletionsBetween, standstillMs, concurrency, isOver = () => false, onFault } = options;
+  const { faults, deletionsBetween, standstillMs, concurrency, more, isOver = () => false, onFault } = options;
   const { canaries, urls: instances } = cluster;
-  const workload = await Workload.prepare({ instances, canaries, concurrency, timeoutMs: answerMsMax });
+  const workload = await Workload.prepare({ instances, canaries, concurrency, timeoutMs: answerMsMax, ...more });
   const { checker } = workload;
   const end = new AbortController();
   const running = workload.run({ signal: end.signal });

@@ -74,9 +74,10 @@ async function runLong(minutes: number): Promise<LongRun> {
     });
     const report = await runProof(cluster, {
       faults: everyFault(arrangement),
-      deletionsBetween: 100,
+      deletionsBetween: 400,
       standstillMs: 1_000 + randomInt(standstillMsMax - 1_000),
       concurrency,
+      more: { asksMax: 2, floods: 1 },
       isOver: (violations) => violations > 0 || monotonicMs() > segmentEndMs,
       onFault: (fault) => happened.set(fault.name, (happened.get(fault.name) ?? 0) + 1),
     });
