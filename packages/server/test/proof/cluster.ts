@@ -178,6 +178,13 @@ export class ClusterInstance implements AsyncDisposable {
     this.#process?.kill('SIGCONT');
   }
 
+  /** Of the processes that share its port; none when it is one process. */
+  get workers(): readonly number[] {
+    return runningProcesses()
+      .filter(({ parentPid }) => parentPid === this.#process?.pid)
+      .map(({ pid }) => pid);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.isRunning) await this.#end('SIGKILL');
   }

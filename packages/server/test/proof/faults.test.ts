@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import type { Report } from '../../src/proof/report.ts';
 import { PostgresServer } from '../../src/testing/postgres-server.ts';
 import { Cluster } from './cluster.ts';
-import { faults, type Fault } from './faults.ts';
+import { faults, workerFaults, type Fault } from './faults.ts';
 import { ordinaryRun, serverOptions } from './mutant-run.ts';
 import { runProof } from './proof-run.ts';
 
@@ -17,8 +17,12 @@ before(async () => {
 });
 after(() => postgres[Symbol.asyncDispose]());
 
-async function prove(instances: number, isEmbedded: boolean, happening: readonly Fault[]): Promise<void> {
-  await using cluster = await Cluster.start({ instances, postgres: isEmbedded ? undefined : postgres });
+async function prove(instances: number, isEmbedded: boolean, happening: readonly Fault[], workers = 1): Promise<void> {
+  await using cluster = await Cluster.start({
+    instances,
+    postgres: isEmbedded ? undefined : postgres,
+    environment: { KEYREEVE_WORKERS: String(workers) },
+  });
   const happened: Fault[] = [];
   const report = await runProof(cluster, {
     ...ordinaryRun,
@@ -55,3 +59,9 @@ test('one process on the embedded database: it is killed and ended', () =>
 
 test('two processes on one embedded file: they are killed and stand still', () =>
   prove(2, true, [faults.killed, faults.stopped]));
+
+test('two workers on one port, on PostgreSQL: one is killed, one stands still, and commits are cut', () =>
+  prove(1, false, [workerFaults.killed, workerFaults.stopped, faults.cutBefore], 2));
+
+test('two workers on one embedded file: one is killed, one stands still', () =>
+  prove(1, true, [workerFaults.killed, workerFaults.stopped], 2));

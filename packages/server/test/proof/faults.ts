@@ -58,6 +58,31 @@ async function standStill(cluster: Cluster, { standstillMs }: FaultBounds): Prom
   instance.resume();
 }
 
+const someWorker = (instance: ClusterInstance): number => {
+  const { workers } = instance;
+  assert.ok(workers.length > 1, 'only with workers');
+  return workers[randomInt(workers.length)] as number;
+};
+
+/** Its supervisor starts another. */
+async function killWorker(cluster: Cluster): Promise<void> {
+  const instance = someInstance(cluster);
+  const { length } = instance.workers;
+  const pid = someWorker(instance);
+  process.kill(pid, 'SIGKILL');
+  await until('the worker is replaced', noticedMsMax, () => {
+    const { workers } = instance;
+    return workers.length === length && !workers.includes(pid);
+  });
+}
+
+async function stopWorker(cluster: Cluster, { standstillMs }: FaultBounds): Promise<void> {
+  const pid = someWorker(someInstance(cluster));
+  process.kill(pid, 'SIGSTOP');
+  await setTimeout(standstillMs);
+  process.kill(pid, 'SIGCONT');
+}
+
 async function endInstance(cluster: Cluster, { progress }: FaultBounds): Promise<void> {
   const instance = someInstance(cluster);
   assert.equal(await instance.stop(), 0, instance.output);
@@ -203,4 +228,10 @@ export const faults = {
   paused: { name: 'the database stands still (SIGSTOP)', isForEmbedded: false, happen: pauseDatabase },
   restarted: { name: 'the database is restarted', isForEmbedded: false, happen: restartDatabase },
   crashed: { name: 'the database crashes', isForEmbedded: false, happen: crashDatabase },
+} as const satisfies Readonly<Record<string, Fault>>;
+
+/** Where several processes share an instance’s port. */
+export const workerFaults = {
+  killed: { name: 'a worker is killed and replaced', isForEmbedded: true, happen: killWorker },
+  stopped: { name: 'a worker stands still (SIGSTOP)', isForEmbedded: true, happen: stopWorker },
 } as const satisfies Readonly<Record<string, Fault>>;

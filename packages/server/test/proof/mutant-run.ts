@@ -19,7 +19,7 @@ export const ordinaryRun = { deletionsBetween: 4, standstillMs: 1_000, concurren
 const deletionsMin = 24;
 
 /** Acknowledged deletions survive a crash of this server, and few connections are soon used up. */
-export const serverOptions = { durable: true, settings: { max_connections: '60' } } as const;
+export const serverOptions = { durable: true, settings: { max_connections: '100' } } as const;
 
 /** @returns the edited files by name @throws AssertionError when an edit doesn’t fit exactly once */
 export function applyEdits(edits: readonly Edit[], read: (file: string) => string): ReadonlyMap<string, string> {

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { monotonicMs } from '../../src/clock.ts';
 import { PostgresServer } from '../../src/testing/postgres-server.ts';
 import { Cluster } from './cluster.ts';
-import { faults, type Fault } from './faults.ts';
+import { faults, workerFaults, type Fault } from './faults.ts';
 import { runMutant, serverOptions } from './mutant-run.ts';
 import { mutants } from './mutants.ts';
 import { runProof } from './proof-run.ts';
@@ -22,6 +22,8 @@ interface Arrangement {
   readonly name: string;
   readonly instances: number;
   readonly isEmbedded: boolean;
+  /** Processes of each instance. */
+  readonly workers?: number;
 }
 
 const arrangements: readonly Arrangement[] = [
@@ -29,7 +31,9 @@ const arrangements: readonly Arrangement[] = [
   { name: 'embedded, 1 process', instances: 1, isEmbedded: true },
   { name: 'PostgreSQL, 3 instances', instances: 3, isEmbedded: false },
   { name: 'embedded, 2 processes', instances: 2, isEmbedded: true },
+  { name: 'PostgreSQL, 2 instances of 2 workers', instances: 2, isEmbedded: false, workers: 2 },
   { name: 'PostgreSQL, 1 instance', instances: 1, isEmbedded: false },
+  { name: 'embedded, 2 workers', instances: 1, isEmbedded: true, workers: 2 },
 ];
 /** Each arrangement runs this long at least before the next one. */
 const segmentMsMin = 30_000;
@@ -40,8 +44,9 @@ const concurrency = 48;
 const hourly = { deletions: 100_000, verifications: 10_000_000 };
 
 /** All that can happen to it, in an order of its own, without end. */
-function* everyFault({ isEmbedded }: Arrangement): Generator<Fault> {
-  const possible = Object.values<Fault>(faults).filter(({ isForEmbedded }) => isForEmbedded || !isEmbedded);
+function* everyFault({ isEmbedded, workers = 1 }: Arrangement): Generator<Fault> {
+  const all: Fault[] = [...Object.values(faults), ...(workers > 1 ? Object.values(workerFaults) : [])];
+  const possible = all.filter(({ isForEmbedded }) => isForEmbedded || !isEmbedded);
   for (;;) {
     const left = [...possible];
     while (left.length > 0) yield* left.splice(randomInt(left.length), 1);
@@ -65,12 +70,12 @@ async function runLong(minutes: number): Promise<LongRun> {
   const happened = new Map<string, number>();
   for (let turn = 0; monotonicMs() < endMs && total.violations === 0; turn++) {
     const arrangement = arrangements[turn % arrangements.length] as Arrangement;
-    const { name, instances, isEmbedded } = arrangement;
+    const { name, instances, isEmbedded, workers = 1 } = arrangement;
     const segmentEndMs = Math.min(endMs, monotonicMs() + segmentMs);
     await using cluster = await Cluster.start({
       instances,
       postgres: isEmbedded ? undefined : postgres,
-      environment: { KEYREEVE_LOG_LEVEL: 'error' },
+      environment: { KEYREEVE_LOG_LEVEL: 'error', KEYREEVE_WORKERS: String(workers) },
     });
     const report = await runProof(cluster, {
       faults: everyFault(arrangement),
