@@ -30,7 +30,7 @@ const countByTarget = sql<{ target: string; count: number }>(
 /** How many events of this action each target has in an account's part of the trail. */
 export async function countEventsByTarget(db: Db, accountId: string, action: string): Promise<Map<string, number>> {
   const rows = await db.all(countByTarget, [accountId, action]);
-  return new Map(rows.map(({ target, count }) => [target, Number(count)]));
+  return new Map(rows.map(({ target, count }) => [target, count]));
 }
 
 /** An event after which something that worked doesn't, or an account works again. */

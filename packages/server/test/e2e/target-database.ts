@@ -9,7 +9,8 @@ export interface TargetDatabase extends AsyncDisposable {
 }
 
 export async function newTargetDatabase(): Promise<TargetDatabase> {
-  const { url, drop } = await (await sharedPostgres()).createDatabase();
+  const database = await (await sharedPostgres()).createDatabase();
+  const { url } = database;
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
@@ -24,7 +25,7 @@ export async function newTargetDatabase(): Promise<TargetDatabase> {
     },
     [Symbol.asyncDispose]: async () => {
       await client.end();
-      await drop();
+      await database.drop();
     },
   };
 }

@@ -30,7 +30,16 @@ export const isSource = ({ path }: SourceFile): boolean => /^packages\/[^/]+\/sr
 
 const src = 'packages/server/src/';
 /** Each may import those before it. */
-const slices = ['audit', 'deletion-journal', 'signing-keys', 'throttle', 'accounts', 'tokens', 'api-keys', 'verification'];
+const slices = [
+  'audit',
+  'deletion-journal',
+  'signing-keys',
+  'throttle',
+  'accounts',
+  'tokens',
+  'api-keys',
+  'verification',
+];
 /** What every slice may stand on. */
 const foundation = ['clock.ts', 'errors.ts', 'crypto/', 'db/'];
 /** The rooms of a slice that may know HTTP. */
