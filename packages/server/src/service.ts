@@ -113,15 +113,22 @@ async function startPublic(installation: Installation, { config, clock, log, arg
   // Connections that came in a burst may all be with one worker, and stay there while others have time.
   if (config.workers > 1) server.maxRequestsPerSocket = limits.requestsPerSharedConnectionMax;
   const address = await listen(server, config.host, config.port);
-  const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
-  const services = wire({ config, installation, clock, issuer: publicUrl, ...(argon2 ? { argon2 } : {}) });
-  await services.signingKeys.ensure();
-  await services.journal?.keepUp((error) => log.error({ event: 'deletion_journal_failed', err: error }));
-  const { trustedProxies, corsOrigins } = config;
-  const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security });
-  listener = app.listener;
-  stands(app);
-  return { server, health, services, publicUrl, url: urlOf(config.host, address.port) };
+  try {
+    const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
+    const services = wire({ config, installation, clock, issuer: publicUrl, ...(argon2 ? { argon2 } : {}) });
+    await services.signingKeys.ensure();
+    await services.journal?.keepUp((error) => log.error({ event: 'deletion_journal_failed', err: error }));
+    const { trustedProxies, corsOrigins } = config;
+    const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security });
+    listener = app.listener;
+    stands(app);
+    return { server, health, services, publicUrl, url: urlOf(config.host, address.port) };
+  } catch (error) {
+    // It would keep the process that has failed to start.
+    server.close();
+    server.closeAllConnections();
+    throw error;
+  }
 }
 
 export interface AdminListener {

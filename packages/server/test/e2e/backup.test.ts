@@ -1,6 +1,6 @@
 /** `keyreeve backup` and `restore` with the real program: deleted keys stay dead, and what is killed has changed nothing. */
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { currentKind, databaseKinds, newPlace } from '../../src/testing/new-db.ts';
@@ -89,6 +89,27 @@ for (const kind of databaseKinds) {
       );
     }));
 }
+
+test('a journal that can’t be kept, or is another installation’s, keeps the service from starting', async () => {
+  using folder = newTempFolder();
+  const journal = join(folder.path, 'journal');
+  const masterKey = (byte: number) => ({ KEYREEVE_MASTER_KEY: Buffer.alloc(32, byte).toString('base64url') });
+  const serve = (environment: Environment) =>
+    runProgram(['serve'], { folder: folder.path, environment: { ...environment, KEYREEVE_DELETION_JOURNAL: journal } });
+  writeFileSync(journal, '');
+  const unwritable = await serve(masterKey(3));
+  assert.deepEqual([unwritable.status, unwritable.stderr.split('\n').length], [1, 2], unwritable.stderr);
+  assert.match(unwritable.stderr, /^keyreeve: ENOTDIR.*journal/);
+  rmSync(journal);
+  {
+    await using program = await startProgram(folder.path, { ...masterKey(3), KEYREEVE_DELETION_JOURNAL: journal });
+    await program.stop();
+  }
+  const elsewhere = { ...masterKey(4), KEYREEVE_DATABASE_URL: `sqlite:${join(folder.path, 'other.db')}` };
+  const foreign = await serve(elsewhere);
+  assert.equal(foreign.status, 1);
+  assert.match(foreign.stderr, /^keyreeve: .*belongs to another installation, which has another master key\n$/);
+});
 
 suite('with 200,000 keys', () => {
   const environment = { KEYREEVE_MASTER_KEY: Buffer.alloc(32, 3).toString('base64url') };
