@@ -6,10 +6,11 @@
 import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
+import { DomainError } from '../errors.ts';
 import type { Db, DbTimes, Reader, Transaction, TransactionOptions } from './db.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { commit } from './postgres-commit.ts';
-import { isWorthRetrying, newPool, queryMsMax } from './postgres-connection.ts';
+import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
 import type { ManyStatement, SqlValue, Statement } from './sql.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -116,18 +117,25 @@ export class PostgresDb implements Db {
       try {
         value = await work(new OpenTransaction(client, isLong));
       } catch (error) {
-        await client.query('rollback').then(
-          () => (isBroken = false),
-          () => undefined,
-        );
+        // One that doesn't answer wouldn't answer that either.
+        if (!isWithoutAnswer(error)) isBroken = !(await didRollBack(client));
         throw error;
       }
-      await commit(client, queryMsMax(isLong));
+      await commit(client, queryMsMax(isLong)).catch((error: unknown) => {
+        if (isWithoutAnswer(error)) void this.#letGo(client);
+        throw error;
+      });
       isBroken = false;
       return value;
     } finally {
       client.release(isBroken);
     }
+  }
+
+  /** A commit waits for its standby without end, and keeps its connection until it is cancelled; our side has left. */
+  async #letGo(client: pg.PoolClient): Promise<void> {
+    const { processID } = client as pg.PoolClient & { readonly processID?: number | null };
+    await this.#writers.query('select pg_cancel_backend($1)', [processID]).catch(() => undefined);
   }
 
   /** Who waits longer than its client does only uses memory. */
@@ -196,3 +204,13 @@ const orUnavailable = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch((error: unknown) => {
     throw unavailable(error);
   });
+
+/** Whether the connection failed, not what was asked of it. */
+const isWithoutAnswer = (error: unknown): boolean =>
+  error instanceof DomainError && error.code === 'unavailable' && sqlState(error.cause) === undefined;
+
+const didRollBack = (client: pg.PoolClient): Promise<boolean> =>
+  client.query('rollback').then(
+    () => true,
+    () => false,
+  );

@@ -7,6 +7,7 @@ import type { Db } from '../../src/db/db.ts';
 import { durabilityOf } from '../../src/db/durability.ts';
 import { sql } from '../../src/db/sql.ts';
 import { PostgresServer } from '../../src/testing/postgres-server.ts';
+import { codeOf } from './on-each-database.ts';
 
 async function on(settings: Readonly<Record<string, string>>, prove: (db: Db) => Promise<void>): Promise<void> {
   await using server = await PostgresServer.start({ durable: true, settings });
@@ -41,5 +42,27 @@ test('a server that never flushes is warned of', async () => {
     assert.deepEqual(warnings, [
       'fsync or full_page_writes is off on the PostgreSQL server: a crash of its machine may revive deleted keys',
     ]);
+  });
+});
+
+const createTable = sql('test_create', 'create table things (id integer primary key)');
+const insert = sql('test_insert', 'insert into things (id) values ($1)');
+const waiting = sql<{ count: number }>(
+  'test_waiting',
+  `select count(*) as count from pg_stat_activity where wait_event = 'SyncRep'`,
+);
+
+test('commits that wait for a standby that is lost are unknown, and keep no connection', async () => {
+  await on({}, async (db) => {
+    await db.transaction((tx) => tx.run(createTable));
+    await db.all(sql('test_standby', `alter system set synchronous_standby_names = 'nobody'`));
+    await db.all(sql('test_reload', 'select pg_reload_conf()'));
+    const writes = Array.from({ length: 16 }, (_, id) => db.transaction((tx) => tx.run(insert, [id])));
+    for (const result of await Promise.allSettled(writes)) {
+      assert.ok(result.status === 'rejected');
+      assert.equal(codeOf(result.reason), 'unavailable');
+    }
+    assert.ok(writes.length > 0);
+    for (let attempt = 0; (await db.get(waiting))?.count !== 0; attempt++) assert.ok(attempt < 200, 'backends wait on');
   });
 });
