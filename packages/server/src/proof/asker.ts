@@ -18,8 +18,8 @@ export interface Target {
 
 /** What is asked anew after its deletion: the last ones. */
 const buriedMax = 512;
-/** Half of what one request may hold. */
-const manyKeys = limits.credentialsPerBatchMax / 2;
+/** A quarter of what one request may hold: more would leave less room for deletions. */
+const manyKeys = limits.credentialsPerBatchMax / 4;
 /** After no answer: an instance that is down refuses connections faster than anybody needs to know. */
 const pauseMs = 20;
 

@@ -79,7 +79,7 @@ async function runLong(minutes: number): Promise<LongRun> {
     });
     const report = await runProof(cluster, {
       faults: everyFault(arrangement),
-      deletionsBetween: 400,
+      deletionsBetween: 250,
       standstillMs: 1_000 + randomInt(standstillMsMax - 1_000),
       concurrency,
       more: { asksMax: 2, floods: 1 },
