@@ -14,7 +14,12 @@ const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 const server = 'packages/server';
 
 /** As in the ordinary runs. */
-export const ordinaryRun = { deletionsBetween: 4, standstillMs: 1_000, concurrency: 16 } as const;
+export const ordinaryRun = {
+  deletionsBetween: 4,
+  standstillMs: 1_000,
+  concurrency: 16,
+  more: { asksMax: 8 },
+} as const;
 /** Deletions of a run in which nothing fails. */
 const deletionsMin = 24;
 
