@@ -45,6 +45,8 @@ export interface WorkerService extends Omit<Service, 'adminUrl'> {
   readonly metrics: () => Promise<Metrics>;
 }
 
+const aheadHint =
+  'the database is older than its journal of deletions: what was deleted may work again; run `keyreeve journal replay`';
 /** While the service drains. */
 const idleSweepMs = 20;
 /** How long a moment is sought in which a port can close. */
@@ -117,7 +119,10 @@ async function startPublic(installation: Installation, { config, clock, log, arg
     const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
     const services = wire({ config, installation, clock, issuer: publicUrl, ...(argon2 ? { argon2 } : {}) });
     await services.signingKeys.ensure();
-    await services.journal?.keepUp((error) => log.error({ event: 'deletion_journal_failed', err: error }));
+    await services.journal?.keepUp({
+      onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
+      onForgotten: (forgotten) => log.warn({ event: 'deletion_journal_ahead', ...forgotten, detail: aheadHint }),
+    });
     const { trustedProxies, corsOrigins } = config;
     const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security });
     listener = app.listener;

@@ -38,6 +38,7 @@ export type AuditAction =
   | 'api_key.deleted'
   | 'signing_key.created'
   | 'signing_key.revoked'
+  | 'installation.journal_replayed'
   | 'installation.moved'
   | 'installation.restored';
 

@@ -48,11 +48,18 @@ const listRevocations = sql<RevocationEvent>(
   `select ${revocationColumns} where id > $1 and id <= $2 and target is not null and action in
      ('api_key.deleted', 'account.deleted', 'account.disabled', 'account.enabled', 'signing_key.revoked') order by id`,
 );
-const selectNewest = sql<{ id: number }>('newest_audit_event', `select id from audit_events order by id desc limit 1`);
+const selectNewest = sql<{ id: number; at: number }>(
+  'newest_audit_event',
+  `select id, at from audit_events order by id desc limit 1`,
+);
 // Few are newer than any recent time, so it is found among the last.
 const selectNewestBefore = sql<{ id: number }>(
   'newest_audit_event_before',
   `select id from audit_events where at < $1 order by id desc limit 1`,
+);
+const selectMark = sql<{ at: number; action: string; target: string | null }>(
+  'audit_event_mark',
+  `select at, action, target from audit_events where id = $1`,
 );
 const selectAbility = sql<RevocationEvent>(
   'newest_account_ability_event',
@@ -70,6 +77,15 @@ export const newestEventId = async (reader: Reader): Promise<number> => (await r
 /** Of the events before a time; 0 when there is none. */
 export const newestEventIdBefore = async (reader: Reader, at: number): Promise<number> =>
   (await reader.get(selectNewestBefore, [at]))?.id ?? 0;
+
+/** What tells an event from another that has its id in another trail; empty when there is none. */
+export async function findEventMark(reader: Reader, id: number): Promise<string> {
+  const row = await reader.get(selectMark, [id]);
+  return row ? `${row.at} ${row.action} ${row.target ?? ''}` : '';
+}
+
+/** When the newest event was, in milliseconds; 0 when there is none. */
+export const newestEventAt = async (reader: Reader): Promise<number> => (await reader.get(selectNewest))?.at ?? 0;
 
 /** When the account was last disabled or enabled, whichever came last. */
 export const findAbilityEvent = (reader: Reader, accountId: string): Promise<RevocationEvent | undefined> =>

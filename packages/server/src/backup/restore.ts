@@ -3,14 +3,16 @@
  * since the backup is deleted again, from the journal of deletions and from the trail of the database that is replaced.
  * Every session ends.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { recordEvent, type Principal } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../clock.ts';
 import type { InstallationKeys } from '../crypto/master-key.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { newestSchema } from '../db/migrate.ts';
-import { revocationsAfter, type DeletionJournal } from '../deletion-journal/deletion-journal.ts';
+import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type Replayed, type Survey } from '../deletion-journal/replay.ts';
-import type { Revocation } from '../deletion-journal/revocation.ts';
 import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { clearTables, continueIds, endSessions, holdsRows, insertRows, lockTables, storedTables } from './store.ts';
@@ -36,6 +38,11 @@ export interface Restored {
   readonly madeAt: string;
   readonly rows: Counts;
   readonly replayed: Replayed;
+  /**
+   * The journal is known to hold all that was deleted until then, ISO 8601; null when nothing is known. What was deleted
+   * later on an instance whose journal wasn't named isn't in it.
+   */
+  readonly journalCompleteUntil: string | null;
   /** What of the journal couldn't be believed. */
   readonly warnings: readonly string[];
 }
@@ -46,7 +53,12 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
   const header = await readHeader(path, keys, newestSchema(db.dialect));
   // Read twice, so that nothing that isn't ours ever reaches a statement.
   await verifyBackup(path, keys);
-  return db.transaction(async (tx) => restoreWithin(tx, principal, header, options), { isLong: true });
+  const spool = await mkdtemp(join(tmpdir(), 'keyreeve-restore-'));
+  try {
+    return await db.transaction(async (tx) => restoreWithin(tx, principal, header, options, spool), { isLong: true });
+  } finally {
+    await rm(spool, { recursive: true, force: true });
+  }
 }
 
 async function restoreWithin(
@@ -54,18 +66,22 @@ async function restoreWithin(
   principal: Principal,
   header: BackupHeader,
   options: RestoreOptions,
+  spool: string,
 ): Promise<Restored> {
-  const { clock, keys, path, journal, journalFolders, mayReplace, acceptsRevival } = options;
+  const { db, clock, keys, path, journal, journalFolders, mayReplace, acceptsRevival } = options;
   await lockTables(tx);
   const isReplacing = await holdsRows(tx);
   if (isReplacing && !mayReplace) {
     throw new BackupError('the database is not empty; with --replace all that it holds gives way to the backup');
   }
   const warnings: string[] = [];
+  // What has been deleted in the database that is about to go. In its journal it serves every later restore as well;
+  // without one it is kept in files for as long as this takes, for there may be much of it.
+  const own = journal ?? new DeletionJournal({ folder: spool, db, clock, keys });
+  if (isReplacing) await own.takeFrom(tx);
   const sources = {
-    folders: [...new Set([...(journal ? [journal.folder] : []), ...journalFolders])],
+    folders: [...new Set([own.folder, ...journalFolders])],
     keys,
-    more: isReplacing ? await knownToReplaced(tx, journal) : [],
     onDamage: acceptsRevival ? ({ message }: Error) => void warnings.push(message) : undefined,
   };
   const survey = await surveyJournal(sources);
@@ -81,26 +97,23 @@ async function restoreWithin(
   await endSessions(tx);
   const details = { madeAt: header.madeAt };
   await recordEvent(tx, { at: now, principal, action: 'installation.restored', details });
-  return { madeAt: header.madeAt, rows, replayed, warnings: [...new Set(warnings)] };
+  const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
+  return { madeAt: header.madeAt, rows, replayed, journalCompleteUntil, warnings: [...new Set(warnings)] };
 }
 
-/** What has been deleted in the database that is about to go. In the journal it serves every later restore as well. */
-async function knownToReplaced(tx: Transaction, journal: DeletionJournal | undefined): Promise<readonly Revocation[]> {
-  if (!journal) return (await Array.fromAsync(revocationsAfter(tx, 0))).flat();
-  await journal.catchUp(tx);
-  return [];
-}
-
-function assertReaches({ reachesAt }: Survey, { madeAt }: BackupHeader): void {
+/** The position of a service that runs moves every ten minutes, and a backup moves it too. */
+function assertReaches({ completeUntil, folders }: Survey, { madeAt }: BackupHeader): void {
   const hint = 'name its folder with --journal, or say --accept-revival if deleted keys may come back';
-  if (reachesAt === 0) {
+  if (folders === 0) {
     throw new BackupError(
       `there is no journal of deletions, so keys that were deleted since would work again: ${hint}`,
     );
   }
-  if (reachesAt < Date.parse(madeAt)) {
-    const last = toInstant(reachesAt);
-    throw new BackupError(`the journal of deletions ends at ${last}, before the backup was made at ${madeAt}: ${hint}`);
+  if (completeUntil < Date.parse(madeAt)) {
+    const last = completeUntil === 0 ? 'no time' : toInstant(completeUntil);
+    throw new BackupError(
+      `the journal of deletions is known to be complete until ${last}, and the backup was made at ${madeAt}: ${hint}`,
+    );
   }
 }
 

@@ -162,6 +162,11 @@ const continueEvents = sql('continue_audit_event_ids', {
 /** @param eventAfter the next audit event’s id is above this as well */
 export async function continueIds(tx: Transaction, eventAfter = 0): Promise<void> {
   await tx.run(continueAccounts);
+  await continueEventIds(tx, eventAfter);
+}
+
+/** @param eventAfter the next audit event’s id is above this */
+export async function continueEventIds(tx: Transaction, eventAfter: number): Promise<void> {
   await tx.run(beginEventSequence);
   await tx.run(continueEvents, [eventAfter]);
 }

@@ -24,7 +24,7 @@ async function backup({ to, ...options }: BackupCommandOptions): Promise<void> {
   const path = resolve(to);
   const rows = await withInstallation({}, async ({ installation: { db, keys }, journal }) => {
     const counts = await writeBackup({ db, keys, clock: systemClock, version, path });
-    // So that the journal is known to reach beyond the backup.
+    // So that the journal is known to reach beyond the backup, unless the database has forgotten what it knows.
     await journal?.catchUp();
     return counts;
   });

@@ -12,6 +12,9 @@ export interface OutputOptions {
 /** Of the option `--json`. */
 export const jsonHelp = 'print JSON';
 
+/** Of an option that may be given several times. */
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
 /** @param text what a person reads; `value` is the same for a program */
 export function print({ json = false }: OutputOptions, value: unknown, text: string): void {
   process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${text}\n`);

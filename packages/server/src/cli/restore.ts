@@ -8,7 +8,8 @@ import { describeDatabase } from '../db/database.ts';
 import { findMasterKey } from '../installation.ts';
 import { rowsTable } from './backup.ts';
 import { confirm } from './confirm.ts';
-import { jsonHelp, plural, print, type OutputOptions } from './output.ts';
+import { describeReach, describeReplayed } from './journal.ts';
+import { collect, jsonHelp, print, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 
 interface RestoreCommandOptions extends OutputOptions {
@@ -18,8 +19,6 @@ interface RestoreCommandOptions extends OutputOptions {
   readonly yes?: boolean;
   readonly acceptRevival?: boolean;
 }
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 export function restoreCommand(): Command {
   return new Command('restore')
@@ -56,12 +55,12 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
   print(options, restored, describe(restored));
 }
 
-function describe({ madeAt, rows, replayed, warnings }: Restored): string {
-  const { apiKeys, accounts, signingKeys, accountsDisabled } = replayed;
+function describe({ madeAt, rows, replayed, journalCompleteUntil, warnings }: Restored): string {
   return [
     rowsTable(rows),
     '',
-    `Restored the backup of ${madeAt}. From the journal of deletions: ${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`,
+    `Restored the backup of ${madeAt}. From the journal of deletions: ${describeReplayed(replayed)}.`,
+    describeReach(journalCompleteUntil),
     ...warnings.map((warning) => `Left out: ${warning}.`),
     'All sessions have ended.',
   ].join('\n');

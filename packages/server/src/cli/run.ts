@@ -7,6 +7,7 @@ import { accountCommand } from './account.ts';
 import { backupCommand } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
 import { describeFailure, isRefusal, UsageError } from './failure.ts';
+import { journalCommand } from './journal.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { moveCommand } from './move.ts';
@@ -32,6 +33,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .addCommand(signingKeyCommand())
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
+    .addCommand(journalCommand())
     .addCommand(moveCommand())
     .addCommand(doctorCommand((status) => (code = status)))
     .addCommand(proveRevocationCommand((status) => (code = status)));

@@ -4,15 +4,22 @@
  * What is revoked is written here after its commit and before its answer. The audit trail says the same, so whatever a
  * process that died, or a full disk, has kept from the journal is brought in from there: {@link DeletionJournal.catchUp}.
  */
-import { listRevocationEvents, newestEventId, newestEventIdBefore } from '../audit/store.ts';
+import { findEventMark, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
 import type { Clock } from '../clock.ts';
 import type { Db, Reader } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
-import { JournalError, JournalFile, readJournal, readPosition, writePosition, type JournalKeys } from './files.ts';
-import { identityOf, revocationsOf, type Revocation, type Revocations } from './revocation.ts';
+import {
+  JournalError,
+  JournalFile,
+  readJournal,
+  readPosition,
+  writePosition,
+  type JournalKeys,
+  type Position,
+} from './files.ts';
+import { identityOf, type Revocation, type Revocations } from './revocation.ts';
+import { findForgotten, revocationsAfter, type Forgotten } from './trail.ts';
 
-/** Events that are read at once. */
-const eventsPerRead = 20_000;
 /** By then a transaction that has taken an event's id has ended, and clocks differ by less. */
 const settledMs = 600_000;
 /** Clocks of file systems may differ from ours by less. */
@@ -25,6 +32,12 @@ export interface DeletionJournalOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly keys: JournalKeys;
+}
+
+/** Told of what happens between calls. */
+export interface JournalWatch {
+  onFailure(error: unknown): void;
+  onForgotten(forgotten: Forgotten): void;
 }
 
 interface Waiting {
@@ -40,7 +53,7 @@ export class DeletionJournal implements Revocations {
   #waiting: Waiting[] = [];
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
-  #onFailure: ((error: unknown) => void) | undefined;
+  #watch: JournalWatch | undefined;
 
   constructor(options: DeletionJournalOptions) {
     this.folder = options.folder;
@@ -59,53 +72,61 @@ export class DeletionJournal implements Revocations {
   }
 
   /**
-   * Brings in what the audit trail records and the journal lacks.
-   * @param reader of the trail; the database unless given
+   * Brings in what the audit trail records and the journal lacks, and looks for the opposite.
+   * @returns what the journal knows and the database has forgotten: then the journal isn't said to be complete
    * @throws JournalError, Error of the file system, DomainError `unavailable`
    */
-  async catchUp(reader: Reader = this.#options.db): Promise<void> {
-    const { folder, clock, keys } = this.#options;
-    const now = clock.now();
-    const position = (await readPosition(folder, keys))?.event ?? 0;
-    // A trail that ends before is another one: that of a database which was made anew.
-    const from = position <= (await newestEventId(reader)) ? position : 0;
-    const settled = await newestEventIdBefore(reader, now - settledMs);
-    let known: Set<string> | undefined;
-    for await (const revocations of revocationsAfter(reader, from)) {
-      known ??= await this.#identitiesSince((revocations[0]?.at ?? 0) - fileClockMs);
-      const missing = revocations.filter((revocation) => !known?.has(identityOf(revocation)));
-      if (missing.length > 0) await this.record(missing);
-    }
-    await writePosition(folder, keys, { event: Math.max(from, settled), at: now });
+  async catchUp(): Promise<Forgotten> {
+    const { folder, db, clock, keys } = this.#options;
+    const at = clock.now();
+    const { position, isSameTrail } = await this.#positionIn(db);
+    const from = isSameTrail ? position.event : 0;
+    const event = Math.max(from, await newestEventIdBefore(db, at - settledMs));
+    await this.#bringIn(db, from);
+    const forgotten = await findForgotten(db, this.#linesSince(isSameTrail ? position.at - fileClockMs : 0));
+    if (!isForgetful(forgotten)) await writePosition(folder, keys, { event, mark: await findEventMark(db, event), at });
+    return forgotten;
+  }
+
+  /**
+   * Brings in what a database knows that is about to be replaced. It may be an old copy: only up to its newest event is
+   * the journal complete by it.
+   */
+  async takeFrom(reader: Reader): Promise<void> {
+    const { folder, keys } = this.#options;
+    const { position, isSameTrail } = await this.#positionIn(reader);
+    await this.#bringIn(reader, isSameTrail ? position.event : 0);
+    await writePosition(folder, keys, { ...position, at: Math.max(position.at, await newestEventAt(reader)) });
   }
 
   /**
    * Catches up now and from time to time, sooner after a failure: for a process that runs for long.
    * @throws what {@link catchUp} throws, the first time
    */
-  async keepUp(onFailure: (error: unknown) => void): Promise<void> {
-    await this.catchUp();
-    this.#onFailure = onFailure;
+  async keepUp(watch: JournalWatch): Promise<void> {
+    this.#tell(await this.catchUp(), watch);
+    this.#watch = watch;
     this.#schedule(catchUpEveryMs);
   }
 
   /** Finishes what is under way. */
   stop(): void {
-    this.#onFailure = undefined;
+    this.#watch = undefined;
     clearTimeout(this.#timer);
   }
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer);
-    if (this.#onFailure) this.#timer = setTimeout(() => void this.#catchUpAgain(), ms).unref();
+    if (this.#watch) this.#timer = setTimeout(() => void this.#catchUpAgain(), ms).unref();
   }
 
   async #catchUpAgain(): Promise<void> {
     try {
-      await this.catchUp();
+      const forgotten = await this.catchUp();
+      if (this.#watch) this.#tell(forgotten, this.#watch);
       this.#schedule(catchUpEveryMs);
     } catch (error) {
-      this.#onFailure?.(error);
+      this.#watch?.onFailure(error);
       this.#schedule(retryMs);
     }
   }
@@ -117,13 +138,14 @@ export class DeletionJournal implements Revocations {
       const together = this.#waiting;
       this.#waiting = [];
       try {
+        if (this.#file?.isFull) this.#file = undefined;
         this.#file ??= new JournalFile(this.folder, this.#options.keys);
         await this.#file.append(together.flatMap(({ revocations }) => revocations));
         for (const { resolve } of together) resolve();
       } catch (error) {
         this.#file = undefined;
         // The trail has them: they are brought in from there as soon as it goes again.
-        this.#onFailure?.(error);
+        this.#watch?.onFailure(error);
         this.#schedule(retryMs);
         for (const { reject } of together) reject(unwritten(error));
       }
@@ -131,28 +153,47 @@ export class DeletionJournal implements Revocations {
     this.#isWriting = false;
   }
 
-  async #identitiesSince(since: number): Promise<Set<string>> {
-    const found = new Set<string>();
+  #tell(forgotten: Forgotten, { onForgotten }: JournalWatch): void {
+    if (isForgetful(forgotten)) onForgotten(forgotten);
+  }
+
+  /** An id alone says little: a trail that went back may have gone on from there, past it. */
+  async #positionIn(reader: Reader): Promise<{ position: Position; isSameTrail: boolean }> {
+    const { folder, keys } = this.#options;
+    const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0 };
+    return { position, isSameTrail: (await findEventMark(reader, position.event)) === position.mark };
+  }
+
+  async #bringIn(reader: Reader, from: number): Promise<void> {
+    for await (const revocations of revocationsAfter(reader, from)) {
+      const missing = await this.#missingOf(revocations);
+      if (missing.length > 0) await this.record(missing);
+    }
+  }
+
+  /** Those of a batch that no file names. Only the batch is held in memory, however large the journal is. */
+  async #missingOf(revocations: readonly Revocation[]): Promise<readonly Revocation[]> {
+    const missing = new Map(revocations.map((revocation) => [identityOf(revocation), revocation]));
+    const since = revocations.reduce((oldest, { at }) => Math.min(oldest, at), Infinity) - fileClockMs;
+    for await (const revocation of this.#linesSince(since)) {
+      missing.delete(identityOf(revocation));
+      if (missing.size === 0) break;
+    }
+    return [...missing.values()];
+  }
+
+  /** What can't be believed, and what follows it, is left out: to say a thing twice does no harm. */
+  async *#linesSince(since: number): AsyncGenerator<Revocation> {
     try {
       for await (const revocation of readJournal(this.folder, this.#options.keys, since))
-        found.add(identityOf(revocation));
+        if (revocation.at >= since) yield revocation;
     } catch (error) {
-      // What can't be believed is written again: to say a thing twice does no harm.
       if (!(error instanceof JournalError)) throw error;
     }
-    return found;
   }
 }
 
-/** What the audit trail records after an event, in batches of bounded size, none of them empty. */
-export async function* revocationsAfter(reader: Reader, event: number): AsyncGenerator<Revocation[]> {
-  const newest = await newestEventId(reader);
-  for (let after = event; after < newest; after += eventsPerRead) {
-    const until = Math.min(after + eventsPerRead, newest);
-    const revocations = (await listRevocationEvents(reader, after, until)).flatMap(revocationsOf);
-    if (revocations.length > 0) yield revocations;
-  }
-}
+const isForgetful = ({ working, isBehind }: Forgotten): boolean => working > 0 || isBehind;
 
 const unwritten = (cause: unknown): DomainError =>
   new DomainError('unavailable', {

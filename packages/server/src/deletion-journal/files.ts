@@ -30,11 +30,15 @@ interface Header {
 /** All of the audit trail up to this event, by its id, is in the files. */
 export interface Position {
   readonly event: number;
-  /** When that was found, in milliseconds. */
+  /** Tells that event from another with its id, in a trail that went back and on from there. */
+  readonly mark?: string;
+  /** All that the trail held at this time is in the files, whatever its ids; milliseconds. */
   readonly at: number;
 }
 
 const ending = '.journal';
+/** Files that are too old to tell of recent days needn't be read for them. */
+const linesPerFileMax = 50_000;
 const positionName = 'position.json';
 
 const headerOf = ({ check }: JournalKeys, file: string): Header => ({
@@ -51,6 +55,7 @@ export class JournalFile {
   readonly #chain: Chain;
   readonly #keys: JournalKeys;
   #isNew = true;
+  #lines = 0;
 
   constructor(folder: string, keys: JournalKeys) {
     this.#folder = folder;
@@ -58,10 +63,16 @@ export class JournalFile {
     this.#chain = new Chain(keys.deletionJournal);
   }
 
+  /** Whoever appends takes a new one then. */
+  get isFull(): boolean {
+    return this.#lines >= linesPerFileMax;
+  }
+
   /** Resolves once it is on the disk. @throws Error of the file system */
   async append(revocations: readonly Revocation[]): Promise<void> {
     const isNew = this.#isNew;
     this.#isNew = false;
+    this.#lines += revocations.length;
     if (isNew) await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const lines = [...(isNew ? [headerOf(this.#keys, this.#name)] : []), ...revocations];
     const handle = await open(join(this.#folder, `${this.#name}${ending}`), isNew ? 'ax' : 'a', 0o600);

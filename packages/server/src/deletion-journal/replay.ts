@@ -1,7 +1,7 @@
 /** Doing to a restored database what was done since: first all of the journal is read and checked, then it is applied. */
 import type { Transaction } from '../db/db.ts';
 import { journalFiles, JournalError, readJournalFile, readPosition, type JournalKeys } from './files.ts';
-import type { Revocation, RevocationKind } from './revocation.ts';
+import { isFinal, type FinalKind, type Revocation } from './revocation.ts';
 import { deleteListedAccounts, deleteListedKeys, disableListedAccounts, revokeListedSigningKeys } from './store.ts';
 
 const idsPerStatement = 1_000;
@@ -10,17 +10,20 @@ const idsPerStatement = 1_000;
 export interface JournalSources {
   readonly folders: readonly string[];
   readonly keys: JournalKeys;
-  /** From elsewhere than a folder. */
-  readonly more: readonly Revocation[];
   /** Told of what can't be believed, which is left out then. Without it that is refused. */
   readonly onDamage?: ((error: JournalError) => void) | undefined;
 }
 
 export interface Survey {
+  /** How many hold a journal. */
+  readonly folders: number;
   /** Folders in which there is no journal. */
   readonly empty: readonly string[];
-  /** The journal is known to hold all that happened until then; milliseconds, 0 for nothing. */
-  readonly reachesAt: number;
+  /**
+   * The journal is known to hold all that happened until then, on every instance; milliseconds, 0 for nothing. Only
+   * positions tell: a line says nothing of what other instances wrote elsewhere.
+   */
+  readonly completeUntil: number;
   /** No later event of the audit trail is known by its id. */
   readonly newestEvent: number;
   /** Accounts that were disabled last, not enabled. */
@@ -37,24 +40,24 @@ export interface Replayed {
 /** @throws JournalError */
 export async function surveyJournal(sources: JournalSources): Promise<Survey> {
   const empty: string[] = [];
-  let reachesAt = 0;
+  let completeUntil = 0;
   let newestEvent = 0;
   const abilities = new Map<string, Revocation>();
   for (const folder of sources.folders) {
     const position = await believed(sources, () => readPosition(folder, sources.keys));
     if (!position && (await journalFiles(folder)).length === 0) empty.push(folder);
-    reachesAt = Math.max(reachesAt, position?.at ?? 0);
+    completeUntil = Math.max(completeUntil, position?.at ?? 0);
     newestEvent = Math.max(newestEvent, position?.event ?? 0);
   }
   for await (const revocation of readAll(sources)) {
-    const { kind, id, at, event = 0 } = revocation;
-    reachesAt = Math.max(reachesAt, at);
+    const { kind, id, event = 0 } = revocation;
     newestEvent = Math.max(newestEvent, event);
     if (kind !== 'account_disabled' && kind !== 'account_enabled') continue;
     if (event >= (abilities.get(id)?.event ?? 0)) abilities.set(id, revocation);
   }
   const disabled = [...abilities.values()].filter(({ kind }) => kind === 'account_disabled').map(({ id }) => id);
-  return { empty, reachesAt, newestEvent, disabled };
+  const folders = sources.folders.length - empty.length;
+  return { folders, empty, completeUntil, newestEvent, disabled };
 }
 
 /** Nothing is revived by it, and done twice it changes nothing more. */
@@ -64,11 +67,7 @@ export async function replayJournal(
   { disabled }: Survey,
   now: number,
 ): Promise<Replayed> {
-  const waiting: Record<'api_key' | 'account' | 'signing_key', string[]> = {
-    api_key: [],
-    account: [],
-    signing_key: [],
-  };
+  const waiting: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
   const done = { apiKeys: 0, accounts: 0, signingKeys: 0, accountsDisabled: 0 };
   const flush = async (idsMin: number): Promise<void> => {
     // Keys before accounts, whose deletion would take them along unrecorded.
@@ -88,9 +87,6 @@ export async function replayJournal(
   return done;
 }
 
-const isFinal = (kind: RevocationKind): kind is 'api_key' | 'account' | 'signing_key' =>
-  kind !== 'account_disabled' && kind !== 'account_enabled';
-
 async function* readAll(sources: JournalSources): AsyncGenerator<Revocation> {
   for (const folder of sources.folders) {
     for (const path of await journalFiles(folder)) {
@@ -101,7 +97,6 @@ async function* readAll(sources: JournalSources): AsyncGenerator<Revocation> {
       }
     }
   }
-  yield* sources.more;
 }
 
 async function believed<T>(sources: JournalSources, read: () => Promise<T>): Promise<T | undefined> {

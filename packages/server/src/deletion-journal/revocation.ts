@@ -5,6 +5,11 @@ import type { RevocationEvent } from '../audit/store.ts';
 /** `account_enabled` takes an `account_disabled` back; nothing takes the others back. */
 export type RevocationKind = 'api_key' | 'account' | 'account_disabled' | 'account_enabled' | 'signing_key';
 
+/** Those that nothing takes back. */
+export type FinalKind = 'api_key' | 'account' | 'signing_key';
+
+export const isFinal = (kind: RevocationKind): kind is FinalKind => !isAbility(kind);
+
 export interface Revocation {
   readonly kind: RevocationKind;
   readonly id: string;
@@ -43,4 +48,5 @@ export function revocationsOf({ id, at, action, target }: RevocationEvent): Revo
 export const identityOf = ({ kind, id, event = 0 }: Revocation): string =>
   isAbility(kind) ? `${kind} ${id} ${event}` : `${kind} ${id}`;
 
-const isAbility = (kind: RevocationKind): boolean => kind === 'account_disabled' || kind === 'account_enabled';
+const isAbility = (kind: RevocationKind): kind is 'account_disabled' | 'account_enabled' =>
+  kind === 'account_disabled' || kind === 'account_enabled';

@@ -2,7 +2,7 @@
  * What the journal says, done to a database that doesn't know it. Each change has its audit row, by the service itself.
  * Ids come as a JSON array; those that name nothing, or nothing that still works, count for nothing.
  */
-import type { Transaction } from '../db/db.ts';
+import type { Reader, Transaction } from '../db/db.ts';
 import { sql, type Statement } from '../db/sql.ts';
 
 const details = `'{"by":"deletion_journal"}'`;
@@ -59,6 +59,24 @@ const revokeSigningKeys = sql('replay_revoked_signing_keys', {
   sqlite: `update signing_keys set revoked_at = $2 where revoked_at is null and kid in (${listed.sqlite})`,
   postgres: `update signing_keys set revoked_at = $2 where revoked_at is null and kid in (${listed.postgres})`,
 });
+
+const countKeys = sql<{ count: number }>('count_listed_keys', {
+  sqlite: `select count(*) as count from api_keys where id in (${numbers.sqlite})`,
+  postgres: `select count(*) as count from api_keys where id in (${numbers.postgres})`,
+});
+const countAccounts = sql<{ count: number }>('count_listed_accounts', {
+  sqlite: `select count(*) as count from accounts where id in (${listed.sqlite})`,
+  postgres: `select count(*) as count from accounts where id in (${listed.postgres})`,
+});
+const countSigningKeys = sql<{ count: number }>('count_listed_signing_keys', {
+  sqlite: `select count(*) as count from signing_keys where revoked_at is null and kid in (${listed.sqlite})`,
+  postgres: `select count(*) as count from signing_keys where revoked_at is null and kid in (${listed.postgres})`,
+});
+const counts = { api_key: countKeys, account: countAccounts, signing_key: countSigningKeys };
+
+/** How many of them are there, and not revoked. */
+export const countListed = async (reader: Reader, kind: keyof typeof counts, ids: readonly string[]): Promise<number> =>
+  (await reader.get(counts[kind], [JSON.stringify(ids)]))?.count ?? 0;
 
 async function apply(
   tx: Transaction,

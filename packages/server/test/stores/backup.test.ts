@@ -11,6 +11,7 @@ import { BackupError } from '../../src/backup/format.ts';
 import { restoreBackup, type Restored, type RestoreOptions } from '../../src/backup/restore.ts';
 import { storedTables } from '../../src/backup/store.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
+import { toInstant } from '../../src/clock.ts';
 import { deriveKeys, type InstallationKeys } from '../../src/crypto/master-key.ts';
 import type { Db } from '../../src/db/db.ts';
 import { sql } from '../../src/db/sql.ts';
@@ -160,9 +161,13 @@ onEachDatabase(
       );
     await refused({}, /there is no journal of deletions, so keys/);
     await refused({ journalFolders: [join(temp.path, 'nowhere')] }, /no journal of deletions in .*nowhere/);
-    await refused({ journalFolders: [stale] }, /ends at .*, before the backup was made/);
+    await refused({ journalFolders: [stale] }, /known to be complete until 2026.*, and the backup was made/);
+    // A line of one instance that is newer says nothing of what the others have deleted since.
+    await journalIn(db, stale).record([{ kind: 'api_key', id: '1', at: later }]);
+    await refused({ journalFolders: [stale] }, /known to be complete until 2026.*, and the backup was made/);
     assert.equal(await countOf(fresh.db, 'accounts'), 0);
-    await restore(fresh.db, path, { journalFolders: [stale], acceptsRevival: true });
+    const { journalCompleteUntil } = await restore(fresh.db, path, { journalFolders: [stale], acceptsRevival: true });
+    assert.equal(journalCompleteUntil, toInstant(now - 1_000));
     assert.equal(await countOf(fresh.db, 'accounts'), 2);
   },
 );
@@ -206,6 +211,9 @@ onEachDatabase(
     const { replayed } = await restore(db, path, { journal, mayReplace: true });
     assert.equal(replayed.apiKeys, 1);
     assert.equal(await countOf(db, 'api_keys'), 1);
+    // Without one its trail counts too.
+    await accounts.disableAccount(db, operator, 'acc_ada', later);
+    assert.equal((await restore(db, path, { mayReplace: true })).replayed.accountsDisabled, 1);
     // Again, from a journal that the first restore has completed, into a database that has forgotten.
     await using fresh = await databases[db.dialect]!();
     assert.equal((await restore(fresh.db, path, { journalFolders: [journal.folder] })).replayed.apiKeys, 1);

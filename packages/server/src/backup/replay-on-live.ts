@@ -1,0 +1,85 @@
+/**
+ * The journal of deletions, replayed on the database that is in use: for one that went back without a restore of ours, by
+ * an asynchronous failover or a copy of its files. In one transaction, and done twice it changes nothing more.
+ */
+import { recordEvent, type Principal } from '../audit/audit.ts';
+import { newestEventId } from '../audit/store.ts';
+import { toInstant, type Clock } from '../clock.ts';
+import type { InstallationKeys } from '../crypto/master-key.ts';
+import type { Db, Transaction } from '../db/db.ts';
+import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
+import {
+  replayJournal,
+  surveyJournal,
+  type JournalSources,
+  type Replayed,
+  type Survey,
+} from '../deletion-journal/replay.ts';
+import { BackupError } from './format.ts';
+import { continueEventIds, lockTables } from './store.ts';
+
+export interface ReplayOptions {
+  readonly db: Db;
+  readonly keys: InstallationKeys;
+  readonly clock: Clock;
+  /** The installation's own, where one is configured. It is brought up to date afterwards. */
+  readonly journal: DeletionJournal | undefined;
+  /** Beside it. */
+  readonly journalFolders: readonly string[];
+  /** Everything is done, counted and taken back. */
+  readonly isDryRun: boolean;
+}
+
+export interface ReplayedOnLive {
+  readonly replayed: Replayed;
+  /** As a restore tells it. */
+  readonly journalCompleteUntil: string | null;
+}
+
+/** What ends a dry run's transaction. */
+class TakenBack extends Error {
+  readonly result: ReplayedOnLive;
+
+  constructor(result: ReplayedOnLive) {
+    super('a dry run');
+    this.result = result;
+  }
+}
+
+/** @throws BackupError, JournalError, DomainError `unavailable`; nothing has changed then */
+export async function replayOnLive(principal: Principal, options: ReplayOptions): Promise<ReplayedOnLive> {
+  const { db, keys, journal, journalFolders, isDryRun } = options;
+  const sources = { folders: [...new Set([...(journal ? [journal.folder] : []), ...journalFolders])], keys };
+  const survey = await surveyJournal(sources);
+  const [missing] = survey.empty;
+  if (missing !== undefined) throw new BackupError(`there is no journal of deletions in ${missing}`);
+  try {
+    const result = await db.transaction((tx) => replayWithin(tx, principal, sources, survey, options), {
+      isLong: true,
+    });
+    await journal?.catchUp();
+    return result;
+  } catch (error) {
+    if (isDryRun && error instanceof TakenBack) return error.result;
+    throw error;
+  }
+}
+
+async function replayWithin(
+  tx: Transaction,
+  principal: Principal,
+  sources: JournalSources,
+  survey: Survey,
+  { clock, isDryRun }: ReplayOptions,
+): Promise<ReplayedOnLive> {
+  await lockTables(tx);
+  const now = clock.now();
+  // Ids below would be taken for older than what the journal knows: the last word on an account must stay the last.
+  if (survey.newestEvent > (await newestEventId(tx))) await continueEventIds(tx, survey.newestEvent);
+  const replayed = await replayJournal(tx, sources, survey, now);
+  const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
+  const result = { replayed, journalCompleteUntil };
+  if (isDryRun) throw new TakenBack(result);
+  await recordEvent(tx, { at: now, principal, action: 'installation.journal_replayed', details: { ...replayed } });
+  return result;
+}
