@@ -84,8 +84,10 @@ const touchKeysStatement = sql('touch_api_keys', {
   sqlite: `update api_keys set last_used_at = used.at
    from (select cast(key as integer) as id, value as at from json_each($1)) as used
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+  // A key that somebody else changes now is left out: no deletion ever waits for this.
   postgres: `update api_keys set last_used_at = used.at
-   from (select key::bigint as id, value::bigint as at from json_each_text($1::json)) as used
+   from (select k.id, (j.value)::bigint as at from json_each_text($1::json) j join api_keys k on k.id = j.key::bigint
+     order by k.id for update of k skip locked) as used
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
 });
 

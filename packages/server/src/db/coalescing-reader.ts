@@ -61,7 +61,8 @@ export class CoalescingReader<Question, Row> {
       const rows = await this.#readMany(batch.map(({ question }) => question));
       for (const [index, waiting] of batch.entries()) answerOne(waiting, rows[index]);
     } catch (error) {
-      for (const { fail } of batch) fail(error);
+      // Whoever waits has waited as long as this read took, and would next: what can't be known is said at once.
+      for (const { fail } of [...batch, ...this.#waiting.splice(0)]) fail(error);
     } finally {
       this.#underWay--;
       if (this.#waiting.length > 0) this.#schedule();

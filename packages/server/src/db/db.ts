@@ -23,6 +23,11 @@ export interface TransactionOptions {
   readonly isLong?: boolean;
 }
 
+export interface ReadOptions {
+  /** Verifications wait for it: like {@link Db.getMany} it waits for no write. */
+  readonly isShared?: boolean;
+}
+
 /** How questions are best put together for this database (`coalescing-reader.ts`). */
 export interface SharedReads {
   /** Reads under way at once; what arrives meanwhile waits for the next. */
@@ -40,7 +45,7 @@ export interface Db {
   readonly dialect: Dialect;
   readonly times: DbTimes;
   readonly sharedReads: SharedReads;
-  all<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row[]>;
+  all<Row>(statement: Statement<Row>, values?: readonly SqlValue[], options?: ReadOptions): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
   /** The same single-row read for many values in one snapshot taken after the call; results in order. */
   getMany<Row>(

@@ -34,5 +34,5 @@ export async function isInstallationOf(reader: Reader, masterKeyCheck: Buffer): 
 
 /** Whether the database answers. @throws DomainError `unavailable` */
 export async function pingDatabase(db: Db): Promise<void> {
-  await db.get(selectInstallation);
+  await db.all(selectInstallation, [], { isShared: true });
 }

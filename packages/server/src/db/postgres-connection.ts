@@ -31,12 +31,14 @@ interface Session {
   readonly encoding: string;
 }
 
-// What holds for the connection. synchronous_commit is raised, never lowered: remote_apply waits for even more.
+// What holds for the connection. synchronous_commit is raised, never lowered: remote_apply waits for even more. A commit
+// that gave up waiting says so by a warning, which must arrive.
 const prepareSession = `select pg_is_in_recovery() as "isStandby",
   current_setting('default_transaction_read_only') as "readOnly", current_setting('server_encoding') as "encoding",
   set_config('statement_timeout', '${statementMsMax}', false), set_config('lock_timeout', '${statementMsMax}', false),
   set_config('idle_in_transaction_session_timeout', '${statementMsMax}', false),
   set_config('default_transaction_isolation', 'read committed', false),
+  set_config('client_min_messages', 'warning', false),
   case when current_setting('synchronous_commit') in ('off', 'local', 'remote_write')
     then set_config('synchronous_commit', 'on', false) end`;
 // One plan for all: these are point reads, whatever is asked.

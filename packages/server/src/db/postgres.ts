@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
-import type { Db, DbTimes, Reader, Transaction, TransactionOptions } from './db.ts';
+import type { Db, DbTimes, ReadOptions, Reader, Transaction, TransactionOptions } from './db.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { commit } from './postgres-commit.ts';
 import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
@@ -43,11 +43,16 @@ export class PostgresDb implements Db {
     this.#writers = newPool(address, writersMax, 'writer');
   }
 
-  all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.#bounded(async () => {
-      const { rows } = await orUnavailable(this.#writers.query(queryOf(statement, values)));
-      return rows as Row[];
-    });
+  all<Row>(
+    statement: Statement<Row>,
+    values: readonly SqlValue[] = [],
+    { isShared = false }: ReadOptions = {},
+  ): Promise<Row[]> {
+    const read = async (): Promise<Row[]> => {
+      const pool = isShared ? this.#readers : this.#writers;
+      return (await orUnavailable(pool.query(queryOf(statement, values)))).rows as Row[];
+    };
+    return isShared ? this.#tracked(read) : this.#bounded(read);
   }
 
   async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
@@ -135,7 +140,7 @@ export class PostgresDb implements Db {
   /** A commit waits for its standby without end, and keeps its connection until it is cancelled; our side has left. */
   async #letGo(client: pg.PoolClient): Promise<void> {
     const { processID } = client as pg.PoolClient & { readonly processID?: number | null };
-    await this.#writers.query('select pg_cancel_backend($1)', [processID]).catch(() => undefined);
+    await this.#writers.query(cancelWaiting, [processID]).catch(() => undefined);
   }
 
   /** Who waits longer than its client does only uses memory. */
@@ -159,6 +164,9 @@ export class PostgresDb implements Db {
 /** It waits for files between its statements, which a server shouldn't do for ever when its client is gone. */
 const setLong =
   "set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = '60s'";
+// By the time it is asked the number may be another connection's.
+const cancelWaiting = `select pg_cancel_backend(pid) from pg_stat_activity
+  where pid = $1 and wait_event = 'SyncRep' and usename = current_user and application_name like 'keyreeve%'`;
 const beginLong = `begin; ${setLong}`;
 const beginSnapshot = `begin isolation level repeatable read read only; ${setLong}`;
 

@@ -147,6 +147,8 @@ export class SigningKeys {
     if (typeof kid !== 'string' || !kidPattern.test(kid)) return undefined;
     const known = this.#publicKeys.get(kid);
     if (known) return known;
+    // What anybody can make up costs a read that others share, and nothing more.
+    if (!(await this.#listTimes()).some((candidate) => candidate.kid === kid)) return undefined;
     const row = (await listSigningKeys(this.#options.db)).find((candidate) => candidate.kid === kid);
     if (!row) return undefined;
     const key = (await importJWK(JSON.parse(row.publicJwk) as JWK, row.alg)) as CryptoKey;
@@ -162,11 +164,15 @@ export class SigningKeys {
    * @param issuedAt milliseconds
    */
   async vouchesFor(kid: string, issuedAt: number): Promise<boolean> {
-    const rows = (await this.#times.read(undefined)) ?? [];
+    const rows = await this.#listTimes();
     const row = rows.find((candidate) => candidate.kid === kid);
     if (!row) return false;
     const until = this.#signsUntil(row, rows);
     return issuedAt <= until + limits.clockSkewSeconds * 1000 && this.#options.clock.now() <= until + this.#keptMs;
+  }
+
+  async #listTimes(): Promise<readonly SigningKeyTimes[]> {
+    return (await this.#times.read(undefined)) ?? [];
   }
 
   #stateOf(row: SigningKeyTimes, rows: readonly SigningKeyTimes[]): SigningKeyState {

@@ -54,7 +54,7 @@ const revokeOtherKeys = sql<{ kid: string }>(
 );
 
 export const listSigningKeys = (db: Db): Promise<SigningKeyRow[]> => db.all(listKeys);
-export const listSigningKeyTimes = (db: Db): Promise<SigningKeyTimes[]> => db.all(listTimes);
+export const listSigningKeyTimes = (db: Db): Promise<SigningKeyTimes[]> => db.all(listTimes, [], { isShared: true });
 
 const valuesOf = (key: SigningKeyRow) =>
   [key.kid, key.alg, key.publicJwk, key.privateJwk, key.createdAt, key.activatesAt] as const;

@@ -43,7 +43,7 @@ const selectTouched = sql<{ touchedAt: number }>(
 // Bounded, so that a clean-up never holds up a commit for long.
 const forgetBuckets = sql(
   'forget_throttle_buckets',
-  `delete from throttle_buckets where bucket in (select bucket from throttle_buckets where touched_at < $1 limit $2)`,
+  `delete from throttle_buckets where touched_at < $1 and bucket in (select bucket from throttle_buckets where touched_at < $1 limit $2)`,
 );
 
 /** @param windowMs counts that began longer ago start anew; without it they never do */

@@ -117,8 +117,10 @@ export class Tokens {
     const now = clock.now();
     const { sessionId } = presented;
     const session = await store.findLiveSession(db, sessionId, now);
-    if (!session) return;
-    const principal: Principal = { kind: 'account', accountId: session.accountId, sessionId };
+    // Also when there is none: its end may not have reached the standby yet, and this answer must not come before it has.
+    const principal: Principal = session
+      ? { kind: 'account', accountId: session.accountId, sessionId }
+      : { kind: 'system' };
     await store.endSession(db, principal, sessionId, 'session.ended', now);
   }
 

@@ -183,21 +183,32 @@ test('a mistake in answering one question fails that question alone', async () =
   assert.deepEqual(failed, [mistake]);
 });
 
-test('a read that fails fails each of its questions and no other, and the next read goes on', async () => {
+test('a read that fails fails its questions and those that wait for the next; later ones are read', async () => {
   const { reads, ask } = newReader(1);
   const failing = ['a', 'b'].map(ask);
-  const outcome = Promise.allSettled(failing);
   await settle();
-  const waiting = ask('c');
+  const outcome = Promise.allSettled([...failing, ask('waiting')]);
   const broken = new Error('the database is away');
   sent(reads, 0).fail(broken);
-  assert.deepEqual(await outcome, [
-    { status: 'rejected', reason: broken },
-    { status: 'rejected', reason: broken },
-  ]);
+  const rejected = { status: 'rejected', reason: broken } as const;
+  assert.deepEqual(await outcome, [rejected, rejected, rejected]);
+  const later = ask('later');
   await settle();
-  sent(reads, 1).answer(['C']);
-  assert.equal(await waiting, 'C');
+  sent(reads, 1).answer(['L']);
+  assert.equal(await later, 'L');
+});
+
+test('a read that fails leaves alone what another read has been sent for', async () => {
+  const { reads, ask } = newReader(2);
+  const failing = ask('a');
+  await settle();
+  const other = ask('b');
+  await settle();
+  const outcome = Promise.allSettled([failing]);
+  sent(reads, 0).fail(new Error('this connection broke'));
+  assert.equal((await outcome)[0].status, 'rejected');
+  sent(reads, 1).answer(['B']);
+  assert.equal(await other, 'B');
 });
 
 test('a read that throws at once is a failed read', async () => {
