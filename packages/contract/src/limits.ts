@@ -106,6 +106,20 @@ export const limitTable = {
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   writesWaitingMax: limit(1_000, 'Writes of each worker that may wait for a commit; one more is answered 503.'),
+  unfinishedDeletionsMax: limit(
+    1_000,
+    'Deletions of each worker whose outcome is unknown and that are being finished; one more is answered 503 before anything is done.',
+  ),
+
+  // PostgreSQL
+  postgresReadersMax: limit(2, 'Connections of each worker for verifications, which any number of them share.'),
+  postgresWritersMax: limit(8, 'Connections of each worker for everything else.'),
+  postgresConnectMsMax: limit(2_000, 'The longest wait for a connection; then 503.'),
+  postgresStatementMsMax: limit(2_000, 'The longest that a statement may take or wait for a lock; then 503.'),
+  postgresAnswerMsMax: limit(
+    3_000,
+    'The longest wait for an answer, longer than a statement may take so that its connection stays usable; then 503, the connection is given up, and what a commit did is unknown.',
+  ),
 } as const satisfies Record<string, Limit>;
 
 type LimitValues = { readonly [Name in keyof typeof limitTable]: number };

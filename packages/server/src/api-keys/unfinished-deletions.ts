@@ -3,10 +3,9 @@
  * have happened, this instance says neither yes nor no of its key (SECURITY.md B48).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
 
-/** Beyond it deletions are refused before anything is done. */
-export const unfinishedDeletionsMax = 1_000;
 const retryMsFirst = 50;
 const retryMsMax = 1_000;
 const retryAfterSeconds = 1;
@@ -16,7 +15,7 @@ export class UnfinishedDeletions {
 
   /** @throws DomainError `unavailable` when there is no room for one more */
   assertRoom(): void {
-    if (this.#ids.size >= unfinishedDeletionsMax) throw new DomainError('unavailable', { retryAfterSeconds });
+    if (this.#ids.size >= limits.unfinishedDeletionsMax) throw new DomainError('unavailable', { retryAfterSeconds });
   }
 
   /** For every yes. @throws DomainError `unavailable` when the key's deletion is unfinished */

@@ -5,16 +5,14 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
+import { limits } from '@keyreeve/contract';
 import type { PostgresAddress } from './postgres-address.ts';
 
-const connectMsMax = 2_000;
-const statementMsMax = 2_000;
-/** Longer than the server's own limit, which leaves the connection usable. */
-const answerMsMax = 3_000;
+const { postgresStatementMsMax: statementMsMax } = limits;
 const longAnswerMsMax = 3_600_000;
 
 /** How long an answer is waited for before the connection is given up. */
-export const queryMsMax = (isLong: boolean): number => (isLong ? longAnswerMsMax : answerMsMax);
+export const queryMsMax = (isLong: boolean): number => (isLong ? longAnswerMsMax : limits.postgresAnswerMsMax);
 
 const int8 = 20;
 /** Integers of 64 bits as numbers: ids and times lie within 2^53. */
@@ -67,8 +65,8 @@ export function newPool(address: PostgresAddress, connectionsMax: number, purpos
     ssl: tlsOf(address),
     application_name: `keyreeve ${purpose}`,
     max: connectionsMax,
-    connectionTimeoutMillis: connectMsMax,
-    query_timeout: answerMsMax,
+    connectionTimeoutMillis: limits.postgresConnectMsMax,
+    query_timeout: limits.postgresAnswerMsMax,
     idleTimeoutMillis: 0,
     keepAlive: true,
     types,

@@ -14,13 +14,12 @@ import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-conne
 import type { ManyStatement, SqlValue, Statement } from './sql.ts';
 import { unavailable } from './unavailable.ts';
 
-const writersMax = 8;
 const attemptsMax = 3;
 
 export class PostgresDb implements Db {
   readonly dialect = 'postgres';
   readonly times: DbTimes = { observe: () => undefined };
-  readonly sharedReads = { underWayMax: 2, questionsEnough: limits.lookupBatchMax };
+  readonly sharedReads = { underWayMax: limits.postgresReadersMax, questionsEnough: limits.lookupBatchMax };
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
   readonly #underWay = new Set<Promise<unknown>>();
@@ -40,7 +39,7 @@ export class PostgresDb implements Db {
 
   private constructor(address: PostgresAddress) {
     this.#readers = newPool(address, this.sharedReads.underWayMax, 'reader');
-    this.#writers = newPool(address, writersMax, 'writer');
+    this.#writers = newPool(address, limits.postgresWritersMax, 'writer');
   }
 
   all<Row>(
