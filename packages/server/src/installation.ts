@@ -55,7 +55,7 @@ export async function openInstallation(
 }
 
 async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean, where: string): Promise<readonly string[]> {
-  if (!mayMigrate && (await isEmptyDatabase(db))) throw new ConfigError([noneYet(where)]);
+  if (!mayMigrate && (await isEmptyDatabase(db))) throw new ConfigError([noDatabase(where)]);
   if (!mayMigrate) throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   try {
     return await migrate(db, clock);
@@ -66,9 +66,6 @@ async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean, where: s
     );
   }
 }
-
-const noneYet = (where: string): string =>
-  `there is no database at ${where} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`;
 
 /** The master key that the configuration gives or names; never a new one. @throws ConfigError when there is none */
 export function findMasterKey({ database, masterKey: given }: Config): Buffer {
@@ -105,8 +102,9 @@ export function embeddedExists(path: string): boolean {
   return exists;
 }
 
-export const noDatabase = (path: string): string =>
-  `there is no database at ${path} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`;
+/** @param where its path, or its address without a password */
+export const noDatabase = (where: string): string =>
+  `there is no database at ${where} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`;
 
 function loadMasterKey(databasePath: string, databaseExists: boolean): Buffer {
   const path = masterKeyPath(databasePath);
