@@ -51,7 +51,9 @@ export async function replayOnLive(principal: Principal, options: ReplayOptions)
   const { db, keys, journal, journalFolders, isDryRun } = options;
   const sources = { folders: [...new Set([...(journal ? [journal.folder] : []), ...journalFolders])], keys };
   const survey = await surveyJournal(sources);
-  const [missing] = survey.empty;
+  // Its own may be new; what was named must be there.
+  const named = survey.empty.find((folder) => journalFolders.includes(folder));
+  const missing = named ?? (survey.folders === 0 ? survey.empty[0] : undefined);
   if (missing !== undefined) throw new BackupError(`there is no journal of deletions in ${missing}`);
   try {
     const result = await db.transaction((tx) => replayWithin(tx, principal, sources, survey, options), {

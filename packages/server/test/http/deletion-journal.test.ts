@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveKeys } from '../../src/crypto/master-key.ts';
-import { readJournal } from '../../src/deletion-journal/files.ts';
+import { JournalFile, readJournal } from '../../src/deletion-journal/files.ts';
 import { bearer, newApp, operator } from '../../src/testing/new-app.ts';
 import { newPlace } from '../../src/testing/new-db.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
@@ -79,4 +79,21 @@ test('while the journal can’t be written a deletion holds but isn’t answered
   rmSync(folder);
   await app.service.services.journal?.catchUp();
   assert.deepEqual(await entriesOf(folder), [`api_key ${id}`]);
+});
+
+test('a service whose database has forgotten a deletion says so when it starts', async () => {
+  using temp = newTempFolder();
+  await using place = await newPlace();
+  const environment = { KEYREEVE_DELETION_JOURNAL: temp.path, KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
+  let id: string;
+  {
+    await using app = await newApp({ place, environment });
+    id = (await app.signIn()).account.id;
+    assert.ok(!app.logLines.some((line) => line.includes('deletion_journal_ahead')));
+  }
+  // As if a failover had lost the commit of a deletion that was answered.
+  await new JournalFile(temp.path, keys).append([{ kind: 'account', id, at: Date.now() }]);
+  await using app = await newApp({ place, environment });
+  const line = app.logLines.find((text) => text.includes('"event":"deletion_journal_ahead"'));
+  assert.match(line ?? '', /"level":"warn".*"working":1.*keyreeve journal replay/);
 });

@@ -6,7 +6,7 @@ import * as accounts from '../../src/accounts/store.ts';
 import { deleteKey } from '../../src/api-keys/store.ts';
 import type { Db } from '../../src/db/db.ts';
 import { DeletionJournal } from '../../src/deletion-journal/deletion-journal.ts';
-import { JournalError, readJournal, readPosition } from '../../src/deletion-journal/files.ts';
+import { JournalError, journalFiles, readJournal, readPosition } from '../../src/deletion-journal/files.ts';
 import type { Revocation } from '../../src/deletion-journal/revocation.ts';
 import { createSigningKey } from '../../src/signing-keys/store.ts';
 import { deriveKeys } from '../../src/crypto/master-key.ts';
@@ -92,6 +92,16 @@ onEachDatabase('records that come at once are all there, each once', async ({ db
     await entriesOf(temp.path),
     ids.map((id) => `api_key ${id}`),
   );
+});
+
+onEachDatabase('a file ends after 50,000 lines, and nothing of it is lost', async ({ db }) => {
+  using temp = newTempFolder();
+  const journal = newJournal(db, temp.path);
+  const many = Array.from({ length: 50_000 }, (_, id): Revocation => ({ kind: 'api_key', id: String(id), at: now }));
+  await journal.record(many);
+  await journal.record([{ kind: 'api_key', id: 'last', at: now }]);
+  assert.equal((await journalFiles(temp.path)).length, 2);
+  assert.equal((await entriesOf(temp.path)).length, 50_001);
 });
 
 onEachDatabase('a folder that another installation uses is refused', async ({ db }) => {
