@@ -8,7 +8,8 @@ FROM node:26-bookworm-slim
 ENV NODE_ENV=production \
     KEYREEVE_DATABASE_URL=sqlite:/data/keyreeve.db
 COPY --from=build /app /app
-RUN mkdir -m 0700 /data && chown 65532:65532 /data
+# A volume that is mounted at either takes its owner from here.
+RUN mkdir -m 0700 /data /data/deletions && chown 65532:65532 /data /data/deletions
 USER 65532:65532
 VOLUME /data
 EXPOSE 8787
