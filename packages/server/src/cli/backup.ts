@@ -3,8 +3,12 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { writeBackup } from '../backup/write-backup.ts';
+import { isForgetful } from '../deletion-journal/trail.ts';
 import { jsonHelp, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
+
+const warning =
+  'keyreeve: the database is older than its journal of deletions: run `keyreeve journal replay`, then back it up again\n';
 
 interface BackupCommandOptions extends OutputOptions {
   readonly to: string;
@@ -24,8 +28,9 @@ async function backup({ to, ...options }: BackupCommandOptions): Promise<void> {
   const path = resolve(to);
   const rows = await withInstallation({}, async ({ installation: { db, keys }, journal }) => {
     const counts = await writeBackup({ db, keys, clock: systemClock, version, path });
-    // So that the journal is known to reach beyond the backup, unless the database has forgotten what it knows.
-    await journal?.catchUp();
+    // So that the journal is known to reach beyond the backup.
+    const forgotten = await journal?.catchUp();
+    if (forgotten && isForgetful(forgotten)) process.stderr.write(warning);
     return counts;
   });
   print(

@@ -18,7 +18,7 @@ import {
   type Position,
 } from './files.ts';
 import { identityOf, type Revocation, type Revocations } from './revocation.ts';
-import { findForgotten, revocationsAfter, type Forgotten } from './trail.ts';
+import { findForgotten, isForgetful, revocationsAfter, type Forgotten } from './trail.ts';
 
 /** By then a transaction that has taken an event's id has ended, and clocks differ by less. */
 const settledMs = 600_000;
@@ -36,8 +36,8 @@ export interface DeletionJournalOptions {
 
 /** Told of what happens between calls. */
 export interface JournalWatch {
-  onFailure(error: unknown): void;
-  onForgotten(forgotten: Forgotten): void;
+  readonly onFailure: (error: unknown) => void;
+  readonly onForgotten: (forgotten: Forgotten) => void;
 }
 
 interface Waiting {
@@ -192,8 +192,6 @@ export class DeletionJournal implements Revocations {
     }
   }
 }
-
-const isForgetful = ({ working, isBehind }: Forgotten): boolean => working > 0 || isBehind;
 
 const unwritten = (cause: unknown): DomainError =>
   new DomainError('unavailable', {

@@ -29,6 +29,8 @@ export interface Forgotten {
   readonly isBehind: boolean;
 }
 
+export const isForgetful = ({ working, isBehind }: Forgotten): boolean => working > 0 || isBehind;
+
 /** A line is written after its commit, so what a line says must be seen by whatever is read after the line. */
 export async function findForgotten(reader: Reader, journal: AsyncIterable<Revocation>): Promise<Forgotten> {
   const waiting: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
