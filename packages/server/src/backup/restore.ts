@@ -3,7 +3,8 @@
  * since the backup is deleted again, from the journal of deletions and from the trail of the database that is replaced.
  * Every session ends.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordEvent, type Principal } from '../audit/audit.ts';
@@ -53,7 +54,8 @@ export async function restoreBackup(principal: Principal, options: RestoreOption
   const header = await readHeader(path, keys, newestSchema(db.dialect));
   // Read twice, so that nothing that isn't ours ever reaches a statement.
   await verifyBackup(path, keys);
-  const spool = await mkdtemp(join(tmpdir(), 'keyreeve-restore-'));
+  // Made when it is needed.
+  const spool = join(tmpdir(), `keyreeve-restore-${randomBytes(12).toString('hex')}`);
   try {
     return await db.transaction(async (tx) => restoreWithin(tx, principal, header, options, spool), { isLong: true });
   } finally {
