@@ -2,7 +2,7 @@
 import type { RequestListener, Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
-import type { Clock } from './clock.ts';
+import { monotonicMs, type Clock } from './clock.ts';
 import { warningsOf, type Config } from './config.ts';
 import type { Argon2Parameters } from './crypto/password.ts';
 import { durabilityOf } from './db/durability.ts';
@@ -105,7 +105,7 @@ export async function ensureSigningKey(installation: Installation, { config, clo
 async function startPublic(installation: Installation, { config, clock, log, argon2 }: ServiceOptions) {
   const { db } = installation;
   const security = securityOf(config);
-  const health: Health = { isStopping: false, check: () => pingDatabase(db) };
+  const health: Health = { isStopping: false, isClosed: false, check: () => pingDatabase(db) };
 
   // The issuer names the port, and the system may pick it: the address is taken first. Who comes before all stands waits.
   let stands: (app: App) => void = () => undefined;
@@ -199,7 +199,7 @@ async function end(
   { health, housekeeping, installation, services }: Parts,
 ): Promise<boolean> {
   health.isStopping = true;
-  const isDrained = await drain(servers, drainSeconds);
+  const isDrained = await drain(servers, drainSeconds, () => (health.isClosed = true));
   await housekeeping.stop();
   services.journal?.stop();
   await installation.db.close();
@@ -207,19 +207,26 @@ async function end(
 }
 
 /**
- * Half of the time a balancer may still send requests while `/health/ready` says no; then nothing new is accepted and
- * what is under way is finished.
+ * Half of the time a balancer may still send requests while `/health/ready` says no, on the connections that it has: one
+ * that had to make new ones would meet the closing port. Then nothing new is accepted, what is under way is finished, and
+ * connections end after their next answer. Those on which nothing comes end after half of the rest: by then a proxy that
+ * keeps idle ones for a second has let go of them, and none is closed into which a request is just being sent.
+ * @param onClosed once nothing new is accepted
  */
-export async function drain(servers: readonly Server[], seconds: number): Promise<boolean> {
+export async function drain(servers: readonly Server[], seconds: number, onClosed?: () => void): Promise<boolean> {
   const ms = seconds * 1000;
   await sleep(ms / 2);
   const graceMs = Math.max(ms / 2, 1_000);
-  const closed = Promise.all(servers.map((server) => stopAccepting(server, Math.min(graceMs / 2, doorMsMax))));
-  // Again and again: a connection whose request was under way turns idle when that is answered. Not before the port is
-  // closed: one that has just been made counts as idle too.
+  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, doorMsMax)));
+  const closed = Promise.all(closing.map(({ ended }) => ended));
+  await Promise.all(closing.map(({ isShut }) => isShut));
+  onClosed?.();
+  const idleFromMs = monotonicMs() + ms / 4;
+  // Again and again: a connection whose request was under way turns idle when that is answered.
   const closeIdle = (): void => {
-    for (const server of servers) if (!server.listening) server.closeIdleConnections();
+    if (monotonicMs() >= idleFromMs) for (const server of servers) server.closeIdleConnections();
   };
+  closeIdle();
   const sweep = setInterval(closeIdle, idleSweepMs);
   const isDrained = await Promise.race([closed.then(() => true), sleep(graceMs, false, { ref: false })]);
   clearInterval(sweep);

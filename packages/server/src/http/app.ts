@@ -87,13 +87,8 @@ export class App {
     this.#security = options.security;
   }
 
-  /** From then on every answer asks the client to open a new connection, elsewhere. */
-  get isStopping(): boolean {
-    return this.#options.health.isStopping;
-  }
-
   readonly listener: RequestListener = (request, response) => {
-    if (this.isStopping) response.shouldKeepAlive = false;
+    if (this.#options.health.isClosed) response.shouldKeepAlive = false;
     if (isForwardTarget(request.url ?? '')) this.#forward(request, response);
     else void this.#serve(request, response);
   };

@@ -6,6 +6,8 @@ import { route, type Route } from './route.ts';
 export interface Health {
   /** From the moment the instance is told to stop. */
   isStopping: boolean;
+  /** From the moment its port is closed: who has a connection should open the next one elsewhere. */
+  isClosed: boolean;
   /** Asks the database. @throws DomainError `unavailable` */
   readonly check: () => Promise<void>;
 }

@@ -5,7 +5,7 @@
  * was read yet, which Node takes for idle. So the port closes in a moment in which nobody stands at the door.
  */
 import type { IncomingMessage, Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
 
@@ -14,12 +14,23 @@ const watchMsMin = 50;
 /** A turn of the event loop as short as that has only looked for connections; in a longer one others may have come. */
 const quietTurnMsMax = 0.1;
 
+export interface Closing {
+  /** Once nothing new is accepted. */
+  readonly isShut: Promise<void>;
+  /** Once every connection has ended. */
+  readonly ended: Promise<void>;
+}
+
 /**
  * Accepts until a turn has brought nobody, and everybody who came has sent a request; then closes.
  * @param msMax after it the port closes anyhow
- * @returns once every connection has ended
  */
-export async function stopAccepting(server: Server, msMax: number): Promise<void> {
+export function stopAccepting(server: Server, msMax: number): Closing {
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  return { isShut: shut(server, msMax, resolve), ended };
+}
+
+async function shut(server: Server, msMax: number, onEnded: () => void): Promise<void> {
   const silent = new Set<Socket>();
   let arrivals = 0;
   const arrive = (socket: Socket): void => {
@@ -39,5 +50,10 @@ export async function stopAccepting(server: Server, msMax: number): Promise<void
   }
   server.off('connection', arrive).off('request', speak);
   // In the same turn: whatever were awaited before it would open the door again.
-  await new Promise<void>((resolve) => server.close(() => resolve()));
+  closePort(server, onEnded);
+}
+
+/** Not `close` of an HTTP server, which also ends what it takes for idle. */
+function closePort(server: Server, onEnded: () => void): void {
+  NetServer.prototype.close.call(server, onEnded);
 }

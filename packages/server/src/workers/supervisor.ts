@@ -25,6 +25,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
   const crew = new Crew({ count, port, log });
   const health: Health = {
     isStopping: false,
+    isClosed: false,
     check: async () => {
       // One is enough: a balancer that turned away for each that dies would make a small loss a big one.
       if (crew.listening === 0)
