@@ -61,13 +61,14 @@ export const samples: Readonly<Record<keyof typeof rules, Samples>> = {
       importing('tokens/tokens.ts', '../testing/fake-clock.ts'),
       importing('tokens/store.ts', '../db/sqlite.ts'),
       importing('installation.ts', './db/sqlite-connection.ts'),
+      importing('installation.ts', './db/postgres.ts'),
     ],
     good: [
       importing('service.ts', './http/app.ts'),
       importing('main.ts', './cli/run.ts'),
       importing('cli/run.ts', './serve.ts'),
       importing('cli/serve.ts', '../service.ts'),
-      importing('installation.ts', './db/sqlite.ts'),
+      importing('db/database.ts', './sqlite.ts'),
     ],
   },
   'the foundation knows no slice': {
@@ -347,8 +348,8 @@ export const samples: Readonly<Record<keyof typeof rules, Samples>> = {
       at(`${server}db/migrations/0001_first_step.sql`, ''),
       at(`${server}db/migrations/0001_first_step.postgres.sql`, ''),
       at('bench/RESULTS.md', ''),
-      at('docs/Anything At All.md', ''),
       at('bench/peers/.npmrc', ''),
+      at('docs/Anything At All.md', ''),
     ),
   },
   'names say what is inside': {
