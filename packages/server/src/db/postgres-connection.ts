@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import pg from 'pg';
+import { DatabaseError, Pool, types as pgTypes, type ClientBase, type CustomTypesConfig } from 'pg';
 import { limits } from '@keyreeve/contract';
 import type { PostgresAddress } from './postgres-address.ts';
 
@@ -20,7 +20,7 @@ const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 && format !== 'binary'
       ? Number
-      : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig['getTypeParser'],
+      : pgTypes.getTypeParser(oid, format)) as CustomTypesConfig['getTypeParser'],
 };
 
 interface Session {
@@ -42,7 +42,7 @@ const prepareSession = `select pg_is_in_recovery() as "isStandby",
 // One plan for all: these are point reads, whatever is asked.
 const prepareReader = `select set_config('plan_cache_mode', 'force_generic_plan', false)`;
 
-async function assertPrimary(client: pg.ClientBase): Promise<void> {
+async function assertPrimary(client: ClientBase): Promise<void> {
   const { rows } = await client.query<Session>(prepareSession);
   const [session] = rows;
   // A standby answers with what was; only the primary knows what is.
@@ -54,9 +54,9 @@ async function assertPrimary(client: pg.ClientBase): Promise<void> {
   }
 }
 
-export function newPool(address: PostgresAddress, connectionsMax: number, purpose: 'reader' | 'writer'): pg.Pool {
+export function newPool(address: PostgresAddress, connectionsMax: number, purpose: 'reader' | 'writer'): Pool {
   const { host, port, user, password, database } = address;
-  const pool = new pg.Pool({
+  const pool = new Pool({
     host,
     port,
     user,
@@ -90,7 +90,7 @@ function tlsOf({ sslMode, sslRootCert }: PostgresAddress): ConnectionOptions | f
 
 /** Five characters, when the error is the server's. */
 export const sqlState = (error: unknown): string | undefined =>
-  error instanceof pg.DatabaseError ? error.code : undefined;
+  error instanceof DatabaseError ? error.code : undefined;
 
 /** Nothing was committed, and the same may work the next time: serialization_failure, deadlock_detected. */
 export const isWorthRetrying = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '');

@@ -43,13 +43,14 @@ export async function newPlace(kind: Dialect = currentKind.getStore() ?? 'sqlite
       [Symbol.asyncDispose]: () => Promise.resolve(folder[Symbol.dispose]()),
     };
   }
-  const { url, drop } = await (await sharedPostgres()).createDatabase();
+  const database = await (await sharedPostgres()).createDatabase();
+  const { url } = database;
   const masterKey = randomBytes(32).toString('base64url');
   return {
     kind,
     url,
     environment: { KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey },
-    [Symbol.asyncDispose]: drop,
+    [Symbol.asyncDispose]: () => database.drop(),
   };
 }
 

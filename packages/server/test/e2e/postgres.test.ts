@@ -8,7 +8,7 @@ import { newPlace } from '../../src/testing/new-db.ts';
 import { PostgresDatabases } from '../../src/testing/postgres-databases.ts';
 import { PostgresServer } from '../../src/testing/postgres-server.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
-import { basic, bearer, goodPassword, newProgram, runProgram, startProgram, type Program } from './program.ts';
+import { basic, bearer, goodPassword, newProgram, runProgram, type Program } from './program.ts';
 
 const masterKey = Buffer.alloc(32, 9).toString('base64url');
 const environmentOf = (url: string) => ({ KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey });
