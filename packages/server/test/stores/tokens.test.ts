@@ -46,10 +46,13 @@ onEachDatabase('a new session is live, at its first generation', async ({ db }) 
   const { tokenHash: stored, ...session } = (await store.findLiveSession(db, 'ses_one', now)) ?? {};
   assert.deepEqual(session, { accountId: 'acc_ada', createdAt: now, generation: 1, rotatedAt: now });
   assert.deepEqual([...(stored ?? [])], [...tokenHash]);
-  assert.deepEqual(
-    withoutOrdinal(await findSessionState(db, 'ses_one', 'kid')),
-    { accountId: 'acc_ada', isCurrentEpoch: 1, accountDisabledAt: null, idleExpiresAt, expiresAt },
-  );
+  assert.deepEqual(withoutOrdinal(await findSessionState(db, 'ses_one', 'kid')), {
+    accountId: 'acc_ada',
+    isCurrentEpoch: 1,
+    accountDisabledAt: null,
+    idleExpiresAt,
+    expiresAt,
+  });
 });
 
 onEachDatabase('no session begins on an account that changed while its password was checked', async ({ db }) => {
