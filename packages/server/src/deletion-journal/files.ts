@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chown, mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { InstallationKeys } from '../crypto/master-key.ts';
 import { syncFolder } from '../db/sync-folder.ts';
@@ -73,10 +73,12 @@ export class JournalFile {
     const isNew = this.#isNew;
     this.#isNew = false;
     this.#lines += revocations.length;
-    if (isNew) await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    if (isNew) await makeFolder(this.#folder);
     const lines = [...(isNew ? [headerOf(this.#keys, this.#name)] : []), ...revocations];
-    const handle = await open(join(this.#folder, `${this.#name}${ending}`), isNew ? 'ax' : 'a', 0o600);
+    const path = join(this.#folder, `${this.#name}${ending}`);
+    const handle = await open(path, isNew ? 'ax' : 'a', 0o600);
     try {
+      if (isNew) await giveToOwnerOf(this.#folder, path);
       await handle.appendFile(lines.map((line) => this.#chain.seal(line)).join(''));
       await handle.datasync();
     } finally {
@@ -84,6 +86,18 @@ export class JournalFile {
     }
     if (isNew) await syncFolder(this.#folder);
   }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first !== undefined) await giveToOwnerOf(dirname(first), folder);
+}
+
+/** A command that root has run must leave nothing that the service can't read. */
+async function giveToOwnerOf(folder: string, path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(folder);
+  await chown(path, uid, gid);
 }
 
 /** @throws JournalError for another installation's */
@@ -100,11 +114,12 @@ export async function readPosition(folder: string, keys: JournalKeys): Promise<P
 }
 
 export async function writePosition(folder: string, keys: JournalKeys, position: Position): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   const chain = new Chain(keys.deletionJournal);
   const draft = join(folder, `${positionName}.${randomBytes(8).toString('hex')}`);
   const text = chain.seal(headerOf(keys, positionName)) + chain.seal(position);
   await writeFile(draft, text, { flag: 'wx', mode: 0o600, flush: true });
+  await giveToOwnerOf(folder, draft);
   await rename(draft, join(folder, positionName));
 }
 

@@ -1,10 +1,17 @@
 /** The journal of deletions: what it holds outlives the database, and nothing in it can be changed unseen. */
 import assert from 'node:assert/strict';
-import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { deriveKeys } from '../../src/crypto/master-key.ts';
-import { JournalError, JournalFile, journalFiles, readJournal } from '../../src/deletion-journal/files.ts';
+import {
+  JournalError,
+  JournalFile,
+  journalFiles,
+  readJournal,
+  writePosition,
+  type Position,
+} from '../../src/deletion-journal/files.ts';
 import type { Revocation } from '../../src/deletion-journal/revocation.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
 
@@ -40,6 +47,22 @@ test('what was appended is read again, from each process’s own file', async ()
   assert.equal(statSync(folder).mode & 0o777, 0o700);
   assert.deepEqual(await readAll(join(temp.path, 'none')), []);
 });
+
+test(
+  'what a command that root runs writes belongs to the service’s user',
+  { skip: process.getuid?.() !== 0 && 'only root gives files away' },
+  async () => {
+    using temp = newTempFolder();
+    const nobody = 65_534;
+    chownSync(temp.path, nobody, nobody);
+    const folder = join(temp.path, 'journal');
+    await new JournalFile(folder, keys).append([key(1)]);
+    await writePosition(folder, keys, { event: 1, at: 1 } as Position);
+    const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
+    assert.equal(paths.length, 3);
+    for (const path of paths) assert.deepEqual([statSync(path).uid, statSync(path).gid], [nobody, nobody]);
+  },
+);
 
 const edits: Readonly<Record<string, (text: string) => string>> = {
   'a changed id': (text) => text.replace('"id":"2"', '"id":"9"'),
