@@ -9,6 +9,8 @@ import { DomainError } from '../errors.ts';
 const retryMsFirst = 50;
 const retryMsMax = 1_000;
 const retryAfterSeconds = 1;
+/** Longer than any read takes: one that was sent before the deletion was finished may still bring the key. */
+const settleMs = 10_000;
 
 export class UnfinishedDeletions {
   readonly #ids = new Set<number>();
@@ -34,6 +36,7 @@ export class UnfinishedDeletions {
     for (let ms = retryMsFirst; ; ms = Math.min(retryMsMax, 2 * ms)) {
       try {
         await finish();
+        await sleep(settleMs, undefined, { ref: false });
         this.#ids.delete(id);
         return;
       } catch {

@@ -156,7 +156,7 @@ class Link {
       return;
     }
     const text = bytes.toString('latin1');
-    if (type === 'Q' && /^commit\b/i.test(text.slice(5))) {
+    if (type === 'Q' && /(?:^|; *)commit\b/i.test(text.slice(5))) {
       const cut = this.#proxy.judgeCommit(this.#transaction);
       if (cut === 'before it is sent') {
         this.#proxy.counts.commitsCut[cut]++;

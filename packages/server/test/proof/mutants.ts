@@ -142,8 +142,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'db/coalescing-reader.ts',
-        find: `for (const { fail } of batch) fail(error);`,
-        replace: `for (const { fail } of [...batch, ...joining.flat()]) fail(error);`,
+        find: `for (const { fail } of [...batch, ...this.#waiting.splice(0)]) fail(error);`,
+        replace: `for (const { fail } of [...batch, ...joining.flat(), ...this.#waiting.splice(0)]) fail(error);`,
       },
       {
         file: 'db/coalescing-reader.ts',
