@@ -10,7 +10,6 @@ import {
   journalFiles,
   readJournal,
   writePosition,
-  type Position,
 } from '../../src/deletion-journal/files.ts';
 import type { Revocation } from '../../src/deletion-journal/revocation.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
@@ -57,7 +56,7 @@ test(
     chownSync(temp.path, nobody, nobody);
     const folder = join(temp.path, 'journal');
     await new JournalFile(folder, keys).append([key(1)]);
-    await writePosition(folder, keys, { event: 1, at: 1 } as Position);
+    await writePosition(folder, keys, { event: 1, at: 1 });
     const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
     assert.equal(paths.length, 3);
     for (const path of paths) assert.deepEqual([statSync(path).uid, statSync(path).gid], [nobody, nobody]);
