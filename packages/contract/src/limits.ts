@@ -105,6 +105,10 @@ export const limitTable = {
     'Last-used times of each worker that are written together, every 10 seconds; when more keys than that are used, the newest wait for their next use.',
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
+  lookupsWaitingMax: limit(
+    100_000,
+    'Credentials that may wait for the next database read, in one process; one more is answered 503.',
+  ),
   writesWaitingMax: limit(1_000, 'Writes of each worker that may wait for a commit; one more is answered 503.'),
   unfinishedDeletionsMax: limit(
     1_000,

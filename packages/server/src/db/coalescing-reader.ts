@@ -7,6 +7,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import type { SharedReads } from './db.ts';
+import { unavailable } from './unavailable.ts';
 
 interface Waiting<Question, Row> {
   readonly question: Question;
@@ -32,6 +33,7 @@ export class CoalescingReader<Question, Row> {
 
   /** Calls one of the two, once. Callbacks, because this is the hot path: promises cost it a tenth. */
   find(question: Question, answer: (row: Row | undefined) => void, fail: (error: unknown) => void): void {
+    if (this.#waiting.length >= limits.lookupsWaitingMax) return fail(unavailable(new Error('too many reads wait')));
     this.#waiting.push({ question, answer, fail });
     if (this.#waiting.length >= this.#questionsEnough && this.#underWay < this.#underWayMax) void this.#readNext();
     else this.#schedule();

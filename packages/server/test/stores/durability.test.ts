@@ -6,8 +6,14 @@ import { openDatabase } from '../../src/db/database.ts';
 import type { Db } from '../../src/db/db.ts';
 import { durabilityOf } from '../../src/db/durability.ts';
 import { sql } from '../../src/db/sql.ts';
+import { readConfig } from '../../src/config.ts';
+import { Secret } from '../../src/crypto/secret.ts';
+import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { withTransaction } from '../../src/testing/wrapped-db.ts';
+import { wire } from '../../src/wiring.ts';
 import { PostgresServer } from '../../src/testing/postgres-server.ts';
-import { codeOf } from './on-each-database.ts';
+import { codeOf, onEachDatabase } from './on-each-database.ts';
+import { keys, operator } from './rows.ts';
 
 async function on(settings: Readonly<Record<string, string>>, prove: (db: Db) => Promise<void>): Promise<void> {
   await using server = await PostgresServer.start({ durable: true, settings });
@@ -89,3 +95,29 @@ test('a role that wishes to hear no warnings hears that a commit gave up waiting
     );
   });
 });
+
+onEachDatabase(
+  'a sign-out that finds nothing left to do is answered after a commit, as the first one was',
+  async ({ db }) => {
+    let commits = 0;
+    const counted = withTransaction(db, async (work, options) => {
+      const value = await db.transaction(work, options);
+      commits++;
+      return value;
+    });
+    const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+    const installation = { db: counted, keys, migrated: [] };
+    const clock = new FakeClock();
+    const services = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost', argon2 });
+    const { accounts, signingKeys, tokens } = services;
+    await signingKeys.ensure();
+    const password = new Secret('wombat orbit velvet 42');
+    await accounts.create(operator, 'you@example.com', password, 'user');
+    const { refreshToken } = await tokens.signIn('you@example.com', password, '192.0.2.1');
+    for (const time of ['first', 'second']) {
+      commits = 0;
+      await tokens.signOut(refreshToken);
+      assert.equal(commits, 1, time);
+    }
+  },
+);

@@ -10,6 +10,7 @@ import { sql, type Statement } from '../../src/db/sql.ts';
 import { SqliteDb } from '../../src/db/sqlite.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { codeOf, onEachDatabase, onEachEmptyDatabase } from './on-each-database.ts';
 import pinned from './migration-checksums.json' with { type: 'json' };
 
@@ -84,26 +85,17 @@ onEachEmptyDatabase('no two statements of a migration share a name', async ({ db
     texts.set(statement.name, text);
     return statement;
   };
-  const watched: Db = {
-    dialect: db.dialect,
-    times: db.times,
-    sharedReads: db.sharedReads,
-    all: (...args) => db.all(...args),
-    get: (...args) => db.get(...args),
-    getMany: (...args) => db.getMany(...args),
-    transaction: (work, options) =>
-      db.transaction(
-        (tx) =>
-          work({
-            all: (statement, values) => tx.all(noted(statement), values),
-            get: (statement, values) => tx.get(noted(statement), values),
-            run: (statement, values) => tx.run(noted(statement), values),
-          }),
-        options,
-      ),
-    snapshot: (work) => db.snapshot(work),
-    close: () => db.close(),
-  };
+  const watched = withTransaction(db, (work, options) =>
+    db.transaction(
+      (tx) =>
+        work({
+          all: (statement, values) => tx.all(noted(statement), values),
+          get: (statement, values) => tx.get(noted(statement), values),
+          run: (statement, values) => tx.run(noted(statement), values),
+        }),
+      options,
+    ),
+  );
   await migrate(watched, clock);
   assert.ok(texts.size > newest);
 });

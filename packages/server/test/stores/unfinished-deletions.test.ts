@@ -6,6 +6,7 @@ import type { Db } from '../../src/db/db.ts';
 import { unavailable } from '../../src/db/unavailable.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { wire } from '../../src/wiring.ts';
 import { codeOf, onEachDatabase } from './on-each-database.ts';
 import { addAccount, keys, operator } from './rows.ts';
@@ -21,22 +22,12 @@ interface Line {
 /** A database behind a connection that breaks. */
 function behind(db: Db, line: Line): Db {
   const broken = new Error('the connection broke');
-  return {
-    dialect: db.dialect,
-    times: db.times,
-    sharedReads: db.sharedReads,
-    all: (...args) => db.all(...args),
-    get: (...args) => db.get(...args),
-    getMany: (...args) => db.getMany(...args),
-    snapshot: (...args) => db.snapshot(...args),
-    transaction: async (work, options) => {
-      if (line.state === 'cut before') throw unavailable(broken, true);
-      const value = await db.transaction(work, options);
-      if (line.state === 'cut after') throw unavailable(broken, true);
-      return value;
-    },
-    close: () => db.close(),
-  };
+  return withTransaction(db, async (work, options) => {
+    if (line.state === 'cut before') throw unavailable(broken, true);
+    const value = await db.transaction(work, options);
+    if (line.state === 'cut after') throw unavailable(broken, true);
+    return value;
+  });
 }
 
 for (const state of ['cut before', 'cut after'] as const) {

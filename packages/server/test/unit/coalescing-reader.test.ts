@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
+import { DomainError } from '../../src/errors.ts';
 import { CoalescingReader } from '../../src/db/coalescing-reader.ts';
 
 interface Read {
@@ -209,6 +210,21 @@ test('a read that fails leaves alone what another read has been sent for', async
   assert.equal((await outcome)[0].status, 'rejected');
   sent(reads, 1).answer(['B']);
   assert.equal(await other, 'B');
+});
+
+test('as many questions wait as may; one more is refused at once, and the rest are answered', async () => {
+  const { reads, ask } = newReader(1);
+  const first = ask('first');
+  await settle();
+  const waiting = Array.from({ length: limits.lookupsWaitingMax }, () => ask('waiting'));
+  await assert.rejects(ask('one more'), (error) => error instanceof DomainError && error.code === 'unavailable');
+  for (let place = 0; place < reads.length; place++) {
+    const read = sent(reads, place);
+    read.answer(read.asked);
+    await settle();
+  }
+  assert.equal(await first, 'first');
+  assert.equal(new Set(await Promise.all(waiting)).size, 1);
 });
 
 test('a read that throws at once is a failed read', async () => {

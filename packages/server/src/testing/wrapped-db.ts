@@ -1,0 +1,14 @@
+/** A database whose transactions a test watches or breaks; all else of it is as it is. */
+import type { Db } from '../db/db.ts';
+
+export const withTransaction = (db: Db, transaction: Db['transaction']): Db => ({
+  dialect: db.dialect,
+  times: db.times,
+  sharedReads: db.sharedReads,
+  all: (...args) => db.all(...args),
+  get: (...args) => db.get(...args),
+  getMany: (...args) => db.getMany(...args),
+  snapshot: (...args) => db.snapshot(...args),
+  transaction,
+  close: () => db.close(),
+});
