@@ -23,8 +23,10 @@ export class Terminal extends Program {
   #seen = 0;
 
   static start(line: string, folder: string, environment: Readonly<Record<string, string>>): Terminal {
-    const [command, ...args] = terminalFor(line) ?? ['script', '-qefc', line, '/dev/null'];
-    return new Terminal(spawn(command, args, { cwd: folder, env: environment }), folder);
+    // In the shell's place: one that waits for a command dies of the Ctrl-C that the command answers with 0.
+    const replaced = `exec ${line}`;
+    const [command, ...args] = terminalFor(replaced) ?? ['script', '-qefc', replaced, '/dev/null'];
+    return new Terminal(spawn(command, args, { cwd: folder, env: { ...environment, SHELL: '/bin/sh' } }), folder);
   }
 
   /** Types, as a person would: after having read what is asked. */

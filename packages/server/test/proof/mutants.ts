@@ -307,13 +307,13 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'embedded: a write that is answered before the commit that gathers others for 20 ms',
+    name: 'embedded: a write that is answered before the commit that gathers others for 100 ms',
     edits: [
       { file: 'db/sqlite.ts', find: `answers.push(() => resolve(value));`, replace: `resolve(value);` },
       {
         file: 'db/sqlite.ts',
         find: `      isCommitting = true;\n`,
-        replace: `      await new Promise((resolve) => setTimeout(resolve, 20));\n      isCommitting = true;\n`,
+        replace: `      await new Promise((resolve) => setTimeout(resolve, 100));\n      isCommitting = true;\n`,
       },
     ],
     faults: [],
