@@ -105,7 +105,8 @@ test('a worker that is killed under load is replaced; the others go on, and noth
   const ledger: Ledger = { live: [], deleted: [] };
   let isOver = false;
   const working = Array.from({ length: 6 }, (_, client) => work(program, accessToken, client, ledger, () => isOver));
-  const [first, second] = pidsOf(program).values();
+  // By number: which is ready first is chance.
+  const [first, second] = [pidOf(program, 1), pidOf(program, 2)];
   const [survivor] = await connectionsTo(program);
   for (const worker of [2, 2]) {
     const enough = ledger.deleted.length + 10;
