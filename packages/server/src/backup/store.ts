@@ -51,6 +51,12 @@ const pageOfApiKeys = sql<Row>('page_api_keys', pageOf(tables.apiKeys));
 const pageOfAuditEvents = sql<Row>('page_audit_events', pageOf(tables.auditEvents));
 const pageOfSessions = sql<Row>('page_sessions', pageOf(tables.sessions));
 const pageOfThrottleBuckets = sql<Row>('page_throttle_buckets', pageOf(tables.throttleBuckets));
+const pageOfSecondFactors = sql<Row>('page_second_factors', pageOf(tables.secondFactors));
+const pageOfRecoveryCodes = sql<Row>('page_recovery_codes', pageOf(tables.recoveryCodes));
+const pageOfWebhookEndpoints = sql<Row>('page_webhook_endpoints', pageOf(tables.webhookEndpoints));
+const pageOfAuditChains = sql<Row>('page_audit_chains', pageOf(tables.auditChains));
+const pageOfOutbox = sql<Row>('page_outbox', pageOf(tables.outbox));
+const pageOfOneTimeCodes = sql<Row>('page_one_time_codes', pageOf(tables.oneTimeCodes));
 const insertInstallation = sql('load_installation', insertOf(tables.installation));
 const insertAccounts = sql('load_accounts', insertOf(tables.accounts));
 const insertSigningKeys = sql('load_signing_keys', insertOf(tables.signingKeys));
@@ -58,6 +64,12 @@ const insertApiKeys = sql('load_api_keys', insertOf(tables.apiKeys));
 const insertAuditEvents = sql('load_audit_events', insertOf(tables.auditEvents));
 const insertSessions = sql('load_sessions', insertOf(tables.sessions));
 const insertThrottleBuckets = sql('load_throttle_buckets', insertOf(tables.throttleBuckets));
+const insertSecondFactors = sql('load_second_factors', insertOf(tables.secondFactors));
+const insertRecoveryCodes = sql('load_recovery_codes', insertOf(tables.recoveryCodes));
+const insertWebhookEndpoints = sql('load_webhook_endpoints', insertOf(tables.webhookEndpoints));
+const insertAuditChains = sql('load_audit_chains', insertOf(tables.auditChains));
+const insertOutbox = sql('load_outbox', insertOf(tables.outbox));
+const insertOneTimeCodes = sql('load_one_time_codes', insertOf(tables.oneTimeCodes));
 const countInstallation = sql<{ count: number }>('size_installation', `select count(*) as count from installation`);
 const countAccounts = sql<{ count: number }>('size_accounts', `select count(*) as count from accounts`);
 const countSigningKeys = sql<{ count: number }>('size_signing_keys', `select count(*) as count from signing_keys`);
@@ -65,6 +77,21 @@ const countApiKeys = sql<{ count: number }>('size_api_keys', `select count(*) as
 const countAuditEvents = sql<{ count: number }>('size_audit_events', `select count(*) as count from audit_events`);
 const countSessions = sql<{ count: number }>('size_sessions', `select count(*) as count from sessions`);
 const countBuckets = sql<{ count: number }>('size_throttle_buckets', `select count(*) as count from throttle_buckets`);
+const countSecondFactors = sql<{ count: number }>(
+  'size_second_factors',
+  `select count(*) as count from second_factors`,
+);
+const countRecoveryCodes = sql<{ count: number }>(
+  'size_recovery_codes',
+  `select count(*) as count from recovery_codes`,
+);
+const countWebhookEndpoints = sql<{ count: number }>(
+  'size_webhook_endpoints',
+  `select count(*) as count from webhook_endpoints`,
+);
+const countAuditChains = sql<{ count: number }>('size_audit_chains', `select count(*) as count from audit_chains`);
+const countOutbox = sql<{ count: number }>('size_outbox', `select count(*) as count from outbox`);
+const countOneTimeCodes = sql<{ count: number }>('size_one_time_codes', `select count(*) as count from one_time_codes`);
 const clearInstallation = sql('clear_installation', `delete from installation`);
 const clearAccounts = sql('clear_accounts', `delete from accounts`);
 const clearSigningKeys = sql('clear_signing_keys', `delete from signing_keys`);
@@ -72,6 +99,12 @@ const clearApiKeys = sql('clear_api_keys', `delete from api_keys`);
 const clearAuditEvents = sql('clear_audit_events', `delete from audit_events`);
 const clearSessions = sql('clear_sessions', `delete from sessions`);
 const clearThrottleBuckets = sql('clear_throttle_buckets', `delete from throttle_buckets`);
+const clearSecondFactors = sql('clear_second_factors', `delete from second_factors`);
+const clearRecoveryCodes = sql('clear_recovery_codes', `delete from recovery_codes`);
+const clearWebhookEndpoints = sql('clear_webhook_endpoints', `delete from webhook_endpoints`);
+const clearAuditChains = sql('clear_audit_chains', `delete from audit_chains`);
+const clearOutbox = sql('clear_outbox', `delete from outbox`);
+const clearOneTimeCodes = sql('clear_one_time_codes', `delete from one_time_codes`);
 
 export interface StoredTable extends Table {
   readonly page: Statement<Row>;
@@ -92,11 +125,23 @@ const stored = (
 export const storedTables: readonly StoredTable[] = [
   stored(tables.installation, pageOfInstallation, insertInstallation, countInstallation, clearInstallation),
   stored(tables.accounts, pageOfAccounts, insertAccounts, countAccounts, clearAccounts),
+  stored(tables.secondFactors, pageOfSecondFactors, insertSecondFactors, countSecondFactors, clearSecondFactors),
+  stored(tables.recoveryCodes, pageOfRecoveryCodes, insertRecoveryCodes, countRecoveryCodes, clearRecoveryCodes),
   stored(tables.signingKeys, pageOfSigningKeys, insertSigningKeys, countSigningKeys, clearSigningKeys),
   stored(tables.apiKeys, pageOfApiKeys, insertApiKeys, countApiKeys, clearApiKeys),
+  stored(
+    tables.webhookEndpoints,
+    pageOfWebhookEndpoints,
+    insertWebhookEndpoints,
+    countWebhookEndpoints,
+    clearWebhookEndpoints,
+  ),
   stored(tables.auditEvents, pageOfAuditEvents, insertAuditEvents, countAuditEvents, clearAuditEvents),
+  stored(tables.auditChains, pageOfAuditChains, insertAuditChains, countAuditChains, clearAuditChains),
   stored(tables.sessions, pageOfSessions, insertSessions, countSessions, clearSessions),
   stored(tables.throttleBuckets, pageOfThrottleBuckets, insertThrottleBuckets, countBuckets, clearThrottleBuckets),
+  stored(tables.outbox, pageOfOutbox, insertOutbox, countOutbox, clearOutbox),
+  stored(tables.oneTimeCodes, pageOfOneTimeCodes, insertOneTimeCodes, countOneTimeCodes, clearOneTimeCodes),
 ];
 
 /** All rows of a table in pages of bounded size, none of them empty. */
@@ -136,8 +181,8 @@ export async function clearTables(tx: Transaction): Promise<void> {
 // Nobody else writes until the transaction has ended; reads go on. SQLite has one writer anyway.
 const lockAll = sql('lock_all_tables', {
   sqlite: `select null`,
-  postgres: `lock table installation, accounts, signing_keys, api_keys, audit_events, sessions, throttle_buckets
-    in exclusive mode`,
+  postgres: `lock table installation, accounts, second_factors, recovery_codes, signing_keys, api_keys,
+    webhook_endpoints, audit_events, audit_chains, sessions, throttle_buckets, outbox, one_time_codes in exclusive mode`,
 });
 export const lockTables = async (tx: Transaction): Promise<void> => void (await tx.all(lockAll));
 

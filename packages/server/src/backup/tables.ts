@@ -39,6 +39,43 @@ export const accounts = {
     created_at: 'integer',
     updated_at: 'integer',
     disabled_at: 'integer',
+    unverified_since: 'integer',
+    requires_second_factor: 'integer',
+  },
+  isPassing: false,
+} as const satisfies Table;
+
+export const secondFactors = {
+  name: 'second_factors',
+  key: 'account_pk',
+  columns: {
+    account_pk: 'integer',
+    secret: 'bytes',
+    created_at: 'integer',
+    confirmed_at: 'integer',
+    last_step: 'integer',
+  },
+  isPassing: false,
+} as const satisfies Table;
+
+export const recoveryCodes = {
+  name: 'recovery_codes',
+  key: 'code_hash',
+  columns: { code_hash: 'bytes', account_pk: 'integer', created_at: 'integer' },
+  isPassing: false,
+} as const satisfies Table;
+
+export const webhookEndpoints = {
+  name: 'webhook_endpoints',
+  key: 'id',
+  columns: {
+    id: 'text',
+    url: 'text',
+    secret: 'bytes',
+    events: 'text',
+    created_at: 'integer',
+    updated_at: 'integer',
+    disabled_at: 'integer',
   },
   isPassing: false,
 } as const satisfies Table;
@@ -87,7 +124,17 @@ export const auditEvents = {
     account_id: 'text',
     target: 'text',
     details: 'text',
+    chain: 'integer',
+    position: 'integer',
+    mac: 'bytes',
   },
+  isPassing: false,
+} as const satisfies Table;
+
+export const auditChains = {
+  name: 'audit_chains',
+  key: 'chain',
+  columns: { chain: 'integer', events: 'integer' },
   isPassing: false,
 } as const satisfies Table;
 
@@ -105,6 +152,8 @@ export const sessions = {
     rotated_at: 'integer',
     idle_expires_at: 'integer',
     expires_at: 'integer',
+    address: 'text',
+    program: 'text',
   },
   isPassing: true,
 } as const satisfies Table;
@@ -118,6 +167,40 @@ export const throttleBuckets = {
     window_started_at: 'integer',
     blocked_until: 'integer',
     touched_at: 'integer',
+  },
+  isPassing: true,
+} as const satisfies Table;
+
+/** Restored, old mail would be sent again and old links would work again. */
+export const outbox = {
+  name: 'outbox',
+  key: 'id',
+  columns: {
+    id: 'text',
+    kind: 'text',
+    queue: 'text',
+    payload: 'bytes',
+    created_at: 'integer',
+    due_at: 'integer',
+    attempts: 'integer',
+    claimed_until: 'integer',
+    last_error: 'text',
+  },
+  isPassing: true,
+} as const satisfies Table;
+
+export const oneTimeCodes = {
+  name: 'one_time_codes',
+  key: 'code_hash',
+  columns: {
+    code_hash: 'bytes',
+    purpose: 'text',
+    account_pk: 'integer',
+    email: 'text',
+    email_key: 'text',
+    password_hash: 'text',
+    created_at: 'integer',
+    expires_at: 'integer',
   },
   isPassing: true,
 } as const satisfies Table;

@@ -31,14 +31,22 @@ export const isSource = ({ path }: SourceFile): boolean => /^packages\/[^/]+\/sr
 const src = 'packages/server/src/';
 /** Each may import those before it. */
 const slices = [
+  'outbox',
   'audit',
   'deletion-journal',
   'signing-keys',
   'throttle',
+  'mail',
+  'codes',
   'accounts',
+  'second-factors',
   'tokens',
   'api-keys',
   'verification',
+  'webhooks',
+  'account-life',
+  'admin',
+  'import',
 ];
 /** What every slice may stand on. */
 const foundation = ['clock.ts', 'errors.ts', 'crypto/', 'db/'];
