@@ -56,6 +56,12 @@ export const errors = {
     title: 'The password is made of words that anyone would try',
     meaning: 'Without the product’s name, the email and repetitions, fewer than eight characters are left of it.',
   },
+  password_common: {
+    status: 400,
+    title: 'The password is one of those that attackers try first',
+    meaning:
+      'It is on a list of passwords that were breached or that many people use, in any case of its letters, or it repeats one of them. A phrase of several unrelated words is on no list.',
+  },
   email_invalid: {
     status: 400,
     title: 'The email address is not one Keyreeve accepts',
@@ -129,6 +135,16 @@ export const errors = {
   },
 
   // 403
+  administrator_required: {
+    status: 403,
+    title: 'This is for administrators',
+    meaning: 'The access token is good, but its account doesn’t have the role of an administrator.',
+  },
+  reauth_required: {
+    status: 403,
+    title: 'A recent sign-in is needed',
+    meaning: `What is dangerous needs a session that began within the last ${limits.recentSignInSeconds / 60} minutes. Sign in again with POST /auth/token and repeat the request with the new access token.`,
+  },
   insufficient_scope: {
     status: 403,
     title: 'The credential lacks a scope',

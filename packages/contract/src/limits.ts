@@ -115,6 +115,14 @@ export const limitTable = {
     'Deletions of each worker whose outcome is unknown and that are being finished; one more is answered 503 before anything is done.',
   ),
 
+  // What follows a commit: mail, webhooks
+  outboxUnderWayMax: limit(16, 'Mails and webhooks under way at once, in one process, before it looks for more.'),
+  outboxKeptDays: limit(3, 'What can’t be delivered is tried again this long, then given up.'),
+
+  // The life of an account
+  recentSignInSeconds: limit(300, 'What is dangerous needs a session that began this lately (ASVS 5.0 7.5.1).'),
+  programCharsMax: limit(256, 'What is kept of the User-Agent that began a session.'),
+
   // PostgreSQL
   postgresReadersMax: limit(2, 'Connections of each worker for verifications, which any number of them share.'),
   postgresWritersMax: limit(8, 'Connections of each worker for everything else.'),

@@ -23,18 +23,35 @@ const bodyErrors = {
   form: ['invalid_request', 'body_too_large', 'unsupported_media_type'],
 } as const satisfies Record<string, readonly ErrorCode[]>;
 
+const administratorErrors = [
+  'missing_access_token',
+  'invalid_access_token',
+  'ambiguous_credentials',
+  'administrator_required',
+] as const;
+
 const security: Record<RouteAuth, Json[]> = {
   none: [],
   password: [{ password: [] }],
   access_token: [{ accessToken: [] }],
+  administrator: [{ accessToken: [] }],
+  one_time_code: [],
   refresh_token: [],
   service_key: [{ apiKey: [] }, { apiKeyHeader: [] }],
   any_credential: [{ accessToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
 };
 
 /** Every code that a request to this route can be answered with. */
-export const errorsOf = ({ auth, params, body, errors: own }: RouteContract): readonly ErrorCode[] => [
+export const errorsOf = ({
+  auth,
+  needsRecentSignIn = false,
+  params,
+  body,
+  errors: own,
+}: RouteContract): readonly ErrorCode[] => [
   ...new Set([
+    ...(auth === 'administrator' ? administratorErrors : []),
+    ...(needsRecentSignIn ? (['reauth_required'] as const) : []),
     ...own,
     // What is no percent-encoding names nothing.
     ...(params ? (['not_found'] as const) : []),

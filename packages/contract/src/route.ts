@@ -10,6 +10,10 @@ export type RouteAuth =
   | 'password'
   /** A live access token as Bearer. */
   | 'access_token'
+  /** The access token of an administrator’s account. */
+  | 'administrator'
+  /** A one-time code in the body. */
+  | 'one_time_code'
   /** A refresh token in the body. */
   | 'refresh_token'
   /** An API key with the scope `keyreeve:verify`. */
@@ -20,13 +24,15 @@ export type RouteAuth =
 export interface RouteContract {
   /** OpenAPI operationId. */
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With `:name` for parameters. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
   readonly auth: RouteAuth;
+  /** Whether the session must have begun lately (`limits.recentSignInSeconds`). */
+  readonly needsRecentSignIn?: boolean;
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: { readonly type: 'json' | 'form'; readonly schema: TSchema; readonly bytesMax?: number };

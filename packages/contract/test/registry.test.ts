@@ -23,6 +23,7 @@ const beyondRoutes: Readonly<Record<string, readonly ErrorCode[]>> = {
     'password_too_long',
     'password_invalid',
     'password_context',
+    'password_common',
     'email_invalid',
     'account_not_found',
     'account_exists',

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keyPrefixPattern, reservedPrefixes } from '@keyreeve/contract';
+import { parseEmail } from './accounts/email.ts';
 import { masterKeyBytes } from './crypto/master-key.ts';
 import type { DatabaseAddress } from './db/database.ts';
 import { sslModes, type SslMode } from './db/postgres-address.ts';
@@ -68,6 +69,33 @@ export function keyPrefix(text: string): string {
   if (!keyPrefixPattern.test(text)) throw new Error(`must match ${keyPrefixPattern.source}, unlike “${text}”`);
   if (reservedPrefixes.includes(text)) throw new Error(`can't be ${text}: other credentials begin so`);
   return text;
+}
+
+export function smtpUrl(text: string): string {
+  if (text === '') return '';
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isServer = url && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
+  // The text may hold a password, so it isn't repeated.
+  if (!isServer || url.search !== '' || url.hash !== '')
+    throw new Error('must be like smtps://user:password@mail.example.com:465 or smtp://mail.example.com:587');
+  return text;
+}
+
+/** A mailbox of RFC 5322 section 3.4: an address, or a name and an address in angle brackets. */
+export function mailFrom(text: string): string {
+  if (text === '') return '';
+  const [, address = text] = /^[^<>"\\\p{Cc}]{1,100} <([^<>]+)>$/u.exec(text) ?? [];
+  if (!parseEmail(address)) throw new Error(`must be like Example <accounts@example.com>, not “${text}”`);
+  return text;
+}
+
+/** With a path, without a query: the link's kind and its code are added. */
+export function linksUrl(text: string): string {
+  if (text === '') return '';
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPage = url && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === '';
+  if (!isPage) throw new Error(`must be like https://example.com/account, not “${text}”`);
+  return url.href.replace(/\/$/, '');
 }
 
 /** Absolute; undefined for none. Relative to where a relative database is looked for. */

@@ -11,12 +11,15 @@ import {
   hostName,
   integer,
   keyPrefix,
+  linksUrl,
   list,
+  mailFrom,
   masterKey,
   oneOf,
   origin,
   publicUrl,
   readSecretFile,
+  smtpUrl,
 } from './config-values.ts';
 import { describeDatabase, type DatabaseAddress } from './db/database.ts';
 import { logLevels, type LogLevel } from './log.ts';
@@ -130,6 +133,28 @@ export const variables = {
     list(cidr),
   ),
   KEYREEVE_CORS_ORIGINS: variable('', 'Origins whose pages may call the service, separated by commas.', list(origin)),
+  KEYREEVE_SIGNUP: variable(
+    'closed',
+    '`open` lets anybody make an account with POST /auth/accounts; it needs mail.',
+    oneOf(['closed', 'open']),
+  ),
+  KEYREEVE_SMTP_URL: variable(
+    '',
+    'The mail server: `smtps://user:password@host:465` (TLS) or `smtp://user:password@host:587` (STARTTLS, which must succeed unless the host is this machine). Without it no mail is sent.',
+    smtpUrl,
+    true,
+  ),
+  KEYREEVE_MAIL_FROM: variable('', 'Who mail comes from, for example `Example <accounts@example.com>`.', mailFrom),
+  KEYREEVE_MAIL_TEMPLATES: variable(
+    '',
+    'Folder with templates of your own, which replace those of the same name (`docs/mail.md`).',
+    folder,
+  ),
+  KEYREEVE_LINKS_URL: variable(
+    '',
+    'Where links in mail lead, for example `https://example.com/account`: your own pages instead of the small ones of the service.',
+    linksUrl,
+  ),
   KEYREEVE_WORKERS: variable(
     '1',
     'Processes that share the port; one for each core when one core is full. Each takes 130 MiB.',
@@ -171,6 +196,14 @@ export interface Config {
   readonly isThrottled: boolean;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
+  readonly isSignUpOpen: boolean;
+  /** Undefined where no mail is sent. */
+  readonly smtpUrl: string | undefined;
+  /** A mailbox as RFC 5322 writes it. */
+  readonly mailFrom: string | undefined;
+  readonly mailTemplates: string | undefined;
+  /** Without a slash at its end. Undefined for the service’s own pages. */
+  readonly linksUrl: string | undefined;
   readonly workers: number;
   readonly drainSeconds: number;
   readonly logLevel: LogLevel;
@@ -227,6 +260,11 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     isThrottled: read('KEYREEVE_THROTTLE') === 'on',
     trustedProxies: read('KEYREEVE_TRUSTED_PROXIES'),
     corsOrigins: read('KEYREEVE_CORS_ORIGINS'),
+    isSignUpOpen: read('KEYREEVE_SIGNUP') === 'open',
+    smtpUrl: read('KEYREEVE_SMTP_URL') || undefined,
+    mailFrom: read('KEYREEVE_MAIL_FROM') || undefined,
+    mailTemplates: read('KEYREEVE_MAIL_TEMPLATES'),
+    linksUrl: read('KEYREEVE_LINKS_URL') || undefined,
     workers: read('KEYREEVE_WORKERS'),
     drainSeconds: isTerminal && environment['KEYREEVE_DRAIN_SECONDS'] === undefined ? 0 : drainSeconds,
     logLevel: read('KEYREEVE_LOG_LEVEL'),
@@ -257,6 +295,12 @@ function contradictions(config: Config): string[] {
   if (isPublic && !isThrottled) mistakes.push('KEYREEVE_THROTTLE can be off on a loopback address only');
   if (config.refreshMaxTtlSeconds < config.refreshIdleTtlSeconds) {
     mistakes.push('KEYREEVE_REFRESH_MAX_TTL_SECONDS must be at least KEYREEVE_REFRESH_IDLE_TTL_SECONDS');
+  }
+  if ((config.smtpUrl === undefined) !== (config.mailFrom === undefined)) {
+    mistakes.push('KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM must both be set, or neither');
+  }
+  if (config.isSignUpOpen && config.smtpUrl === undefined) {
+    mistakes.push('KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL: an email is verified by mail');
   }
   if (config.port !== 0 && config.port === config.adminPort && host === adminHost) {
     mistakes.push('KEYREEVE_PORT and KEYREEVE_ADMIN_PORT are the same');

@@ -1,6 +1,7 @@
 /** Work that nobody waits for: last-used times are written, what has expired is deleted. */
 import { limits } from '@keyreeve/contract';
 import type { Clock } from './clock.ts';
+import { forgetExpiredCodes } from './codes/store.ts';
 import type { Db } from './db/db.ts';
 import type { Log } from './log.ts';
 import { forget } from './throttle/store.ts';
@@ -55,6 +56,7 @@ export class Housekeeping {
   async #forget(db: Db, clock: Clock): Promise<void> {
     const now = clock.now();
     while ((await forgetExpiredSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await forgetExpiredCodes(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await forget(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax);
   }
 

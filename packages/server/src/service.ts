@@ -117,7 +117,7 @@ async function startPublic(installation: Installation, { config, clock, log, arg
   const address = await listen(server, config.host, config.port);
   try {
     const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
-    const services = wire({ config, installation, clock, issuer: publicUrl, ...(argon2 ? { argon2 } : {}) });
+    const services = wire({ config, installation, clock, issuer: publicUrl, log, ...(argon2 ? { argon2 } : {}) });
     await services.signingKeys.ensure();
     await services.journal?.keepUp({
       onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
@@ -127,6 +127,7 @@ async function startPublic(installation: Installation, { config, clock, log, arg
     const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security });
     listener = app.listener;
     stands(app);
+    services.outbox.start();
     return { server, health, services, publicUrl, url: urlOf(config.host, address.port) };
   } catch (error) {
     // It would keep the process that has failed to start.
@@ -200,6 +201,7 @@ async function end(
 ): Promise<boolean> {
   health.isStopping = true;
   const isDrained = await drain(servers, drainSeconds, () => (health.isClosed = true));
+  await services.outbox.stop();
   await housekeeping.stop();
   services.journal?.stop();
   await installation.db.close();

@@ -1,12 +1,17 @@
 /** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
 import { limits } from '@keyreeve/contract';
 import { Accounts } from './accounts/accounts.ts';
+import { CommonPasswords } from './accounts/common-passwords.ts';
 import { ApiKeys } from './api-keys/api-keys.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from './crypto/password.ts';
+import { Codes } from './codes/codes.ts';
 import { DeletionJournal } from './deletion-journal/deletion-journal.ts';
 import type { Installation } from './installation.ts';
+import type { Log } from './log.ts';
+import { Mailer } from './mail/mail.ts';
+import { Outbox, type OutboxOptions } from './outbox/outbox.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { LoginThrottle } from './throttle/login-throttle.ts';
 import { AccessTokens } from './tokens/access-token.ts';
@@ -17,9 +22,13 @@ import { Verifier } from './verification/verify.ts';
 export interface Services {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
+  readonly codes: Codes;
   readonly hasher: PasswordHasher;
   /** None where none is configured. */
   readonly journal: DeletionJournal | undefined;
+  readonly mailer: Mailer;
+  /** Started by whoever serves. */
+  readonly outbox: Outbox;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
   readonly verifier: Verifier;
@@ -33,10 +42,15 @@ export interface WiringOptions {
   readonly issuer: string;
   /** Cheaper ones for tests. */
   readonly argon2?: Argon2Parameters;
+  /** Of whoever serves. */
+  readonly log?: Log;
 }
 
-export function wire({ config, installation, clock, issuer, argon2 }: WiringOptions): Services {
+export function wire({ config, installation, clock, issuer, argon2, log }: WiringOptions): Services {
   const { db, keys } = installation;
+  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, ...(log ? { onFailure: logFailure(log) } : {}) });
+  const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
+  const codes = new Codes(keys.oneTimeCodeHash);
   const { isThrottled: enabled, passwordLengthMin: lengthMin } = config;
   // What bounds a machine is shared out among its workers.
   const share = 1 / config.workers;
@@ -50,7 +64,8 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
     addressLimits: config.loginAddressLimits,
     enabled,
   });
-  const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')] };
+  const common = new CommonPasswords();
+  const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')], common };
   const accounts = new Accounts({ db, clock, hasher, rules, throttle, revocations: journal });
   const { accessTokenTtlSeconds } = config;
   const signingKeys = new SigningKeys({
@@ -96,5 +111,10 @@ export function wire({ config, installation, clock, issuer, argon2 }: WiringOpti
     unfinished: apiKeys.unfinished,
     keyPrefixes,
   });
-  return { accounts, apiKeys, hasher, journal, signingKeys, tokens, verifier };
+  return { accounts, apiKeys, codes, hasher, journal, mailer, outbox, signingKeys, tokens, verifier };
 }
+
+const logFailure =
+  (log: Log): NonNullable<OutboxOptions['onFailure']> =>
+  ({ error, isFinal, ...work }) =>
+    log[isFinal ? 'error' : 'warn']({ event: isFinal ? 'outbox_given_up' : 'outbox_failed', ...work, err: error });

@@ -1,6 +1,6 @@
 /** Rows of accounts. */
 import { recordEvent, type AuditAction, type Principal } from '../audit/audit.ts';
-import type { Db } from '../db/db.ts';
+import type { Db, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
 
 export type Role = 'user' | 'admin';
@@ -13,6 +13,10 @@ export interface AccountRow {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly disabledAt: number | null;
+  /** Null once the email is verified. */
+  readonly unverifiedSince: number | null;
+  /** 1 when it can’t sign in without one. */
+  readonly requiresSecondFactor: number;
 }
 
 export interface CredentialsRow extends AccountRow {
@@ -21,12 +25,13 @@ export interface CredentialsRow extends AccountRow {
 }
 
 const columns = `id, email, email_key as "emailKey", role, created_at as "createdAt", updated_at as "updatedAt",
-  disabled_at as "disabledAt"`;
+  disabled_at as "disabledAt", unverified_since as "unverifiedSince",
+  requires_second_factor as "requiresSecondFactor"`;
 
 const insert = sql(
   'insert_account',
-  `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at, disabled_at)
-   values ($1, $2, $3, $4, $5, 0, $6, $6, null) on conflict (email_key) do nothing`,
+  `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at, disabled_at, unverified_since)
+   values ($1, $2, $3, $4, $5, 0, $6, $6, null, $7) on conflict (email_key) do nothing`,
 );
 const selectByIdOrKey = sql<AccountRow>(
   'select_account',
@@ -70,16 +75,21 @@ export interface NewAccount {
   readonly passwordHash: string;
   readonly role: Role;
   readonly now: number;
+  /** Whether somebody has yet to show that the email is theirs. */
+  readonly isUnverified?: boolean;
 }
 
 /** @returns whether it was created: false when the email is taken */
-export async function createAccount(db: Db, principal: Principal, account: NewAccount): Promise<boolean> {
-  const { id, email, emailKey, passwordHash, role, now } = account;
-  return db.transaction(async (tx) => {
-    if ((await tx.run(insert, [id, email, emailKey, passwordHash, role, now])) === 0) return false;
-    await recordEvent(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
-    return true;
-  });
+export const createAccount = (db: Db, principal: Principal, account: NewAccount): Promise<boolean> =>
+  db.transaction((tx) => createAccountIn(tx, principal, account));
+
+/** The same as part of something larger. */
+export async function createAccountIn(tx: Transaction, principal: Principal, account: NewAccount): Promise<boolean> {
+  const { id, email, emailKey, passwordHash, role, now, isUnverified = false } = account;
+  const values = [id, email, emailKey, passwordHash, role, now, isUnverified ? now : null];
+  if ((await tx.run(insert, values)) === 0) return false;
+  await recordEvent(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
+  return true;
 }
 
 export const findAccount = (db: Db, id: string, emailKey: string): Promise<AccountRow | undefined> =>

@@ -20,6 +20,12 @@ export interface AccountPrincipal {
   readonly sessionId: string;
   /** Of the key that signed its access token, where it came with one. */
   readonly kid?: string;
+  /** As it was when the token was judged. */
+  readonly role?: 'user' | 'admin';
+  /** When the session began, in milliseconds. */
+  readonly signedInAt?: number;
+  /** What it does is allowed only while it is an administrator’s: judged again in the change’s own transaction. */
+  readonly actsAs?: 'administrator';
 }
 
 export type AuditAction =

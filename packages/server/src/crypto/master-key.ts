@@ -23,6 +23,13 @@ export interface InstallationKeys {
   readonly passwordPepper: KeyedHash;
   /** Private signing keys at rest. */
   readonly signingKeySeal: Sealer;
+  /** Work that is to be done after a commit, such as mail with a link. */
+  readonly outboxSeal: Sealer;
+  /** Stored form of one-time codes and recovery codes. */
+  readonly oneTimeCodeHash: KeyedHash;
+  /** Secrets of second factors and of webhooks at rest. */
+  readonly secondFactorSeal: Sealer;
+  readonly webhookSeal: Sealer;
   /** Shows whether a backup, or a journal of deletions, is as it was written. */
   readonly backup: KeyedHash;
   readonly deletionJournal: KeyedHash;
@@ -42,6 +49,10 @@ export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
     throttleBucket: new KeyedHash(derive('throttle bucket')),
     passwordPepper: new KeyedHash(derive('password pepper')),
     signingKeySeal: new Sealer(derive('signing key seal')),
+    outboxSeal: new Sealer(derive('outbox seal')),
+    oneTimeCodeHash: new KeyedHash(derive('one-time code hash')),
+    secondFactorSeal: new Sealer(derive('second factor seal')),
+    webhookSeal: new Sealer(derive('webhook seal')),
     backup: new KeyedHash(derive('backup')),
     deletionJournal: new KeyedHash(derive('deletion journal')),
     check: derive('check'),

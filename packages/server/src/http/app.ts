@@ -17,7 +17,7 @@ import { answerForward, isForwardTarget } from '../verification/forward.ts';
 import { verificationRoutes } from '../verification/routes.ts';
 import type { Verifier } from '../verification/verify.ts';
 import { pathOf, queryOf, write, writeProblem, type Answer } from './answer.ts';
-import { authenticateAccount, authenticateService } from './authenticate.ts';
+import { authenticateService, callerOf } from './authenticate.ts';
 import { bodyReader, toRecord, validator, type ReadBody } from './body.ts';
 import { cameByPlainHttp, clientAddress } from './client-address.ts';
 import { Cors } from './cors.ts';
@@ -133,11 +133,21 @@ export class App {
     const prepared = this.#prepared.get(contract);
     const presented = presentedCredential(request.rawHeaders);
     // Who calls is settled before anything of the request is looked at.
-    const principal = contract.auth === 'access_token' ? await authenticateAccount(tokens, presented) : undefined;
+    const principal = await callerOf(contract, tokens, presented);
     if (contract.auth === 'service_key') await authenticateService(verifier, presented, contract.body?.type === 'form');
     const query = prepared?.checkQuery?.(toRecord(queryOf(request)));
     const body = await prepared?.readBody?.(request);
-    const call = { principal, params, query, body, presented, address: clientAddress(request, trustedProxies) };
+    const { 'user-agent': program = '', 'x-keyreeve-otp': otp } = request.headers;
+    const call = {
+      principal,
+      params,
+      query,
+      body,
+      presented,
+      address: clientAddress(request, trustedProxies),
+      program: program.slice(0, limits.programCharsMax),
+      oneTimePassword: typeof otp === 'string' ? otp : undefined,
+    };
     return handle(call as unknown as Call);
   }
 

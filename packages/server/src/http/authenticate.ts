@@ -1,4 +1,5 @@
 /** Who calls: an account by its access token, or a service by an API key with the scope `keyreeve:verify`. */
+import type { RouteContract } from '@keyreeve/contract';
 import { verifyScope } from '../api-keys/scopes.ts';
 import type { AccountPrincipal } from '../audit/audit.ts';
 import { DomainError } from '../errors.ts';
@@ -21,6 +22,23 @@ export async function authenticateAccount(tokens: Tokens, presented: Presented):
     case 'malformed':
       throw new DomainError('invalid_access_token');
   }
+}
+
+/**
+ * The account that a route needs, if it needs one.
+ * @throws DomainError as {@link authenticateAccount}, `administrator_required`, `reauth_required`
+ */
+export async function callerOf(
+  contract: RouteContract,
+  tokens: Tokens,
+  presented: Presented,
+): Promise<AccountPrincipal | undefined> {
+  const isAdministrative = contract.auth === 'administrator';
+  if (!isAdministrative && contract.auth !== 'access_token') return undefined;
+  const caller = await authenticateAccount(tokens, presented);
+  if (isAdministrative && caller.role !== 'admin') throw new DomainError('administrator_required');
+  if (contract.needsRecentSignIn) tokens.assertRecent(caller);
+  return isAdministrative ? { ...caller, actsAs: 'administrator' } : caller;
 }
 
 /**

@@ -37,7 +37,8 @@ function routeSection(route: RouteContract): string {
   const { method, path, summary, description = '', success, body, query } = route;
   const parts = [`<h3 id="${anchor(route.id)}"><code>${method} ${escape(path)}</code> ${escape(summary)}</h3>`];
   if (description !== '') parts.push(`<p>${prose(description)}</p>`);
-  parts.push(`<p>Needs: ${needs[route.auth]}.</p>`);
+  const recent = route.needsRecentSignIn ? ', and a recent sign-in' : '';
+  parts.push(`<p>Needs: ${needs[route.auth]}${recent}.</p>`);
   if (query) parts.push(schemaBlock('Query', query));
   if (body) parts.push(schemaBlock(body.type === 'json' ? 'Body' : 'Body (form)', body.schema));
   parts.push(`<p><code>${success.status}</code> ${prose(success.description)}</p>`);
@@ -62,6 +63,8 @@ const needs: Record<RouteContract['auth'], string> = {
   none: 'nothing',
   password: '<code>Authorization: Basic base64("email:password")</code>',
   access_token: '<code>Authorization: Bearer accessToken</code>',
+  administrator: '<code>Authorization: Bearer accessToken</code> of an administrator',
+  one_time_code: 'a one-time code in the body',
   refresh_token: 'a refresh token in the body',
   service_key: 'an API key with the scope <code>keyreeve:verify</code>, as Bearer or <code>X-API-Key</code>',
   any_credential: 'the credential in question, as Bearer or <code>X-API-Key</code>',

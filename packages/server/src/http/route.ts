@@ -9,7 +9,9 @@ type Value<S> = S extends TSchema ? Static<S> : undefined;
 type BodyOf<C extends RouteContract> = C extends { body: { schema: infer S } } ? Value<S> : undefined;
 type QueryOf<C extends RouteContract> = C extends { query: infer S } ? Value<S> : undefined;
 type ParamsOf<C extends RouteContract> = C extends { params: infer S } ? Value<S> : undefined;
-type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' } ? AccountPrincipal : undefined;
+type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | 'administrator' }
+  ? AccountPrincipal
+  : undefined;
 
 /** All that a handler is given: validated, and nothing else of the request. */
 export interface Call<C extends RouteContract = RouteContract> {
@@ -21,6 +23,10 @@ export interface Call<C extends RouteContract = RouteContract> {
   readonly presented: Presented;
   /** Of the client: the nearest hop that no trusted proxy speaks for. */
   readonly address: string;
+  /** Its User-Agent, cut; empty when it doesn’t say. */
+  readonly program: string;
+  /** The header X-Keyreeve-OTP. */
+  readonly oneTimePassword: string | undefined;
 }
 
 export interface Route {

@@ -1,4 +1,4 @@
-/** Finding a route by path and method. Paths are fixed but for a last segment `:name`. */
+/** Finding a route by path and method. A segment `:name` of a path is a parameter; fixed segments come first. */
 import type { Route } from './route.ts';
 
 export interface Match {
@@ -11,12 +11,17 @@ export interface WrongMethod {
   readonly allowed: readonly string[];
 }
 
+interface Pattern {
+  /** Undefined where a parameter stands. */
+  readonly fixed: readonly (string | undefined)[];
+  readonly names: readonly string[];
+  readonly routes: Map<string, Route>;
+}
+
 export class Router {
   readonly #fixed = new Map<string, Map<string, Route>>();
-  /** By the path up to and with the last slash. */
-  readonly #withParameter = new Map<string, { name: string; routes: Map<string, Route> }>();
+  readonly #patterns: Pattern[] = [];
 
-  /** @throws Error for a path that it couldn't find */
   constructor(routes: readonly Route[]) {
     for (const route of routes) this.#methodsOf(route.contract.path).set(route.contract.method, route);
   }
@@ -33,20 +38,28 @@ export class Router {
   #lookUp(path: string): { routes: Map<string, Route>; params: Record<string, string> } | undefined {
     const routes = this.#fixed.get(path);
     if (routes) return { routes, params: {} };
-    const slash = path.lastIndexOf('/') + 1;
-    const parametric = this.#withParameter.get(path.slice(0, slash));
-    const value = decode(path.slice(slash));
-    return parametric && value ? { routes: parametric.routes, params: { [parametric.name]: value } } : undefined;
+    const segments = path.split('/');
+    for (const { fixed, names, routes: found } of this.#patterns) {
+      if (fixed.length !== segments.length) continue;
+      if (!fixed.every((text, index) => text === undefined || text === segments[index])) continue;
+      const values = segments.filter((_, index) => fixed[index] === undefined).map(decode);
+      if (values.some((value) => !value)) return undefined;
+      return { routes: found, params: Object.fromEntries(names.map((name, index) => [name, values[index] ?? ''])) };
+    }
+    return undefined;
   }
 
   #methodsOf(path: string): Map<string, Route> {
-    const colon = path.indexOf('/:') + 1;
-    if (colon === 0) return getOrAdd(this.#fixed, path, () => new Map());
-    if (path.includes('/', colon)) throw new Error(`${path}: only the last segment may be a parameter`);
-    return getOrAdd(this.#withParameter, path.slice(0, colon), () => ({
-      name: path.slice(colon + 1),
-      routes: new Map(),
-    })).routes;
+    const segments = path.split('/');
+    const names = segments.filter((segment) => segment.startsWith(':')).map((segment) => segment.slice(1));
+    if (names.length === 0) return getOrAdd(this.#fixed, path, () => new Map());
+    const fixed = segments.map((segment) => (segment.startsWith(':') ? undefined : segment));
+    const same = this.#patterns.find((other) => other.fixed.join('/') === fixed.join('/'));
+    const pattern = same ?? { fixed, names, routes: new Map<string, Route>() };
+    if (pattern.names.join('/') !== names.join('/'))
+      throw new Error(`${path}: its parameters have other names elsewhere`);
+    if (!same) this.#patterns.push(pattern);
+    return pattern.routes;
   }
 }
 

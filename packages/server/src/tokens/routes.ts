@@ -16,9 +16,9 @@ function basicOf(presented: Presented) {
 
 export function tokenRoutes(tokens: Tokens): readonly Route[] {
   return [
-    route(contract.issueTokens, async ({ presented, address }) => {
+    route(contract.issueTokens, async ({ presented, address, program }) => {
       const { user, password } = basicOf(presented);
-      return { status: 200, body: await tokens.signIn(user, password, address) };
+      return { status: 200, body: await tokens.signIn(user, password, { address, program }) };
     }),
     route(contract.refreshTokens, async ({ body }) => ({ status: 200, body: await tokens.refresh(body.refreshToken) })),
     route(contract.revokeTokens, async ({ body }) => {

@@ -12,6 +12,10 @@ export interface NewSession {
   readonly now: number;
   readonly idleExpiresAt: number;
   readonly expiresAt: number;
+  /** Of the client. */
+  readonly address: string;
+  /** Its User-Agent. */
+  readonly program: string;
 }
 
 /** What an access token rests on, besides its signature. */
@@ -19,6 +23,8 @@ export interface SessionState {
   readonly accountId: string;
   readonly isCurrentEpoch: number;
   readonly accountDisabledAt: number | null;
+  readonly accountRole: 'user' | 'admin';
+  readonly createdAt: number;
   readonly idleExpiresAt: number;
   readonly expiresAt: number;
 }
@@ -39,8 +45,8 @@ const ownerId = `(select id from accounts where accounts.pk = sessions.account_p
 
 // The account is judged again: its password may have been changed while this one was being hashed.
 // On PostgreSQL the row is locked, so that parallel sign-ins count each other's sessions.
-const insertText = `insert into sessions (id, account_pk, account_epoch, created_at, generation, token_hash, rotated_at, idle_expires_at, expires_at)
-   select $1, pk, session_epoch, $4, 1, $5, $4, $6, $7 from accounts
+const insertText = `insert into sessions (id, account_pk, account_epoch, created_at, generation, token_hash, rotated_at, idle_expires_at, expires_at, address, program)
+   select $1, pk, session_epoch, $4, 1, $5, $4, $6, $7, $8, $9 from accounts
    where id = $2 and session_epoch = $3 and disabled_at is null`;
 const insertSession = sql('insert_session', { sqlite: insertText, postgres: `${insertText} for update` });
 const deleteDead = sql(
@@ -73,7 +79,7 @@ const deleteSession = sql<{ accountId: string }>(
 );
 // For each access token: its session, the account, and that its signing key is not revoked, in one read.
 const stateColumns = `a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
-     a.disabled_at as "accountDisabledAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"`;
+     a.disabled_at as "accountDisabledAt", a.role as "accountRole", s.created_at as "createdAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"`;
 const selectState = sqlMany<SessionState>('select_session_state', {
   sqlite: `select ${stateColumns}
    from sessions s join accounts a on a.pk = s.account_pk join signing_keys k on k.kid = $2 and k.revoked_at is null
@@ -87,7 +93,7 @@ const selectState = sqlMany<SessionState>('select_session_state', {
 // them: whoever ends the session waits, and nothing of it happens after its end.
 const lockLiveText = `select s.id from accounts a join sessions s on s.account_pk = a.pk and s.account_epoch = a.session_epoch
    where s.id = $1 and a.id = $2 and s.idle_expires_at > $3 and s.expires_at > $3 and a.disabled_at is null
-     and not exists (select 1 from signing_keys where kid = $4 and revoked_at is not null)`;
+     and not exists (select 1 from signing_keys where kid = $4 and revoked_at is not null) and ($5 = 0 or a.role = 'admin')`;
 const lockLive = sql<{ id: string }>('lock_live_session', {
   sqlite: lockLiveText,
   postgres: `${lockLiveText} for update`,
@@ -99,7 +105,7 @@ const deleteExpired = sql(
 
 /** Adds the session and ends the account's oldest beyond the limit. @returns false when the account has changed meanwhile */
 export async function createSession(db: Db, session: NewSession, sessionsMax: number): Promise<boolean> {
-  const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt } = session;
+  const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt, address, program } = session;
   const principal: Principal = { kind: 'account', accountId, sessionId: id };
   return db.transaction(async (tx) => {
     const inserted = await tx.run(insertSession, [
@@ -110,6 +116,8 @@ export async function createSession(db: Db, session: NewSession, sessionsMax: nu
       tokenHash,
       idleExpiresAt,
       expiresAt,
+      address,
+      program,
     ]);
     if (inserted === 0) return false;
     await recordEvent(tx, { at: now, principal, action: 'session.created', accountId, target: id });
@@ -161,8 +169,10 @@ export const findSessionStates = (
  */
 export async function assertSessionLives(tx: Transaction, principal: Principal, now: number): Promise<void> {
   if (principal.kind !== 'account') return;
-  const { accountId, sessionId, kid = null } = principal;
-  if (!(await tx.get(lockLive, [sessionId, accountId, now, kid]))) throw new DomainError('invalid_access_token');
+  const { accountId, sessionId, kid = null, actsAs } = principal;
+  const mustAdminister = actsAs === 'administrator' ? 1 : 0;
+  if (!(await tx.get(lockLive, [sessionId, accountId, now, kid, mustAdminister])))
+    throw new DomainError('invalid_access_token');
 }
 
 /** @returns whether it lived */

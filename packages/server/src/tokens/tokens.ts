@@ -1,7 +1,7 @@
 /** Sessions: signing in, refreshing, signing out, and judging an access token. */
 import { timingSafeEqual } from 'node:crypto';
-import type { TokenPair } from '@keyreeve/contract';
-import type { Accounts } from '../accounts/accounts.ts';
+import { limits, type TokenPair } from '@keyreeve/contract';
+import type { Accounts, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { PasswordHasher } from '../crypto/password.ts';
@@ -31,11 +31,18 @@ export interface TokensOptions {
   readonly signInsUnderWayMax: number;
 }
 
+/** Whence and by which program somebody signs in. */
+export interface Client {
+  readonly address: string;
+  /** The User-Agent; empty when it doesn’t say. */
+  readonly program: string;
+}
+
 /** Why an access token is not good. */
 export type AccessTokenRefusal = 'malformed' | 'expired' | 'not_found' | 'disabled';
 
 export type AccessTokenVerdict =
-  | { readonly valid: true; readonly claims: AccessTokenClaims }
+  | { readonly valid: true; readonly claims: AccessTokenClaims; readonly role: Role; readonly signedInAt: number }
   | { readonly valid: false; readonly code: AccessTokenRefusal };
 
 /** Sign-ins since the start, for metrics. */
@@ -60,12 +67,12 @@ export class Tokens {
    * Starts a session.
    * @throws DomainError `invalid_credentials`, `too_many_attempts`, `overloaded`
    */
-  async signIn(user: string, password: Secret, address: string): Promise<TokenPair> {
+  async signIn(user: string, password: Secret, client: Client): Promise<TokenPair> {
     this.#underWay++;
     try {
       // The queue of hashes bounds only those that have been counted; those that wait for it count here.
       if (this.#underWay > this.#options.signInsUnderWayMax) throw new DomainError('overloaded', { retryAfterSeconds });
-      const pair = await this.#signIn(user, password, address);
+      const pair = await this.#signIn(user, password, client);
       this.logins.accepted++;
       return pair;
     } catch (error) {
@@ -135,22 +142,30 @@ export class Tokens {
     if (session.accountDisabledAt !== null) return { valid: false, code: 'disabled' };
     const now = clock.now();
     const isLive = session.isCurrentEpoch === 1 && session.idleExpiresAt > now && session.expiresAt > now;
-    return isLive ? { valid: true, claims } : { valid: false, code: 'not_found' };
+    if (!isLive) return { valid: false, code: 'not_found' };
+    return { valid: true, claims, role: session.accountRole, signedInAt: session.createdAt };
   }
 
   /** @throws DomainError `invalid_access_token` */
   async principalOf(accessToken: string): Promise<AccountPrincipal> {
     const verdict = await this.judge(accessToken);
     if (!verdict.valid) throw new DomainError('invalid_access_token');
+    const { role, signedInAt } = verdict;
     const { accountId, sessionId, kid } = verdict.claims;
-    return { kind: 'account', accountId, sessionId, kid };
+    return { kind: 'account', accountId, sessionId, kid, role, signedInAt };
   }
 
-  async #signIn(user: string, password: Secret, address: string): Promise<TokenPair> {
+  /** For what is dangerous. @throws DomainError `reauth_required` when the session didn’t begin lately */
+  assertRecent({ signedInAt = 0 }: AccountPrincipal): void {
+    const recentMs = limits.recentSignInSeconds * 1000;
+    if (this.#options.clock.now() - signedInAt > recentMs) throw new DomainError('reauth_required');
+  }
+
+  async #signIn(user: string, password: Secret, client: Client): Promise<TokenPair> {
     const { accounts, throttle, hasher } = this.#options;
     // Refused before the counters are read or written, so that a flood costs no commits.
     hasher.assertCapacity();
-    const attempt = { emailKey: parseEmail(user)?.key ?? user, address };
+    const attempt = { emailKey: parseEmail(user)?.key ?? user, address: client.address };
     await throttle.reserve(attempt);
     const account = await accounts.authenticate(user, password).catch(async (error: unknown) => {
       await throttle.release(attempt);
@@ -158,12 +173,12 @@ export class Tokens {
     });
     if (!account) throw new DomainError('invalid_credentials');
     // First the session: it is refused when the account has changed while the password was being hashed.
-    const pair = await this.#startSession(account.id, account.sessionEpoch);
+    const pair = await this.#startSession(account.id, account.sessionEpoch, client);
     await throttle.succeed(attempt);
     return pair;
   }
 
-  async #startSession(accountId: string, accountEpoch: number): Promise<TokenPair> {
+  async #startSession(accountId: string, accountEpoch: number, client: Client): Promise<TokenPair> {
     const { db, clock, refreshTokens, idleTtlSeconds, maxTtlSeconds, sessionsPerAccountMax } = this.#options;
     const token = refreshTokens.first();
     const now = clock.now();
@@ -176,6 +191,8 @@ export class Tokens {
       now,
       idleExpiresAt: Math.min(expiresAt, now + idleTtlSeconds * 1000),
       expiresAt,
+      address: client.address,
+      program: client.program,
     };
     const isCreated = await store.createSession(db, session, sessionsPerAccountMax);
     if (!isCreated) throw new DomainError('invalid_credentials');

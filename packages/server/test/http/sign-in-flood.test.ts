@@ -43,7 +43,9 @@ for (const [where, address] of [
       let commits = 0;
       db.times.observe = (operation) => void (operation === 'commit' && commits++);
       const signIns = Promise.allSettled(
-        Array.from({ length: floodSize }, (_, n) => tokens.signIn(email(n), new Secret(wrongPassword), address(n))),
+        Array.from({ length: floodSize }, (_, n) =>
+          tokens.signIn(email(n), new Secret(wrongPassword), { address: address(n), program: '' }),
+        ),
       );
       await apiKeys.delete(operator, accountId, id);
       assert.ok(commits <= commitsAheadMax, `${commits} commits`);
@@ -51,9 +53,12 @@ for (const [where, address] of [
       assert.equal(ended['overloaded'], floodSize - limits.signInsUnderWayMax);
       assert.equal(ended['invalid_credentials'], limits.signInsUnderWayMax);
       // The places are free again.
-      await assert.rejects(tokens.signIn('you@example.com', new Secret(wrongPassword), '192.0.2.2'), {
-        code: 'invalid_credentials',
-      });
+      await assert.rejects(
+        tokens.signIn('you@example.com', new Secret(wrongPassword), { address: '192.0.2.2', program: '' }),
+        {
+          code: 'invalid_credentials',
+        },
+      );
     } finally {
       await db.close();
     }

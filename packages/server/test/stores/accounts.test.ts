@@ -14,6 +14,8 @@ const ada: store.AccountRow = {
   createdAt: now,
   updatedAt: now,
   disabledAt: null,
+  unverifiedSince: null,
+  requiresSecondFactor: 0,
 };
 
 onEachDatabase('an account is found by its id or its email key, without its password', async ({ db }) => {

@@ -113,7 +113,7 @@ onEachDatabase(
     await signingKeys.ensure();
     const password = new Secret('wombat orbit velvet 42');
     await accounts.create(operator, 'you@example.com', password, 'user');
-    const { refreshToken } = await tokens.signIn('you@example.com', password, '192.0.2.1');
+    const { refreshToken } = await tokens.signIn('you@example.com', password, { address: '192.0.2.1', program: '' });
     for (const time of ['first', 'second']) {
       commits = 0;
       await tokens.signOut(refreshToken);
