@@ -21,7 +21,7 @@ export type Counts = Readonly<Record<string, number>>;
 export const installation = {
   name: 'installation',
   key: 'id',
-  columns: { id: 'integer', master_key_check: 'bytes', created_at: 'integer' },
+  columns: { id: 'integer', master_key_check: 'bytes', created_at: 'integer', keys_imported_at: 'integer' },
   isPassing: false,
 } as const satisfies Table;
 

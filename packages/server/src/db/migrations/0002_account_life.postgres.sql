@@ -4,6 +4,8 @@
 alter table accounts add column unverified_since bigint;
 alter table accounts add column requires_second_factor bigint not null default 0;
 
+alter table installation add column keys_imported_at bigint;
+
 alter table sessions add column address text collate "C" not null default '';
 alter table sessions add column program text not null default '';
 

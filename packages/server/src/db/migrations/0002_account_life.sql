@@ -6,6 +6,9 @@ alter table accounts add column unverified_since integer;
 -- 1: a session needs a second factor, also while none is enrolled.
 alter table accounts add column requires_second_factor integer not null default 0;
 
+-- Since then there may be keys that other systems made: what has none of our prefixes is looked up as well. Null: never.
+alter table installation add column keys_imported_at integer;
+
 -- From where the session was begun, and by which program (User-Agent, cut).
 alter table sessions add column address text not null default '';
 alter table sessions add column program text not null default '';
