@@ -85,7 +85,11 @@ test('a move that fails in its midst leaves the target empty, and can be run aga
       },
     };
     await assert.rejects(moveInstallation(operator, failing, target.db, keys.check, clock), /the disk is gone/);
-    assert.deepEqual(Object.values(await countRows(target.db)), [0, 0, 0, 0, 0, 0, 0]);
+    const counts = await countRows(target.db);
+    assert.deepEqual(
+      Object.entries(counts).filter(([, count]) => count > 0),
+      [],
+    );
   }
   assert.equal((await move(source.db, target.db)).wasDone, false);
 });

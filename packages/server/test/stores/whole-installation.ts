@@ -13,13 +13,47 @@ const insertBucket = sql(
   'test_insert_bucket',
   `insert into throttle_buckets (bucket, count, window_started_at, blocked_until, touched_at) values ($1, 3, $2, $2, $2)`,
 );
+const pk = `(select pk from accounts where id = 'acc_ada')`;
+/** What no store of these tests writes yet stands in each table once, with every column set. */
+const insertRest = [
+  sql(
+    'test_fill_account',
+    `update accounts set unverified_since = $1, requires_second_factor = 1 where id = 'acc_bob'`,
+  ),
+  sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
+  sql(
+    'test_insert_second_factor',
+    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step)
+     values (${pk}, $2, $1, $1, 58000000)`,
+  ),
+  sql(
+    'test_insert_recovery_code',
+    `insert into recovery_codes (code_hash, account_pk, created_at) values ($2, ${pk}, $1)`,
+  ),
+  sql(
+    'test_insert_webhook_endpoint',
+    `insert into webhook_endpoints (id, url, secret, events, created_at, updated_at, disabled_at)
+     values ('whe_one', 'https://example.com/', $2, 'account.created api_key.created', $1, $1, $1)`,
+  ),
+  sql(
+    'test_insert_outbox',
+    `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)
+     values ('out_one', 'mail', 'example.com', $2, $1, $1, 1, $1, 'it was busy')`,
+  ),
+  sql(
+    'test_insert_one_time_code',
+    `insert into one_time_codes
+       (code_hash, purpose, account_pk, email, email_key, password_hash, created_at, expires_at)
+     values ($2, 'email_change', ${pk}, 'Ada@example.org', 'ada@example.org', 'phc', $1, $1)`,
+  ),
+];
 
 export interface Filled {
   readonly laptop: NewKey;
   readonly server: NewKey;
 }
 
-/** Ada with two keys and a session, Bob disabled, one that is gone, a signing key, a counter. */
+/** Ada with two keys, a session and a second factor, Bob disabled, one that is gone, and a row of all else there is. */
 export async function fill(db: Db): Promise<Filled> {
   assert.equal(await claimInstallation(db, keys.check, now), true);
   const ada = await addAccount(db, 'ada', 'admin');
@@ -34,6 +68,12 @@ export async function fill(db: Db): Promise<Filled> {
   await addSession(db, ada, 'one');
   await addSigningKey(db, 'kid');
   await db.transaction((tx) => tx.run(insertBucket, [keys.throttleBucket.mac('ada'), now]));
+  await db.transaction(async (tx) => {
+    for (const statement of insertRest) {
+      const values = statement.text.postgres.includes('$2') ? [now, Uint8Array.of(0, 1, 255)] : [now];
+      assert.equal(await tx.run(statement, values), 1, statement.name);
+    }
+  });
   return { laptop, server };
 }
 
