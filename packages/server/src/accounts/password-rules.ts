@@ -1,6 +1,7 @@
 /** What a new password must be. Passwords that exist already are never judged again (SECURITY.md B6, B7). */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
+import type { CommonPasswords } from './common-passwords.ts';
 import type { Email } from './email.ts';
 
 /** Characters that must be left of a password when all that anyone would guess is taken out (ASVS 6.2.11). */
@@ -11,6 +12,8 @@ export interface PasswordRules {
   readonly lengthMin: number;
   /** Words that are taken out: the product, the host. */
   readonly contextWords: readonly string[];
+  /** What attackers try first. */
+  readonly common: CommonPasswords;
 }
 
 /** The form in which a password is hashed: NFC (RFC 8265 OpaqueString), nothing cut or trimmed. */
@@ -29,7 +32,16 @@ export function acceptNewPassword(password: string, email: Email, rules: Passwor
   }
   const words = [...rules.contextWords, ...email.key.split('@'), ...email.key.split(/[@.+_-]/)];
   if (ownLength(normal, words) < Math.min(ownCharsMin, rules.lengthMin)) throw new DomainError('password_context');
+  if (isCommon(normal, rules.common)) throw new DomainError('password_common');
   return normal;
+}
+
+/** As it is, or as one that is repeated, with whatever signs between: `passwordpassword`, `password - password`. */
+function isCommon(password: string, common: CommonPasswords): boolean {
+  const lower = password.toLowerCase();
+  const unsigned = lower.replaceAll(/[^\p{L}\p{N}]/gu, '');
+  const part = onceEach(unsigned);
+  return common.has(password) || common.has(onceEach(lower)) || (part !== unsigned && common.has(part));
 }
 
 /** Length without the words, and with each run of a repeated part counted once. */

@@ -12,6 +12,8 @@ const forms = [
   /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
   /^\s*import\s*['"]([^'"]+)['"]/gm,
   /\bimport\(\s*['"]([^'"]+)['"]/g,
+  // A file of a package that holds more than code.
+  /\bimport\.meta\.resolve\(\s*['"]([^'"]+)['"]/g,
   // A worker thread's file.
   /\bnew URL\(\s*['"](\.[^'"]+\.ts)['"]/g,
 ];

@@ -17,7 +17,7 @@ export interface SourceFile {
 }
 
 const skippedFolders = new Set(['node_modules', '.git', 'data']);
-const binary = /\.(?:png|jpe?g|gif|ico|woff2?|db|gz|zip)$/;
+const binary = /\.(?:png|jpe?g|gif|ico|woff2?|db|bin|gz|zip)$/;
 
 /** Every text file below the root that is ours. */
 export function readTree(root: string): SourceFile[] {
