@@ -1,0 +1,69 @@
+/** One request after the other on one connection, each timed, with its answer as it was on the wire. */
+import { Agent, request as send, type IncomingMessage } from 'node:http';
+import { monotonicMs } from '../../src/clock.ts';
+
+export interface TimedRequest {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+}
+
+export interface TimedAnswer {
+  readonly ms: number;
+  /** Status, header lines and body, less what is different in every answer: the date and the request's id. */
+  readonly answer: string;
+  readonly status: number;
+}
+
+/** Enough for a machine that stands still for a while; a hash takes 0.05 s. */
+const msMax = 30_000;
+
+export class Asker implements Disposable {
+  readonly #url: string;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  post({ path, headers = {}, json }: TimedRequest): Promise<TimedAnswer> {
+    const body = json === undefined ? '' : JSON.stringify(json);
+    const type = json === undefined ? {} : { 'content-type': 'application/json' };
+    return new Promise((resolve, reject) => {
+      const request = send(new URL(path, this.#url), {
+        method: 'POST',
+        agent: this.#agent,
+        headers: { ...type, 'content-length': Buffer.byteLength(body), ...headers },
+        timeout: msMax,
+      });
+      request.on('timeout', () => request.destroy(new Error(`no answer within ${msMax} ms`)));
+      request.on('error', reject);
+      request.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('error', reject);
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const ms = monotonicMs() - startedMs;
+          const text = Buffer.concat(chunks).toString();
+          resolve({ ms, status: response.statusCode ?? 0, answer: asSent(response, text) });
+        });
+      });
+      const startedMs = monotonicMs();
+      request.end(body);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+}
+
+function asSent(response: IncomingMessage, body: string): string {
+  const lines = [`${response.statusCode} ${response.statusMessage}`];
+  for (let index = 0; index < response.rawHeaders.length; index += 2) {
+    const name = response.rawHeaders[index] ?? '';
+    const isItsOwn = /^(?:date|x-request-id)$/i.test(name);
+    lines.push(`${name}: ${isItsOwn ? '*' : response.rawHeaders[index + 1]}`);
+  }
+  return `${lines.join('\n')}\n\n${body.replace(/"requestId":"[^"]*"/, '"requestId":"*"')}`;
+}
