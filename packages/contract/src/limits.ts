@@ -98,6 +98,23 @@ export const limitTable = {
     'A new signing key is published this long before it signs: twice the time others cache.',
   ),
 
+  // Import
+  importLineBytesMax: limit(65_536, 'A line of an import file; a longer one is refused.'),
+  importLinesPerCommitMax: limit(500, 'Lines of an import file that are written in one commit.'),
+  importedArgon2KibMax: limit(262_144, 'Memory of an imported Argon2 hash: 256 MiB for each that is checked.'),
+  importedArgon2KibPassesMax: limit(1_048_576, 'Its memory in KiB times its passes: about one second.'),
+  importedBcryptCostMax: limit(14, 'Cost of an imported bcrypt hash: about one second.'),
+  importedScryptBlocksMax: limit(2_097_152, 'N·r·p of an imported scrypt hash: 256 MiB at most, about one second.'),
+  importedPbkdf2RoundsMax: limit(
+    1_500_000,
+    'Rounds of an imported PBKDF2 hash, times the blocks of its digest: one to two seconds. Frameworks ask for up to 1.2 million.',
+  ),
+  importedKeyCharsMax: limit(512, 'Characters of a key that another system made; nothing longer is looked up.'),
+  importedKeysLookSeconds: limit(
+    2,
+    'How long after the first import of keys a running service may refuse them: it asks no more often whether there are any.',
+  ),
+
   // Keeping count
   lastUsedResolutionSeconds: limit(60, 'lastUsedAt is written at most this often per key.'),
   lastUsedPendingMax: limit(

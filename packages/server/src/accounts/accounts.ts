@@ -123,7 +123,7 @@ export class Accounts {
     const account = key === undefined ? undefined : await store.findCredentials(db, key);
     const normal = normalizePassword(password.reveal());
     // Empty while an invited account has none.
-    const isRight = await hasher.verify(normal, account?.passwordHash || undefined);
+    const isRight = await hasher.verify(normal, account?.passwordHash || undefined, password.reveal());
     if (!account || !isRight || account.disabledAt !== null) return undefined;
     if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
     return { id: account.id, sessionEpoch: account.sessionEpoch };

@@ -30,6 +30,8 @@ export interface InstallationKeys {
   /** Secrets of second factors and of webhooks at rest. */
   readonly secondFactorSeal: Sealer;
   readonly webhookSeal: Sealer;
+  /** Chains the rows of the audit trail. */
+  readonly auditChain: KeyedHash;
   /** Shows whether a backup, or a journal of deletions, is as it was written. */
   readonly backup: KeyedHash;
   readonly deletionJournal: KeyedHash;
@@ -53,6 +55,7 @@ export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
     oneTimeCodeHash: new KeyedHash(derive('one-time code hash')),
     secondFactorSeal: new Sealer(derive('second factor seal')),
     webhookSeal: new Sealer(derive('webhook seal')),
+    auditChain: new KeyedHash(derive('audit chain')),
     backup: new KeyedHash(derive('backup')),
     deletionJournal: new KeyedHash(derive('deletion journal')),
     check: derive('check'),

@@ -3,6 +3,8 @@
  * knowing the passwords), kept as a PHC string whose `keyid` names the pepper. Sources: OWASP Password Storage,
  * ASVS 5.0 11.4.2, RFC 9106.
  *
+ * A hash that another system made is kept in the same way, its digest under the pepper, until its first sign-in.
+ *
  * Hashing is the one expensive thing a stranger can ask for, so it has a bounded queue: what doesn't fit is refused
  * before anything is hashed (ASVS 15.2.2).
  */
@@ -12,6 +14,8 @@ import { hashRaw } from '@node-rs/argon2';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
+import { parseForeignHash } from './foreign-hash-formats.ts';
+import { decodeParameters, deriveForeign, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
 import type { KeyedHash } from './keyed-hash.ts';
 
 export interface Argon2Parameters {
@@ -29,6 +33,9 @@ const tagBytes = 32;
 const pepperId = 'cDE';
 const phcPattern =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2}),keyid=cDE\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+
+/** A hash of another system; the last part is the MAC of its digest. */
+const importedPattern = /^\$imported\$([a-z0-9-]+)\$([a-z0-9=,]+),keyid=cDE\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/;
 
 /** What happens to the queue, for metrics. */
 export interface PasswordStats {
@@ -67,18 +74,32 @@ export class PasswordHasher {
   }
 
   /**
-   * Whether the password belongs to the PHC string. Without one (no such account) the same work is done on a fixed
-   * string that nothing matches, so that the time tells nothing.
-   * @throws DomainError `overloaded` before anything is hashed
+   * What is kept of a hash that another system made: {@link verify} judges by it, and {@link isOutdated} says so.
+   * @throws ForeignHashError with the reason why it can't be used
    */
-  async verify(password: string, phc: string | undefined): Promise<boolean> {
-    const { parameters, salt, tag } = decodePhc(phc ?? this.#dummy);
-    const matches = timingSafeEqual(await this.#derive(password, salt, parameters), tag);
-    return matches && phc !== undefined;
+  adopt(foreign: string): string {
+    const { recipe, digest } = parseForeignHash(foreign);
+    return encodeImported(recipe, this.#pepper.mac(digest));
   }
 
-  /** Whether a stored string was made with other parameters than today's. */
+  /**
+   * Whether the password belongs to the PHC string. Without one (no such account) the same work is done on a fixed
+   * string that nothing matches, so that the time tells nothing. Empty is like none: an account without a password.
+   * @param asTyped what another system hashed, which need not have normalised it
+   * @throws DomainError `overloaded` before anything is hashed
+   */
+  async verify(password: string, phc: string | undefined, asTyped = password): Promise<boolean> {
+    const imported = phc === undefined ? undefined : decodeImported(phc);
+    if (imported) return timingSafeEqual(await this.#compute(() => deriveForeign(imported, asTyped)), imported.tag);
+    const known = phc === '' ? undefined : phc;
+    const { parameters, salt, tag } = decodePhc(known ?? this.#dummy);
+    const matches = timingSafeEqual(await this.#derive(password, salt, parameters), tag);
+    return matches && known !== undefined;
+  }
+
+  /** Whether a stored string was made with other parameters than today's, or by another system. */
   isOutdated(phc: string): boolean {
+    if (importedPattern.test(phc)) return true;
     const { parameters } = decodePhc(phc);
     return JSON.stringify(parameters) !== JSON.stringify(this.#parameters);
   }
@@ -93,18 +114,18 @@ export class PasswordHasher {
     throw new DomainError('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(expectedWaitMs / 1000)) });
   }
 
-  async #derive(password: string, salt: Uint8Array, parameters: Argon2Parameters): Promise<Buffer> {
+  #derive(password: string, salt: Uint8Array, parameters: Argon2Parameters): Promise<Buffer> {
+    const { memoryKib: memoryCost, passes: timeCost, lanes: parallelism } = parameters;
+    return this.#compute(() => hashRaw(password, { memoryCost, timeCost, parallelism, outputLen: tagBytes, salt }));
+  }
+
+  /** In its turn, then under the pepper. */
+  async #compute(hash: () => Promise<Buffer>): Promise<Buffer> {
     this.assertCapacity();
     await this.#enter();
     const startedMs = monotonicMs();
     try {
-      const raw = await hashRaw(password, {
-        memoryCost: parameters.memoryKib,
-        timeCost: parameters.passes,
-        parallelism: parameters.lanes,
-        outputLen: tagBytes,
-        salt,
-      });
+      const raw = await hash();
       this.stats.hashed++;
       return this.#pepper.mac(raw);
     } finally {
@@ -145,4 +166,15 @@ function decodePhc(phc: string): { parameters: Argon2Parameters; salt: Buffer; t
     salt: Buffer.from(salt, 'base64'),
     tag: Buffer.from(tag, 'base64'),
   };
+}
+
+const encodeImported = (recipe: ForeignRecipe, tag: Uint8Array): string =>
+  `$imported$${recipe.scheme}$${encodeParameters(recipe)},keyid=${pepperId}$${toBase64(recipe.salt)}$${toBase64(tag)}`;
+
+/** @returns undefined for what isn't of another system */
+function decodeImported(text: string): (ForeignRecipe & { tag: Buffer }) | undefined {
+  const [, scheme, parameters, salt, tag] = importedPattern.exec(text) ?? [];
+  if (scheme === undefined || parameters === undefined || salt === undefined || tag === undefined) return undefined;
+  const recipe = decodeParameters(scheme, parameters);
+  return { ...recipe, salt: Buffer.from(salt, 'base64'), tag: Buffer.from(tag, 'base64') };
 }

@@ -1,0 +1,145 @@
+/**
+ * Password hashes that other systems made: what was computed, within which bounds, and computing it again.
+ * `foreign-hash-formats.ts` reads them as others write them; `password.ts` keeps them under the pepper until the first
+ * sign-in replaces them.
+ */
+import { pbkdf2, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { hashRaw } from '@node-rs/argon2';
+import { hash as hashBcrypt } from '@node-rs/bcrypt';
+import { limits } from '@keyreeve/contract';
+
+/** With the names of the parameters that it has. */
+const parametersOf = {
+  argon2d: ['v', 'm', 't', 'p'],
+  argon2i: ['v', 'm', 't', 'p'],
+  argon2id: ['v', 'm', 't', 'p'],
+  bcrypt: ['c'],
+  scrypt: ['n', 'r', 'p'],
+  /** As better-auth computes it: of the password in NFKC. */
+  'scrypt-nfkc': ['n', 'r', 'p'],
+  'pbkdf2-sha1': ['i'],
+  'pbkdf2-sha256': ['i'],
+  'pbkdf2-sha512': ['i'],
+} as const;
+
+export type ForeignScheme = keyof typeof parametersOf;
+
+/** What has to be computed of a password. */
+export interface ForeignRecipe {
+  readonly scheme: ForeignScheme;
+  readonly parameters: Readonly<Record<string, number>>;
+  readonly salt: Buffer;
+  readonly digestBytes: number;
+}
+
+/** The hash can't be used; the message says why, and nothing of the hash itself. */
+export class ForeignHashError extends Error {}
+
+const digestBytesMin = 16;
+const digestBytesMax = 128;
+const saltBytesMax = 128;
+/** Argon2 asks for this many (RFC 9106 section 3.1); others take any. */
+const argon2SaltBytesMin = 8;
+const lanesMax = 16;
+const scryptBlockSizeMax = 32;
+const sha1Bytes = 20;
+/** bcrypt's digest is kept as the 31 characters in which it is written. */
+const bcryptDigestChars = 31;
+
+const scryptAsync = promisify<Buffer, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
+  scrypt,
+);
+const pbkdf2Async = promisify(pbkdf2);
+/** Of scrypt's own memory, which the bounds keep to half of this. */
+const scryptMemoryBytesMax = 2 ** 29;
+
+/** @throws ForeignHashError when a sign-in with it would cost too much, or its parameters make no sense */
+export function assertBounds({ scheme, parameters, salt, digestBytes }: ForeignRecipe): void {
+  const { v = 0, m = 0, t = 0, p = 0, c = 0, n = 0, r = 0, i = 0 } = parameters;
+  if (digestBytes < digestBytesMin || digestBytes > digestBytesMax)
+    throw new ForeignHashError(`its digest has ${digestBytes} bytes, not ${digestBytesMin} to ${digestBytesMax}`);
+  if (salt.length === 0 || salt.length > saltBytesMax)
+    throw new ForeignHashError(`its salt has ${salt.length} bytes, not 1 to ${saltBytesMax}`);
+  switch (scheme) {
+    case 'argon2d':
+    case 'argon2i':
+    case 'argon2id':
+      if (v !== 16 && v !== 19) throw new ForeignHashError(`Argon2 of version ${v} is not known`);
+      if (salt.length < argon2SaltBytesMin || t < 1 || p < 1 || m < 8 * p)
+        throw new ForeignHashError('its parameters are not those of Argon2');
+      assertAtMost('m', m, limits.importedArgon2KibMax);
+      assertAtMost('m·t', m * t, limits.importedArgon2KibPassesMax);
+      return assertAtMost('p', p, lanesMax);
+    case 'bcrypt':
+      if (c < 4) throw new ForeignHashError('its parameters are not those of bcrypt');
+      return assertAtMost('its cost', c, limits.importedBcryptCostMax);
+    case 'scrypt':
+    case 'scrypt-nfkc':
+      if (n < 2 || !Number.isInteger(Math.log2(n)) || r < 1 || p < 1 || Math.log2(n) >= 16 * r)
+        throw new ForeignHashError('its parameters are not those of scrypt');
+      // Beyond these OpenSSL needs more time and memory than the product says.
+      assertAtMost('r', r, scryptBlockSizeMax);
+      assertAtMost('p', p, lanesMax);
+      return assertAtMost('N·r·p', n * r * p, limits.importedScryptBlocksMax);
+    case 'pbkdf2-sha1':
+    case 'pbkdf2-sha256':
+    case 'pbkdf2-sha512': {
+      if (i < 1) throw new ForeignHashError('its parameters are not those of PBKDF2');
+      const blockBytes = scheme === 'pbkdf2-sha1' ? sha1Bytes : Number(scheme.slice(-3)) / 8;
+      return assertAtMost('its rounds', i * Math.ceil(digestBytes / blockBytes), limits.importedPbkdf2RoundsMax);
+    }
+  }
+}
+
+function assertAtMost(name: string, value: number, max: number): void {
+  if (!(value <= max)) throw new ForeignHashError(`it costs too much: ${name} is ${value}, at most ${max}`);
+}
+
+/** The digest that a password has by a recipe within the bounds; off the event loop. */
+export async function deriveForeign(recipe: ForeignRecipe, password: string): Promise<Buffer> {
+  const { scheme, parameters, salt, digestBytes } = recipe;
+  const { v = 0, m = 0, t = 0, p = 0, c = 0, n = 0, r = 0, i = 0 } = parameters;
+  switch (scheme) {
+    case 'argon2d':
+    case 'argon2i':
+    case 'argon2id':
+      return hashRaw(password, {
+        // Numbers of the library's own, in the order of its declaration.
+        algorithm: ['argon2d', 'argon2i', 'argon2id'].indexOf(scheme),
+        version: v === 19 ? 1 : 0,
+        memoryCost: m,
+        timeCost: t,
+        parallelism: p,
+        outputLen: digestBytes,
+        salt,
+      });
+    case 'bcrypt':
+      // Only the first 72 bytes count, as they did where it comes from.
+      return Buffer.from((await hashBcrypt(password, c, salt)).slice(-bcryptDigestChars));
+    case 'scrypt':
+    case 'scrypt-nfkc': {
+      const text = scheme === 'scrypt' ? password : password.normalize('NFKC');
+      return scryptAsync(Buffer.from(text), salt, digestBytes, { N: n, r, p, maxmem: scryptMemoryBytesMax });
+    }
+    case 'pbkdf2-sha1':
+    case 'pbkdf2-sha256':
+    case 'pbkdf2-sha512':
+      return pbkdf2Async(password, salt, i, digestBytes, scheme.slice('pbkdf2-'.length));
+  }
+}
+
+/** `m=65536,t=3,p=4,l=32` */
+export const encodeParameters = ({ scheme, parameters, digestBytes }: ForeignRecipe): string =>
+  [...parametersOf[scheme].map((name) => `${name}=${parameters[name]}`), `l=${digestBytes}`].join(',');
+
+/** @throws Error when it isn't what {@link encodeParameters} makes */
+export function decodeParameters(scheme: string, text: string): Omit<ForeignRecipe, 'salt'> {
+  const { l: digestBytes = 0, ...parameters } = Object.fromEntries(
+    text.split(',').map((part) => [part.slice(0, 1), Number(part.slice(2))]),
+  );
+  const recipe = { scheme: scheme as ForeignScheme, parameters, digestBytes };
+  if (!Object.hasOwn(parametersOf, scheme) || encodeParameters({ ...recipe, salt: Buffer.of() }) !== text)
+    throw new Error('a stored password hash is not in a known form');
+  return recipe;
+}
