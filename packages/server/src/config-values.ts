@@ -75,16 +75,24 @@ export function smtpUrl(text: string): string {
   if (text === '') return '';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isServer = url && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
-  // The text may hold a password, so it isn't repeated.
-  if (!isServer || url.search !== '' || url.hash !== '')
+  // The text may hold a password, so it isn't repeated. What a library would read from a query isn't ours to promise.
+  if (!isServer || /[?#]/.test(text) || !isDecodable(url.username) || !isDecodable(url.password))
     throw new Error('must be like smtps://user:password@mail.example.com:465 or smtp://mail.example.com:587');
   return text;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** A mailbox of RFC 5322 section 3.4: an address, or a name and an address in angle brackets. */
 export function mailFrom(text: string): string {
   if (text === '') return '';
-  const [, address = text] = /^[^<>"\\\p{Cc}]{1,100} <([^<>]+)>$/u.exec(text) ?? [];
+  const [, address = text] = /^[^<>"\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100} <([^<>]+)>$/u.exec(text) ?? [];
   if (!parseEmail(address)) throw new Error(`must be like Example <accounts@example.com>, not “${text}”`);
   return text;
 }
@@ -93,13 +101,17 @@ export function mailFrom(text: string): string {
 export function linksUrl(text: string): string {
   if (text === '') return '';
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isPage = url && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '' && url.hash === '';
+  const isPage =
+    url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && !/[?#]/.test(text);
   if (!isPage) throw new Error(`must be like https://example.com/account, not “${text}”`);
   return url.href.replace(/\/$/, '');
 }
 
 /** Absolute; undefined for none. Relative to where a relative database is looked for. */
-export const folder = (text: string): string | undefined => (text === '' ? undefined : resolve(baseFolder(), text));
+export function folder(text: string): string | undefined {
+  if (text.includes('\0')) throw new Error("can't be a folder: there is a zero byte in it");
+  return text === '' ? undefined : resolve(baseFolder(), text);
+}
 
 export function databaseUrl(text: string): DatabaseAddress {
   const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];

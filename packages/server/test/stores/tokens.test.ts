@@ -50,6 +50,8 @@ onEachDatabase('a new session is live, at its first generation', async ({ db }) 
     accountId: 'acc_ada',
     isCurrentEpoch: 1,
     accountDisabledAt: null,
+    accountRole: 'user',
+    createdAt: now,
     idleExpiresAt,
     expiresAt,
   });

@@ -52,6 +52,11 @@ const defaults: Config = {
   isThrottled: true,
   trustedProxies: [],
   corsOrigins: [],
+  isSignUpOpen: false,
+  smtpUrl: undefined,
+  mailFrom: undefined,
+  mailTemplates: undefined,
+  linksUrl: undefined,
   workers: 1,
   drainSeconds: 8,
   logLevel: 'info',
@@ -73,6 +78,12 @@ test('every variable has a name of ours, a sentence that explains it, and a defa
     assert.doesNotThrow(() => void parse(fallback), name);
   }
 });
+
+const mail = {
+  KEYREEVE_SMTP_URL: 'smtps://user:p%40ss@mail.example.com:465',
+  KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>',
+};
+const mailInForce = { smtpUrl: mail.KEYREEVE_SMTP_URL, mailFrom: mail.KEYREEVE_MAIL_FROM };
 
 const accepted: readonly (readonly [environment: Environment, expected: Partial<Config>])[] = [
   [
@@ -125,6 +136,21 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
       ],
     },
   ],
+  [mail, mailInForce],
+  [
+    { ...mail, KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:2525' },
+    { ...mailInForce, smtpUrl: 'smtp://127.0.0.1:2525' },
+  ],
+  [
+    { ...mail, KEYREEVE_MAIL_FROM: 'Bücher & Töchter <konto@bücher.example>' },
+    { ...mailInForce, mailFrom: 'Bücher & Töchter <konto@bücher.example>' },
+  ],
+  [
+    { ...mail, KEYREEVE_SIGNUP: 'open', KEYREEVE_MAIL_TEMPLATES: '/srv/templates' },
+    { ...mailInForce, isSignUpOpen: true, mailTemplates: '/srv/templates' },
+  ],
+  [{ KEYREEVE_LINKS_URL: 'https://example.com/account/' }, { linksUrl: 'https://example.com/account' }],
+  [{ KEYREEVE_LINKS_URL: 'http://localhost:3000' }, { linksUrl: 'http://localhost:3000' }],
   [{ KEYREEVE_MASTER_KEY: masterKeyText }, { masterKey: Buffer.alloc(32, 0xfb) }],
   [{ KEYREEVE_LOG_LEVEL: 'trace' }, { logLevel: 'trace' }],
 ];
@@ -245,6 +271,28 @@ const refused: readonly (readonly [name: keyof typeof variables, value: string, 
   ['KEYREEVE_CORS_ORIGINS', '*', /must be like https:\/\/app\.example\.com, not “\*”/],
   ['KEYREEVE_CORS_ORIGINS', 'https://app.example.com/', /must be like/],
   ['KEYREEVE_CORS_ORIGINS', 'null', /must be like/],
+  ['KEYREEVE_SIGNUP', 'true', /must be one of closed, open, not “true”/],
+  ['KEYREEVE_SMTP_URL', 'mail.example.com:587', /must be like smtps:/],
+  ['KEYREEVE_SMTP_URL', 'https://mail.example.com', /must be like smtps:/],
+  ['KEYREEVE_SMTP_URL', 'smtp://', /must be like smtps:/],
+  ['KEYREEVE_SMTP_URL', 'smtp://mail.example.com/path', /must be like smtps:/],
+  // Options that would turn off what this program insists on.
+  ['KEYREEVE_SMTP_URL', 'smtp://mail.example.com?tls.rejectUnauthorized=false', /must be like smtps:/],
+  ['KEYREEVE_SMTP_URL', 'smtp://mail.example.com#x', /must be like smtps:/],
+  ['KEYREEVE_SMTP_URL', 'smtp://user:p%zz@mail.example.com', /must be like smtps:/],
+  ['KEYREEVE_MAIL_FROM', 'Example', /must be like Example <accounts@example\.com>, not “Example”/],
+  ['KEYREEVE_MAIL_FROM', 'Example <accounts@localhost>', /must be like/],
+  ['KEYREEVE_MAIL_FROM', 'Example accounts@example.com', /must be like/],
+  ['KEYREEVE_MAIL_FROM', 'Example <a@example.com>, b@example.com', /must be like/],
+  ['KEYREEVE_MAIL_FROM', 'Example\r\nBcc: <a@example.com>', /must be like/],
+  ['KEYREEVE_MAIL_FROM', '“\u202eelpmaxE” <a@example.com>', /must be like/],
+  ['KEYREEVE_MAIL_TEMPLATES', 'a\0b', /can't be a folder/],
+  ['KEYREEVE_LINKS_URL', 'example.com/account', /must be like https:\/\/example\.com\/account/],
+  ['KEYREEVE_LINKS_URL', 'https://example.com/account?x', /must be like/],
+  ['KEYREEVE_LINKS_URL', 'https://example.com/account?', /must be like/],
+  ['KEYREEVE_LINKS_URL', 'https://example.com/#account', /must be like/],
+  ['KEYREEVE_LINKS_URL', 'https://user:pass@example.com/account', /must be like/],
+  ['KEYREEVE_LINKS_URL', 'javascript:alert(1)', /must be like/],
   ['KEYREEVE_WORKERS', '0', /from 1 to 64/],
   ['KEYREEVE_WORKERS', '65', /from 1 to 64/],
   ['KEYREEVE_DRAIN_SECONDS', '301', /from 0 to 300/],
@@ -298,6 +346,9 @@ const contradictory: readonly (readonly [environment: Environment, reason: RegEx
   ],
   [{ KEYREEVE_REFRESH_IDLE_TTL_SECONDS: '7200', KEYREEVE_REFRESH_MAX_TTL_SECONDS: '3600' }, /must be at least/],
   [{ KEYREEVE_PORT: '9000', KEYREEVE_ADMIN_PORT: '9000' }, /are the same/],
+  [{ KEYREEVE_SMTP_URL: mail.KEYREEVE_SMTP_URL }, /must both be set, or neither/],
+  [{ KEYREEVE_MAIL_FROM: mail.KEYREEVE_MAIL_FROM }, /must both be set, or neither/],
+  [{ KEYREEVE_SIGNUP: 'open' }, /KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL/],
 ];
 
 for (const [environment, reason] of contradictory) {
