@@ -98,6 +98,22 @@ const lockLive = sql<{ id: string }>('lock_live_session', {
   sqlite: lockLiveText,
   postgres: `${lockLiveText} for update`,
 });
+// Every session carries the epoch that the account had when it began: also one that is just beginning ends by it.
+const raiseEpoch = sql(
+  'raise_session_epoch',
+  `update accounts set session_epoch = session_epoch + 1, updated_at = $2 where id = $1`,
+);
+const keepSession = sql(
+  'keep_session',
+  `update sessions set account_epoch = (select session_epoch from accounts where accounts.pk = sessions.account_pk)
+   where id = $2 and account_pk = (select pk from accounts where id = $1)`,
+);
+const deleteOthers = sql<{ id: string; isLive: number }>(
+  'delete_other_sessions',
+  `delete from sessions where account_pk = (select pk from accounts where id = $1) and id <> $2
+   returning id, case when idle_expires_at > $3 and expires_at > $3
+     and account_epoch + 1 = (select session_epoch from accounts where accounts.pk = sessions.account_pk) then 1 else 0 end as "isLive"`,
+);
 const deleteExpired = sql(
   'delete_expired_sessions',
   `delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)`,
@@ -173,6 +189,28 @@ export async function assertSessionLives(tx: Transaction, principal: Principal, 
   const mustAdminister = actsAs === 'administrator' ? 1 : 0;
   if (!(await tx.get(lockLive, [sessionId, accountId, now, kid, mustAdminister])))
     throw new DomainError('invalid_access_token');
+}
+
+/**
+ * Ends an account’s sessions as part of something larger: those that live, and those that are just beginning.
+ * @param keptId of the session that goes on, if the account has it; null for none
+ * @returns how many ended
+ */
+export async function endOtherSessionsIn(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  keptId: string | null,
+  now: number,
+): Promise<number> {
+  await tx.run(raiseEpoch, [accountId, now]);
+  const others = await tx.all(deleteOthers, [accountId, keptId ?? '', now]);
+  if (keptId !== null) await tx.run(keepSession, [accountId, keptId]);
+  const ended = others.filter(({ isLive }) => isLive === 1);
+  for (const { id } of ended) {
+    await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
+  }
+  return ended.length;
 }
 
 /** @returns whether it lived */
