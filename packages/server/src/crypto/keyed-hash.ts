@@ -38,9 +38,19 @@ export class KeyedHash {
     return Buffer.from(version + this.#digest(text), 'latin1');
   }
 
+  /** What is stored of a credential of which only its SHA-256 is known: 32 bytes. */
+  storedOfDigest(sha256: Uint8Array): Buffer {
+    if (sha256.length !== digestBytes) throw new RangeError('a SHA-256 has 32 bytes');
+    return Buffer.from(version + this.#keyed(Buffer.from(sha256).toString('latin1')), 'latin1');
+  }
+
   /** One character per byte: Node makes a digest as such a string in a third of the time that a Buffer takes. */
   #digest(text: string | Uint8Array): string {
-    this.#inner.write(hash('sha256', text, 'latin1'), blockBytes, 'latin1');
+    return this.#keyed(hash('sha256', text, 'latin1'));
+  }
+
+  #keyed(digest: string): string {
+    this.#inner.write(digest, blockBytes, 'latin1');
     this.#outer.write(hash('sha256', this.#inner, 'latin1'), blockBytes, 'latin1');
     return hash('sha256', this.#outer, 'latin1');
   }

@@ -1,6 +1,6 @@
 /** The one row that ties a database to its master key. */
 import { timingSafeEqual } from 'node:crypto';
-import type { Db, Reader } from './db.ts';
+import type { Db, Reader, Transaction } from './db.ts';
 import { sql } from './sql.ts';
 
 const insertInstallation = sql(
@@ -31,6 +31,25 @@ export async function isInstallationOf(reader: Reader, masterKeyCheck: Buffer): 
   const row = await reader.get(selectInstallation);
   return row && timingSafeEqual(row.masterKeyCheck, masterKeyCheck);
 }
+
+const selectKeysImported = sql<{ at: number | null }>(
+  'select_keys_imported',
+  `select keys_imported_at as at from installation where id = 1`,
+);
+const noteImport = sql(
+  'note_keys_imported',
+  `update installation set keys_imported_at = $1 where id = 1 and keys_imported_at is null`,
+);
+
+/** Whether there may be keys that other systems made. Verifications wait for it. @throws DomainError `unavailable` */
+export async function wereKeysImported(db: Db): Promise<boolean> {
+  const [row] = await db.all(selectKeysImported, [], { isShared: true });
+  return row !== undefined && row.at !== null;
+}
+
+/** With the first of them, in its transaction. */
+export const noteKeysImported = async (tx: Transaction, now: number): Promise<void> =>
+  void (await tx.run(noteImport, [now]));
 
 /** Whether the database answers. @throws DomainError `unavailable` */
 export async function pingDatabase(db: Db): Promise<void> {

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { limits, type RouteContract } from '@keyreeve/contract';
 import { DomainError, type FieldError } from '../errors.ts';
-import { parseJson } from './json.ts';
+import { parseJson } from '../json.ts';
 
 type BodyContract = NonNullable<RouteContract['body']>;
 export type ReadBody = (request: IncomingMessage) => Promise<unknown>;

@@ -3,7 +3,7 @@
  * anything. Expected outcomes are values: a refusal is as ordinary as a yes.
  */
 import type { Refusal } from '@keyreeve/contract';
-import { formOf } from '../api-keys/key-text.ts';
+import { formOf, mayBeImported } from '../api-keys/key-text.ts';
 import { findKeyStates, touchKeys, type KeyState } from '../api-keys/store.ts';
 import type { UnfinishedDeletions } from '../api-keys/unfinished-deletions.ts';
 import type { Clock } from '../clock.ts';
@@ -11,6 +11,7 @@ import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
 import type { Tokens } from '../tokens/tokens.ts';
+import { ImportedKeys } from './imported-keys.ts';
 import { LastUsed } from './last-used.ts';
 
 export interface AcceptedKey {
@@ -74,12 +75,14 @@ export class Verifier {
   };
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
+  readonly #importedKeys: ImportedKeys;
   readonly #lastUsed: LastUsed;
 
   constructor(options: VerifierOptions) {
-    const { db } = options;
+    const { db, clock } = options;
     this.#options = options;
     this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes), db.sharedReads);
+    this.#importedKeys = new ImportedKeys(db, clock);
     this.#lastUsed = new LastUsed((usedAtById) => touchKeys(db, usedAtById));
   }
 
@@ -120,8 +123,20 @@ export class Verifier {
   judgeKey(text: string, answer: Answer, fail: Fail): void {
     const { keyPrefixes, hash } = this.#options;
     const form = formOf(text, keyPrefixes);
-    if (form !== 'key') answer(this.#refuse(form));
+    if (form === 'malformed' && mayBeImported(text, keyPrefixes)) this.#judgeForeign(text, answer, fail);
+    else if (form !== 'key') answer(this.#refuse(form));
     else this.#reader.find(hash.stored(text), (key) => answer(this.#judgeState(key)), fail);
+  }
+
+  /** A text of no form of ours: of another system, if keys of any were imported. */
+  #judgeForeign(text: string, answer: Answer, fail: Fail): void {
+    const find = (): void =>
+      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#judgeState(key)), fail);
+    if (this.#importedKeys.exist) return find();
+    void this.#importedKeys
+      .look()
+      .then((exist) => (exist ? find() : answer(this.#refuse('malformed'))))
+      .catch(fail);
   }
 
   /** Writes the last-used times that have collected. */

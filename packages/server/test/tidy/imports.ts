@@ -51,7 +51,7 @@ const slices = [
   'import',
 ];
 /** What every slice may stand on. */
-const foundation = ['clock.ts', 'errors.ts', 'crypto/', 'db/'];
+const foundation = ['clock.ts', 'errors.ts', 'json.ts', 'crypto/', 'db/'];
 /** The rooms of a slice that may know HTTP. */
 const httpRooms = /\/(?:routes|forward)\.ts$/;
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../../src/errors.ts';
-import { parseJson } from '../../src/http/json.ts';
+import { parseJson } from '../../src/json.ts';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 

@@ -16,6 +16,7 @@ test('a MAC equals HMAC-SHA-256 over the SHA-256 of the text, for any key and an
     assert.deepEqual(keyed.mac(bytes), reference(key, bytes));
     const text = `${bytes.toString('utf16le').toWellFormed()}é👩‍🚀`;
     assert.deepEqual(keyed.mac(text), reference(key, text));
+    assert.deepEqual(keyed.storedOfDigest(createHash('sha256').update(text).digest()), keyed.stored(text));
     assert.deepEqual(keyed.stored(text), Buffer.concat([Buffer.of(1), reference(key, text)]));
   }
 });
@@ -31,7 +32,9 @@ test('the shared buffers carry nothing from one call or one key into the next', 
   }
 });
 
-test('a key has exactly 32 bytes', () => {
+test('a key has exactly 32 bytes, and so has the digest of a credential', () => {
+  for (const length of [0, 31, 33])
+    assert.throws(() => new KeyedHash(Buffer.alloc(32)).storedOfDigest(Buffer.alloc(length)), RangeError);
   for (const length of [0, 16, 31, 33, 64]) assert.throws(() => new KeyedHash(Buffer.alloc(length)), RangeError);
 });
 

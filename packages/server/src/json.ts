@@ -1,8 +1,8 @@
 /**
- * JSON bodies, read strictly: what two parsers could understand differently is refused (ASVS 1.5.2, 1.5.3).
+ * JSON from outside, read strictly: what two parsers could understand differently is refused (ASVS 1.5.2, 1.5.3).
  */
 import { limits } from '@keyreeve/contract';
-import { DomainError } from '../errors.ts';
+import { DomainError } from './errors.ts';
 
 /** Names that would reach an object's prototype in careless code. */
 const refusedNames = new Set(['__proto__', 'constructor', 'prototype']);
@@ -31,7 +31,7 @@ function assertUnambiguous(text: string): void {
       case 0x5b: // [
         open.push(text[i] === '{' ? new Set() : undefined);
         if (open.length > limits.jsonDepthMax)
-          throw new DomainError('malformed_json', { detail: 'The body nests too deep.' });
+          throw new DomainError('malformed_json', { detail: 'It nests too deep.' });
         break;
       case 0x7d: // }
       case 0x5d: // ]
