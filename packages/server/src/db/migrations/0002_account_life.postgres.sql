@@ -3,6 +3,7 @@
 
 alter table accounts add column unverified_since bigint;
 alter table accounts add column requires_second_factor bigint not null default 0;
+create index accounts_administrators on accounts (pk) where role = 'admin';
 
 alter table installation add column keys_imported_at bigint;
 

@@ -5,6 +5,8 @@
 alter table accounts add column unverified_since integer;
 -- 1: a session needs a second factor, also while none is enrolled.
 alter table accounts add column requires_second_factor integer not null default 0;
+-- They are few, and whoever takes the role from one must know how many are left.
+create index accounts_administrators on accounts (pk) where role = 'admin';
 
 -- Since then there may be keys that other systems made: what has none of our prefixes is looked up as well. Null: never.
 alter table installation add column keys_imported_at integer;
