@@ -195,6 +195,33 @@ export const errors = {
     title: 'An account with this email exists',
     meaning: 'Emails are compared without regard to case.',
   },
+  last_administrator: {
+    status: 409,
+    title: 'It is the last administrator',
+    meaning:
+      'Somebody must be left who can administer. Give another account the role first; it counts once it has a password and is enabled.',
+  },
+  administrator_exists: {
+    status: 409,
+    title: 'There is an administrator already',
+    meaning: 'The first administrator is made once. Further ones are invited, or given the role.',
+  },
+  mail_not_configured: {
+    status: 409,
+    title: 'This installation sends no mail',
+    meaning: 'What was asked for is sent by mail only. An operator sets KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM.',
+  },
+  account_unverified: {
+    status: 409,
+    title: 'Nobody has shown that the email is theirs',
+    meaning:
+      'Whoever signed up with it chose its password. It can be made an administrator once its email is verified.',
+  },
+  account_has_password: {
+    status: 409,
+    title: 'The account has a password already',
+    meaning: 'An invitation is for an account that has none yet. Send a password reset instead.',
+  },
   nickname_taken: {
     status: 409,
     title: 'The account has a key with this nickname',
