@@ -72,7 +72,7 @@ export async function seed(databaseUrl: string, poolPath: string, keys: number):
   const masterKey = randomBytes(32);
   const installation = deriveKeys(masterKey);
   const address = parseDatabaseUrl(databaseUrl);
-  const db = await openDatabase(address);
+  const db = await openDatabase(address, installation.auditChain);
   await migrate(db, systemClock);
   await claimInstallation(db, installation.check, systemClock.now());
   await db.close();

@@ -40,7 +40,7 @@ export async function openInstallation(
   { clock, mayCreate, mayMigrate }: OpenOptions,
 ): Promise<Installation> {
   const keys = deriveKeys(masterKeyOf(config, mayCreate));
-  const db = await openDatabase(config.database);
+  const db = await openDatabase(config.database, keys.auditChain);
   const where = describeDatabase(config.database);
   try {
     const migrated = (await countMissingMigrations(db)) > 0 ? await bringUpToDate(db, clock, mayMigrate, where) : [];

@@ -3,7 +3,8 @@
  * there is no change without its row, and no row without its change.
  */
 import type { Db, Transaction } from '../db/db.ts';
-import { countEventsByTarget, insertAuditEvent } from './store.ts';
+import type { AuditRow } from './chain.ts';
+import { appendAuditEvents, countEventsByTarget } from './store.ts';
 
 /** Who does something: the first argument of every operation that changes something. */
 export type Principal =
@@ -66,17 +67,28 @@ export interface AuditEvent {
   readonly details?: Readonly<Record<string, string | number | readonly string[]>>;
 }
 
-export async function recordEvent(tx: Transaction, event: AuditEvent): Promise<void> {
-  const { principal } = event;
-  await insertAuditEvent(tx, {
-    at: event.at,
-    actor: principal.kind === 'account' ? `account:${principal.accountId}` : principal.kind,
-    action: event.action,
-    accountId: event.accountId ?? null,
-    target: event.target ?? null,
-    details: event.details ? JSON.stringify(event.details) : null,
-  });
-}
+/**
+ * In the transaction of the change, after the rows that the change locks: until that ends, nothing else of the
+ * account's chain is recorded.
+ */
+export const recordEvent = (tx: Transaction, event: AuditEvent): Promise<void> => recordEvents(tx, [event]);
+
+/**
+ * Events of several accounts in one transaction: all together and last in it, so that it waits for no other that waits
+ * for it.
+ * @param events some thousands at most, in the order in which they happened
+ */
+export const recordEvents = (tx: Transaction, events: readonly AuditEvent[]): Promise<void> =>
+  appendAuditEvents(tx, events.map(rowOf));
+
+const rowOf = ({ at, principal, action, accountId, target, details }: AuditEvent): AuditRow => ({
+  at,
+  actor: principal.kind === 'account' ? `account:${principal.accountId}` : principal.kind,
+  action,
+  accountId: accountId ?? null,
+  target: target ?? null,
+  details: details ? JSON.stringify(details) : null,
+});
 
 /** How many deletions of each of an account's keys the trail records, by the key's id. Keys without any are left out. */
 export async function countKeyDeletions(db: Db, accountId: string): Promise<ReadonlyMap<number, number>> {

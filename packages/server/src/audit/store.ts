@@ -1,23 +1,73 @@
 /** Rows of the audit trail. */
 import type { Db, Reader, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
+import { chainOf, macOf, type AuditRow, type ChainedRow, type Head } from './chain.ts';
 
-export interface AuditRow {
-  readonly at: number;
-  readonly actor: string;
-  readonly action: string;
-  readonly accountId: string | null;
-  readonly target: string | null;
-  readonly details: string | null;
-}
-
+// The row is the lock: until this transaction ends nobody else adds to the chain, and rolled back it leaves no gap.
+const takePlaces = sql<{ events: number }>(
+  'take_audit_places',
+  `insert into audit_chains (chain, events) values ($1, $2)
+   on conflict (chain) do update set events = audit_chains.events + excluded.events returning events`,
+);
+// A statement of its own: on PostgreSQL one that waited for the lock reads as of before it waited.
+const selectMac = sql<{ mac: Uint8Array }>(
+  'select_audit_mac',
+  `select mac from audit_events where chain = $1 and position = $2`,
+);
 const insertEvent = sql(
   'insert_audit_event',
-  `insert into audit_events (at, actor, action, account_id, target, details) values ($1, $2, $3, $4, $5, $6)`,
+  `insert into audit_events (at, actor, action, account_id, target, details, chain, position, mac)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
+// Many at once, with ids in the order of the array.
+const insertEvents = sql('insert_audit_events', {
+  sqlite: `insert into audit_events (at, actor, action, account_id, target, details, chain, position, mac)
+    select value ->> '$.at', value ->> '$.actor', value ->> '$.action', value ->> '$.accountId', value ->> '$.target',
+      value ->> '$.details', value ->> '$.chain', value ->> '$.position', unhex(value ->> '$.mac')
+    from json_each($1) order by key`,
+  postgres: `insert into audit_events (at, actor, action, account_id, target, details, chain, position, mac)
+    select at, actor, action, "accountId", target, details, chain, position, decode(mac, 'hex')
+    from rows from (json_to_recordset($1::json) as (at bigint, actor text, action text, "accountId" text, target text,
+      details text, chain bigint, position bigint, mac text)) with ordinality
+    order by ordinality`,
+});
 
-export async function insertAuditEvent(tx: Transaction, row: AuditRow): Promise<void> {
-  await tx.run(insertEvent, [row.at, row.actor, row.action, row.accountId, row.target, row.details]);
+/**
+ * Adds events to their chains. Chains are taken in one order, so that transactions which add to several don't wait for
+ * each other in a circle.
+ * @param rows at most some thousands
+ */
+export async function appendAuditEvents(tx: Transaction, rows: readonly AuditRow[]): Promise<void> {
+  const chained = await chain(tx, rows);
+  const [first] = chained;
+  if (first === undefined) return;
+  if (chained.length === 1) {
+    const { at, actor, action, accountId, target, details, chain: number, position, mac } = first;
+    await tx.run(insertEvent, [at, actor, action, accountId, target, details, number, position, mac]);
+    return;
+  }
+  const values = chained.map((row) => ({ ...row, mac: Buffer.from(row.mac).toString('hex') }));
+  await tx.run(insertEvents, [JSON.stringify(values)]);
+}
+
+/** @returns them in the order in which they came */
+async function chain(tx: Transaction, rows: readonly AuditRow[]): Promise<ChainedRow[]> {
+  const byChain = Map.groupBy(rows.keys(), (index) => chainOf(rows[index]?.accountId ?? null));
+  const chained: ChainedRow[] = [];
+  for (const [number, indices] of [...byChain].toSorted(([one], [other]) => one - other)) {
+    const { events = 0 } = (await tx.get(takePlaces, [number, indices.length])) ?? {};
+    let position = events - indices.length;
+    let previous = position === 0 ? undefined : (await tx.get(selectMac, [number, position]))?.mac;
+    for (const index of indices) {
+      const row = rows[index];
+      if (row === undefined) continue;
+      position++;
+      const place = { ...row, chain: number, position };
+      previous = macOf(tx.auditKey, place, previous);
+      chained[index] = { ...place, mac: previous };
+    }
+  }
+  return chained;
 }
 
 // The index on the account narrows it to the account's own events.
@@ -90,3 +140,128 @@ export const newestEventAt = async (reader: Reader): Promise<number> => (await r
 /** When the account was last disabled or enabled, whichever came last. */
 export const findAbilityEvent = (reader: Reader, accountId: string): Promise<RevocationEvent | undefined> =>
   reader.get(selectAbility, [accountId]);
+
+/** An event of the trail as it is stored. */
+export interface StoredEvent extends AuditRow {
+  readonly id: number;
+  /** Null for one from before there were chains. */
+  readonly chain: number | null;
+  readonly position: number | null;
+  readonly mac: Uint8Array | null;
+}
+
+export interface EventFilter {
+  readonly accountId?: string | undefined;
+  readonly action?: string | undefined;
+}
+
+const eventColumns = `id, at, actor, action, account_id as "accountId", target, details, chain, position, mac
+  from audit_events`;
+// Each by the index that narrows it most: the account’s, or the ids themselves.
+const listNewest = sql<StoredEvent>(
+  'list_newest_events',
+  `select ${eventColumns} where id < $1 order by id desc limit $2`,
+);
+const listNewestOfAccount = sql<StoredEvent>(
+  'list_newest_events_of_account',
+  `select ${eventColumns} where account_id = $3 and id < $1 order by id desc limit $2`,
+);
+const listNewestOfAction = sql<StoredEvent>(
+  'list_newest_events_of_action',
+  `select ${eventColumns} where action = $3 and id < $1 order by id desc limit $2`,
+);
+const listNewestOfBoth = sql<StoredEvent>(
+  'list_newest_events_of_account_and_action',
+  `select ${eventColumns} where account_id = $3 and action = $4 and id < $1 order by id desc limit $2`,
+);
+
+/** @param before only events with a lower id @param limit how many at most */
+export function listNewestEvents(
+  reader: Reader,
+  { accountId, action }: EventFilter,
+  before: number,
+  limit: number,
+): Promise<StoredEvent[]> {
+  if (accountId !== undefined && action !== undefined)
+    return reader.all(listNewestOfBoth, [before, limit, accountId, action]);
+  if (accountId !== undefined) return reader.all(listNewestOfAccount, [before, limit, accountId]);
+  if (action !== undefined) return reader.all(listNewestOfAction, [before, limit, action]);
+  return reader.all(listNewest, [before, limit]);
+}
+
+const pageOfEvents = sql<StoredEvent>(
+  'page_of_events',
+  `select ${eventColumns} where id > $1 and at >= $2 and at < $3 order by id limit $4`,
+);
+const pageOfAccount = sql<StoredEvent>(
+  'page_of_account_events',
+  `select ${eventColumns} where account_id = $5 and id > $1 and at >= $2 and at < $3 order by id limit $4`,
+);
+
+export interface Span {
+  /** In milliseconds, this one included. */
+  readonly since: number;
+  /** In milliseconds, this one not. */
+  readonly until: number;
+  readonly accountId?: string | undefined;
+}
+
+/** Oldest first. @param after only events with a higher id */
+export const listEventsAfter = (
+  reader: Reader,
+  { since, until, accountId }: Span,
+  after: number,
+  limit: number,
+): Promise<StoredEvent[]> =>
+  accountId === undefined
+    ? reader.all(pageOfEvents, [after, since, until, limit])
+    : reader.all(pageOfAccount, [after, since, until, limit, accountId]);
+
+const pageOfChain = sql<StoredEvent & ChainedRow>(
+  'page_of_audit_chain',
+  `select ${eventColumns} where chain = $1 and position > $2 order by position limit $3`,
+);
+/** In the order of their places. */
+export const listChain = (reader: Reader, number: number, after: number, limit: number) =>
+  reader.all(pageOfChain, [number, after, limit]);
+
+const selectChains = sql<{ chain: number; events: number | null }>(
+  'list_audit_chains',
+  `select e.chain, c.events from (select distinct chain from audit_events where chain is not null
+     union select chain from audit_chains) e left join audit_chains c on c.chain = e.chain order by e.chain`,
+);
+/** Each with how many events it should have; null where nothing says so. */
+export const listChains = (reader: Reader): Promise<{ chain: number; events: number | null }[]> =>
+  reader.all(selectChains);
+
+const selectHeads = sql<Head>(
+  'list_audit_heads',
+  `select c.chain, c.events as position, e.mac from audit_chains c
+   left join audit_events e on e.chain = c.chain and e.position = c.events order by c.chain`,
+);
+/** Where the chains are now. */
+export const listHeads = (reader: Reader): Promise<Head[]> => reader.all(selectHeads);
+
+const selectFirstChained = sql<{ id: number | null }>(
+  'first_chained_event',
+  `select min(id) as id from audit_events where chain is not null`,
+);
+const countBefore = sql<{ count: number }>(
+  'count_events_before_chains',
+  `select count(*) as count from audit_events where chain is null and id < $1`,
+);
+const pageOfUnchained = sql<StoredEvent>(
+  'page_of_unchained_events',
+  `select ${eventColumns} where id > $1
+     and ((chain is null and id > $2) or (chain is not null and coalesce(position, 0) < 1)) order by id limit $3`,
+);
+
+/** Events from before there were chains; and from which id on all have a place, beyond all ids when none has one. */
+export async function countUnchained(reader: Reader): Promise<{ before: number; firstId: number }> {
+  const firstId = (await reader.get(selectFirstChained))?.id ?? Number.MAX_SAFE_INTEGER;
+  return { before: (await reader.get(countBefore, [firstId]))?.count ?? 0, firstId };
+}
+
+/** Events that should have a place and don’t. */
+export const listUnchained = (reader: Reader, firstId: number, after: number, limit: number): Promise<StoredEvent[]> =>
+  reader.all(pageOfUnchained, [after, firstId, limit]);

@@ -21,11 +21,14 @@ function pageOf({ name, key, columns }: Table): Record<Dialect, string> {
 }
 
 /** Many rows as one JSON array. */
-function insertOf({ name, columns }: Table): Record<Dialect, string> {
+function insertOf({ name, columns, defaults = {} }: Table): Record<Dialect, string> {
   const names = Object.keys(columns).join(', ');
   const list = (value: (column: string) => string, bytes: (text: string) => string): string =>
     Object.entries(columns)
-      .map(([column, kind]) => (kind === 'bytes' ? bytes(value(column)) : value(column)))
+      .map(([column, kind]) => {
+        const given = column in defaults ? `coalesce(${value(column)}, ${defaults[column]})` : value(column);
+        return kind === 'bytes' ? bytes(given) : given;
+      })
       .join(', ');
   const types = Object.entries(columns)
     .map(([column, kind]) => `${column} ${kind === 'integer' ? 'bigint' : 'text'}`)

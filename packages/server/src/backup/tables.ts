@@ -10,6 +10,8 @@ export interface Table {
   /** One column of this name is the primary key, and what pages are ordered by. */
   readonly key: string;
   readonly columns: Readonly<Record<string, ColumnKind>>;
+  /** What a column holds where a backup from before it has none; null for all others. */
+  readonly defaults?: Readonly<Record<string, number>>;
   /** Of use only while time goes on from where it was: moved, but not kept in backups. */
   readonly isPassing: boolean;
 }
@@ -42,6 +44,7 @@ export const accounts = {
     unverified_since: 'integer',
     requires_second_factor: 'integer',
   },
+  defaults: { requires_second_factor: 0 },
   isPassing: false,
 } as const satisfies Table;
 

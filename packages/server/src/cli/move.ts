@@ -4,7 +4,7 @@ import { moveInstallation, planMove, type Moved } from '../backup/move.ts';
 import { systemClock } from '../clock.ts';
 import { ConfigError, processEnvironment, readConfig, type Config } from '../config.ts';
 import { databaseUrl } from '../config-values.ts';
-import { deriveKeys } from '../crypto/master-key.ts';
+import { deriveKeys, type InstallationKeys } from '../crypto/master-key.ts';
 import { describeDatabase, openDatabase, type DatabaseAddress } from '../db/database.ts';
 import type { Db } from '../db/db.ts';
 import { giveUpFile } from '../db/sqlite-alone.ts';
@@ -46,7 +46,7 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
   }
   if (!embeddedExists(database.path)) throw new ConfigError([noDatabase(database.path)]);
   const masterKey = findMasterKey(config);
-  if (dryRun) return plan(options, database, target, deriveKeys(masterKey).check);
+  if (dryRun) return plan(options, database, target, deriveKeys(masterKey));
 
   const installed = { ...config, database: target, masterKey };
   const moved = await giveUpFile(database.path, movedPath(database.path), async (source) => {
@@ -57,11 +57,16 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
   print(options, { ...moved, source: movedPath(database.path), settings }, describe(moved, database.path, settings));
 }
 
-async function plan(options: OutputOptions, from: DatabaseAddress, to: DatabaseAddress, check: Buffer): Promise<void> {
-  const source = await openDatabase(from);
+async function plan(
+  options: OutputOptions,
+  from: DatabaseAddress,
+  to: DatabaseAddress,
+  keys: InstallationKeys,
+): Promise<void> {
+  const source = await openDatabase(from, keys.auditChain);
   const rows = await closing(source, async () => {
-    const target = await openDatabase(to);
-    return closing(target, () => planMove(source, target, check));
+    const target = await openDatabase(to, keys.auditChain);
+    return closing(target, () => planMove(source, target, keys.check));
   });
   const text = `${rowsTable(rows)}\n\nThis would move to ${describeDatabase(to)}, which is empty. Nothing was changed.`;
   print(options, { rows, target: describeDatabase(to) }, text);

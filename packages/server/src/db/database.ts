@@ -1,5 +1,5 @@
 /** Where a database lies, and opening it: the one place that knows every driver. */
-import type { Db } from './db.ts';
+import type { AuditKey, Db } from './db.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 
 export interface SqliteAddress {
@@ -10,14 +10,18 @@ export interface SqliteAddress {
 
 export type DatabaseAddress = SqliteAddress | PostgresAddress;
 
-/** An embedded database is made if it doesn't exist. @throws DomainError `unavailable` */
-export async function openDatabase(address: DatabaseAddress): Promise<Db> {
+/**
+ * An embedded database is made if it doesn't exist.
+ * @param auditKey with it transactions record what they change
+ * @throws DomainError `unavailable`
+ */
+export async function openDatabase(address: DatabaseAddress, auditKey: AuditKey): Promise<Db> {
   // Each loads its driver alone: a start pays for no other.
   switch (address.kind) {
     case 'sqlite':
-      return (await import('./sqlite.ts')).SqliteDb.open(address.path);
+      return (await import('./sqlite.ts')).SqliteDb.open(address.path, auditKey);
     case 'postgres':
-      return (await import('./postgres.ts')).PostgresDb.open(address);
+      return (await import('./postgres.ts')).PostgresDb.open(address, auditKey);
   }
 }
 

@@ -12,8 +12,14 @@ export interface Reader {
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
 }
 
+/** What the rows of the audit trail are chained with (`audit/chain.ts`): a MAC under the installation's own key. */
+export interface AuditKey {
+  mac(text: string): Uint8Array;
+}
+
 /** Inside a transaction: reads see its own writes, and all of it commits or none. */
 export interface Transaction extends Reader {
+  readonly auditKey: AuditKey;
   /** @returns the number of rows changed */
   run(statement: Statement<never>, values?: readonly SqlValue[]): Promise<number>;
 }

@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
-import type { Db, DbTimes, ReadOptions, Reader, Transaction, TransactionOptions } from './db.ts';
+import type { AuditKey, Db, DbTimes, ReadOptions, Reader, Transaction, TransactionOptions } from './db.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { commit } from './postgres-commit.ts';
 import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
@@ -22,12 +22,13 @@ export class PostgresDb implements Db {
   readonly sharedReads = { underWayMax: limits.postgresReadersMax, questionsEnough: limits.lookupBatchMax };
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
+  readonly #auditKey: AuditKey;
   readonly #underWay = new Set<Promise<unknown>>();
   #isClosing = false;
 
   /** @throws DomainError `unavailable` when the primary can't be reached */
-  static async open(address: PostgresAddress): Promise<PostgresDb> {
-    const db = new PostgresDb(address);
+  static async open(address: PostgresAddress, auditKey: AuditKey): Promise<PostgresDb> {
+    const db = new PostgresDb(address, auditKey);
     try {
       await orUnavailable(db.#writers.query('select 1'));
       return db;
@@ -37,7 +38,8 @@ export class PostgresDb implements Db {
     }
   }
 
-  private constructor(address: PostgresAddress) {
+  private constructor(address: PostgresAddress, auditKey: AuditKey) {
+    this.#auditKey = auditKey;
     this.#readers = newPool(address, this.sharedReads.underWayMax, 'reader');
     this.#writers = newPool(address, limits.postgresWritersMax, 'writer');
   }
@@ -97,7 +99,7 @@ export class PostgresDb implements Db {
         await orUnavailable(client.query(beginSnapshot));
         // The first statement takes it.
         await orUnavailable(client.query('select 1'));
-        return await work(new OpenTransaction(client, true));
+        return await work(new OpenTransaction(client, true, this.#auditKey));
       } finally {
         // The transaction ends with its connection.
         client.release(true);
@@ -119,7 +121,7 @@ export class PostgresDb implements Db {
       await orUnavailable(client.query(isLong ? beginLong : 'begin'));
       let value: T;
       try {
-        value = await work(new OpenTransaction(client, isLong));
+        value = await work(new OpenTransaction(client, isLong, this.#auditKey));
       } catch (error) {
         // One that doesn't answer wouldn't answer that either.
         if (!isWithoutAnswer(error)) isBroken = !(await didRollBack(client));
@@ -170,10 +172,12 @@ const beginLong = `begin; ${setLong}`;
 const beginSnapshot = `begin isolation level repeatable read read only; ${setLong}`;
 
 class OpenTransaction implements Transaction {
+  readonly auditKey: AuditKey;
   readonly #client: pg.PoolClient;
   readonly #isLong: boolean;
 
-  constructor(client: pg.PoolClient, isLong: boolean) {
+  constructor(client: pg.PoolClient, isLong: boolean, auditKey: AuditKey) {
+    this.auditKey = auditKey;
     this.#client = client;
     this.#isLong = isLong;
   }

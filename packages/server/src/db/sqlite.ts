@@ -8,7 +8,7 @@
 import { Worker } from 'node:worker_threads';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
-import type { Db, DbTimes, Reader, Transaction } from './db.ts';
+import type { AuditKey, Db, DbTimes, Reader, Transaction } from './db.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import type { WriterRequest, WriterResponse } from './sqlite-writer.ts';
@@ -39,9 +39,9 @@ export class SqliteDb implements Db {
   #committing: Promise<void> | undefined;
 
   /** @param path of the file, which is created if it doesn't exist */
-  static async open(path: string): Promise<SqliteDb> {
+  static async open(path: string, auditKey: AuditKey): Promise<SqliteDb> {
     createFile(path);
-    const writer = new WriterThread(path);
+    const writer = new WriterThread(path, auditKey);
     await writer.ask('exec', 'select 1');
     return new SqliteDb(path, writer);
   }
@@ -146,12 +146,14 @@ export class SqliteDb implements Db {
 
 /** Questions to the thread, answered in order; also what a transaction is given. */
 class WriterThread implements Transaction {
+  readonly auditKey: AuditKey;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: unknown) => void }>();
   #lastId = 0;
   #failure: Error | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, auditKey: AuditKey) {
+    this.auditKey = auditKey;
     this.#worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData: { path } });
     this.#worker.on('message', ([id, result, error]: WriterResponse) => {
       const asked = this.#waiting.get(id);

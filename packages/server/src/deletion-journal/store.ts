@@ -2,10 +2,10 @@
  * What the journal says, done to a database that doesn't know it. Each change has its audit row, by the service itself.
  * Ids come as a JSON array; those that name nothing, or nothing that still works, count for nothing.
  */
+import { recordEvents, type AuditAction } from '../audit/audit.ts';
 import type { Reader, Transaction } from '../db/db.ts';
 import { sql, type Statement } from '../db/sql.ts';
 
-const details = `'{"by":"deletion_journal"}'`;
 const listed = {
   sqlite: 'select value from json_each($1)',
   postgres: 'select value from json_array_elements_text($1::json)',
@@ -14,33 +14,34 @@ const numbers = {
   sqlite: 'select cast(value as integer) from json_each($1)',
   postgres: 'select value::bigint from json_array_elements_text($1::json)',
 };
-const events = 'insert into audit_events (at, actor, action, account_id, target, details)';
-const at = 'cast($2 as bigint)';
+/** What works and is to stop, by its id and whose it is. */
+interface Found {
+  readonly accountId: string | null;
+  readonly target: string;
+}
 
-const recordKeys = sql('record_replayed_keys', {
-  sqlite: `${events} select ${at}, 'system', 'api_key.deleted', a.id, cast(k.id as text), ${details}
+const findKeys = sql<Found>('find_listed_keys', {
+  sqlite: `select a.id as "accountId", cast(k.id as text) as target
     from api_keys k join accounts a on a.pk = k.account_pk where k.id in (${numbers.sqlite})`,
-  postgres: `${events} select ${at}, 'system', 'api_key.deleted', a.id, cast(k.id as text), ${details}
+  postgres: `select a.id as "accountId", cast(k.id as text) as target
     from api_keys k join accounts a on a.pk = k.account_pk where k.id in (${numbers.postgres})`,
 });
 const deleteKeys = sql('replay_deleted_keys', {
   sqlite: `delete from api_keys where id in (${numbers.sqlite})`,
   postgres: `delete from api_keys where id in (${numbers.postgres})`,
 });
-const recordAccounts = sql('record_replayed_accounts', {
-  sqlite: `${events} select ${at}, 'system', 'account.deleted', id, id, ${details}
-    from accounts where id in (${listed.sqlite})`,
-  postgres: `${events} select ${at}, 'system', 'account.deleted', id, id, ${details}
-    from accounts where id in (${listed.postgres})`,
+const findAccounts = sql<Found>('find_listed_accounts', {
+  sqlite: `select id as "accountId", id as target from accounts where id in (${listed.sqlite})`,
+  postgres: `select id as "accountId", id as target from accounts where id in (${listed.postgres})`,
 });
 const deleteAccounts = sql('replay_deleted_accounts', {
   sqlite: `delete from accounts where id in (${listed.sqlite})`,
   postgres: `delete from accounts where id in (${listed.postgres})`,
 });
-const recordDisabled = sql('record_replayed_disabled', {
-  sqlite: `${events} select ${at}, 'system', 'account.disabled', id, id, ${details}
+const findEnabled = sql<Found>('find_listed_enabled_accounts', {
+  sqlite: `select id as "accountId", id as target
     from accounts where disabled_at is null and id in (${listed.sqlite})`,
-  postgres: `${events} select ${at}, 'system', 'account.disabled', id, id, ${details}
+  postgres: `select id as "accountId", id as target
     from accounts where disabled_at is null and id in (${listed.postgres})`,
 });
 const disableAccounts = sql('replay_disabled_accounts', {
@@ -49,10 +50,10 @@ const disableAccounts = sql('replay_disabled_accounts', {
   postgres: `update accounts set disabled_at = $2, session_epoch = session_epoch + 1, updated_at = $2
     where disabled_at is null and id in (${listed.postgres})`,
 });
-const recordRevoked = sql('record_replayed_signing_keys', {
-  sqlite: `${events} select ${at}, 'system', 'signing_key.revoked', null, kid, ${details}
+const findSigningKeys = sql<Found>('find_listed_signing_keys', {
+  sqlite: `select null as "accountId", kid as target
     from signing_keys where revoked_at is null and kid in (${listed.sqlite})`,
-  postgres: `${events} select ${at}, 'system', 'signing_key.revoked', null, kid, ${details}
+  postgres: `select null as "accountId", kid as target
     from signing_keys where revoked_at is null and kid in (${listed.postgres})`,
 });
 const revokeSigningKeys = sql('replay_revoked_signing_keys', {
@@ -78,27 +79,48 @@ const counts = { api_key: countKeys, account: countAccounts, signing_key: countS
 export const countListed = async (reader: Reader, kind: keyof typeof counts, ids: readonly string[]): Promise<number> =>
   (await reader.get(counts[kind], [JSON.stringify(ids)]))?.count ?? 0;
 
+interface Change {
+  readonly find: Statement<Found>;
+  readonly change: Statement<never>;
+  readonly action: AuditAction;
+}
+
 async function apply(
   tx: Transaction,
-  record: Statement<never>,
-  change: Statement<never>,
+  { find, change, action }: Change,
   values: readonly [ids: string, now?: number],
-  now: number,
+  at: number,
 ): Promise<number> {
-  const recorded = await tx.run(record, [values[0], now]);
-  return recorded === 0 ? 0 : tx.run(change, values as readonly (string | number)[]);
+  const found = await tx.all(find, [values[0]]);
+  if (found.length === 0) return 0;
+  const details = { by: 'deletion_journal' };
+  const events = found.map(({ accountId, target }) => ({
+    at,
+    principal: { kind: 'system' } as const,
+    action,
+    ...(accountId === null ? {} : { accountId }),
+    target,
+    details,
+  }));
+  await recordEvents(tx, events);
+  return tx.run(change, values as readonly (string | number)[]);
 }
+
+const keys: Change = { find: findKeys, change: deleteKeys, action: 'api_key.deleted' };
+const accounts: Change = { find: findAccounts, change: deleteAccounts, action: 'account.deleted' };
+const disabled: Change = { find: findEnabled, change: disableAccounts, action: 'account.disabled' };
+const signingKeys: Change = { find: findSigningKeys, change: revokeSigningKeys, action: 'signing_key.revoked' };
 
 /** @returns how many there were */
 export const deleteListedKeys = (tx: Transaction, ids: readonly string[], now: number): Promise<number> =>
-  apply(tx, recordKeys, deleteKeys, [JSON.stringify(ids)], now);
+  apply(tx, keys, [JSON.stringify(ids)], now);
 
 /** With all that belongs to them. */
 export const deleteListedAccounts = (tx: Transaction, ids: readonly string[], now: number): Promise<number> =>
-  apply(tx, recordAccounts, deleteAccounts, [JSON.stringify(ids)], now);
+  apply(tx, accounts, [JSON.stringify(ids)], now);
 
 export const disableListedAccounts = (tx: Transaction, ids: readonly string[], now: number): Promise<number> =>
-  apply(tx, recordDisabled, disableAccounts, [JSON.stringify(ids), now], now);
+  apply(tx, disabled, [JSON.stringify(ids), now], now);
 
 export const revokeListedSigningKeys = (tx: Transaction, ids: readonly string[], now: number): Promise<number> =>
-  apply(tx, recordRevoked, revokeSigningKeys, [JSON.stringify(ids), now], now);
+  apply(tx, signingKeys, [JSON.stringify(ids), now], now);

@@ -1,5 +1,5 @@
 /** What the audit trail holds. The service only writes it. */
-import type { AuditRow } from '../audit/store.ts';
+import type { AuditRow } from '../audit/chain.ts';
 import type { Db } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
 

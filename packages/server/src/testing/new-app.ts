@@ -5,10 +5,11 @@
 import { readConfig } from '../config.ts';
 import { Secret } from '../crypto/secret.ts';
 import type { Account } from '../accounts/accounts.ts';
-import { databaseUrl } from '../config-values.ts';
+import { deriveKeys } from '../crypto/master-key.ts';
 import { openDatabase } from '../db/database.ts';
 import type { Db } from '../db/db.ts';
 import { createLog } from '../log.ts';
+import { findMasterKey } from '../installation.ts';
 import { startService, type Service } from '../service.ts';
 import { assertDeclared } from './declared-codes.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -148,7 +149,7 @@ export async function newApp({
     });
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
     const service = await startService({ config, clock, log, argon2 });
-    const db = await openDatabase(databaseUrl(own.url));
+    const db = await openDatabase(config.database, deriveKeys(findMasterKey(config)).auditChain);
     return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
   } catch (error) {
     await cleanUp();

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { databaseUrl } from '../config-values.ts';
+import { deriveKeys } from '../crypto/master-key.ts';
 import { openDatabase } from '../db/database.ts';
 import type { Db } from '../db/db.ts';
 import { migrate } from '../db/migrate.ts';
@@ -26,6 +27,9 @@ export interface TestDb extends AsyncDisposable {
   /** Another connection to the same database, as a second program would open one. Closed with it. */
   readonly connect: () => Promise<Db>;
 }
+
+/** Of databases that no program makes. */
+export const testKeys = deriveKeys(Buffer.alloc(32, 7));
 
 export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly Dialect[];
 
@@ -70,7 +74,7 @@ async function newDb(kind: Dialect): Promise<TestDb> {
   const place = await newPlace(kind);
   const connections: Db[] = [];
   const connect = async (): Promise<Db> => {
-    const db = await openDatabase(databaseUrl(place.url));
+    const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain);
     connections.push(db);
     return db;
   };

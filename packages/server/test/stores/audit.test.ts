@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import * as accounts from '../../src/accounts/store.ts';
 import * as apiKeys from '../../src/api-keys/store.ts';
 import type { AuditAction, Principal } from '../../src/audit/audit.ts';
-import type { AuditRow } from '../../src/audit/store.ts';
+import type { AuditRow } from '../../src/audit/chain.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import type { Db } from '../../src/db/db.ts';
 import { sql } from '../../src/db/sql.ts';

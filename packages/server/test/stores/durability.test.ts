@@ -17,7 +17,7 @@ import { keys, operator } from './rows.ts';
 
 async function on(settings: Readonly<Record<string, string>>, prove: (db: Db) => Promise<void>): Promise<void> {
   await using server = await PostgresServer.start({ durable: true, settings });
-  const db = await openDatabase(databaseUrl(server.url()));
+  const db = await openDatabase(databaseUrl(server.url()), keys.auditChain);
   try {
     await prove(db);
   } finally {

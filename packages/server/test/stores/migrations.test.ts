@@ -9,6 +9,7 @@ import { countMissingMigrations, migrate, SchemaError } from '../../src/db/migra
 import { sql, type Statement } from '../../src/db/sql.ts';
 import { SqliteDb } from '../../src/db/sqlite.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { testKeys } from '../../src/testing/new-db.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
 import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { codeOf, onEachDatabase, onEachEmptyDatabase } from './on-each-database.ts';
@@ -89,6 +90,7 @@ onEachEmptyDatabase('no two statements of a migration share a name', async ({ db
     db.transaction(
       (tx) =>
         work({
+          auditKey: tx.auditKey,
           all: (statement, values) => tx.all(noted(statement), values),
           get: (statement, values) => tx.get(noted(statement), values),
           run: (statement, values) => tx.run(noted(statement), values),
@@ -115,7 +117,7 @@ test('programs that make the same new file at once all get it', async () => {
   for (let round = 0; round < 5; round++) {
     using home = newTempFolder();
     const path = join(home.path, 'deep', 'keyreeve.db');
-    const opened = await Promise.allSettled(Array.from({ length: 4 }, () => SqliteDb.open(path)));
+    const opened = await Promise.allSettled(Array.from({ length: 4 }, () => SqliteDb.open(path, testKeys.auditChain)));
     const connections = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     try {
       for (const result of opened) if (result.status === 'rejected') throw result.reason;

@@ -40,7 +40,9 @@ test('every row of every table is moved as it is, with one event more', async ()
   const moved = (await listAuditEvents(target.db)).at(-1);
   assert.deepEqual([moved?.action, moved?.actor, moved?.at], ['installation.moved', 'operator', clock.now()]);
   const trail = after['audit_events']?.filter((text) => !text.includes('installation.moved'));
-  assert.deepEqual({ ...after, audit_events: trail }, before);
+  // It stands in the chain of what has no account.
+  const chains = before['audit_chains']?.map((text) => text.replace('"chain":0,"events":1', '"chain":0,"events":2'));
+  assert.deepEqual({ ...after, audit_events: trail }, { ...before, audit_chains: chains });
   // Its counters go on from there.
   const id = await addAccount(target.db, 'new');
   await addKey(target.db, id, 'first');

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { createAccount } from '../../src/accounts/store.ts';
 import { createKey, type NewKey } from '../../src/api-keys/store.ts';
-import type { AuditRow } from '../../src/audit/store.ts';
+import type { AuditRow } from '../../src/audit/chain.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
-import { deriveKeys } from '../../src/crypto/master-key.ts';
+import { testKeys } from '../../src/testing/new-db.ts';
 import type { Db } from '../../src/db/db.ts';
 import { createSigningKey, type SigningKeyRow } from '../../src/signing-keys/store.ts';
 import { createSession, type NewSession } from '../../src/tokens/store.ts';
 
-export const keys = deriveKeys(Buffer.alloc(32, 7));
+export const keys = testKeys;
 export const operator = { kind: 'operator' } as const;
 export const now = Date.UTC(2026, 10, 21, 9, 30);
 export const dayMs = 86_400_000;

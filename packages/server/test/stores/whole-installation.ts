@@ -16,6 +16,7 @@ const insertBucket = sql(
 const pk = `(select pk from accounts where id = 'acc_ada')`;
 /** What no store of these tests writes yet stands in each table once, with every column set. */
 const insertRest = [
+  sql('test_fill_installation', `update installation set keys_imported_at = $1`),
   sql(
     'test_fill_account',
     `update accounts set unverified_since = $1, requires_second_factor = 1 where id = 'acc_bob'`,
