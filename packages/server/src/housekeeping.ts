@@ -1,8 +1,10 @@
-/** Work that nobody waits for: last-used times are written, what has expired is deleted. */
+/** Work that nobody waits for: last-used times are written, what has expired is deleted, how far the audit trail is is told. */
 import { limits } from '@keyreeve/contract';
+import { takeCheckpoint } from './audit/checkpoint.ts';
 import type { Clock } from './clock.ts';
 import { forgetExpiredCodes } from './codes/store.ts';
-import type { Db } from './db/db.ts';
+import type { AuditKey, Db } from './db/db.ts';
+import type { Installation } from './installation.ts';
 import type { Log } from './log.ts';
 import { forget } from './throttle/store.ts';
 import { forgetExpiredSessions } from './tokens/store.ts';
@@ -19,20 +21,26 @@ export class Housekeeping {
   readonly #timers: NodeJS.Timeout[];
   readonly #verifier: Verifier;
   readonly #log: Log;
+  readonly #checkpoint: () => Promise<void>;
+  #checkpointLogged = '';
   #logged: Readonly<Record<string, number>> = {};
 
-  /** @param forgets whether this process deletes what has expired: of the workers on one machine one does */
-  constructor(db: Db, clock: Clock, verifier: Verifier, log: Log, forgets = true) {
+  /** @param isFirst whether this process does what one of the workers on a machine does for all */
+  constructor({ db, keys }: Installation, clock: Clock, verifier: Verifier, log: Log, isFirst = true) {
     this.#verifier = verifier;
     this.#log = log;
+    this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
     const every = (ms: number, work: () => Promise<void>): NodeJS.Timeout =>
       setInterval(() => void this.#try(work), ms).unref();
     this.#timers = [
       every(flushEveryMs, () => verifier.flush()),
       every(sumEveryMs, async () => this.#logVerifications()),
     ];
-    if (!forgets) return;
-    this.#timers.push(every(forgetEveryMs, () => this.#forget(db, clock)));
+    if (!isFirst) return;
+    this.#timers.push(
+      every(sumEveryMs, this.#checkpoint),
+      every(forgetEveryMs, () => this.#forget(db, clock)),
+    );
     void this.#try(() => this.#forget(db, clock));
   }
 
@@ -41,6 +49,7 @@ export class Housekeeping {
     for (const timer of this.#timers) clearInterval(timer);
     this.#logVerifications();
     await this.#try(() => this.#verifier.flush());
+    await this.#try(this.#checkpoint);
   }
 
   /** What was verified since the last time, by result; nothing where nothing was. */
@@ -51,6 +60,14 @@ export class Housekeeping {
     const since = Object.entries(counts).map(([result, count]) => [result, count - (before[result] ?? 0)] as const);
     const moved = since.filter(([, count]) => count > 0);
     if (moved.length > 0) this.#log.info({ event: 'verifications', ...Object.fromEntries(moved) });
+  }
+
+  /** Where the log goes it is out of reach of whoever could cut the trail: `keyreeve audit verify --checkpoint`. */
+  async #logCheckpoint(db: Db, key: AuditKey): Promise<void> {
+    const taken = await takeCheckpoint(db, key);
+    if (taken === undefined || taken.text === this.#checkpointLogged) return;
+    this.#checkpointLogged = taken.text;
+    this.#log.info({ event: 'audit_checkpoint', checkpoint: taken.text, events: taken.events });
   }
 
   async #forget(db: Db, clock: Clock): Promise<void> {

@@ -64,7 +64,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         throw error;
       },
     );
-    const housekeeping = new Housekeeping(installation.db, clock, rest.services.verifier, log);
+    const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log);
     const stop = () =>
       end([server, admin.server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
     return { ...rest, adminUrl: admin.url, stop };
@@ -80,7 +80,7 @@ export async function startWorkerService(options: ServiceOptions, worker: number
   const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
   return orClose(installation, async () => {
     const { server, health, ...rest } = await startPublic(installation, options);
-    const housekeeping = new Housekeeping(installation.db, clock, rest.services.verifier, log, worker === 1);
+    const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log, worker === 1);
     const stop = () =>
       end([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
     return { ...rest, metrics: lazyMetrics(rest.services, installation, worker), stop };

@@ -2,9 +2,9 @@
  * The record of what changed. A row is written in the same transaction as the change it records:
  * there is no change without its row, and no row without its change.
  */
-import type { Db, Transaction } from '../db/db.ts';
+import type { Db, Reader, Transaction } from '../db/db.ts';
 import type { AuditRow } from './chain.ts';
-import { appendAuditEvents, countEventsByTarget } from './store.ts';
+import { appendAuditEvents, countEventsByTarget, listNewestEvents } from './store.ts';
 
 /** Who does something: the first argument of every operation that changes something. */
 export type Principal =
@@ -94,4 +94,35 @@ const rowOf = ({ at, principal, action, accountId, target, details }: AuditEvent
 export async function countKeyDeletions(db: Db, accountId: string): Promise<ReadonlyMap<number, number>> {
   const counts = await countEventsByTarget(db, accountId, 'api_key.deleted' satisfies AuditAction);
   return new Map([...counts].map(([target, count]) => [Number(target), count]));
+}
+
+/** An event as the trail tells it. */
+export interface RecordedEvent {
+  readonly id: number;
+  readonly at: number;
+  /** `account:<id>`, `operator` or `system`. */
+  readonly actor: string;
+  readonly action: string;
+  readonly accountId: string | null;
+  readonly target: string | null;
+  /** JSON. */
+  readonly details: string | null;
+}
+
+export interface EventQuery {
+  readonly accountId?: string | undefined;
+  readonly action?: string | undefined;
+  /** Only events with a lower id: the last of the page before. */
+  readonly before?: number | undefined;
+  /** How many at most. */
+  readonly limit: number;
+}
+
+/** Newest first. */
+export async function listEvents(
+  reader: Reader,
+  { accountId, action, before = Number.MAX_SAFE_INTEGER, limit }: EventQuery,
+): Promise<RecordedEvent[]> {
+  const rows = await listNewestEvents(reader, { accountId, action }, before, limit);
+  return rows.map(({ chain: _chain, position: _position, mac: _mac, ...event }) => event);
 }

@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts';
 import { SchemaError } from '../db/migrate.ts';
 import { DomainError } from '../errors.ts';
 import { accountCommand } from './account.ts';
+import { auditCommand } from './audit.ts';
 import { backupCommand } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
 import { describeFailure, isRefusal, UsageError } from './failure.ts';
@@ -31,6 +32,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .addCommand(accountCommand())
     .addCommand(keyCommand())
     .addCommand(signingKeyCommand())
+    .addCommand(auditCommand((status) => (code = status)))
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
     .addCommand(journalCommand())
