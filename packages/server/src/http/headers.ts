@@ -6,7 +6,7 @@
 export type HeaderPairs = readonly string[];
 
 /** API answers are data: nothing in them may be rendered or run. */
-const dataPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox";
+const dataPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 export class SecurityHeaders {
   /** Names and values in turn, as `ServerResponse.writeHead` takes them. */
