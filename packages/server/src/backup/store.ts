@@ -57,6 +57,7 @@ const pageOfThrottleBuckets = sql<Row>('page_throttle_buckets', pageOf(tables.th
 const pageOfSecondFactors = sql<Row>('page_second_factors', pageOf(tables.secondFactors));
 const pageOfRecoveryCodes = sql<Row>('page_recovery_codes', pageOf(tables.recoveryCodes));
 const pageOfWebhookEndpoints = sql<Row>('page_webhook_endpoints', pageOf(tables.webhookEndpoints));
+const pageOfWebhookProgress = sql<Row>('page_webhook_progress', pageOf(tables.webhookProgress));
 const pageOfAuditChains = sql<Row>('page_audit_chains', pageOf(tables.auditChains));
 const pageOfOutbox = sql<Row>('page_outbox', pageOf(tables.outbox));
 const pageOfOneTimeCodes = sql<Row>('page_one_time_codes', pageOf(tables.oneTimeCodes));
@@ -70,6 +71,7 @@ const insertThrottleBuckets = sql('load_throttle_buckets', insertOf(tables.throt
 const insertSecondFactors = sql('load_second_factors', insertOf(tables.secondFactors));
 const insertRecoveryCodes = sql('load_recovery_codes', insertOf(tables.recoveryCodes));
 const insertWebhookEndpoints = sql('load_webhook_endpoints', insertOf(tables.webhookEndpoints));
+const insertWebhookProgress = sql('load_webhook_progress', insertOf(tables.webhookProgress));
 const insertAuditChains = sql('load_audit_chains', insertOf(tables.auditChains));
 const insertOutbox = sql('load_outbox', insertOf(tables.outbox));
 const insertOneTimeCodes = sql('load_one_time_codes', insertOf(tables.oneTimeCodes));
@@ -92,6 +94,10 @@ const countWebhookEndpoints = sql<{ count: number }>(
   'size_webhook_endpoints',
   `select count(*) as count from webhook_endpoints`,
 );
+const countWebhookProgress = sql<{ count: number }>(
+  'size_webhook_progress',
+  `select count(*) as count from webhook_progress`,
+);
 const countAuditChains = sql<{ count: number }>('size_audit_chains', `select count(*) as count from audit_chains`);
 const countOutbox = sql<{ count: number }>('size_outbox', `select count(*) as count from outbox`);
 const countOneTimeCodes = sql<{ count: number }>('size_one_time_codes', `select count(*) as count from one_time_codes`);
@@ -105,6 +111,7 @@ const clearThrottleBuckets = sql('clear_throttle_buckets', `delete from throttle
 const clearSecondFactors = sql('clear_second_factors', `delete from second_factors`);
 const clearRecoveryCodes = sql('clear_recovery_codes', `delete from recovery_codes`);
 const clearWebhookEndpoints = sql('clear_webhook_endpoints', `delete from webhook_endpoints`);
+const clearWebhookProgress = sql('clear_webhook_progress', `delete from webhook_progress`);
 const clearAuditChains = sql('clear_audit_chains', `delete from audit_chains`);
 const clearOutbox = sql('clear_outbox', `delete from outbox`);
 const clearOneTimeCodes = sql('clear_one_time_codes', `delete from one_time_codes`);
@@ -138,6 +145,13 @@ export const storedTables: readonly StoredTable[] = [
     insertWebhookEndpoints,
     countWebhookEndpoints,
     clearWebhookEndpoints,
+  ),
+  stored(
+    tables.webhookProgress,
+    pageOfWebhookProgress,
+    insertWebhookProgress,
+    countWebhookProgress,
+    clearWebhookProgress,
   ),
   stored(tables.auditEvents, pageOfAuditEvents, insertAuditEvents, countAuditEvents, clearAuditEvents),
   stored(tables.auditChains, pageOfAuditChains, insertAuditChains, countAuditChains, clearAuditChains),

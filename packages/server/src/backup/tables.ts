@@ -79,7 +79,18 @@ export const webhookEndpoints = {
     created_at: 'integer',
     updated_at: 'integer',
     disabled_at: 'integer',
+    last_delivered_at: 'integer',
+    last_failed_at: 'integer',
+    last_failure: 'text',
   },
+  isPassing: false,
+} as const satisfies Table;
+
+/** In a backup it says how far its audit trail had been told: what comes after is told once more, under the same ids. */
+export const webhookProgress = {
+  name: 'webhook_progress',
+  key: 'chain',
+  columns: { chain: 'integer', position: 'integer' },
   isPassing: false,
 } as const satisfies Table;
 

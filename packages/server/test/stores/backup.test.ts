@@ -80,6 +80,7 @@ for (const from of databaseKinds) {
         signing_keys: 1,
         api_keys: 2,
         webhook_endpoints: 1,
+        webhook_progress: 1,
         audit_events: 11,
       });
       assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -92,7 +93,14 @@ for (const from of databaseKinds) {
       const raised = (text: string) =>
         text.replace(/"session_epoch":(\d+)/, (_, epoch) => `"session_epoch":${Number(epoch) + 1}`);
       assert.deepEqual(found['accounts'], expected['accounts']?.map(raised));
-      const asTheyWere = ['second_factors', 'recovery_codes', 'signing_keys', 'api_keys', 'webhook_endpoints'];
+      const asTheyWere = [
+        'second_factors',
+        'recovery_codes',
+        'signing_keys',
+        'api_keys',
+        'webhook_endpoints',
+        'webhook_progress',
+      ];
       for (const name of ['installation', ...asTheyWere]) assert.deepEqual(found[name], expected[name]);
       // Old mail isn't sent again, and old links don't work again.
       for (const name of ['sessions', 'throttle_buckets', 'outbox', 'one_time_codes']) {

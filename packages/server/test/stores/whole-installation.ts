@@ -33,9 +33,11 @@ const insertRest = [
   ),
   sql(
     'test_insert_webhook_endpoint',
-    `insert into webhook_endpoints (id, url, secret, events, created_at, updated_at, disabled_at)
-     values ('whe_one', 'https://example.com/', $2, 'account.created api_key.created', $1, $1, $1)`,
+    `insert into webhook_endpoints (id, url, secret, events, created_at, updated_at, disabled_at, last_delivered_at,
+       last_failed_at, last_failure)
+     values ('whe_one', 'https://example.com/', $2, 'account.created api_key.created', $1, $1, $1, $1, $1, 'timed out')`,
   ),
+  sql('test_insert_webhook_progress', `insert into webhook_progress (chain, position) values (3, $1)`),
   sql(
     'test_insert_outbox',
     `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)

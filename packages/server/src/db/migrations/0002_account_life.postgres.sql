@@ -58,7 +58,15 @@ create table webhook_endpoints (
   events text collate "C" not null,
   created_at bigint not null,
   updated_at bigint not null,
-  disabled_at bigint
+  disabled_at bigint,
+  last_delivered_at bigint,
+  last_failed_at bigint,
+  last_failure text
+);
+
+create table webhook_progress (
+  chain bigint primary key,
+  position bigint not null
 );
 
 alter table audit_events add column chain bigint;

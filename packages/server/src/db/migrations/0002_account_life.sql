@@ -71,14 +71,23 @@ create index recovery_codes_account on recovery_codes (account_pk);
 create table webhook_endpoints (
   id text primary key,
   url text not null,
-  -- Sealed under the master key with the id.
+  -- JSON with the one before where that is still good, sealed under the master key with the id.
   secret blob not null,
   -- Event names, separated by spaces.
   events text not null,
   created_at integer not null,
   updated_at integer not null,
-  disabled_at integer
+  disabled_at integer,
+  -- How its deliveries went; the first two are kept to the minute.
+  last_delivered_at integer,
+  last_failed_at integer,
+  last_failure text
 ) strict, without rowid;
+-- How far the events of each chain of the audit trail have been looked at for webhooks.
+create table webhook_progress (
+  chain integer primary key,
+  position integer not null
+) strict;
 
 -- Each event stands in one of a fixed number of chains; within it, its MAC covers the one before. Null: from before.
 alter table audit_events add column chain integer;
