@@ -133,8 +133,42 @@ export const errors = {
     title: 'The calling service is not authenticated',
     meaning: 'The caller presents an API key of its own with the scope `keyreeve:verify`, as Bearer or X-API-Key.',
   },
+  second_factor_required: {
+    status: 401,
+    title: 'A code of the second factor is needed',
+    meaning:
+      'Email and password are right. Repeat the request with the header X-Keyreeve-OTP: the six digits that the user’s program shows, or a recovery code.',
+  },
+  second_factor_invalid: {
+    status: 401,
+    title: 'The code of the second factor is not valid',
+    meaning:
+      'Email and password are right, but the code in X-Keyreeve-OTP is wrong, too old or used before. Repeat the request with the next one.',
+  },
 
   // 403
+  password_wrong: {
+    status: 403,
+    title: 'The current password is wrong',
+    meaning:
+      'The access token is good, but what is asked for needs the account’s password as well. Refreshing the token doesn’t help.',
+  },
+  second_factor_wrong: {
+    status: 403,
+    title: 'The code is wrong',
+    meaning: 'It is not what the user’s program shows now, was used before, or is no recovery code of the account.',
+  },
+  second_factor_required_by_policy: {
+    status: 403,
+    title: 'The account must have a second factor',
+    meaning: 'An operator requires it of this account, so it can’t be removed.',
+  },
+  second_factor_enrolment_required: {
+    status: 403,
+    title: 'A second factor must be enrolled first',
+    meaning:
+      'An operator requires one of this account and it has none yet. Until POST /auth/account/second-factor and its confirmation, its access tokens are good for that, for reading the account and for signing out.',
+  },
   administrator_required: {
     status: 403,
     title: 'This is for administrators',
@@ -177,6 +211,11 @@ export const errors = {
     status: 404,
     title: 'No such account',
     meaning: 'No account has this email or id.',
+  },
+  session_not_found: {
+    status: 404,
+    title: 'No such session',
+    meaning: 'The account has no live session of this id.',
   },
   method_not_allowed: {
     status: 405,
@@ -221,6 +260,16 @@ export const errors = {
     status: 409,
     title: 'The account has a password already',
     meaning: 'An invitation is for an account that has none yet. Send a password reset instead.',
+  },
+  second_factor_exists: {
+    status: 409,
+    title: 'The account has a second factor',
+    meaning: 'Remove it before enrolling another.',
+  },
+  second_factor_not_enrolled: {
+    status: 409,
+    title: 'There is no second factor',
+    meaning: `Begin with POST /auth/account/second-factor; what is not confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes is begun again.`,
   },
   nickname_taken: {
     status: 409,

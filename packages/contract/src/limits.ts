@@ -138,6 +138,22 @@ export const limitTable = {
 
   // The life of an account
   recentSignInSeconds: limit(300, 'What is dangerous needs a session that began this lately (ASVS 5.0 7.5.1).'),
+  secondFactorFreeFailures: limit(
+    5,
+    'Wrong codes of an account’s second factor, after a right password, before waiting begins; the waits are those of a sign-in.',
+  ),
+  secondFactorFailuresMax: limit(
+    100,
+    'Such codes in a row (NIST SP 800-63B, rate limiting); then only a recovery code or an operator helps.',
+  ),
+  secondFactorEnrolmentSeconds: limit(600, 'A second factor that was begun must be confirmed within this time.'),
+  recoveryCodesMax: limit(10, 'Recovery codes of an account, made together; each has 120 random bits.'),
+  oneTimePasswordCharsMax: limit(64, 'Of what is presented as a code of the second factor; what is longer is wrong.'),
+  suspiciousFailures: limit(
+    5,
+    'Failed sign-ins in a row of one email after which a success is told to the account by mail (ASVS 5.0 6.3.5).',
+  ),
+  addressCharsMax: limit(64, 'What is kept of the address that began a session.'),
   programCharsMax: limit(256, 'What is kept of the User-Agent that began a session.'),
 
   // PostgreSQL

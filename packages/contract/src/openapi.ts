@@ -30,6 +30,9 @@ const administratorErrors = [
   'administrator_required',
 ] as const;
 
+/** Where an account calls, by its access token. */
+const accountAuths: readonly RouteAuth[] = ['access_token', 'administrator'];
+
 const security: Record<RouteAuth, Json[]> = {
   none: [],
   password: [{ password: [] }],
@@ -45,6 +48,7 @@ const security: Record<RouteAuth, Json[]> = {
 export const errorsOf = ({
   auth,
   needsRecentSignIn = false,
+  isOpenBeforeEnrolment = false,
   params,
   body,
   errors: own,
@@ -52,6 +56,7 @@ export const errorsOf = ({
   ...new Set([
     ...(auth === 'administrator' ? administratorErrors : []),
     ...(needsRecentSignIn ? (['reauth_required'] as const) : []),
+    ...(accountAuths.includes(auth) && !isOpenBeforeEnrolment ? (['second_factor_enrolment_required'] as const) : []),
     ...own,
     // What is no percent-encoding names nothing.
     ...(params ? (['not_found'] as const) : []),

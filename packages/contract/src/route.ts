@@ -33,6 +33,8 @@ export interface RouteContract {
   readonly auth: RouteAuth;
   /** Whether the session must have begun lately (`limits.recentSignInSeconds`). */
   readonly needsRecentSignIn?: boolean;
+  /** Whether an account that must enrol a second factor and has none yet may call it. */
+  readonly isOpenBeforeEnrolment?: boolean;
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: { readonly type: 'json' | 'form'; readonly schema: TSchema; readonly bytesMax?: number };
