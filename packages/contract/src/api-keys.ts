@@ -94,6 +94,7 @@ export const createKey = {
     'nickname_invalid',
     'scope_invalid',
     'reserved_scope',
+    'email_unverified',
     'nickname_taken',
     'key_limit_reached',
     'too_many_creations',

@@ -79,6 +79,13 @@ export const errors = {
     meaning: `A scope has 1 to ${limits.scopeCharsMax} visible ASCII characters without space, " and \\ (RFC 6749 section 3.3); a key has at most ${limits.scopesPerKeyMax}, each once.`,
   },
 
+  code_invalid: {
+    status: 400,
+    title: 'The code is not good',
+    meaning:
+      'It is malformed, unknown, expired, used already, was replaced by something newer, or is for another purpose. Ask for another mail.',
+  },
+
   // 401
   invalid_credentials: {
     status: 401,
@@ -168,6 +175,17 @@ export const errors = {
     title: 'A second factor must be enrolled first',
     meaning:
       'An operator requires one of this account and it has none yet. Until POST /auth/account/second-factor and its confirmation, its access tokens are good for that, for reading the account and for signing out.',
+  },
+  signup_closed: {
+    status: 403,
+    title: 'Sign-up is closed',
+    meaning:
+      'Accounts of this installation are made by its operator. An operator opens sign-up with `KEYREEVE_SIGNUP=open`.',
+  },
+  email_unverified: {
+    status: 403,
+    title: 'The email is not verified yet',
+    meaning: 'An account makes no keys before its email is verified. The mail of the sign-up has the link.',
   },
   administrator_required: {
     status: 403,
@@ -301,6 +319,12 @@ export const errors = {
     status: 429,
     title: 'Too many failed sign-ins',
     meaning: 'Wait for as long as Retry-After says. The password is not looked at until then, not even the right one.',
+  },
+  too_many_requests: {
+    status: 429,
+    title: 'Too many requests of this kind',
+    meaning:
+      'Sign-ups, resets and other requests that send mail are counted by email and by address range. Wait for as long as Retry-After says.',
   },
   too_many_creations: {
     status: 429,

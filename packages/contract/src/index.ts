@@ -1,4 +1,5 @@
 /** Keyreeve's HTTP contract as data. */
+export * from './accounts.ts';
 export * from './api-keys.ts';
 export * from './credentials.ts';
 export * from './errors.ts';

@@ -154,6 +154,20 @@ export const limitTable = {
     'Failed sign-ins in a row of one email after which a success is told to the account by mail (ASVS 5.0 6.3.5).',
   ),
   addressCharsMax: limit(64, 'What is kept of the address that began a session.'),
+  verificationCodeSeconds: limit(86_400, 'How long the link of a sign-up is good.'),
+  resetCodeSeconds: limit(600, 'How long the link of a password reset is good (ASVS 5.0 6.5.5).'),
+  emailChangeCodeSeconds: limit(3_600, 'How long the link that confirms a new email is good.'),
+  invitationCodeSeconds: limit(3_600, 'How long an invitation is good; an administrator can send another.'),
+  codeTriesMax: limit(10, 'How often a code may be presented in an hour, with passwords that are refused.'),
+  resetsPerEmailMax: limit(
+    3,
+    'Password resets that may be asked for in an hour for one email, from everywhere but the address ranges it signed in from lately, which have as many of their own: so nobody can use up the owner’s.',
+  ),
+  signUpsPerEmailMax: limit(5, 'Sign-ups, repeated mails and changes to one email that may be asked for in an hour.'),
+  mailRequestsPerAddressMax: limit(30, 'Both together in an hour from one address range, over all emails.'),
+  mailRequestsPerNetworkMax: limit(120, 'The same from one /48 of IPv6: four times as many.'),
+  mailRequestWindowSeconds: limit(3_600, 'That hour.'),
+  accountExistsMailsMax: limit(3, 'Mails in a day that tell an address that it has an account already.'),
   programCharsMax: limit(256, 'What is kept of the User-Agent that began a session.'),
 
   // PostgreSQL

@@ -1,0 +1,258 @@
+/** The life of an account: signing up, verifying, resetting; what an account reads and changes of itself. */
+import Type, { type Static } from 'typebox';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Instant } from './schemas.ts';
+
+const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
+// Its rules need Unicode: see password_too_short, password_too_long, password_invalid, password_context, password_common.
+const NewPassword = Type.String({ minLength: 1 });
+const CurrentPassword = Type.String({ minLength: 1, maxLength: limits.passwordBytesMax });
+const Code = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'From the link in the mail: what stands behind `#code=`',
+});
+const RevokeKeys = Type.Boolean({ description: 'Also delete every API key of the account, in the same step' });
+
+const strict = { additionalProperties: false } as const;
+
+export const SignUpBody = Type.Object({ email: Email, password: NewPassword }, strict);
+export const EmailBody = Type.Object({ email: Email }, strict);
+export const CodeAndPasswordBody = Type.Object({ code: Code, password: CurrentPassword }, strict);
+export const ResetBody = Type.Object(
+  { code: Code, password: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
+  strict,
+);
+export const InvitationBody = Type.Object({ code: Code, password: NewPassword }, strict);
+export const ChangePasswordBody = Type.Object(
+  { currentPassword: CurrentPassword, newPassword: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
+  strict,
+);
+export const ChangeEmailBody = Type.Object({ email: Email, currentPassword: CurrentPassword }, strict);
+export const DeleteAccountBody = Type.Object({ currentPassword: CurrentPassword }, strict);
+
+const Message = Type.Object({ message: Type.String() }, strict);
+
+const LiveKey = Type.Object(
+  {
+    id: Type.Integer(),
+    nickname: Type.String(),
+    createdAt: Instant,
+    updatedAt: Instant,
+  },
+  strict,
+);
+export const MessageAndKeys = Type.Object(
+  {
+    message: Type.String(),
+    apiKeys: Type.Array(LiveKey, { description: 'The account’s keys that go on working, oldest first' }),
+  },
+  strict,
+);
+export type MessageAndKeys = Static<typeof MessageAndKeys>;
+
+export const OwnAccount = Type.Object(
+  {
+    id: Type.String({ examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'] }),
+    email: Type.String(),
+    role: Type.Union([Type.Literal('user'), Type.Literal('admin')]),
+    createdAt: Instant,
+    verified: Type.Boolean({ description: 'Whether somebody has shown that the email is theirs' }),
+    secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
+    requiresSecondFactor: Type.Boolean({ description: 'Whether an operator requires one' }),
+  },
+  strict,
+);
+export type OwnAccount = Static<typeof OwnAccount>;
+
+const tag = 'Accounts';
+const passwordRules = [
+  'password_too_short',
+  'password_too_long',
+  'password_invalid',
+  'password_context',
+  'password_common',
+] as const;
+const ownErrors = ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials'] as const;
+const currentPasswordErrors = ['password_wrong', 'too_many_attempts', 'overloaded'] as const;
+
+export const signUp = {
+  id: 'signUp',
+  method: 'POST',
+  path: '/auth/accounts',
+  tag,
+  summary: 'Sign up',
+  description:
+    'The answer is the same, and takes the same time, whether the email has an account or not: the mail that follows tells. Until the email is verified the account can make no keys.',
+  auth: 'none',
+  body: { type: 'json', schema: SignUpBody },
+  success: { status: 202, description: 'A mail follows', schema: Message },
+  errors: ['signup_closed', 'email_invalid', ...passwordRules, 'too_many_requests', 'overloaded'],
+} as const satisfies RouteContract;
+
+export const verifyAccount = {
+  id: 'verifyAccount',
+  method: 'POST',
+  path: '/auth/accounts/verify',
+  tag,
+  summary: 'Verify the email of a sign-up',
+  description:
+    'With the code from the mail and the password of that sign-up: the one shows whose mailbox it is, the other whose sign-up. Ends all that was prepared for the account before: sessions, keys, second factors, other codes. A wrong password doesn’t use the code up.',
+  auth: 'one_time_code',
+  body: { type: 'json', schema: CodeAndPasswordBody },
+  success: { status: 200, description: 'Verified; sign in now', schema: Message },
+  errors: ['code_invalid', 'invalid_credentials', 'too_many_attempts', 'overloaded'],
+} as const satisfies RouteContract;
+
+export const resendVerification = {
+  id: 'resendVerification',
+  method: 'POST',
+  path: '/auth/accounts/verify/resend',
+  tag,
+  summary: 'Ask for the mail of a sign-up again',
+  description: 'For the newest sign-up with this email. The answer is the same for any email.',
+  auth: 'none',
+  body: { type: 'json', schema: EmailBody },
+  success: { status: 202, description: 'A mail follows if there is such a sign-up', schema: Message },
+  errors: ['email_invalid', 'too_many_requests'],
+} as const satisfies RouteContract;
+
+export const requestPasswordReset = {
+  id: 'requestPasswordReset',
+  method: 'POST',
+  path: '/auth/password-resets',
+  tag,
+  summary: 'Ask for a password reset',
+  description: `The answer is the same, and takes the same time, whether the email has an account or not. The link in the mail is good for ${limits.resetCodeSeconds / 60} minutes.`,
+  auth: 'none',
+  body: { type: 'json', schema: EmailBody },
+  success: { status: 202, description: 'A mail follows if the email has an account', schema: Message },
+  errors: ['email_invalid', 'too_many_requests'],
+} as const satisfies RouteContract;
+
+export const confirmPasswordReset = {
+  id: 'confirmPasswordReset',
+  method: 'POST',
+  path: '/auth/password-resets/confirm',
+  tag,
+  summary: 'Set a new password with the code from the mail',
+  description:
+    'Ends all sessions and verifies the email. It doesn’t sign in, and a second factor stays in force. API keys go on working unless `revokeKeys` is true; the answer lists those that do.',
+  auth: 'one_time_code',
+  body: { type: 'json', schema: ResetBody },
+  success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
+  errors: ['code_invalid', ...passwordRules, 'too_many_requests', 'overloaded'],
+} as const satisfies RouteContract;
+
+export const acceptInvitation = {
+  id: 'acceptInvitation',
+  method: 'POST',
+  path: '/auth/accounts/accept-invitation',
+  tag,
+  summary: 'Accept an invitation',
+  description: 'Sets the password of an account that an administrator has made, and verifies its email.',
+  auth: 'one_time_code',
+  body: { type: 'json', schema: InvitationBody },
+  success: { status: 200, description: 'The account is ready; sign in now', schema: Message },
+  errors: ['code_invalid', ...passwordRules, 'too_many_requests', 'overloaded'],
+} as const satisfies RouteContract;
+
+export const getOwnAccount = {
+  id: 'getOwnAccount',
+  method: 'GET',
+  path: '/auth/account',
+  tag,
+  summary: 'Read the own account',
+  auth: 'access_token',
+  success: { status: 200, description: 'The account', schema: OwnAccount },
+  errors: ownErrors,
+} as const satisfies RouteContract;
+
+export const changePassword = {
+  id: 'changePassword',
+  method: 'PUT',
+  path: '/auth/account/password',
+  tag,
+  summary: 'Change the password',
+  description:
+    'Ends every other session, always. This one goes on, with the tokens it has. API keys go on working unless `revokeKeys` is true; the answer lists those that do.',
+  auth: 'access_token',
+  body: { type: 'json', schema: ChangePasswordBody },
+  success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
+  errors: [...ownErrors, ...currentPasswordErrors, ...passwordRules],
+} as const satisfies RouteContract;
+
+export const changeEmail = {
+  id: 'changeEmail',
+  method: 'PUT',
+  path: '/auth/account/email',
+  tag,
+  summary: 'Ask for a change of the email',
+  description:
+    'Both addresses get a mail; the one to the new address has a link that confirms the change. The answer is the same when another account has the new address.',
+  auth: 'access_token',
+  needsRecentSignIn: true,
+  body: { type: 'json', schema: ChangeEmailBody },
+  success: { status: 202, description: 'A mail to the new address follows', schema: Message },
+  errors: [...ownErrors, ...currentPasswordErrors, 'email_invalid', 'too_many_requests', 'mail_not_configured'],
+} as const satisfies RouteContract;
+
+export const confirmEmailChange = {
+  id: 'confirmEmailChange',
+  method: 'POST',
+  path: '/auth/account/email/confirm',
+  tag,
+  summary: 'Confirm a change of the email',
+  description:
+    'With the code from the mail to the new address and the account’s password: whoever reads that mailbox can’t be led to take over somebody else’s account. Ends all sessions and all other codes; sign in with the new email. A wrong password doesn’t use the code up.',
+  auth: 'one_time_code',
+  body: { type: 'json', schema: CodeAndPasswordBody },
+  success: { status: 200, description: 'The account has the new email', schema: Message },
+  errors: ['code_invalid', 'invalid_credentials', 'account_exists', 'too_many_attempts', 'overloaded'],
+} as const satisfies RouteContract;
+
+export const deleteAccount = {
+  id: 'deleteAccount',
+  method: 'DELETE',
+  path: '/auth/account',
+  tag,
+  summary: 'Delete the own account',
+  description:
+    'With its sessions and API keys: once this is answered, every verification that starts later is refused. The email is free again. It can’t be undone.',
+  auth: 'access_token',
+  needsRecentSignIn: true,
+  body: { type: 'json', schema: DeleteAccountBody },
+  success: { status: 204, description: 'The account is gone' },
+  errors: [...ownErrors, ...currentPasswordErrors, 'last_administrator'],
+} as const satisfies RouteContract;
+
+/** A small page for a link in mail: it works without any other, and asking for it changes nothing. */
+const linkPage = <Id extends string, Path extends string>(id: Id, path: Path, summary: string) =>
+  ({
+    id,
+    method: 'GET',
+    path,
+    tag: 'Pages for links in mail',
+    summary,
+    auth: 'none',
+    success: {
+      status: 200,
+      description: 'A page. Its script takes the code from the fragment and sends it when the user asks for that',
+      contentType: 'text/html; charset=utf-8',
+    },
+    errors: [],
+  }) as const satisfies RouteContract;
+
+export const verifyEmailPage = linkPage('verifyEmailPage', '/account/verify-email', 'Where a sign-up is completed');
+export const resetPasswordPage = linkPage(
+  'resetPasswordPage',
+  '/account/reset-password',
+  'Where a new password is set',
+);
+export const changeEmailPage = linkPage('changeEmailPage', '/account/change-email', 'Where a new email is confirmed');
+export const acceptInvitationPage = linkPage(
+  'acceptInvitationPage',
+  '/account/accept-invitation',
+  'Where an invitation is accepted',
+);
