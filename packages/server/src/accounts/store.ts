@@ -1,7 +1,9 @@
 /** Rows of accounts. */
-import { recordEvent, type AuditAction, type Principal } from '../audit/audit.ts';
+import { recordEvent, type AuditAction, type AuditEvent, type Principal } from '../audit/audit.ts';
+import { removeUnownedCodes } from '../codes/store.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
+import { DomainError } from '../errors.ts';
 
 export type Role = 'user' | 'admin';
 
@@ -67,6 +69,28 @@ const enable = sql(
 );
 // Sessions and keys go with it: their foreign keys cascade.
 const remove = sql('delete_account', `delete from accounts where id = $1`);
+const updateRole = sql(
+  'update_account_role',
+  `update accounts set role = $2, updated_at = $3
+   where id = $1 and role <> $2 and ($2 = 'user' or unverified_since is null or password_hash = '')`,
+);
+const raiseEpoch = sql('end_account_sessions', `update accounts set session_epoch = session_epoch + 1 where id = $1`);
+const updateSecondFactor = sql(
+  'update_account_second_factor',
+  `update accounts set requires_second_factor = $2, updated_at = $3 where id = $1 and requires_second_factor <> $2`,
+);
+// One row that every installation has: the lock under which administrators become more or fewer, and under which one
+// account changes another, so that two that change each other don't wait for each other. SQLite has one writer anyway.
+const lockText = `select id from installation where id = 1`;
+const lockInstallation = sql<{ id: number }>('lock_administration', {
+  sqlite: lockText,
+  postgres: `${lockText} for update`,
+});
+const countAdministrators = sql<{ any: number; able: number }>(
+  'count_administrators',
+  `select count(*) as any, coalesce(sum(case when disabled_at is null and password_hash <> '' then 1 else 0 end), 0) as able
+   from accounts where role = 'admin'`,
+);
 
 export interface NewAccount {
   readonly id: string;
@@ -87,6 +111,7 @@ export const createAccount = (db: Db, principal: Principal, account: NewAccount)
 export async function createAccountIn(tx: Transaction, principal: Principal, account: NewAccount): Promise<boolean> {
   const { id, email, emailKey, passwordHash, role, now, isUnverified = false } = account;
   const values = [id, email, emailKey, passwordHash, role, now, isUnverified ? now : null];
+  if (role === 'admin') await beginAdministrator(tx);
   if ((await tx.run(insert, values)) === 0) return false;
   await recordEvent(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
   return true;
@@ -105,6 +130,19 @@ export const listAccounts = (
   rowsMax: number,
 ): Promise<AccountRow[]> => db.all(listPage, [after?.createdAt ?? -1, after?.id ?? '', rowsMax]);
 
+/**
+ * Judges in a change’s own transaction whether who makes it still may: of accounts `assertSessionLives`, which belongs to
+ * a later slice.
+ */
+export type Guard = (tx: Transaction, principal: Principal, now: number) => Promise<void>;
+
+/** Where no account may make the change. */
+const noAccount: Guard = async (_tx, { kind }) => {
+  if (kind === 'account') throw new Error('an account’s change needs a guard');
+};
+
+type ChangeIn = (tx: Transaction, principal: Principal, id: string, now: number) => Promise<boolean>;
+
 /** Also ends every session. @returns whether the account exists */
 export const setPasswordHash = (
   db: Db,
@@ -112,36 +150,150 @@ export const setPasswordHash = (
   id: string,
   hash: string,
   now: number,
-): Promise<boolean> => change(db, principal, 'account.password_set', id, now, updatePassword, [id, hash, now]);
+): Promise<boolean> =>
+  db.transaction((tx) =>
+    changeIn(tx, principal, { action: 'account.password_set', id, now }, updatePassword, [id, hash, now]),
+  );
 
 /** The same password under newer parameters; nothing if it was changed meanwhile. */
 export const replacePasswordHash = (db: Db, id: string, from: string, to: string, now: number): Promise<boolean> =>
-  change(db, { kind: 'system' }, 'account.password_rehashed', id, now, rehash, [id, from, to]);
+  db.transaction((tx) =>
+    changeIn(tx, { kind: 'system' }, { action: 'account.password_rehashed', id, now }, rehash, [id, from, to]),
+  );
 
-/** Also ends every session. @returns false when it was disabled already */
-export const disableAccount = (db: Db, principal: Principal, id: string, now: number): Promise<boolean> =>
-  change(db, principal, 'account.disabled', id, now, disable, [id, now]);
+/**
+ * Also ends every session. @returns false when it was disabled already
+ * @throws DomainError `last_administrator`
+ */
+export const disableAccountIn: ChangeIn = (tx, principal, id, now) =>
+  unlessLast(tx, principal, id, () =>
+    changeIn(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now]),
+  );
 
-/** @returns false when it was not disabled */
-export const enableAccount = (db: Db, principal: Principal, id: string, now: number): Promise<boolean> =>
-  change(db, principal, 'account.enabled', id, now, enable, [id, now]);
-
-/** With all that belongs to it. @returns whether it existed */
-export const deleteAccount = (db: Db, principal: Principal, id: string, now: number): Promise<boolean> =>
-  change(db, principal, 'account.deleted', id, now, remove, [id]);
-
-async function change(
+export const disableAccount = (
   db: Db,
   principal: Principal,
-  action: AuditAction,
   id: string,
   now: number,
+  guard?: Guard,
+): Promise<boolean> => change(db, principal, now, guard, (tx) => disableAccountIn(tx, principal, id, now));
+
+/** @returns false when it was not disabled */
+export const enableAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>
+  change(db, principal, now, guard, (tx) =>
+    changeIn(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]),
+  );
+
+/** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
+export const deleteAccountIn: ChangeIn = (tx, principal, id, now) =>
+  unlessLast(tx, principal, id, () => changeIn(tx, principal, { action: 'account.deleted', id, now }, remove, [id]));
+
+export const deleteAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>
+  change(db, principal, now, guard, (tx) => deleteAccountIn(tx, principal, id, now));
+
+/**
+ * @returns false when it has the role already, and for an administrator to be whose password somebody chose who never
+ *   showed that the email is theirs
+ * @throws DomainError `last_administrator`
+ */
+export const setAccountRole = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  role: Role,
+  now: number,
+  guard?: Guard,
+): Promise<boolean> =>
+  change(db, principal, now, guard, async (tx) => {
+    if (role === 'admin') await beginAdministrator(tx);
+    const made = { action: 'account.role_changed', id, now, details: { role } } as const;
+    return unlessLast(tx, principal, id, () => changeIn(tx, principal, made, updateRole, [id, role, now]));
+  });
+
+/** @returns whether the account exists */
+export const endAccountSessionsIn: ChangeIn = (tx, principal, id, now) =>
+  changeIn(tx, principal, { action: 'account.sessions_ended', id, now }, raiseEpoch, [id]);
+
+export const endAccountSessions = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  now: number,
+  guard?: Guard,
+): Promise<boolean> => change(db, principal, now, guard, (tx) => endAccountSessionsIn(tx, principal, id, now));
+
+/** @returns false when that is so already */
+export const requireSecondFactor = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  isRequired: boolean,
+  now: number,
+  guard?: Guard,
+): Promise<boolean> => {
+  const action = isRequired ? 'account.second_factor_required' : 'account.second_factor_waived';
+  return change(db, principal, now, guard, (tx) =>
+    changeIn(tx, principal, { action, id, now }, updateSecondFactor, [id, isRequired ? 1 : 0, now]),
+  );
+};
+
+/** First in a transaction in which one account changes another, or in which the first administrator is made. */
+export const lockAdministration = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));
+
+/** Whether any account has the role. Under {@link lockAdministration} no other gets it until the transaction ends. */
+export const hasAdministrator = async (tx: Transaction): Promise<boolean> =>
+  ((await tx.get(countAdministrators))?.any ?? 0) > 0;
+
+/** From then on the code for the first administrator is worth nothing. */
+async function beginAdministrator(tx: Transaction): Promise<void> {
+  await lockAdministration(tx);
+  await removeUnownedCodes(tx, 'first_administrator');
+}
+
+/** A change that may leave nobody who can administer: that is an operator’s to make, and no account’s. */
+async function unlessLast(
+  tx: Transaction,
+  principal: Principal,
+  id: string,
+  make: () => Promise<boolean>,
+): Promise<boolean> {
+  if ((await tx.get(selectByIdOrKey, [id, '']))?.role !== 'admin') return make();
+  await lockAdministration(tx);
+  const before = (await tx.get(countAdministrators))?.able ?? 0;
+  const isMade = await make();
+  const left = (await tx.get(countAdministrators))?.able ?? 0;
+  if (principal.kind === 'account' && before > 0 && left === 0) throw new DomainError('last_administrator');
+  return isMade;
+}
+
+const change = (
+  db: Db,
+  principal: Principal,
+  now: number,
+  guard = noAccount,
+  make: (tx: Transaction) => Promise<boolean>,
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await guard(tx, principal, now);
+    return make(tx);
+  });
+
+interface Change {
+  readonly action: AuditAction;
+  readonly id: string;
+  readonly now: number;
+  readonly details?: NonNullable<AuditEvent['details']>;
+}
+
+async function changeIn(
+  tx: Transaction,
+  principal: Principal,
+  { action, id, now, details }: Change,
   statement: typeof remove,
   values: readonly (string | number)[],
 ): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    if ((await tx.run(statement, values)) === 0) return false;
-    await recordEvent(tx, { at: now, principal, action, accountId: id, target: id });
-    return true;
-  });
+  if ((await tx.run(statement, values)) === 0) return false;
+  const event = { at: now, principal, action, accountId: id, target: id };
+  await recordEvent(tx, details ? { ...event, details } : event);
+  return true;
 }

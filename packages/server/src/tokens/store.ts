@@ -1,4 +1,5 @@
 /** Rows of sessions. A session is one family of refresh tokens; ending it deletes the row. */
+import { lockAdministration } from '../accounts/store.ts';
 import { recordEvent, type AuditAction, type Principal } from '../audit/audit.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { sql, sqlMany } from '../db/sql.ts';
@@ -187,6 +188,7 @@ export async function assertSessionLives(tx: Transaction, principal: Principal, 
   if (principal.kind !== 'account') return;
   const { accountId, sessionId, kid = null, actsAs } = principal;
   const mustAdminister = actsAs === 'administrator' ? 1 : 0;
+  if (mustAdminister) await lockAdministration(tx);
   if (!(await tx.get(lockLive, [sessionId, accountId, now, kid, mustAdminister])))
     throw new DomainError('invalid_access_token');
 }
