@@ -166,7 +166,7 @@ export const limitTable = {
   signUpsPerEmailMax: limit(5, 'Sign-ups, repeated mails and changes to one email that may be asked for in an hour.'),
   mailRequestsPerAddressMax: limit(30, 'Both together in an hour from one address range, over all emails.'),
   mailRequestsPerNetworkMax: limit(120, 'The same from one /48 of IPv6: four times as many.'),
-  mailRequestWindowSeconds: limit(3_600, 'That hour.'),
+  mailRequestWindowSeconds: limit(3_600, 'The hour of the counts above.'),
   accountExistsMailsMax: limit(3, 'Mails in a day that tell an address that it has an account already.'),
   programCharsMax: limit(256, 'What is kept of the User-Agent that began a session.'),
 

@@ -16,6 +16,7 @@ import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { LoginThrottle } from './throttle/login-throttle.ts';
 import { AccessTokens } from './tokens/access-token.ts';
 import { RefreshTokens } from './tokens/refresh-token.ts';
+import { assertSessionLives } from './tokens/store.ts';
 import { Tokens } from './tokens/tokens.ts';
 import { Verifier } from './verification/verify.ts';
 
@@ -66,7 +67,15 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
   });
   const common = new CommonPasswords();
   const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')], common };
-  const accounts = new Accounts({ db, clock, hasher, rules, throttle, revocations: journal });
+  const accounts = new Accounts({
+    db,
+    clock,
+    hasher,
+    rules,
+    throttle,
+    revocations: journal,
+    guard: assertSessionLives,
+  });
   const { accessTokenTtlSeconds } = config;
   const signingKeys = new SigningKeys({
     db,
@@ -109,6 +118,7 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     hash: keys.apiKeyHash,
     tokens,
     unfinished: apiKeys.unfinished,
+    unfinishedAccounts: accounts.revocations.unfinished,
     keyPrefixes,
   });
   return { accounts, apiKeys, codes, hasher, journal, mailer, outbox, signingKeys, tokens, verifier };

@@ -1,14 +1,14 @@
 /** Accounts: making them, finding them, and judging whether an email and a password belong together. */
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../audit/audit.ts';
-import { findAbilityEvent } from '../audit/store.ts';
 import type { Clock } from '../clock.ts';
 import type { PasswordHasher } from '../crypto/password.ts';
 import { randomBase62, randomId, Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
-import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
+import { AccountRevocations } from './account-revocations.ts';
 import { parseEmail, type Email } from './email.ts';
 import { acceptNewPassword, normalizePassword, type PasswordRules } from './password-rules.ts';
 import * as store from './store.ts';
@@ -30,6 +30,8 @@ export interface AccountsOptions {
   readonly throttle: LoginThrottle;
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
+  /** Of accounts' changes. Without one no account makes any. */
+  readonly guard?: store.Guard;
 }
 
 /** Characters of a generated password: 178 bits. */
@@ -38,10 +40,13 @@ const generatedPasswordChars = 30;
 const accountsPerPage = 5_000;
 
 export class Accounts {
+  /** What must stop at once, and is finished when its outcome is unknown. */
+  readonly revocations: AccountRevocations;
   readonly #options: AccountsOptions;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
+    this.revocations = new AccountRevocations(options);
   }
 
   /** @throws DomainError `email_invalid`, `password_…`, `account_exists` */
@@ -86,30 +91,60 @@ export class Accounts {
     return this.find(account.id);
   }
 
-  /** Ends its sessions and pauses its keys, at once. Disabling twice changes nothing. */
+  /**
+   * Ends its sessions and pauses its keys, at once. Disabling twice changes nothing.
+   * @throws DomainError `account_not_found`, `last_administrator`, `invalid_access_token`, `unavailable`
+   */
   async disable(principal: Principal, idOrEmail: string): Promise<Account> {
     const { id } = await this.find(idOrEmail);
-    await store.disableAccount(this.#options.db, principal, id, this.#options.clock.now());
-    await this.#recordAbility(id);
+    await this.revocations.disable(principal, id);
     return this.find(id);
   }
 
-  /** Its keys work again; its sessions don't come back. */
+  /** Its keys work again; its sessions don't come back. @throws DomainError `account_not_found`, `invalid_access_token` */
   async enable(principal: Principal, idOrEmail: string): Promise<Account> {
     const { id } = await this.find(idOrEmail);
-    await store.enableAccount(this.#options.db, principal, id, this.#options.clock.now());
-    await this.#recordAbility(id);
+    await this.revocations.enable(principal, id);
     return this.find(id);
   }
 
-  /** With its sessions and keys. The email is free again; the id is never used again. */
+  /**
+   * With its sessions and keys. The email is free again; the id is never used again.
+   * @throws DomainError `account_not_found`, `last_administrator`, `invalid_access_token`, `unavailable`
+   */
   async delete(principal: Principal, idOrEmail: string): Promise<Account> {
-    const { db, clock, revocations } = this.#options;
     const account = await this.find(idOrEmail);
-    const at = clock.now();
-    if (!(await store.deleteAccount(db, principal, account.id, at))) throw new DomainError('account_not_found');
-    await revocations?.record([{ kind: 'account', id: account.id, at }]);
+    if (!(await this.revocations.delete(principal, account.id))) throw new DomainError('account_not_found');
     return account;
+  }
+
+  /**
+   * In force from the next request on.
+   * @throws DomainError `account_not_found`, `account_unverified`, `last_administrator`, `invalid_access_token`
+   */
+  async setRole(principal: Principal, idOrEmail: string, role: store.Role): Promise<Account> {
+    const { db, clock, guard } = this.#options;
+    const { id } = await this.find(idOrEmail);
+    await store.setAccountRole(db, principal, id, role, clock.now(), guard);
+    const account = await this.find(id);
+    if (account.role !== role) throw new DomainError('account_unverified');
+    return account;
+  }
+
+  /** All of them, at once. @throws DomainError `account_not_found`, `invalid_access_token` */
+  async endSessions(principal: Principal, idOrEmail: string): Promise<Account> {
+    const { db, clock, guard } = this.#options;
+    const { id } = await this.find(idOrEmail);
+    await store.endAccountSessions(db, principal, id, clock.now(), guard);
+    return this.find(id);
+  }
+
+  /** From its next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
+  async requireSecondFactor(principal: Principal, idOrEmail: string, isRequired: boolean): Promise<Account> {
+    const { db, clock, guard } = this.#options;
+    const { id } = await this.find(idOrEmail);
+    await store.requireSecondFactor(db, principal, id, isRequired, clock.now(), guard);
+    return this.find(id);
   }
 
   /**
@@ -127,13 +162,6 @@ export class Accounts {
     if (!account || !isRight || account.disabledAt !== null) return undefined;
     if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
     return { id: account.id, sessionEpoch: account.sessionEpoch };
-  }
-
-  /** What the trail says last: of two at once, each may find the other's, and so the later one's is recorded. */
-  async #recordAbility(accountId: string): Promise<void> {
-    const { db, revocations } = this.#options;
-    const event = revocations && (await findAbilityEvent(db, accountId));
-    if (event) await revocations.record(revocationsOf(event));
   }
 
   /** After the answer, so that old parameters don't show in its time. Failing is no harm: the next sign-in tries again. */

@@ -6,6 +6,7 @@ import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import type { Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
+import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
 import { isOutcomeUnknown } from '../db/unavailable.ts';
 import { DomainError } from '../errors.ts';
 import type { CreationThrottle } from '../throttle/creation-throttle.ts';
@@ -13,7 +14,6 @@ import { makeKey } from './key-text.ts';
 import { acceptNickname } from './nickname.ts';
 import { acceptScopes } from './scopes.ts';
 import * as store from './store.ts';
-import { UnfinishedDeletions } from './unfinished-deletions.ts';
 
 export interface ApiKeysOptions {
   readonly db: Db;
@@ -51,7 +51,7 @@ function randomKeyId(): number {
 }
 
 export class ApiKeys {
-  readonly unfinished = new UnfinishedDeletions();
+  readonly unfinished = new UnfinishedRevocations<number>();
   readonly #options: ApiKeysOptions;
 
   constructor(options: ApiKeysOptions) {

@@ -131,7 +131,10 @@ export class Tokens {
     await store.endSession(db, principal, sessionId, 'session.ended', now);
   }
 
-  /** Reads the session and the account each time: signing out, a new password and a disabled account act at once. */
+  /**
+   * Reads the session and the account each time: signing out, a new password and a disabled account act at once.
+   * @throws DomainError `unavailable` when the account may have been deleted or disabled
+   */
   async judge(accessToken: string): Promise<AccessTokenVerdict> {
     const { clock, accessTokens } = this.#options;
     const claims = await accessTokens.check(accessToken);
@@ -143,6 +146,7 @@ export class Tokens {
     const now = clock.now();
     const isLive = session.isCurrentEpoch === 1 && session.idleExpiresAt > now && session.expiresAt > now;
     if (!isLive) return { valid: false, code: 'not_found' };
+    this.#options.accounts.revocations.unfinished.assertNone(claims.accountId);
     return { valid: true, claims, role: session.accountRole, signedInAt: session.createdAt };
   }
 

@@ -5,11 +5,11 @@
 import type { Refusal } from '@keyreeve/contract';
 import { formOf, mayBeImported } from '../api-keys/key-text.ts';
 import { findKeyStates, touchKeys, type KeyState } from '../api-keys/store.ts';
-import type { UnfinishedDeletions } from '../api-keys/unfinished-deletions.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
+import type { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { ImportedKeys } from './imported-keys.ts';
 import { LastUsed } from './last-used.ts';
@@ -50,7 +50,8 @@ export interface VerifierOptions {
   readonly clock: Clock;
   readonly hash: KeyedHash;
   readonly tokens: Tokens;
-  readonly unfinished: UnfinishedDeletions;
+  readonly unfinished: UnfinishedRevocations<number>;
+  readonly unfinishedAccounts: UnfinishedRevocations<string>;
   /** The installation's own and those it used before. */
   readonly keyPrefixes: readonly string[];
 }
@@ -144,11 +145,12 @@ export class Verifier {
     return this.#lastUsed.flush();
   }
 
-  /** @throws DomainError `unavailable` when the key may have been deleted */
+  /** @throws DomainError `unavailable` when the key or its account may have been deleted */
   #judgeState(key: KeyState | undefined): Verdict {
     if (key === undefined) return this.#refuse('not_found');
     if (key.accountDisabledAt !== null) return this.#refuse('disabled');
     this.#options.unfinished.assertNone(key.id);
+    this.#options.unfinishedAccounts.assertNone(key.accountId);
     const now = this.#options.clock.now();
     if (key.expiresAt !== null && key.expiresAt <= now) return this.#refuse('expired');
     this.#lastUsed.note(key.id, now, key.lastUsedAt);
