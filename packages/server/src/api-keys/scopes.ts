@@ -4,7 +4,7 @@ import type { Principal } from '../audit/audit.ts';
 import { DomainError } from '../errors.ts';
 
 export const verifyScope = 'keyreeve:verify';
-const reservedPrefix = 'keyreeve:';
+export const reservedPrefix = 'keyreeve:';
 
 /** @throws DomainError `scope_invalid`, `reserved_scope` */
 export function acceptScopes(principal: Principal, scopes: readonly string[]): readonly string[] {

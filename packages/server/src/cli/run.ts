@@ -8,6 +8,7 @@ import { auditCommand } from './audit.ts';
 import { backupCommand } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
 import { describeFailure, isRefusal, UsageError } from './failure.ts';
+import { importCommand } from './import.ts';
 import { journalCommand } from './journal.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
@@ -32,6 +33,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .addCommand(accountCommand())
     .addCommand(keyCommand())
     .addCommand(signingKeyCommand())
+    .addCommand(importCommand((status) => (code = status)))
     .addCommand(auditCommand((status) => (code = status)))
     .addCommand(backupCommand())
     .addCommand(restoreCommand())

@@ -1,0 +1,78 @@
+/** Accounts of another system, with the hashes of their passwords. */
+import { randomId } from '../crypto/secret.ts';
+import { parseEmail } from '../accounts/email.ts';
+import type { Principal } from '../audit/audit.ts';
+import type { Clock } from '../clock.ts';
+import { ForeignHashError } from '../crypto/foreign-hash.ts';
+import type { PasswordHasher } from '../crypto/password.ts';
+import type { Db } from '../db/db.ts';
+import { creationOf, readFields, required } from './fields.ts';
+import { LineRefused, type Importer, type Numbered, type Outcome } from './run-import.ts';
+import * as store from './store.ts';
+import { TextNumbers } from './text-numbers.ts';
+
+export interface AccountImportOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly hasher: PasswordHasher;
+  readonly isDryRun: boolean;
+  /** Of an account that exists: whether its line is passed over or refused. */
+  readonly onExisting: 'skip' | 'fail';
+}
+
+const fields = {
+  email: 'text',
+  passwordHash: 'text',
+  verified: 'flag',
+  disabled: 'flag',
+  createdAt: 'text',
+} as const;
+
+export function accountImporter(principal: Principal, options: AccountImportOptions): Importer<store.ImportedAccount> {
+  const { db, clock, isDryRun, onExisting } = options;
+  const lineOfEmail = new TextNumbers();
+  return {
+    read(line, bytes) {
+      const account = readAccount(bytes, options);
+      const before = lineOfEmail.claim(account.emailKey, line);
+      if (before !== undefined) throw new LineRefused(`line ${before} has the same email`);
+      return account;
+    },
+    async write(items: readonly Numbered<store.ImportedAccount>[]): Promise<readonly Outcome[]> {
+      const accounts = items.map(({ item }) => item);
+      const existing = isDryRun
+        ? await store.findExistingEmails(db, accounts)
+        : await store.importAccounts(db, principal, accounts, clock.now());
+      return accounts.map(({ emailKey }) => {
+        if (!existing.has(emailKey)) return 'imported';
+        return onExisting === 'skip' ? 'existing' : new LineRefused('there is an account with this email already');
+      });
+    },
+  };
+}
+
+function readAccount(bytes: Uint8Array, { clock, hasher }: AccountImportOptions): store.ImportedAccount {
+  const { email: text, passwordHash, verified = true, disabled = false, createdAt } = readFields(bytes, fields);
+  const email = parseEmail(required('email', text));
+  if (!email) throw new LineRefused('its email is not an email address');
+  const now = clock.now();
+  return {
+    id: randomId('acc'),
+    email: email.address,
+    emailKey: email.key,
+    // Empty: none until it is reset.
+    passwordHash: passwordHash === undefined ? '' : adopt(hasher, passwordHash),
+    createdAt: creationOf(createdAt, now),
+    disabledAt: disabled ? now : null,
+    unverifiedSince: verified ? null : now,
+  };
+}
+
+function adopt(hasher: PasswordHasher, foreign: string): string {
+  try {
+    return hasher.adopt(foreign);
+  } catch (error) {
+    if (!(error instanceof ForeignHashError)) throw error;
+    throw new LineRefused(`its passwordHash can’t be used: ${error.message}`);
+  }
+}
