@@ -85,6 +85,12 @@ export const errors = {
     meaning:
       'It is malformed, unknown, expired, used already, was replaced by something newer, or is for another purpose. Ask for another mail.',
   },
+  webhook_url_refused: {
+    status: 400,
+    title: 'The address of the endpoint is refused',
+    meaning:
+      'Webhooks go to public addresses by https on port 443, without a user, a password or a fragment in the address. What is internal only an operator can allow, with KEYREEVE_WEBHOOK_TARGETS.',
+  },
 
   // 401
   invalid_credentials: {
@@ -235,6 +241,11 @@ export const errors = {
     title: 'No such session',
     meaning: 'The account has no live session of this id.',
   },
+  webhook_not_found: {
+    status: 404,
+    title: 'No such webhook endpoint',
+    meaning: 'No webhook endpoint has this id.',
+  },
   method_not_allowed: {
     status: 405,
     title: 'This method is not allowed here',
@@ -298,6 +309,11 @@ export const errors = {
     status: 409,
     title: 'The account has as many keys as it may',
     meaning: 'Delete a key that is no longer used.',
+  },
+  webhook_limit_reached: {
+    status: 409,
+    title: 'There are as many webhook endpoints as there may be',
+    meaning: `There are at most ${limits.webhookEndpointsMax}. Delete one that is no longer used.`,
   },
   body_too_large: {
     status: 413,

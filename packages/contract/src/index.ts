@@ -11,3 +11,4 @@ export * from './routes.ts';
 export * from './schemas.ts';
 export * from './tokens.ts';
 export * from './verification.ts';
+export * from './webhooks.ts';

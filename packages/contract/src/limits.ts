@@ -136,6 +136,17 @@ export const limitTable = {
   outboxUnderWayMax: limit(16, 'Mails and webhooks under way at once, in one process, before it looks for more.'),
   outboxKeptDays: limit(3, 'What can’t be delivered is tried again this long, then given up.'),
 
+  // Webhooks (SECURITY.md B38)
+  webhookEndpointsMax: limit(20, 'Webhook endpoints, disabled ones included.'),
+  webhookUrlCharsMax: limit(1_024, 'The address of a webhook endpoint.'),
+  webhookMsMax: limit(5_000, 'A delivery in all: the name, the connection, TLS and the answer.'),
+  webhookAnswerBytesMax: limit(65_536, 'What is read of an endpoint’s answer, and thrown away, before it is cut off.'),
+  webhookSecretOverlapHours: limit(24, 'A replaced secret signs beside the new one for this long.'),
+  webhookEventsPerLookMax: limit(
+    100,
+    'Events of each chain of the audit trail that are put into the outbox in one commit.',
+  ),
+
   // The life of an account
   recentSignInSeconds: limit(300, 'What is dangerous needs a session that began this lately (ASVS 5.0 7.5.1).'),
   secondFactorFreeFailures: limit(

@@ -1,0 +1,210 @@
+/** Webhook endpoints: where administrators have the service tell what happens to accounts, keys and sessions. */
+import Type, { type Static } from 'typebox';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Instant, orNull } from './schemas.ts';
+
+/** What an endpoint can be told, and what each means; the data of each stands in `docs/webhooks.md`. */
+export const webhookEventTable = {
+  'account.created': 'An account was made: by its owner, an operator or an administrator.',
+  'account.verified': 'The email of an account was shown to be its owner’s.',
+  'account.disabled': 'An account was disabled: its sessions have ended and its keys are paused.',
+  'account.enabled': 'A disabled account works again, and so do its keys.',
+  'account.deleted': 'An account was deleted, with its sessions and keys.',
+  'account.password_changed': 'An account has a new password; its other sessions have ended.',
+  'account.sessions_ended': 'Sessions of an account were ended together.',
+  'second_factor.added': 'An account signs in with a second factor from now on.',
+  'second_factor.removed': 'An account’s second factor was removed.',
+  'api_key.created': 'An API key was made.',
+  'api_key.deleted': 'An API key was deleted: it is dead already.',
+  'session.ended': 'A session was ended before its time: signed out, ended by hand, or the oldest of too many.',
+  'session.reuse_detected': 'A refresh token was used twice, so somebody may hold a copy; its session has ended.',
+} as const;
+
+export type WebhookEvent = keyof typeof webhookEventTable;
+export const webhookEvents = Object.keys(webhookEventTable) as WebhookEvent[];
+
+const WebhookId = Type.String({ examples: ['whe_3K9vQm1ZyT4cW8nB6pXr2L'] });
+const Url = Type.String({
+  minLength: 1,
+  maxLength: limits.webhookUrlCharsMax,
+  description: 'https, without user, password and fragment',
+  examples: ['https://example.com/hooks/keyreeve'],
+});
+const Events = Type.Array(Type.Enum(webhookEvents), {
+  minItems: 1,
+  maxItems: webhookEvents.length,
+  uniqueItems: true,
+  description: Object.entries(webhookEventTable)
+    .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
+    .join(' '),
+});
+
+export const NewWebhookBody = Type.Object({ url: Url, events: Events }, { additionalProperties: false });
+
+const endpointFields = {
+  id: WebhookId,
+  url: Url,
+  events: Events,
+  createdAt: Instant,
+  updatedAt: Instant,
+  disabledAt: orNull(Instant),
+};
+const Secret = Type.String({
+  description: 'For checking signatures. It is in this answer and nowhere else, ever',
+  examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+});
+
+export const CreatedWebhook = Type.Object({ ...endpointFields, secret: Secret }, { additionalProperties: false });
+export type CreatedWebhook = Static<typeof CreatedWebhook>;
+
+export const Webhook = Type.Object(
+  {
+    ...endpointFields,
+    waiting: Type.Integer({ minimum: 0, description: 'Deliveries that have yet to succeed' }),
+    lastDeliveredAt: orNull(Instant),
+    lastFailedAt: orNull(Instant),
+    lastFailure: orNull(Type.String({ examples: ['it answered 503'] })),
+  },
+  { additionalProperties: false },
+);
+export type Webhook = Static<typeof Webhook>;
+
+export const WebhookList = Type.Object({ webhooks: Type.Array(Webhook) }, { additionalProperties: false });
+
+export const RotatedWebhookSecret = Type.Object(
+  { secret: Secret, previousValidUntil: Instant },
+  { additionalProperties: false },
+);
+export type RotatedWebhookSecret = Static<typeof RotatedWebhookSecret>;
+
+export const WebhookTest = Type.Object(
+  {
+    delivered: Type.Boolean(),
+    status: orNull(Type.Integer({ description: 'What the endpoint answered, if it did' })),
+    failure: orNull(Type.String()),
+  },
+  { additionalProperties: false },
+);
+export type WebhookTest = Static<typeof WebhookTest>;
+
+const params = Type.Object({ id: WebhookId });
+const tag = 'Webhooks';
+const callerErrors = [
+  'missing_access_token',
+  'invalid_access_token',
+  'ambiguous_credentials',
+  'administrator_required',
+] as const;
+
+export const createWebhook = {
+  id: 'createWebhook',
+  method: 'POST',
+  path: '/admin/webhooks',
+  tag,
+  summary: 'Set up a webhook endpoint',
+  description: 'It is told what happens from now on. The secret is in the answer and nowhere else.',
+  auth: 'administrator',
+  needsRecentSignIn: true,
+  body: { type: 'json', schema: NewWebhookBody },
+  success: {
+    status: 201,
+    description: 'The new endpoint',
+    schema: CreatedWebhook,
+    headers: { Location: '/admin/webhooks/{id}' },
+  },
+  errors: [...callerErrors, 'reauth_required', 'webhook_url_refused', 'webhook_limit_reached'],
+} as const satisfies RouteContract;
+
+export const listWebhooks = {
+  id: 'listWebhooks',
+  method: 'GET',
+  path: '/admin/webhooks',
+  tag,
+  summary: 'List the webhook endpoints',
+  auth: 'administrator',
+  success: { status: 200, description: 'All of them, oldest first', schema: WebhookList },
+  errors: [...callerErrors],
+} as const satisfies RouteContract;
+
+export const getWebhook = {
+  id: 'getWebhook',
+  method: 'GET',
+  path: '/admin/webhooks/:id',
+  tag,
+  summary: 'Read a webhook endpoint',
+  auth: 'administrator',
+  params,
+  success: { status: 200, description: 'The endpoint and how its deliveries go', schema: Webhook },
+  errors: [...callerErrors, 'webhook_not_found'],
+} as const satisfies RouteContract;
+
+export const deleteWebhook = {
+  id: 'deleteWebhook',
+  method: 'DELETE',
+  path: '/admin/webhooks/:id',
+  tag,
+  summary: 'Delete a webhook endpoint',
+  description: 'What waits to be delivered to it is dropped.',
+  auth: 'administrator',
+  needsRecentSignIn: true,
+  params,
+  success: { status: 204, description: 'It is gone' },
+  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+} as const satisfies RouteContract;
+
+export const disableWebhook = {
+  id: 'disableWebhook',
+  method: 'POST',
+  path: '/admin/webhooks/:id/disable',
+  tag,
+  summary: 'Disable a webhook endpoint',
+  description: 'It is told nothing any more: neither what waits, which is dropped, nor what happens meanwhile.',
+  auth: 'administrator',
+  needsRecentSignIn: true,
+  params,
+  success: { status: 204, description: 'It is disabled' },
+  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+} as const satisfies RouteContract;
+
+export const enableWebhook = {
+  id: 'enableWebhook',
+  method: 'POST',
+  path: '/admin/webhooks/:id/enable',
+  tag,
+  summary: 'Enable a webhook endpoint',
+  description: 'It is told what happens from now on.',
+  auth: 'administrator',
+  needsRecentSignIn: true,
+  params,
+  success: { status: 204, description: 'It is enabled' },
+  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+} as const satisfies RouteContract;
+
+export const rotateWebhookSecret = {
+  id: 'rotateWebhookSecret',
+  method: 'POST',
+  path: '/admin/webhooks/:id/rotate-secret',
+  tag,
+  summary: 'Give a webhook endpoint a new secret',
+  description: `For ${limits.webhookSecretOverlapHours} hours each delivery is signed with the new secret and the one before.`,
+  auth: 'administrator',
+  needsRecentSignIn: true,
+  params,
+  success: { status: 200, description: 'The new secret', schema: RotatedWebhookSecret },
+  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+} as const satisfies RouteContract;
+
+export const testWebhook = {
+  id: 'testWebhook',
+  method: 'POST',
+  path: '/admin/webhooks/:id/test',
+  tag,
+  summary: 'Send a webhook endpoint an event of the type webhook.test',
+  description: 'At once and only once. Also to a disabled endpoint.',
+  auth: 'administrator',
+  needsRecentSignIn: true,
+  params,
+  success: { status: 200, description: 'How it went', schema: WebhookTest },
+  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+} as const satisfies RouteContract;
