@@ -17,7 +17,7 @@ import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation } from './installation.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { wire, type Services } from './wiring.ts';
+import { mailTemplates, wire, type Services } from './wiring.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -89,6 +89,8 @@ export async function startWorkerService(options: ServiceOptions, worker: number
 
 /** Opens the installation for the one process that may make it and change its schema. */
 export async function openFirst({ config, clock, log }: ServiceOptions): Promise<Installation> {
+  // Before anything is opened: a mistake in them is one in the configuration.
+  mailTemplates(config);
   const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
   const { warnings } = await orClose(installation, () => durabilityOf(installation.db));

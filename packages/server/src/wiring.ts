@@ -4,13 +4,18 @@ import { Accounts } from './accounts/accounts.ts';
 import { CommonPasswords } from './accounts/common-passwords.ts';
 import { ApiKeys } from './api-keys/api-keys.ts';
 import type { Clock } from './clock.ts';
-import type { Config } from './config.ts';
+import { ConfigError, type Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from './crypto/password.ts';
 import { Codes } from './codes/codes.ts';
 import { DeletionJournal } from './deletion-journal/deletion-journal.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from './log.ts';
+import { deliverMail, productOf } from './mail/delivery.ts';
+import { Links } from './mail/links.ts';
 import { Mailer } from './mail/mail.ts';
+import { parseSender } from './mail/sender.ts';
+import { SmtpServer } from './mail/smtp.ts';
+import { readTemplates, type Templates } from './mail/templates/templates.ts';
 import { Outbox, type OutboxOptions } from './outbox/outbox.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { LoginThrottle } from './throttle/login-throttle.ts';
@@ -27,6 +32,7 @@ export interface Services {
   readonly hasher: PasswordHasher;
   /** None where none is configured. */
   readonly journal: DeletionJournal | undefined;
+  readonly links: Links;
   readonly mailer: Mailer;
   /** Started by whoever serves. */
   readonly outbox: Outbox;
@@ -51,6 +57,8 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
   const { db, keys } = installation;
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, ...(log ? { onFailure: logFailure(log) } : {}) });
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
+  const links = new Links(config.linksUrl ?? `${issuer}/account`);
+  handleMail(outbox, config, issuer);
   const codes = new Codes(keys.oneTimeCodeHash);
   const { isThrottled: enabled, passwordLengthMin: lengthMin } = config;
   // What bounds a machine is shared out among its workers.
@@ -121,7 +129,26 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     unfinishedAccounts: accounts.revocations.unfinished,
     keyPrefixes,
   });
-  return { accounts, apiKeys, codes, hasher, journal, mailer, outbox, signingKeys, tokens, verifier };
+  return { accounts, apiKeys, codes, hasher, journal, links, mailer, outbox, signingKeys, tokens, verifier };
+}
+
+/** @throws ConfigError with every mistake in the operator's templates */
+export function mailTemplates({ mailTemplates: folder }: Config): Templates {
+  const { templates, mistakes } = readTemplates(folder);
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return templates;
+}
+
+function handleMail(outbox: Outbox, config: Config, publicUrl: string): void {
+  if (config.smtpUrl === undefined || config.mailFrom === undefined) return;
+  const sender = parseSender(config.mailFrom);
+  let templates: Templates | undefined;
+  const handler = deliverMail({
+    server: new SmtpServer(config.smtpUrl, sender),
+    product: productOf(sender, publicUrl),
+    templates: () => (templates ??= mailTemplates(config)),
+  });
+  outbox.handle('mail', handler);
 }
 
 const logFailure =

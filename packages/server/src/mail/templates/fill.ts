@@ -1,0 +1,43 @@
+/**
+ * Fills in a template: each `{{name}}` becomes its value, once. There is nothing else: no logic, and what a value holds
+ * is never looked at again, so that no value can be more than text.
+ */
+
+/** A list takes one line for each item. */
+export type Value = string | number | readonly string[];
+
+export type Form = 'subject' | 'text' | 'html';
+
+const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
+/** Line breaks, and what would make a text look like another: controls, direction marks, invisible characters. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
+const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z$/;
+const noItem = 'none';
+
+/** In the order in which they stand there. */
+export const placeholdersOf = (template: string): string[] =>
+  [...template.matchAll(placeholder)].map(([, name = '']) => name);
+
+export function fill(template: string, values: ReadonlyMap<string, Value>, form: Form): string {
+  return template.replace(placeholder, (_, name: string) => print(values.get(name) ?? '', form));
+}
+
+function print(value: Value, form: Form): string {
+  const items = typeof value === 'object' ? (value.length === 0 ? [noItem] : value) : [String(value)];
+  const lines = items.map(plain);
+  if (form === 'html') return lines.map(escapeHtml).join('<br>\n');
+  return lines.join(form === 'subject' ? ', ' : '\n');
+}
+
+/** One line, as a person reads it. */
+const plain = (text: string): string => text.replace(unprintable, ' ').trim().replace(instant, '$1 $2 UTC');
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? '');

@@ -1,0 +1,27 @@
+/**
+ * An example of what each template is given: for previews, and for knowing which names a template may use.
+ * Reserved names and addresses only (RFC 2606, RFC 5737).
+ */
+import type { MailData } from '../mail.ts';
+
+const link = (kind: string): string => `https://auth.example.com/account/${kind}#krvc_${'0'.repeat(49)}`;
+const at = '2026-11-21T09:30:00.000Z';
+const expiresAt = '2026-11-22T09:30:00.000Z';
+const address = '192.0.2.7';
+const keys = ['build server', 'laptop'];
+
+export const samples: { readonly [Template in keyof MailData]: MailData[Template] } = {
+  verify_email: { link: link('verify-email'), expiresAt },
+  account_exists: { resetLink: 'https://auth.example.com/account/reset-password' },
+  reset_password: { link: link('reset-password'), expiresAt, keys, address },
+  invitation: { link: link('accept-invitation'), expiresAt },
+  change_email: { link: link('change-email'), expiresAt },
+  email_change_requested: { newEmail: 'new@example.com', at },
+  email_changed: { newEmail: 'new@example.com', at },
+  password_changed: { at, address, keys },
+  second_factor_added: { at, address },
+  second_factor_removed: { at, address },
+  recovery_code_used: { at, address, remaining: 7 },
+  suspicious_sign_in: { at, address, program: 'Mozilla/5.0 (X11; Linux x86_64)', failures: 12 },
+  account_deleted: { at },
+};
