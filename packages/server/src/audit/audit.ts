@@ -57,6 +57,11 @@ export type AuditAction =
   | 'api_key.deleted'
   | 'signing_key.created'
   | 'signing_key.revoked'
+  | 'webhook.created'
+  | 'webhook.deleted'
+  | 'webhook.disabled'
+  | 'webhook.enabled'
+  | 'webhook.secret_rotated'
   | 'installation.journal_replayed'
   | 'installation.moved'
   | 'installation.restored';

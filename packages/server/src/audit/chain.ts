@@ -39,13 +39,13 @@ export const chainOf = (accountId: string | null): number =>
     ? chainOfNoAccount
     : 1 + (hash('sha256', accountId, 'buffer').readUInt8() & (chainsOfAccounts - 1));
 
-/** @param previous the MAC of the event at the position before; undefined for the first */
+/** @param previous the MAC of the event at the position before; undefined for the first, null where somebody took it away */
 export function macOf(
   key: AuditKey,
   { chain, position, at, actor, action, accountId, target, details }: AuditRow & Place,
-  previous: Uint8Array | undefined,
+  previous: Uint8Array | null | undefined,
 ): Uint8Array {
-  const before = previous === undefined ? '' : Buffer.from(previous).toString('hex');
+  const before = previous ? Buffer.from(previous).toString('hex') : '';
   return key.mac(JSON.stringify([chain, position, at, actor, action, accountId, target, details, before]));
 }
 

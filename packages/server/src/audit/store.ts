@@ -1,7 +1,7 @@
 /** Rows of the audit trail. */
 import type { Db, Reader, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
-import { chainOf, macOf, type AuditRow, type ChainedRow, type Head } from './chain.ts';
+import { chainOf, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
 
 // The row is the lock: until this transaction ends nobody else adds to the chain, and rolled back it leaves no gap.
 const takePlaces = sql<{ events: number }>(
@@ -10,7 +10,7 @@ const takePlaces = sql<{ events: number }>(
    on conflict (chain) do update set events = audit_chains.events + excluded.events returning events`,
 );
 // A statement of its own: on PostgreSQL one that waited for the lock reads as of before it waited.
-const selectMac = sql<{ mac: Uint8Array }>(
+const selectMac = sql<{ mac: Uint8Array | null }>(
   'select_audit_mac',
   `select mac from audit_events where chain = $1 and position = $2`,
 );
@@ -217,7 +217,10 @@ export const listEventsAfter = (
     ? reader.all(pageOfEvents, [after, since, until, limit])
     : reader.all(pageOfAccount, [after, since, until, limit, accountId]);
 
-const pageOfChain = sql<StoredEvent & ChainedRow>(
+/** An event that stands in a chain. */
+export type PlacedEvent = StoredEvent & Place;
+
+const pageOfChain = sql<PlacedEvent>(
   'page_of_audit_chain',
   `select ${eventColumns} where chain = $1 and position > $2 order by position limit $3`,
 );

@@ -3,8 +3,8 @@
  * against its MAC. What doesn't fit is told with its place.
  */
 import type { AuditKey, Reader } from '../db/db.ts';
-import { checkpointOf, macOf, type ChainedRow, type Checkpoint } from './chain.ts';
-import { countUnchained, listChain, listChains, listUnchained, type StoredEvent } from './store.ts';
+import { checkpointOf, macOf, type Checkpoint } from './chain.ts';
+import { countUnchained, listChain, listChains, listUnchained, type PlacedEvent } from './store.ts';
 
 export const faults = ['edited', 'missing', 'reordered', 'cut', 'unchained', 'checkpoint'] as const;
 export type Fault = (typeof faults)[number];
@@ -52,20 +52,20 @@ class Verification {
   readonly #key: AuditKey;
   readonly #awaited: readonly Awaited[];
   readonly #findings: Finding[] = [];
-  readonly #heads: ChainedRow[] = [];
+  readonly #heads: PlacedEvent[] = [];
   #findingsTotal = 0;
   #events = 0;
   #chains = 0;
 
   constructor(key: AuditKey, checkpoints: readonly Checkpoint[]) {
     this.#key = key;
-    this.#awaited = checkpoints.map((checkpoint) => ({ checkpoint, heads: new Map<number, Uint8Array>() }));
+    this.#awaited = checkpoints.map((checkpoint) => ({ checkpoint, heads: new Map<number, Uint8Array | null>() }));
   }
 
   /** @param counted how many events the chain's counter says it has; null without one */
   async readChain(reader: Reader, chain: number, counted: number | null): Promise<void> {
     const wanted = this.#wantedOf(chain);
-    let before: (StoredEvent & ChainedRow) | undefined;
+    let before: PlacedEvent | undefined;
     let idMax = 0;
     for await (const row of rowsOf((after) => listChain(reader, chain, after, rowsPerPage), positionOf)) {
       this.#judge(row, before, idMax);
@@ -112,7 +112,7 @@ class Verification {
     };
   }
 
-  #judge(row: StoredEvent & ChainedRow, before: ChainedRow | undefined, idMax: number): void {
+  #judge(row: PlacedEvent, before: PlacedEvent | undefined, idMax: number): void {
     const { chain, position, id: eventId } = row;
     const expected = (before?.position ?? 0) + 1;
     // Ids are allotted under the chain's lock, so they rise with the positions.
@@ -166,10 +166,10 @@ class Verification {
 /** A checkpoint with what the trail has at its positions. */
 interface Awaited {
   readonly checkpoint: Checkpoint;
-  readonly heads: Map<number, Uint8Array>;
+  readonly heads: Map<number, Uint8Array | null>;
 }
 
-const positionOf = ({ position }: ChainedRow): number => position;
+const positionOf = ({ position }: PlacedEvent): number => position;
 const isEqual = (one: Uint8Array | null, other: Uint8Array): boolean =>
   one !== null && Buffer.compare(one, other) === 0;
 

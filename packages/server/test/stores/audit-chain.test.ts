@@ -1,0 +1,186 @@
+/** The audit trail's chains as they are written: without a gap, whoever writes at once, and through backup and move. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import * as accounts from '../../src/accounts/store.ts';
+import { deleteKey } from '../../src/api-keys/store.ts';
+import { recordEvents, type AuditEvent } from '../../src/audit/audit.ts';
+import { chainOf, findCheckpoints } from '../../src/audit/chain.ts';
+import { takeCheckpoint } from '../../src/audit/checkpoint.ts';
+import { verifyTrail, type Verified } from '../../src/audit/verify-trail.ts';
+import { moveInstallation } from '../../src/backup/move.ts';
+import { replayOnLive } from '../../src/backup/replay-on-live.ts';
+import { restoreBackup } from '../../src/backup/restore.ts';
+import { writeBackup } from '../../src/backup/write-backup.ts';
+import type { Db } from '../../src/db/db.ts';
+import { sql } from '../../src/db/sql.ts';
+import { DeletionJournal } from '../../src/deletion-journal/deletion-journal.ts';
+import { listAuditEvents } from '../../src/testing/audit-trail.ts';
+import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { databases } from '../../src/testing/new-db.ts';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { createSession } from '../../src/tokens/store.ts';
+import { onEachDatabase, raceToValues, rivalsMin } from './on-each-database.ts';
+import { addAccount, addKey, keys, newSession, now, operator } from './rows.ts';
+import { fill } from './whole-installation.ts';
+
+const clock = new FakeClock(now + 60_000);
+
+const verify = (db: Db, checkpoints: readonly string[] = []): Promise<Verified> =>
+  db.snapshot((reader) => verifyTrail(reader, keys.auditChain, checkpoints.flatMap(findCheckpoints)));
+
+/** @returns how many events there are, all of them in chains */
+async function assertWhole(db: Db, checkpoints: readonly string[] = []): Promise<number> {
+  const { findings, events, eventsBefore } = await verify(db, checkpoints);
+  assert.deepEqual([findings, eventsBefore], [[], 0]);
+  assert.equal(events, (await listAuditEvents(db)).length);
+  return events;
+}
+
+const checkpoint = async (db: Db): Promise<string> => (await takeCheckpoint(db, keys.auditChain))?.text ?? '';
+
+const listPlaces = sql<{ chain: number; position: number; accountId: string | null }>(
+  'test_list_places',
+  `select chain, position, account_id as "accountId" from audit_events order by chain, position`,
+);
+
+const signedIn = (accountId: string, target: string): AuditEvent => ({
+  at: now,
+  principal: operator,
+  action: 'session.created',
+  accountId,
+  target,
+});
+
+onEachDatabase('rivals of one chain and of many get places without a gap, and every MAC fits', async (opened) => {
+  const { db } = opened;
+  const people = await Promise.all(Array.from({ length: 8 }, (_, index) => addAccount(db, `p${index}`)));
+  // Half of them on one account.
+  const rivals = rivalsMin * 3;
+  const done = await raceToValues(opened, rivals, (connection, rival) =>
+    createSession(connection, newSession(people[rival % 2 === 0 ? 0 : rival % 8] ?? '', `s${rival}`), 1_000),
+  );
+  assert.ok(done.every((value) => value));
+  assert.equal(await assertWhole(db), people.length + rivals);
+  const places = await db.all(listPlaces);
+  for (const [index, { chain, position, accountId }] of places.entries()) {
+    const before = places[index - 1];
+    assert.equal(position, before?.chain === chain ? before.position + 1 : 1);
+    assert.equal(chain, chainOf(accountId));
+  }
+});
+
+onEachDatabase('transactions that record events of several accounts don’t wait in a circle', async (opened) => {
+  const names = Array.from({ length: 12 }, (_, index) => `acc_${index}`);
+  assert.ok(new Set(names.map(chainOf)).size > 8);
+  let attempts = 0;
+  await raceToValues(opened, rivalsMin, (connection, rival) =>
+    connection.transaction((tx) => {
+      attempts++;
+      const order = rival % 2 === 0 ? names : names.toReversed();
+      return recordEvents(
+        tx,
+        order.map((name) => signedIn(name, String(rival))),
+      );
+    }),
+  );
+  // A deadlock is tried again, so it would show here.
+  assert.equal(attempts, rivalsMin);
+  assert.equal(await assertWhole(opened.db), rivalsMin * names.length);
+});
+
+onEachDatabase('events that are recorded together stand in the order in which they happened', async ({ db }) => {
+  const targets = Array.from({ length: 1_200 }, (_, index) => String(index));
+  await db.transaction((tx) =>
+    recordEvents(
+      tx,
+      targets.map((target, index) => signedIn(`acc_${index % 3}`, target)),
+    ),
+  );
+  assert.deepEqual(
+    (await listAuditEvents(db)).map(({ target }) => target),
+    targets,
+  );
+  assert.equal(await assertWhole(db), targets.length);
+  await db.transaction((tx) => recordEvents(tx, []));
+  assert.equal(await assertWhole(db), targets.length);
+});
+
+onEachDatabase('a transaction that is rolled back leaves no gap', async ({ db }) => {
+  await addAccount(db, 'ada');
+  const failing = db.transaction(async (tx) => {
+    await recordEvents(tx, [signedIn('acc_ada', 'a'), signedIn('acc_new', 'b')]);
+    throw new Error('changed my mind');
+  });
+  await assert.rejects(failing, /changed my mind/);
+  assert.equal(await assertWhole(db), 1);
+  await addKey(db, 'acc_ada', 'laptop');
+  assert.equal(await assertWhole(db), 2);
+});
+
+test('chains go on after a move', async () => {
+  await using source = await databases['sqlite']!();
+  await using target = await databases['postgres']!();
+  await fill(source.db);
+  const before = await checkpoint(source.db);
+  const events = await assertWhole(source.db);
+  await moveInstallation(operator, source.db, target.db, keys.check, clock);
+  await addKey(target.db, 'acc_ada', 'after');
+  assert.equal(await assertWhole(target.db, [before]), events + 2);
+});
+
+onEachDatabase('chains go on after a restore and what it deletes again', async ({ db }) => {
+  using temp = newTempFolder();
+  const path = join(temp.path, 'backup');
+  const { laptop } = await fill(db);
+  await addKey(db, 'acc_ada', 'third');
+  await writeBackup({ db, keys, clock, version: '1.2.3', path });
+  const atBackup = await checkpoint(db);
+  await deleteKey(db, operator, 'acc_ada', laptop.id, now);
+  await accounts.deleteAccount(db, operator, 'acc_bob', now);
+  const afterwards = await checkpoint(db);
+  const restored = await restoreBackup(operator, {
+    db,
+    keys,
+    clock,
+    path,
+    journal: undefined,
+    journalFolders: [],
+    mayReplace: true,
+    acceptsRevival: true,
+  });
+  assert.deepEqual([restored.replayed.apiKeys, restored.replayed.accounts], [1, 1]);
+  await assertWhole(db, [atBackup]);
+  // What was written after the backup is no longer there, and a checkpoint says so.
+  const { findings } = await verify(db, [afterwards]);
+  assert.deepEqual(
+    findings.map(({ fault }) => fault),
+    ['checkpoint'],
+  );
+  await addKey(db, 'acc_ada', 'after');
+  await assertWhole(db, [atBackup]);
+});
+
+onEachDatabase('chains go on when the journal of deletions is replayed', async ({ db }) => {
+  using temp = newTempFolder();
+  const { laptop, server } = await fill(db);
+  const journal = new DeletionJournal({ folder: temp.path, db, clock, keys });
+  const at = now + 1;
+  await journal.record([
+    { kind: 'api_key', id: String(laptop.id), at },
+    { kind: 'api_key', id: String(server.id), at },
+    { kind: 'account', id: 'acc_bob', at },
+    { kind: 'signing_key', id: 'kid', at },
+  ]);
+  const before = await assertWhole(db);
+  const { replayed } = await replayOnLive(operator, {
+    db,
+    keys,
+    clock,
+    journal: undefined,
+    journalFolders: [temp.path],
+    isDryRun: false,
+  });
+  assert.deepEqual(replayed, { apiKeys: 2, accounts: 1, signingKeys: 1, accountsDisabled: 0 });
+  assert.equal(await assertWhole(db), before + 5);
+});
