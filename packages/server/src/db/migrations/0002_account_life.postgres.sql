@@ -21,7 +21,7 @@ create table outbox (
   claimed_until bigint not null,
   last_error text
 );
-create index outbox_due on outbox (due_at);
+create index outbox_due on outbox (queue, due_at);
 
 create table one_time_codes (
   code_hash bytea primary key,

@@ -31,7 +31,7 @@ create table outbox (
   claimed_until integer not null,
   last_error text
 ) strict, without rowid;
-create index outbox_due on outbox (due_at);
+create index outbox_due on outbox (queue, due_at);
 
 -- One-time codes, sent by mail or told once. A code is good for its own purpose only.
 create table one_time_codes (
