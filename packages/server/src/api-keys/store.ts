@@ -1,5 +1,5 @@
 /** Rows of API keys. */
-import { recordEvent, type Principal } from '../audit/audit.ts';
+import { recordEvent, recordEvents, type Principal } from '../audit/audit.ts';
 import { lookupOf } from '../crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { sql, sqlMany } from '../db/sql.ts';
@@ -61,6 +61,10 @@ const listKeys = sql<KeyRow>(
 const deleteOwnKey = sql<{ nickname: string }>(
   'delete_api_key',
   `delete from api_keys where id = $1 and account_pk = (select pk from accounts where id = $2) returning nickname`,
+);
+const deleteAccountKeys = sql<{ id: number; nickname: string }>(
+  'delete_account_api_keys',
+  `delete from api_keys where account_pk = (select pk from accounts where id = $1) returning id, nickname`,
 );
 const selectOwner = sql<{ accountId: string }>(
   'select_api_key_owner',
@@ -156,6 +160,33 @@ export const finishDeletion = (
   id: number,
   now: number,
 ): Promise<boolean> => db.transaction((tx) => deleteIn(tx, principal, accountId, id, now));
+
+/**
+ * All of an account's keys, each with its event. On PostgreSQL the account's row is locked, so that none is made
+ * meanwhile.
+ * @returns their ids, in order
+ */
+export async function deleteAccountKeysIn(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  now: number,
+): Promise<number[]> {
+  await tx.get(lockAccount, [accountId]);
+  const deleted = (await tx.all(deleteAccountKeys, [accountId])).toSorted((a, b) => a.id - b.id);
+  await recordEvents(
+    tx,
+    deleted.map(({ id, nickname }) => ({
+      at: now,
+      principal,
+      action: 'api_key.deleted',
+      accountId,
+      target: String(id),
+      details: { nickname },
+    })),
+  );
+  return deleted.map(({ id }) => id);
+}
 
 /** @returns whether the account had the key */
 async function deleteIn(
