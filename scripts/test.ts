@@ -1,8 +1,14 @@
-/** `npm test`: the checks, then every test beside one PostgreSQL server. The last lines are those of node:test. */
+/**
+ * `npm test`: the checks, then every test beside one PostgreSQL server. The last lines are those of node:test, unless a test
+ * that `docs/asvs.md` names didn't run and pass.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
+import { newTempFolder } from '../packages/server/src/testing/temp-folder.ts';
+import { unshownRows } from './asvs.ts';
 
 /** Most tests wait for processes and sockets, so more of them than processors run at once. */
 const filesAtOnce = 4;
@@ -22,8 +28,18 @@ async function run(command: string, args: readonly string[], environment: NodeJS
 
 async function runTests(): Promise<number> {
   await using server = await PostgresServer.start();
-  const args = ['--test', `--test-concurrency=${filesAtOnce}`, ...globSync('packages/*/test/**/*.test.ts')];
-  return await run(process.execPath, args, { TEST_POSTGRES_URL: server.url() });
+  using folder = newTempFolder();
+  const passed = join(folder.path, 'passed');
+  const reporters = [
+    ['spec', 'stdout'],
+    [import.meta.resolve('./passed-tests.ts'), passed],
+  ].flatMap(([name, target]) => [`--test-reporter=${name}`, `--test-reporter-destination=${target}`]);
+  const files = globSync('packages/*/test/**/*.test.ts');
+  const args = ['--test', `--test-concurrency=${filesAtOnce}`, ...reporters, ...files];
+  const status = await run(process.execPath, args, { TEST_POSTGRES_URL: server.url() });
+  const unshown = unshownRows(readFileSync('docs/asvs.md', 'utf8'), readFileSync(passed, 'utf8'));
+  for (const line of unshown) process.stderr.write(`docs/asvs.md: ${line}\n`);
+  return status === 0 && unshown.length > 0 ? 1 : status;
 }
 
 try {

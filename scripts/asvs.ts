@@ -1,0 +1,97 @@
+/**
+ * The table of `docs/asvs.md`, read: which requirement of OWASP ASVS 5.0.0 is met how, and which tests show it. A row is
+ * `| number | level | status | how | tests |`; a test is written `` `folder/file.test.ts` “its name” ``.
+ */
+
+export const statuses = ['shown', 'partly', 'documented', 'absent', 'not built', 'n/a', 'deviation'] as const;
+export type Status = (typeof statuses)[number];
+
+export interface NamedTest {
+  /** Relative to the repository. */
+  readonly file: string;
+  readonly name: string;
+}
+
+export interface Row {
+  readonly id: string;
+  readonly level: number;
+  readonly status: string;
+  readonly how: string;
+  readonly tests: readonly NamedTest[];
+}
+
+/** The requirements of each section, by the level of each, in order: section 1.2 has five of level 1, four of 2, one of 3. */
+const levels = `
+  1.1 22, 1.2 1111122223, 1.3 112222222223, 1.4 222, 1.5 123
+  2.1 122, 2.2 112, 2.3 12223, 2.4 23
+  3.1 3, 3.2 113, 3.3 12223, 3.4 11222233, 3.5 11122333, 3.6 3, 3.7 22333
+  4.1 12233, 4.2 23333, 4.3 22, 4.4 1222
+  5.1 2, 5.2 112333, 5.3 113, 5.4 222
+  6.1 122, 6.2 111111112222, 6.3 11223333, 6.4 112233, 6.5 22222333, 6.6 2223, 6.7 33, 6.8 2222
+  7.1 222, 7.2 1111, 7.3 22, 7.4 11222, 7.5 223, 7.6 22
+  8.1 1233, 8.2 1123, 8.3 133, 8.4 23
+  9.1 111, 9.2 1222
+  10.1 22, 10.2 223, 10.3 22223, 10.4 1111122222233333, 10.5 22222, 10.6 22, 10.7 222
+  11.1 2233, 11.2 22233, 11.3 11233, 11.4 1222, 11.5 23, 11.6 23, 11.7 33
+  12.1 12233, 12.2 11, 12.3 22223
+  13.1 2333, 13.2 222223, 13.3 2233, 13.4 1222233
+  14.1 22, 14.2 12223333, 14.3 122
+  15.1 12233, 15.2 12233, 15.3 1222222, 15.4 3333
+  16.1 2, 16.2 22222, 16.3 2222, 16.4 222, 16.5 2223
+  17.1 23, 17.2 22223333, 17.3 22
+`;
+
+/** Number → level, of all 345. */
+export const requirements: ReadonlyMap<string, number> = new Map(
+  [...levels.matchAll(/([\d.]+) (\d+)/g)].flatMap(([, section, each = '']) =>
+    [...each].map((level, index): [string, number] => [`${section}.${index + 1}`, Number(level)]),
+  ),
+);
+
+const cell = String.raw`([^|]*)`;
+const rowLine = new RegExp(String.raw`^\| (\d+\.\d+\.\d+) \| (\d) \| ${cell} \| ${cell} \| ${cell} \|$`);
+const namedTest = /`([\w./-]+\.test\.ts)` “([^”]*)”/g;
+
+export function readRows(page: string): Row[] {
+  return page.split('\n').flatMap((line) => {
+    const [, id, level, status, how, tests] = rowLine.exec(line) ?? [];
+    if (id === undefined) return [];
+    return [
+      {
+        id,
+        level: Number(level),
+        status: (status ?? '').trim(),
+        how: (how ?? '').trim(),
+        tests: readTests(tests ?? ''),
+      },
+    ];
+  });
+}
+
+/** `contract/…` is the contract's folder of tests, all else the server's. @throws Error for a cell in another form */
+function readTests(text: string): NamedTest[] {
+  const found = [...text.matchAll(namedTest)];
+  if (found.map(([whole]) => whole).join('; ') !== text.trim()) throw new Error(`not a list of tests: ${text}`);
+  return found.map(([, file = '', name = '']) => ({
+    file: file.startsWith('contract/')
+      ? `packages/contract/test/${file.slice('contract/'.length)}`
+      : `packages/server/test/${file}`,
+    name,
+  }));
+}
+
+/** A test that runs on each database has its name once for each. */
+export const withoutDatabase = (name: string): string => name.replace(/ \((?:sqlite|postgres)\)$/, '');
+
+/** @param passed what `passed-tests.ts` wrote @returns a line for each test that a row names and that isn't among them */
+export function unshownRows(page: string, passed: string): string[] {
+  const lines = passed.split('\n').filter((line) => line !== '');
+  const tests = lines.map((line) => JSON.parse(line) as NamedTest);
+  const known = new Set(tests.map(({ file, name }) => `${file} “${withoutDatabase(name)}”`));
+  return readRows(page).flatMap(({ id, tests: named }) =>
+    named
+      .map(({ file, name }) => `${file} “${name}”`)
+      .filter((each) => !known.has(each))
+      .map((each) => `${id} names ${each}, which didn’t run and pass`),
+  );
+}
