@@ -28,7 +28,7 @@ export type Handler = (work: Work) => Promise<void>;
 
 /** Why work couldn't be done, and what that says about the rest. */
 export class WorkFailure extends Error {
-  /** `work`: try it again; `queue`: the way is blocked, all in the queue waits; `final`: it will never succeed. */
+  /** `work`: try it again; `queue`: the way is blocked, all in the queue waits; `final`: it can never succeed. */
   readonly scope: 'work' | 'queue' | 'final';
 
   constructor(message: string, scope: 'work' | 'queue' | 'final', options?: ErrorOptions) {
@@ -57,16 +57,39 @@ const claimMs = 120_000;
 const perQueueMax = 4;
 const retryMsFirst = 5_000;
 const retryMsMax = 3_600_000;
+/** A blocked way is tried again this often at least. */
+const holdMsMax = 300_000;
 const errorCharsMax = 500;
 
+/** How often each thing happened in this process, for the metrics. */
+export interface WorkCounts {
+  done: number;
+  /** Tried again later. */
+  failed: number;
+  givenUp: number;
+}
+
+/** A queue whose way is blocked, as this process found it. */
+interface Hold {
+  readonly until: number;
+  readonly times: number;
+}
+
 export class Outbox {
+  /** By kind. */
+  readonly counts = new Map<string, WorkCounts>();
   readonly #options: OutboxOptions;
   readonly #handlers = new Map<string, Handler>();
-  readonly #running = new Set<Promise<void>>();
+  /** By the id of the work. */
+  readonly #running = new Map<string, { readonly queue: string; readonly ended: Promise<void> }>();
+  readonly #holds = new Map<string, Hold>();
+  #lastQueue = '';
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isAskedAgain = false;
   #isStopped = true;
+  /** Told once, not every second. */
+  #isUnreachable = false;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -94,48 +117,77 @@ export class Outbox {
   lookSoon(): void {
     if (this.#isStopped) return;
     if (this.#looking) this.#isAskedAgain = true;
-    else void this.#look();
+    else this.#looking = this.#look();
   }
 
-  /** Finishes what is under way, for a bounded time. */
+  /** Begins nothing more, and finishes what is under way, for a bounded time. */
   async stop(msMax = 5_000): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
     const ended = (async () => {
       await this.#looking;
-      await Promise.all(this.#running);
+      await Promise.all([...this.#running.values()].map((work) => work.ended));
     })();
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([ended, new Promise((resolve) => (timer = setTimeout(resolve, msMax)))]);
     clearTimeout(timer);
   }
 
+  /** Never rejects: what can't be looked at now is looked at again. */
   async #look(): Promise<void> {
     do {
       this.#isAskedAgain = false;
-      this.#looking = this.#claim();
-      await this.#looking;
-      this.#looking = undefined;
+      try {
+        await this.#beginDue();
+        this.#isUnreachable = false;
+      } catch (error) {
+        if (!this.#isUnreachable)
+          this.#options.onFailure?.({ kind: 'any', id: '', attempts: 0, isFinal: false, error });
+        this.#isUnreachable = true;
+      }
     } while (this.#isAskedAgain && !this.#isStopped);
+    this.#looking = undefined;
   }
 
-  async #claim(): Promise<void> {
-    if (this.#running.size >= limits.outboxUnderWayMax) return;
+  /** Some of each queue, as far as there is room; where it ends, the next look goes on. */
+  async #beginDue(): Promise<void> {
+    if (this.#room() <= 0) return;
     const { db, clock } = this.#options;
     const now = clock.now();
-    try {
-      for (const row of await store.claimWork(db, now, now + claimMs, perQueueMax)) {
-        const done = this.#do(row).finally(() => {
-          this.#running.delete(done);
-          this.lookSoon();
-        });
-        this.#running.add(done);
-      }
-    } catch (error) {
-      this.#options.onFailure?.({ kind: 'any', id: '', attempts: 0, isFinal: false, error });
+    const queues = (await store.findDueQueues(db, now)).filter((queue) => (this.#holds.get(queue)?.until ?? 0) <= now);
+    const inTurn = [
+      ...queues.filter((queue) => queue > this.#lastQueue),
+      ...queues.filter((queue) => queue <= this.#lastQueue),
+    ];
+    for (const queue of inTurn) {
+      const max = this.#room(queue);
+      if (max <= 0) continue;
+      const rows = await store.claimWork(db, queue, { now, claimedUntil: now + claimMs, max });
+      for (const row of rows) await this.#begin(row);
+      this.#lastQueue = queue;
     }
   }
 
+  #room(queue?: string): number {
+    const room = limits.outboxUnderWayMax - this.#running.size;
+    if (queue === undefined) return room;
+    const inQueue = [...this.#running.values()].filter((work) => work.queue === queue).length;
+    return Math.min(room, perQueueMax - inQueue);
+  }
+
+  async #begin(row: store.WorkRow): Promise<void> {
+    // Meanwhile it was told to stop: another may do it at once.
+    if (this.#isStopped) return store.releaseWork(this.#options.db, row.id);
+    // Its claim has ended while this process is at it still: it is claimed anew, not begun twice.
+    if (this.#running.has(row.id)) return;
+    const ended = this.#do(row).finally(() => {
+      this.#running.delete(row.id);
+      this.lookSoon();
+    });
+    this.#running.set(row.id, { queue: row.queue, ended });
+  }
+
+  /** Never rejects. */
   async #do(row: store.WorkRow): Promise<void> {
     const { db, seal } = this.#options;
     const { id, kind, queue, createdAt, attempts } = row;
@@ -146,21 +198,48 @@ export class Outbox {
       const payload: unknown = JSON.parse(seal.open(id, row.payload));
       await handler({ id, payload, createdAt, attempts, finishIn: (tx) => store.removeWork(tx, id) });
       await db.transaction((tx) => store.removeWork(tx, id));
+      this.#holds.delete(queue);
+      this.#count(kind, 'done');
     } catch (error) {
-      await this.#fail(row, queue, error).catch(() => undefined);
+      // A failure to record a failure is none: the claim ends by itself.
+      await this.#fail(row, error).catch(() => undefined);
     }
   }
 
-  /** A failure to record a failure is none: the claim ends by itself. */
-  async #fail({ id, kind, createdAt, attempts }: store.WorkRow, queue: string, error: unknown): Promise<void> {
+  async #fail({ id, kind, queue, createdAt, attempts }: store.WorkRow, error: unknown): Promise<void> {
     const { db, clock, onFailure } = this.#options;
     const now = clock.now();
     const scope = error instanceof WorkFailure ? error.scope : 'work';
     const isFinal = scope === 'final' || now - createdAt > limits.outboxKeptDays * 86_400_000;
+    this.#count(kind, isFinal ? 'givenUp' : 'failed');
     onFailure?.({ kind, id, attempts, isFinal, error });
     if (isFinal) return db.transaction((tx) => store.removeWork(tx, id));
+    const dueAt = scope === 'queue' ? this.#hold(queue, now) : now + waitMs(attempts, retryMsMax);
     const text = (error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax);
-    const waitMs = Math.min(retryMsMax, retryMsFirst * 2 ** Math.min(attempts - 1, 20));
-    await store.postponeWork(db, id, now + waitMs, text, scope === 'queue' ? queue : undefined);
+    await store.postponeWork(db, id, dueAt, text);
+  }
+
+  /**
+   * Known to this process alone: a row for each that waits would have to be written again and again.
+   * @returns when the queue is tried again
+   */
+  #hold(queue: string, now: number): number {
+    const hold = this.#holds.get(queue);
+    // Several were under way when the way was found blocked: that is one failure of it.
+    if (hold && hold.until > now) return hold.until;
+    const times = (hold?.times ?? 0) + 1;
+    const until = now + waitMs(times, holdMsMax);
+    this.#holds.set(queue, { until, times });
+    return until;
+  }
+
+  #count(kind: string, what: keyof WorkCounts): void {
+    const counts = this.counts.get(kind) ?? { done: 0, failed: 0, givenUp: 0 };
+    counts[what]++;
+    this.counts.set(kind, counts);
   }
 }
+
+/** Twice as long after each attempt. */
+const waitMs = (attempts: number, msMax: number): number =>
+  Math.min(msMax, retryMsFirst * 2 ** Math.min(attempts - 1, 20));
