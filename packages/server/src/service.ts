@@ -121,6 +121,7 @@ async function startPublic(installation: Installation, { config, clock, log, arg
     const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
     const services = wire({ config, installation, clock, issuer: publicUrl, log, ...(argon2 ? { argon2 } : {}) });
     await services.signingKeys.ensure();
+    await services.verifier.prepare();
     await services.journal?.keepUp({
       onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
       onForgotten: (forgotten) => log.warn({ event: 'deletion_journal_ahead', ...forgotten, detail: aheadHint }),

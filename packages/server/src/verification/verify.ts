@@ -62,6 +62,7 @@ const refusals: { readonly [Code in Refusal]: { readonly valid: false; readonly 
   not_found: { valid: false, code: 'not_found' },
   expired: { valid: false, code: 'expired' },
   disabled: { valid: false, code: 'disabled' },
+  enrolment_required: { valid: false, code: 'enrolment_required' },
 };
 
 export class Verifier {
@@ -73,6 +74,7 @@ export class Verifier {
     not_found: 0,
     expired: 0,
     disabled: 0,
+    enrolment_required: 0,
   };
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
@@ -85,6 +87,11 @@ export class Verifier {
     this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes), db.sharedReads);
     this.#importedKeys = new ImportedKeys(db, clock);
     this.#lastUsed = new LastUsed((usedAtById) => touchKeys(db, usedAtById));
+  }
+
+  /** Before the first question: so that only a late import has to be noticed. @throws DomainError `unavailable` */
+  async prepare(): Promise<void> {
+    await this.#importedKeys.look();
   }
 
   /** An API key or an access token, by its text. @throws DomainError `unavailable` when it can't be known */
@@ -170,6 +177,7 @@ export class Verifier {
   async #judgeToken(text: string): Promise<Verdict> {
     const verdict = await this.#options.tokens.judge(text);
     if (!verdict.valid) return this.#refuse(verdict.code);
+    if (verdict.mustEnrol) return this.#refuse('enrolment_required');
     this.counts.access_token++;
     const { accountId, expiresAt, issuedAt } = verdict.claims;
     return { valid: true, type: 'access_token', accountId, expiresAt: expiresAt * 1000, issuedAt: issuedAt * 1000 };
