@@ -13,6 +13,7 @@ import { monotonicMs } from '../../src/clock.ts';
 import { goodPassword, newProgram, type Program } from '../e2e/program.ts';
 import { Asker } from './asking.ts';
 import { aucOf, bootstrap, median, type Interval } from './auc.ts';
+import { startMailSink } from './mail-sink.ts';
 import { accountEmails, trials, type Trial } from './trials.ts';
 
 /** Chance is 0.5. The whole interval must lie within. */
@@ -155,7 +156,13 @@ const { values } = parseArgs({ options: { count: { type: 'string', default: '150
 const count = Number(values.count);
 const startedMs = monotonicMs();
 const before = loads();
-await using program = await newProgram({ KEYREEVE_THROTTLE: 'off' });
+using mail = await startMailSink();
+await using program = await newProgram({
+  KEYREEVE_THROTTLE: 'off',
+  KEYREEVE_SIGNUP: 'open',
+  KEYREEVE_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+  KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>',
+});
 await seed(program);
 const comparisons: Comparison[] = [];
 for (const trial of trials.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
