@@ -9,6 +9,7 @@ import type { DatabaseAddress } from './db/database.ts';
 import { sslModes, type SslMode } from './db/postgres-address.ts';
 import { isLoopback, toCidr } from './throttle/address.ts';
 import type { AddressLimit } from './throttle/login-throttle.ts';
+import type { WebhookTarget } from './webhooks/address-guard.ts';
 
 export function integer(min: number, max: number) {
   return (text: string): number => {
@@ -58,6 +59,16 @@ export function cidr(text: string): string {
   const network = toCidr(text);
   if (network === undefined) throw new Error(`must be like 10.0.0.0/8 or 192.0.2.7, not “${text}”`);
   return network;
+}
+
+/** A network, or a host with the one port that may be used of it. */
+export function webhookTarget(text: string): WebhookTarget {
+  const network = toCidr(text);
+  if (network !== undefined) return { kind: 'network', cidr: network };
+  const url =
+    /^[^\s/?#@\\]+:\d{1,5}$/.test(text) && URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
+  if (!url || url.port === '0') throw new Error(`must be like hooks.internal:8080 or 10.0.0.0/8, not “${text}”`);
+  return { kind: 'host', host: url.hostname.replaceAll(/[[\]]/g, ''), port: Number(url.port || '80') };
 }
 
 export function addressLimit(text: string): AddressLimit {

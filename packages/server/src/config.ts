@@ -20,12 +20,14 @@ import {
   publicUrl,
   readSecretFile,
   smtpUrl,
+  webhookTarget,
 } from './config-values.ts';
 import { describeDatabase, type DatabaseAddress } from './db/database.ts';
 import { logLevels, type LogLevel } from './log.ts';
 import { signingAlgorithms, type SigningAlgorithm } from './signing-keys/signing-keys.ts';
 import { isLoopback } from './throttle/address.ts';
 import type { AddressLimit } from './throttle/login-throttle.ts';
+import type { WebhookTarget } from './webhooks/address-guard.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -155,6 +157,11 @@ export const variables = {
     'Where links in mail lead, for example `https://example.com/account`: your own pages instead of the small ones of the service.',
     linksUrl,
   ),
+  KEYREEVE_WEBHOOK_TARGETS: variable(
+    '',
+    'Internal receivers that webhooks may reach, also over http: `hooks.internal:8080` for one port of a host, `10.1.0.0/16` for all ports of a network. Whoever may set up webhooks can make Keyreeve send requests there (`docs/webhooks.md`).',
+    list(webhookTarget),
+  ),
   KEYREEVE_WORKERS: variable(
     '1',
     'Processes that share the port; one for each core when one core is full. Each takes 130 MiB.',
@@ -204,6 +211,8 @@ export interface Config {
   readonly mailTemplates: string | undefined;
   /** Without a slash at its end. Undefined for the service’s own pages. */
   readonly linksUrl: string | undefined;
+  /** Beside public addresses. */
+  readonly webhookTargets: readonly WebhookTarget[];
   readonly workers: number;
   readonly drainSeconds: number;
   readonly logLevel: LogLevel;
@@ -265,6 +274,7 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     mailFrom: read('KEYREEVE_MAIL_FROM') || undefined,
     mailTemplates: read('KEYREEVE_MAIL_TEMPLATES'),
     linksUrl: read('KEYREEVE_LINKS_URL') || undefined,
+    webhookTargets: read('KEYREEVE_WEBHOOK_TARGETS'),
     workers: read('KEYREEVE_WORKERS'),
     drainSeconds: isTerminal && environment['KEYREEVE_DRAIN_SECONDS'] === undefined ? 0 : drainSeconds,
     logLevel: read('KEYREEVE_LOG_LEVEL'),
