@@ -115,7 +115,7 @@ export const resendVerification = {
   auth: 'none',
   body: { type: 'json', schema: EmailBody },
   success: { status: 202, description: 'A mail follows if there is such a sign-up', schema: Message },
-  errors: ['email_invalid', 'too_many_requests'],
+  errors: ['email_invalid', 'too_many_requests', 'mail_not_configured'],
 } as const satisfies RouteContract;
 
 export const requestPasswordReset = {
@@ -128,7 +128,7 @@ export const requestPasswordReset = {
   auth: 'none',
   body: { type: 'json', schema: EmailBody },
   success: { status: 202, description: 'A mail follows if the email has an account', schema: Message },
-  errors: ['email_invalid', 'too_many_requests'],
+  errors: ['email_invalid', 'too_many_requests', 'mail_not_configured'],
 } as const satisfies RouteContract;
 
 export const confirmPasswordReset = {
@@ -165,6 +165,7 @@ export const getOwnAccount = {
   tag,
   summary: 'Read the own account',
   auth: 'access_token',
+  isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The account', schema: OwnAccount },
   errors: ownErrors,
 } as const satisfies RouteContract;

@@ -1,5 +1,6 @@
 /** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
 import { limits } from '@keyreeve/contract';
+import { AccountLife } from './account-life/account-life.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { CommonPasswords } from './accounts/common-passwords.ts';
 import { ApiKeys } from './api-keys/api-keys.ts';
@@ -19,6 +20,7 @@ import { readTemplates, type Templates } from './mail/templates/templates.ts';
 import { Outbox, type OutboxOptions } from './outbox/outbox.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { LoginThrottle } from './throttle/login-throttle.ts';
+import { RequestThrottle } from './throttle/request-throttle.ts';
 import { AccessTokens } from './tokens/access-token.ts';
 import { RefreshTokens } from './tokens/refresh-token.ts';
 import { assertSessionLives } from './tokens/store.ts';
@@ -26,6 +28,7 @@ import { Tokens } from './tokens/tokens.ts';
 import { Verifier } from './verification/verify.ts';
 
 export interface Services {
+  readonly accountLife: AccountLife;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly codes: Codes;
@@ -119,6 +122,29 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
       : undefined,
     revocations: journal,
   });
+  const requests = new RequestThrottle({
+    db,
+    clock,
+    bucketHash: keys.throttleBucket,
+    addressLimits: config.loginAddressLimits,
+    logins: throttle,
+    enabled,
+  });
+  const accountLife = new AccountLife({
+    db,
+    clock,
+    hasher,
+    rules,
+    throttle,
+    requests,
+    codes,
+    outbox,
+    mailer,
+    links,
+    accounts: accounts.revocations,
+    revocations: journal,
+    isSignUpOpen: config.isSignUpOpen,
+  });
   const keyPrefixes = [config.keyPrefix, ...config.keyPrefixesAccepted];
   const verifier = new Verifier({
     db,
@@ -129,7 +155,7 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     unfinishedAccounts: accounts.revocations.unfinished,
     keyPrefixes,
   });
-  return { accounts, apiKeys, codes, hasher, journal, links, mailer, outbox, signingKeys, tokens, verifier };
+  return { accountLife, accounts, apiKeys, codes, hasher, journal, links, mailer, outbox, signingKeys, tokens, verifier };
 }
 
 /** @throws ConfigError with every mistake in the operator's templates */

@@ -39,9 +39,12 @@ export interface NewKey {
   readonly now: number;
 }
 
-const lockText = `select pk from accounts where id = $1`;
+const lockText = `select pk, unverified_since as "unverifiedSince" from accounts where id = $1`;
 // On PostgreSQL the account's row is the lock under which its keys are counted; SQLite has one writer anyway.
-const lockAccount = sql<{ pk: number }>('lock_key_owner', { sqlite: lockText, postgres: `${lockText} for update` });
+const lockAccount = sql<{ pk: number; unverifiedSince: number | null }>('lock_key_owner', {
+  sqlite: lockText,
+  postgres: `${lockText} for update`,
+});
 const countKeys = sql<{ count: number }>(
   'count_api_keys',
   `select count(*) as count from api_keys where account_pk = $1`,
@@ -63,6 +66,10 @@ const deleteOwnKey = sql<{ nickname: string }>(
   `delete from api_keys where id = $1 and account_pk = (select pk from accounts where id = $2) returning nickname`,
 );
 const deleteAccountKeys = sql<{ id: number; nickname: string }>(
+  'delete_account_api_keys',
+  `delete from api_keys where account_pk = (select pk from accounts where id = $1) returning id, nickname`,
+);
+const deleteKeysOf = sql<{ id: number; nickname: string }>(
   'delete_account_api_keys',
   `delete from api_keys where account_pk = (select pk from accounts where id = $1) returning id, nickname`,
 );
@@ -96,8 +103,8 @@ const touchKeysStatement = sql('touch_api_keys', {
 });
 
 /**
- * @throws DomainError `invalid_access_token`, `account_not_found`, `key_limit_reached`, `nickname_taken`,
- *   `too_many_creations`; nothing is kept then
+ * @throws DomainError `invalid_access_token`, `account_not_found`, `email_unverified`, `key_limit_reached`,
+ *   `nickname_taken`, `too_many_creations`; nothing is kept then
  */
 export async function createKey(
   db: Db,
@@ -111,6 +118,7 @@ export async function createKey(
     await assertSessionLives(tx, principal, now);
     const account = await tx.get(lockAccount, [accountId]);
     if (!account) throw new DomainError('account_not_found');
+    if (account.unverifiedSince !== null) throw new DomainError('email_unverified');
     if (throttle) await countCreation(tx, throttle, accountId, now);
     const held = (await tx.get(countKeys, [account.pk]))?.count ?? 0;
     if (held >= keysMax)
@@ -128,7 +136,8 @@ export async function createKey(
   });
 }
 
-export const listAccountKeys = (db: Db, accountId: string): Promise<KeyRow[]> => db.all(listKeys, [accountId]);
+export const listAccountKeys = (reader: Pick<Db, 'all'> | Transaction, accountId: string): Promise<KeyRow[]> =>
+  reader.all(listKeys, [accountId]);
 
 /** @returns the id of the account that the key belongs to */
 export const findKeyOwner = async (db: Db, id: number): Promise<string | undefined> =>
@@ -184,6 +193,22 @@ export async function deleteAccountKeysIn(
       target: String(id),
       details: { nickname },
     })),
+  );
+  return deleted.map(({ id }) => id);
+}
+
+/** All of an account's, as part of something larger. @returns their ids: the journal of deletions is to have them */
+export async function deleteAllKeysIn(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  now: number,
+): Promise<number[]> {
+  const deleted = await tx.all(deleteKeysOf, [accountId]);
+  const event = { at: now, principal, action: 'api_key.deleted', accountId } as const;
+  await recordEvents(
+    tx,
+    deleted.map(({ id, nickname }) => ({ ...event, target: String(id), details: { nickname } })),
   );
   return deleted.map(({ id }) => id);
 }

@@ -11,6 +11,8 @@ export type Principal =
   | AccountPrincipal
   /** Whoever runs the command line on the machine. */
   | { readonly kind: 'operator' }
+  /** Whoever reads the account's mail: by a one-time code that was sent there. */
+  | { readonly kind: 'mailbox' }
   /** The service itself, for example when it ends a session whose refresh token was used twice. */
   | { readonly kind: 'system' };
 
@@ -42,6 +44,10 @@ export type AuditAction =
   | 'account.second_factor_required'
   | 'account.second_factor_waived'
   | 'account.password_reset_requested'
+  | 'account.verification_requested'
+  | 'account.verified'
+  | 'account.email_change_requested'
+  | 'account.email_changed'
   | 'account.compromised'
   | 'session.created'
   | 'session.refreshed'

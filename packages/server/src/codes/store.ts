@@ -1,5 +1,5 @@
 /** Rows of one-time codes. Taking one deletes it: of any number of rivals one gets it. */
-import type { Db, Transaction } from '../db/db.ts';
+import type { Db, Reader, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
 
 /** What a code is good for, and nothing else. */
@@ -61,8 +61,12 @@ export async function insertCode(tx: Transaction, code: NewCode): Promise<void> 
 }
 
 /** Looks at it and leaves it. */
-export const findCode = (db: Db, hash: Buffer, purpose: CodePurpose, now: number): Promise<CodeRow | undefined> =>
-  db.get(select, [hash, purpose, now]);
+export const findCode = (
+  reader: Pick<Reader, 'get'>,
+  hash: Buffer,
+  purpose: CodePurpose,
+  now: number,
+): Promise<CodeRow | undefined> => reader.get(select, [hash, purpose, now]);
 
 /** @returns undefined for one that is unknown, used, expired or of another purpose; nothing is taken then */
 export const takeCode = (

@@ -23,6 +23,10 @@ export function orUnavailable<T>(read: () => T): T {
 export const isForbidden = (error: unknown): boolean =>
   error instanceof DomainError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '42501';
 
+/** Whether a row would have had what another has (PostgreSQL: unique_violation). */
+export const isUniqueViolation = (error: unknown): boolean =>
+  error instanceof DomainError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '23505';
+
 /** Whether a change may have happened although it failed. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof DomainError && error.options.isOutcomeUnknown === true;

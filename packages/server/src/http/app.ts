@@ -5,6 +5,8 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { forward, limits, type RouteContract } from '@keyreeve/contract';
+import type { AccountLife } from '../account-life/account-life.ts';
+import { accountRoutes } from '../account-life/routes.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { monotonicMs } from '../clock.ts';
@@ -31,6 +33,7 @@ import { Router, type Match } from './router.ts';
 
 export interface AppOptions {
   readonly tokens: Tokens;
+  readonly accountLife: AccountLife;
   readonly apiKeys: ApiKeys;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
@@ -44,7 +47,7 @@ export interface AppOptions {
 }
 
 /** Every address that a stranger can reach; `/auth/forward` is the one beside them. */
-function routesOf({ tokens, apiKeys, verifier, signingKeys, health, publicUrl }: AppOptions): readonly Route[] {
+function routesOf({ accountLife, tokens, apiKeys, verifier, signingKeys, health, publicUrl }: AppOptions): readonly Route[] {
   return [
     // Nobody needs to be known
     ...healthRoutes(health),
@@ -52,6 +55,8 @@ function routesOf({ tokens, apiKeys, verifier, signingKeys, health, publicUrl }:
     ...contractRoutes(),
     // A password or a refresh token is the question
     ...tokenRoutes(tokens),
+    // Nobody, a code from a mail, or an account, by its access token
+    ...accountRoutes(accountLife),
     // An account, by its access token
     ...apiKeyRoutes(apiKeys),
     // A service, by an API key with the scope keyreeve:verify

@@ -104,6 +104,12 @@ export class LoginThrottle {
     });
   }
 
+  /** Whether the email signed in from this address range lately. */
+  async isKnown(attempt: LoginAttempt): Promise<boolean> {
+    const { db, clock } = this.#options;
+    return isLately(await store.touchedAt(db, this.#buckets(attempt).origin), clock.now());
+  }
+
   /** Forgets an email's failures: an operator has set a new password. */
   async forgive(emailKey: string): Promise<void> {
     const { emails } = this.#buckets({ emailKey, address: '' });
@@ -116,8 +122,7 @@ export class LoginThrottle {
   async #count(attempt: LoginAttempt, { tx, raise, block }: Counting): Promise<void> {
     const { origin, pair, knownPair, emails, windows } = this.#buckets(attempt);
     const now = this.#options.clock.now();
-    const seenAt = await store.touchedAt(tx, origin);
-    const isKnown = seenAt !== undefined && seenAt >= now - limits.loginOriginTrustDays * dayMs;
+    const isKnown = isLately(await store.touchedAt(tx, origin), now);
     if (isKnown) {
       const { count, windowStartedAt } = await raise(knownPair, now, knownPairWindowMs);
       const failuresMax = limits.loginKnownPairFailuresMax;
@@ -162,6 +167,9 @@ export class LoginThrottle {
     };
   }
 }
+
+const isLately = (seenAt: number | undefined, now: number): boolean =>
+  seenAt !== undefined && seenAt >= now - limits.loginOriginTrustDays * dayMs;
 
 /** Doubles with each try beyond the free ones. */
 function waitMs(paid: number): number {

@@ -1,0 +1,34 @@
+/** What ends when an account's owner is known for the first time: all that somebody else may have prepared. */
+import { deleteAllKeysIn } from '../api-keys/store.ts';
+import type { Principal } from '../audit/audit.ts';
+import { removeCodes } from '../codes/store.ts';
+import type { Transaction } from '../db/db.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { removeSecondFactorIn } from '../second-factors/store.ts';
+import { recordOf } from './store.ts';
+
+/**
+ * Its keys, codes and second factors; the sessions end with the password. Under the lock of the account's row.
+ * @returns ids of the keys, for {@link recordDeletedKeys}
+ */
+export async function startAnew(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  now: number,
+): Promise<readonly number[]> {
+  await removeCodes(tx, accountId);
+  const hadFactor = await removeSecondFactorIn(tx, accountId);
+  const keyIds = await deleteAllKeysIn(tx, principal, accountId, now);
+  if (hadFactor) await recordOf(tx, principal, 'second_factor.removed', accountId, now);
+  return keyIds;
+}
+
+/** After the commit and before the answer. */
+export async function recordDeletedKeys(
+  revocations: Revocations | undefined,
+  keyIds: readonly number[],
+  at: number,
+): Promise<void> {
+  if (keyIds.length > 0) await revocations?.record(keyIds.map((id) => ({ kind: 'api_key', id: String(id), at })));
+}

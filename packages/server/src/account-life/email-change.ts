@@ -1,0 +1,107 @@
+/**
+ * Changing an account's email. Both addresses hear of it, and the new one confirms, together with the account's password:
+ * otherwise a stranger could have somebody else's address confirmed for an account of the stranger's by one careless
+ * click, and wait until its owner uses it.
+ */
+import { limits } from '@keyreeve/contract';
+import { acceptEmail } from '../accounts/accounts.ts';
+import type { AccountPrincipal } from '../audit/audit.ts';
+import { toInstant } from '../clock.ts';
+import { insertCode, removeCodes } from '../codes/store.ts';
+import type { Secret } from '../crypto/secret.ts';
+import { isUniqueViolation } from '../db/unavailable.ts';
+import { DomainError } from '../errors.ts';
+import { queueMail } from '../mail/mail.ts';
+import { assertSessionLives } from '../tokens/store.ts';
+import { assertPassword } from './password-check.ts';
+import { mailbox, type LifeOptions } from './life.ts';
+import type { OwnAccount } from './own-account.ts';
+import { findKnownCode, isEmailTaken, recordOf, setEmail, takeKnownCode } from './store.ts';
+
+export class EmailChange {
+  readonly #options: LifeOptions;
+  readonly #own: OwnAccount;
+
+  constructor(options: LifeOptions, own: OwnAccount) {
+    this.#options = options;
+    this.#own = own;
+  }
+
+  /**
+   * The same for a new address that another account has. An earlier request is void.
+   * @param address of the client
+   * @throws DomainError `password_wrong`, `email_invalid`, `too_many_attempts`, `too_many_requests`, `overloaded`,
+   *   `mail_not_configured`, `invalid_access_token`
+   */
+  async request(principal: AccountPrincipal, emailText: string, password: Secret, address: string): Promise<void> {
+    const { db, clock, codes, requests, mailer, links } = this.#options;
+    if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
+    const wanted = acceptEmail(emailText);
+    const account = await this.#own.find(principal);
+    await this.#own.assertPassword(account, password, address);
+    await requests.countSignUp({ emailKey: wanted.key, address });
+    const { id, email: oldEmail, sessionEpoch } = account;
+    const now = clock.now();
+    const code = codes.make();
+    const expiresAt = now + limits.emailChangeCodeSeconds * 1000;
+    const link = links.to('change-email', code.text);
+    const confirmation = mailer.prepare({
+      to: wanted.address,
+      template: 'change_email',
+      data: { link, expiresAt: toInstant(expiresAt) },
+    });
+    const resetLink = links.page('reset-password');
+    const refusal = mailer.prepare({ to: wanted.address, template: 'account_exists', data: { resetLink } });
+    const data = { newEmail: wanted.address, at: toInstant(now) };
+    const notice = mailer.prepare({ to: oldEmail, template: 'email_change_requested', data });
+    await db.transaction(async (tx) => {
+      await assertSessionLives(tx, principal, now);
+      if ((await this.#own.findIn(tx, principal)).sessionEpoch !== sessionEpoch)
+        throw new DomainError('password_wrong');
+      await removeCodes(tx, id, 'change_email');
+      await insertCode(tx, {
+        hash: code.hash,
+        purpose: 'change_email',
+        accountId: id,
+        email: wanted,
+        now,
+        expiresAt,
+      });
+      if (!(await isEmailTaken(tx, wanted.key, id))) await queueMail(tx, confirmation);
+      else if (await requests.mayTellIn(tx, wanted.key)) await queueMail(tx, refusal);
+      await queueMail(tx, notice);
+      await recordOf(tx, principal, 'account.email_change_requested', id, now);
+    });
+    mailer.sendSoon();
+  }
+
+  /**
+   * Ends every session and makes every other code void: where a password is reset is not what it was.
+   * @param address of the client
+   * @throws DomainError `code_invalid`, `invalid_credentials`, `account_exists`, `too_many_attempts`, `overloaded`
+   */
+  async confirm(codeText: string, password: Secret, address: string): Promise<void> {
+    const { db, clock, codes, mailer } = this.#options;
+    const now = clock.now();
+    const code = await findKnownCode(db, codes.hashOf(codeText), 'change_email', now);
+    const { row, account } = code;
+    if (row.email === null || row.emailKey === null) throw new DomainError('code_invalid');
+    const wanted = { address: row.email, key: row.emailKey };
+    const { id, emailKey, passwordHash: hash, sessionEpoch } = account;
+    await assertPassword(this.#options, { emailKey, address, password, hash, refusal: 'invalid_credentials' });
+    const change = db.transaction(async (tx) => {
+      const locked = await takeKnownCode(tx, code, 'change_email', now);
+      if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
+      if (!(await setEmail(tx, id, wanted, now))) throw new DomainError('account_exists');
+      await removeCodes(tx, id);
+      const data = { newEmail: wanted.address, at: toInstant(now) };
+      await queueMail(tx, mailer.prepare({ to: locked.email, template: 'email_changed', data }));
+      await recordOf(tx, mailbox, 'account.email_changed', id, now);
+    });
+    await change.catch((error: unknown) => {
+      // Of two that take the same address at once, the unique index refuses one.
+      throw isUniqueViolation(error) ? new DomainError('account_exists') : error;
+    });
+    mailer.sendSoon();
+  }
+}

@@ -1,0 +1,108 @@
+/** What an account reads and changes of itself: its password, and its end. Its email: email-change.ts. */
+import type { AccountPrincipal } from '../audit/audit.ts';
+import { acceptNewPassword } from '../accounts/password-rules.ts';
+import { deleteAllKeysIn, listAccountKeys } from '../api-keys/store.ts';
+import { toInstant } from '../clock.ts';
+import { removeCodes } from '../codes/store.ts';
+import type { Secret } from '../crypto/secret.ts';
+import type { Transaction } from '../db/db.ts';
+import { DomainError } from '../errors.ts';
+import { queueMail } from '../mail/mail.ts';
+import { assertSessionLives } from '../tokens/store.ts';
+import { recordDeletedKeys } from './anew.ts';
+import { assertPassword } from './password-check.ts';
+import type { LifeOptions, LiveKey } from './life.ts';
+import { changePasswordHash, findOwnAccount, keepSessionAlive, recordOf, type OwnRow } from './store.ts';
+
+export interface PasswordChange {
+  readonly currentPassword: Secret;
+  readonly newPassword: Secret;
+  /** Whether the account's keys are deleted as well. */
+  readonly revokesKeys: boolean;
+  /** Of the client. */
+  readonly address: string;
+}
+
+export class OwnAccount {
+  readonly #options: LifeOptions;
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+  }
+
+  /** @throws DomainError `invalid_access_token` when it has been deleted meanwhile */
+  async find({ accountId }: AccountPrincipal): Promise<OwnRow> {
+    return orEnded(await findOwnAccount(this.#options.db, accountId));
+  }
+
+  /** The same in a transaction. @throws DomainError as {@link find} */
+  async findIn(tx: Transaction, { accountId }: AccountPrincipal): Promise<OwnRow> {
+    return orEnded(await findOwnAccount(tx, accountId));
+  }
+
+  /**
+   * Ends every other session and makes every code void.
+   * @returns the keys that go on working
+   * @throws DomainError `password_wrong`, `password_…`, `too_many_attempts`, `overloaded`, `invalid_access_token`
+   */
+  async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly LiveKey[]> {
+    const { db, clock, rules, hasher, mailer, revocations } = this.#options;
+    const { currentPassword, newPassword, revokesKeys, address } = change;
+    const account = await this.find(principal);
+    const { id, email, emailKey } = account;
+    const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: emailKey }, rules);
+    await this.assertPassword(account, currentPassword, address);
+    const passwordHash = await hasher.hash(normal);
+    const now = clock.now();
+    const { deleted, live } = await db.transaction(async (tx) => {
+      await assertSessionLives(tx, principal, now);
+      // Of two at once, the one whose password is no longer the current one has proved nothing.
+      if (!(await changePasswordHash(tx, account, passwordHash, now))) throw new DomainError('password_wrong');
+      await keepSessionAlive(tx, id, principal.sessionId);
+      await removeCodes(tx, id);
+      const gone = revokesKeys ? await deleteAllKeysIn(tx, principal, id, now) : [];
+      await recordOf(tx, principal, 'account.password_set', id, now);
+      const keys = await listAccountKeys(tx, id);
+      const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
+      await queueMail(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
+      return { deleted: gone, live: keys };
+    });
+    await recordDeletedKeys(revocations, deleted, now);
+    mailer.sendSoon();
+    return live;
+  }
+
+  /**
+   * With its sessions and keys, at once; the email is free again.
+   * @param address of the client
+   * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `invalid_access_token`,
+   *   `last_administrator`, `unavailable`
+   */
+  async delete(principal: AccountPrincipal, currentPassword: Secret, address: string): Promise<void> {
+    const { clock, accounts, mailer } = this.#options;
+    const account = await this.find(principal);
+    await this.assertPassword(account, currentPassword, address);
+    const { id, email } = account;
+    const at = toInstant(clock.now());
+    const mail = mailer.prepare({ to: email, template: 'account_deleted', data: { at } });
+    const existed = await accounts.delete(principal, id, async (tx, who, now) => {
+      await assertSessionLives(tx, who, now);
+      // Nor may it be by a password that somebody has replaced meanwhile.
+      const current = await this.findIn(tx, principal);
+      if (current.sessionEpoch !== account.sessionEpoch) throw new DomainError('password_wrong');
+      await queueMail(tx, mail);
+    });
+    if (!existed) throw new DomainError('invalid_access_token');
+    mailer.sendSoon();
+  }
+
+  /** @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded` */
+  async assertPassword({ emailKey, passwordHash: hash }: OwnRow, password: Secret, address: string): Promise<void> {
+    await assertPassword(this.#options, { emailKey, address, password, hash, refusal: 'password_wrong' });
+  }
+}
+
+function orEnded(account: OwnRow | undefined): OwnRow {
+  if (!account) throw new DomainError('invalid_access_token');
+  return account;
+}

@@ -1,0 +1,91 @@
+/** HTTP of an account's life. */
+import * as contract from '@keyreeve/contract';
+import { toInstant } from '../clock.ts';
+import { Secret } from '../crypto/secret.ts';
+import { linkPages } from '../http/link-pages.ts';
+import { route, type Route } from '../http/route.ts';
+import type { AccountLife } from './account-life.ts';
+import type { LiveKey } from './life.ts';
+
+const mailFollows = 'If this can be done with this email, a mail with what to do next is on its way.';
+
+export function accountRoutes({
+  signUp,
+  verification,
+  passwordReset,
+  own,
+  emailChange,
+}: AccountLife): readonly Route[] {
+  return [
+    route(contract.signUp, async ({ body, address }) => {
+      await signUp.request(body.email, new Secret(body.password), address);
+      return { status: 202, body: { message: mailFollows } };
+    }),
+    route(contract.verifyAccount, async ({ body, address }) => {
+      await verification.verify(body.code, new Secret(body.password), address);
+      return { status: 200, body: { message: 'The email is verified. You can sign in now.' } };
+    }),
+    route(contract.resendVerification, async ({ body, address }) => {
+      await signUp.resend(body.email, address);
+      return { status: 202, body: { message: mailFollows } };
+    }),
+    route(contract.requestPasswordReset, async ({ body, address }) => {
+      await passwordReset.request(body.email, address);
+      return { status: 202, body: { message: mailFollows } };
+    }),
+    route(contract.confirmPasswordReset, async ({ body, address }) => {
+      const { code, password, revokeKeys: revokesKeys = false } = body;
+      const keys = await passwordReset.confirm(code, { password: new Secret(password), revokesKeys, address });
+      return { status: 200, body: withKeys('The new password is in force and every session has ended.', keys) };
+    }),
+    route(contract.acceptInvitation, async ({ body, address }) => {
+      await passwordReset.acceptInvitation(body.code, new Secret(body.password), address);
+      return { status: 200, body: { message: 'The password is set. You can sign in now.' } };
+    }),
+    route(contract.getOwnAccount, async ({ principal }) => {
+      const { id, email, role, createdAt, ...row } = await own.find(principal);
+      const body: contract.OwnAccount = {
+        id,
+        email,
+        role,
+        createdAt: toInstant(createdAt),
+        verified: row.unverifiedSince === null,
+        secondFactor: row.hasSecondFactor > 0,
+        requiresSecondFactor: row.requiresSecondFactor === 1,
+      };
+      return { status: 200, body };
+    }),
+    route(contract.changePassword, async ({ principal, body, address }) => {
+      const { revokeKeys: revokesKeys = false } = body;
+      const [currentPassword, newPassword] = [new Secret(body.currentPassword), new Secret(body.newPassword)];
+      const keys = await own.changePassword(principal, { currentPassword, newPassword, revokesKeys, address });
+      return { status: 200, body: withKeys('The new password is in force and every other session has ended.', keys) };
+    }),
+    route(contract.changeEmail, async ({ principal, body, address }) => {
+      await emailChange.request(principal, body.email, new Secret(body.currentPassword), address);
+      return {
+        status: 202,
+        body: { message: 'A mail to the new address is on its way; its link confirms the change.' },
+      };
+    }),
+    route(contract.confirmEmailChange, async ({ body, address }) => {
+      await emailChange.confirm(body.code, new Secret(body.password), address);
+      return { status: 200, body: { message: 'The account has the new email. Sign in with it.' } };
+    }),
+    route(contract.deleteAccount, async ({ principal, body, address }) => {
+      await own.delete(principal, new Secret(body.currentPassword), address);
+      return { status: 204 };
+    }),
+    ...linkPages(),
+  ];
+}
+
+const withKeys = (message: string, keys: readonly LiveKey[]): contract.MessageAndKeys => ({
+  message,
+  apiKeys: keys.map(({ id, nickname, createdAt, updatedAt }) => ({
+    id,
+    nickname,
+    createdAt: toInstant(createdAt),
+    updatedAt: toInstant(updatedAt),
+  })),
+});

@@ -1,0 +1,41 @@
+/**
+ * Verifying the email of a sign-up: with the code from the mail and the password of that sign-up. Whoever signs up with
+ * somebody else's email has no mail, and whoever reads the mail doesn't complete a stranger's sign-up by a click. All
+ * that was prepared for the account before ends with it (account pre-hijacking, USENIX Security 2022).
+ */
+import type { Secret } from '../crypto/secret.ts';
+import { DomainError } from '../errors.ts';
+import { recordDeletedKeys, startAnew } from './anew.ts';
+import { assertPassword } from './password-check.ts';
+import { mailbox, type LifeOptions } from './life.ts';
+import { findKnownCode, recordOf, setVerifiedPassword, takeKnownCode } from './store.ts';
+
+export class Verification {
+  readonly #options: LifeOptions;
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param address of the client
+   * @throws DomainError `code_invalid`, `invalid_credentials`, `too_many_attempts`, `overloaded`
+   */
+  async verify(codeText: string, password: Secret, address: string): Promise<void> {
+    const { db, clock, codes } = this.#options;
+    const now = clock.now();
+    const code = await findKnownCode(db, codes.hashOf(codeText), 'verify_email', now);
+    const hash = code.row.passwordHash;
+    if (hash === null) throw new DomainError('code_invalid');
+    const { emailKey, id } = code.account;
+    await assertPassword(this.#options, { emailKey, address, password, hash, refusal: 'invalid_credentials' });
+    const keyIds = await db.transaction(async (tx) => {
+      await takeKnownCode(tx, code, 'verify_email', now);
+      await setVerifiedPassword(tx, id, hash, now);
+      const deleted = await startAnew(tx, mailbox, id, now);
+      await recordOf(tx, mailbox, 'account.verified', id, now);
+      return deleted;
+    });
+    await recordDeletedKeys(this.#options.revocations, keyIds, now);
+  }
+}
