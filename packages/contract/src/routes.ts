@@ -21,6 +21,7 @@ import { getDocs, getOpenApi, getProblem, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
 import { getJwks, getMetadata, issueTokens, refreshTokens, revokeTokens } from './tokens.ts';
 import { forward, introspect, verify, verifyBatch } from './verification.ts';
+import { webhookAdminRoutes } from './webhooks.ts';
 
 export const allRoutes: readonly RouteContract[] = [
   issueTokens,
@@ -40,6 +41,7 @@ export const allRoutes: readonly RouteContract[] = [
   changeEmail,
   confirmEmailChange,
   deleteAccount,
+  ...webhookAdminRoutes,
   forward,
   verify,
   verifyBatch,

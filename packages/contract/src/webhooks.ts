@@ -208,3 +208,14 @@ export const testWebhook = {
   success: { status: 200, description: 'How it went', schema: WebhookTest },
   errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
+
+export const webhookAdminRoutes: readonly RouteContract[] = [
+  createWebhook,
+  listWebhooks,
+  getWebhook,
+  deleteWebhook,
+  disableWebhook,
+  enableWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+];

@@ -11,6 +11,8 @@ export interface MetricsSources {
   readonly logins: LoginCounts;
   readonly passwords: PasswordStats;
   readonly dbTimes: DbTimes;
+  /** Deliveries by result. */
+  readonly webhooks: Readonly<Record<string, number>>;
 }
 
 const databaseBucketsSeconds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
@@ -24,7 +26,7 @@ export class Metrics {
   /** On what tells of this process alone; what counts requests has none, so that workers add up. */
   readonly #processLabels: Readonly<Record<string, string>>;
 
-  constructor({ verdicts, logins, passwords, dbTimes }: MetricsSources, worker?: number) {
+  constructor({ verdicts, logins, passwords, dbTimes, webhooks }: MetricsSources, worker?: number) {
     this.#processLabels = worker === undefined ? {} : { worker: String(worker) };
     collectDefaultMetrics({ register: this.#registry, labels: this.#processLabels });
     this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verdicts);
@@ -33,6 +35,7 @@ export class Metrics {
       hashed: passwords.hashed,
       refused: passwords.refused,
     }));
+    this.#counter('keyreeve_webhook_deliveries_total', 'Attempts to deliver webhooks, by result', () => webhooks);
     this.#gauge('keyreeve_password_hashes_running', 'Password hashes being computed', () => passwords.running);
     this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes waiting for their turn', () => passwords.waiting);
     this.#eventLoopDelay();

@@ -131,6 +131,7 @@ async function startPublic(installation: Installation, { config, clock, log, arg
     listener = app.listener;
     stands(app);
     services.outbox.start();
+    services.webhooks.follower.start();
     return { server, health, services, publicUrl, url: urlOf(config.host, address.port) };
   } catch (error) {
     // It would keep the process that has failed to start.
@@ -170,7 +171,7 @@ async function orClose<T>({ db }: Installation, start: () => Promise<T>): Promis
 
 /** Loaded when first asked for: most starts are never scraped in their first second. */
 function lazyMetrics(
-  { verifier, tokens, hasher }: Services,
+  { verifier, tokens, hasher, webhooks }: Services,
   { db }: Installation,
   worker?: number,
 ): () => Promise<Metrics> {
@@ -184,6 +185,7 @@ function lazyMetrics(
             logins: tokens.logins,
             passwords: hasher.stats,
             dbTimes: db.times,
+            webhooks: webhooks.sender.counts,
           },
           worker,
         ),
@@ -204,6 +206,7 @@ async function end(
 ): Promise<boolean> {
   health.isStopping = true;
   const isDrained = await drain(servers, drainSeconds, () => (health.isClosed = true));
+  await services.webhooks.follower.stop();
   await services.outbox.stop();
   await housekeeping.stop();
   services.journal?.stop();

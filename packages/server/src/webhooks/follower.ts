@@ -41,6 +41,8 @@ export class Follower {
   readonly #options: FollowerOptions;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
+  /** Told once, not every second. */
+  #isFailing = false;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -67,8 +69,10 @@ export class Follower {
   async #lookOn(): Promise<void> {
     try {
       while (this.#timer !== undefined && (await this.look()));
+      this.#isFailing = false;
     } catch (error) {
-      this.#options.onFailure?.(error);
+      if (!this.#isFailing) this.#options.onFailure?.(error);
+      this.#isFailing = true;
     }
   }
 
