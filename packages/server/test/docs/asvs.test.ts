@@ -6,7 +6,8 @@ import { readRows, requirements, statuses, unshownRows, withoutDatabase } from '
 
 const root = new URL('../../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-const rows = readRows(read('docs/asvs.md'));
+const page = read('docs/asvs.md');
+const rows = readRows(page);
 
 /** Which statuses stand on tests, and which say that there is none. */
 const withTests: readonly string[] = ['shown', 'partly', 'deviation'];
@@ -57,6 +58,11 @@ test('a row that is shown names tests, one that is not says why', () => {
   }
 });
 
+test('the page counts its rows rightly', () => {
+  const counts = statuses.map((each) => `${rows.filter(({ status }) => status === each).length} ${each}`);
+  assert.ok(page.includes(`\n${counts.join(', ')}. `), counts.join(', '));
+});
+
 test('two requirements are not met on purpose', () => {
   const found = rows.filter(({ status }) => status === 'deviation').map(({ id }) => id);
   assert.deepEqual(found, deviations);
@@ -78,12 +84,12 @@ test('a name that no test has is noticed', () => {
 });
 
 test('a test that a row names and that didn’t pass, or is another file’s, is told', () => {
-  const page = '| 1.1.1 | 2 | shown | How. | `a/b.test.ts` “one: x”; `a/b.test.ts` “two” |';
+  const sample = '| 1.1.1 | 2 | shown | How. | `a/b.test.ts` “one: x”; `a/b.test.ts` “two” |';
   const passed = (...names: string[]): string =>
     names.map((name) => `${JSON.stringify({ file: 'packages/server/test/a/b.test.ts', name })}\n`).join('');
-  assert.deepEqual(unshownRows(page, passed('one: x (sqlite)', 'one: x (postgres)', 'two')), []);
-  assert.deepEqual(unshownRows(page, passed('one: x')), [
+  assert.deepEqual(unshownRows(sample, passed('one: x (sqlite)', 'one: x (postgres)', 'two')), []);
+  assert.deepEqual(unshownRows(sample, passed('one: x')), [
     '1.1.1 names packages/server/test/a/b.test.ts “two”, which didn’t run and pass',
   ]);
-  assert.equal(unshownRows(page.replaceAll('a/b', 'a/c'), passed('one: x', 'two')).length, 2);
+  assert.equal(unshownRows(sample.replaceAll('a/b', 'a/c'), passed('one: x', 'two')).length, 2);
 });

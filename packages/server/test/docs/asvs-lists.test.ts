@@ -1,0 +1,51 @@
+/** The lists in `docs/asvs.md` are whole: ways in, keys, and what is kept. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { allRoutes } from '@keyreeve/contract';
+import { storedTables } from '../../src/backup/store.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+const page = read('docs/asvs.md');
+
+/** The cells of each row of the last table below a heading. */
+function rowsBelow(heading: string): string[][] {
+  const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  const table = section.split(/^\| ---.*$/m).at(-1) ?? '';
+  const lines = table.split('\n').filter((line) => line.startsWith('|'));
+  return lines.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+const codesOf = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+
+test('every credential that a route of the contract takes is among the ways in, once', () => {
+  const listed = rowsBelow('Ways in').flatMap(([, cell]) => codesOf(cell));
+  assert.deepEqual(listed.toSorted(), [...new Set(allRoutes.map(({ auth }) => auth))].toSorted());
+});
+
+test('every purpose that the master key is used for is in the list of keys, once', () => {
+  const source = read('packages/server/src/crypto/master-key.ts');
+  const purposes = [...source.matchAll(/\bderive\('([^']+)'\)/g)].map(([, purpose = '']) => purpose);
+  assert.ok(purposes.length > 10, 'purposes are found');
+  assert.deepEqual(
+    rowsBelow('Keys')
+      .flatMap(([cell]) => codesOf(cell))
+      .toSorted(),
+    purposes.toSorted(),
+  );
+});
+
+test('every column of the database has one class of protection', () => {
+  const listed = rowsBelow('What is kept').flatMap(([table, ...cells]) =>
+    cells.flatMap(codesOf).map((column) => `${table}.${column}`),
+  );
+  const columns = storedTables.flatMap(({ name, columns: all }) =>
+    Object.keys(all).map((column) => `${name}.${column}`),
+  );
+  assert.deepEqual(listed.toSorted(), columns.toSorted());
+});
