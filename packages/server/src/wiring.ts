@@ -26,6 +26,7 @@ import { RefreshTokens } from './tokens/refresh-token.ts';
 import { assertSessionLives } from './tokens/store.ts';
 import { Tokens } from './tokens/tokens.ts';
 import { Verifier } from './verification/verify.ts';
+import { Webhooks } from './webhooks/webhooks.ts';
 
 export interface Services {
   readonly accountLife: AccountLife;
@@ -42,6 +43,7 @@ export interface Services {
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
   readonly verifier: Verifier;
+  readonly webhooks: Webhooks;
 }
 
 export interface WiringOptions {
@@ -63,6 +65,14 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
   const links = new Links(config.linksUrl ?? `${issuer}/account`);
   handleMail(outbox, config, issuer);
   const codes = new Codes(keys.oneTimeCodeHash);
+  const webhooks = new Webhooks({
+    db,
+    clock,
+    seal: keys.webhookSeal,
+    outbox,
+    targets: config.webhookTargets,
+    onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
+  });
   const { isThrottled: enabled, passwordLengthMin: lengthMin } = config;
   // What bounds a machine is shared out among its workers.
   const share = 1 / config.workers;
@@ -155,7 +165,7 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     unfinishedAccounts: accounts.revocations.unfinished,
     keyPrefixes,
   });
-  return { accountLife, accounts, apiKeys, codes, hasher, journal, links, mailer, outbox, signingKeys, tokens, verifier };
+  return { accountLife, accounts, apiKeys, codes, hasher, journal, links, mailer, outbox, signingKeys, tokens, verifier, webhooks };
 }
 
 /** @throws ConfigError with every mistake in the operator's templates */

@@ -18,6 +18,8 @@ import type { Tokens } from '../tokens/tokens.ts';
 import { answerForward, isForwardTarget } from '../verification/forward.ts';
 import { verificationRoutes } from '../verification/routes.ts';
 import type { Verifier } from '../verification/verify.ts';
+import { webhookRoutes } from '../webhooks/routes.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import { pathOf, queryOf, write, writeProblem, type Answer } from './answer.ts';
 import { authenticateService, callerOf } from './authenticate.ts';
 import { bodyReader, toRecord, validator, type ReadBody } from './body.ts';
@@ -37,6 +39,7 @@ export interface AppOptions {
   readonly apiKeys: ApiKeys;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
+  readonly webhooks: Webhooks;
   readonly health: Health;
   readonly log: Log;
   /** The public address: scheme, host and port, without a slash at the end. */
@@ -47,7 +50,8 @@ export interface AppOptions {
 }
 
 /** Every address that a stranger can reach; `/auth/forward` is the one beside them. */
-function routesOf({ accountLife, tokens, apiKeys, verifier, signingKeys, health, publicUrl }: AppOptions): readonly Route[] {
+function routesOf(options: AppOptions): readonly Route[] {
+  const { accountLife, tokens, apiKeys, verifier, signingKeys, webhooks, health, publicUrl } = options;
   return [
     // Nobody needs to be known
     ...healthRoutes(health),
@@ -59,6 +63,8 @@ function routesOf({ accountLife, tokens, apiKeys, verifier, signingKeys, health,
     ...accountRoutes(accountLife),
     // An account, by its access token
     ...apiKeyRoutes(apiKeys),
+    // An administrator, by its access token
+    ...webhookRoutes(webhooks.endpoints),
     // A service, by an API key with the scope keyreeve:verify
     ...verificationRoutes(verifier),
   ];
