@@ -1,0 +1,196 @@
+/** What administrators change of accounts. Nobody here chooses, sees or passes on a password. */
+import { limits } from '@keyreeve/contract';
+import type { Account, Accounts, Role } from '../accounts/accounts.ts';
+import { parseEmail } from '../accounts/email.ts';
+import type { ApiKeys } from '../api-keys/api-keys.ts';
+import type { AccountPrincipal, Principal } from '../audit/audit.ts';
+import { toInstant, type Clock } from '../clock.ts';
+import type { Codes } from '../codes/codes.ts';
+import { randomId } from '../crypto/secret.ts';
+import type { Db } from '../db/db.ts';
+import { isOutcomeUnknown } from '../db/unavailable.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { DomainError } from '../errors.ts';
+import type { Links } from '../mail/links.ts';
+import type { Mailer } from '../mail/mail.ts';
+import * as store from './store.ts';
+
+export interface AdministrationOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  readonly codes: Codes;
+  readonly links: Links;
+  readonly mailer: Mailer;
+  /** None where no journal is kept. */
+  readonly journal: Revocations | undefined;
+}
+
+export class Administration {
+  readonly #options: AdministrationOptions;
+
+  constructor(options: AdministrationOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes an account without a password, whose owner is sent a link to choose one.
+   * @returns its id
+   * @throws DomainError `mail_not_configured`, `email_invalid`, `account_exists`, `invalid_access_token`
+   */
+  async invite(principal: Principal, text: string, role: Role): Promise<string> {
+    const { db, clock, mailer } = this.#options;
+    this.#assertMail();
+    const email = parseEmail(text);
+    if (!email) throw new DomainError('email_invalid');
+    const id = randomId('acc');
+    const now = clock.now();
+    const account = { id, email: email.address, emailKey: email.key, passwordHash: '', role, now, isUnverified: true };
+    const invitation = this.#invitation({ id, email: email.address }, now);
+    if (!(await store.inviteAccount(db, principal, account, invitation))) throw new DomainError('account_exists');
+    mailer.sendSoon();
+    return id;
+  }
+
+  /** @throws DomainError `mail_not_configured`, `account_not_found`, `account_has_password`, `invalid_access_token` */
+  async inviteAgain(principal: Principal, id: string): Promise<void> {
+    const { db, clock, mailer } = this.#options;
+    this.#assertMail();
+    const now = clock.now();
+    await store.inviteAgain(db, principal, id, this.#invitation(await this.#find(id), now), now);
+    mailer.sendSoon();
+  }
+
+  /**
+   * Sends the owner a link to choose a new password.
+   * @param address from where the administrator asks
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `invalid_access_token`
+   */
+  async sendReset(principal: Principal, id: string, address: string): Promise<void> {
+    const { db, clock, mailer } = this.#options;
+    this.#assertMail();
+    const now = clock.now();
+    await store.sendReset(db, principal, id, await this.#reset(await this.#find(id), address, now, true), now);
+    mailer.sendSoon();
+  }
+
+  /** All of them. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
+  async revokeKeys(principal: Principal, id: string): Promise<void> {
+    const { db, clock, accounts } = this.#options;
+    const now = clock.now();
+    accounts.revocations.unfinished.assertRoom();
+    const keys = await store.revokeKeys(db, principal, id, now).catch((error: unknown) => {
+      this.#finishIfUnknown(error, id, () => store.finishRevokingKeys(db, principal, id, now));
+      throw error;
+    });
+    await this.#recordRevoked(keys, now);
+  }
+
+  /**
+   * Takes an account back from whoever has got into it: ends its sessions, deletes its keys, voids its password, and
+   * sends its owner a link to choose a new one (SECURITY.md B13).
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `invalid_access_token`, `unavailable`
+   */
+  async takeBack(principal: Principal, id: string, address: string): Promise<void> {
+    const { db, clock, accounts, mailer } = this.#options;
+    this.#assertMail();
+    accounts.revocations.unfinished.assertRoom();
+    const now = clock.now();
+    const reset = await this.#reset(await this.#find(id), address, now, false);
+    let epoch = -1;
+    const keys = await store
+      .takeBack(db, principal, id, reset, now, (found) => (epoch = found))
+      .catch((error: unknown) => {
+        this.#finishIfUnknown(error, id, async () => {
+          await store.finishTakingBack(db, principal, id, reset, now, epoch);
+          mailer.sendSoon();
+        });
+        throw error;
+      });
+    mailer.sendSoon();
+    await this.#recordRevoked(keys, now);
+  }
+
+  /**
+   * For an owner who has lost it. Its sessions end, and its owner is told.
+   * @throws DomainError `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
+   */
+  async removeSecondFactor(principal: Principal, id: string, address: string): Promise<void> {
+    const { db, clock, mailer } = this.#options;
+    const { email: to } = await this.#find(id);
+    const now = clock.now();
+    const data = { at: toInstant(now), address };
+    const mail = mailer.prepare({ to, template: 'second_factor_removed', data });
+    await store.removeSecondFactor(db, principal, id, mail, now);
+    mailer.sendSoon();
+  }
+
+  /** @throws DomainError `account_not_found`, `key_not_found`, `invalid_access_token`, `unavailable` */
+  async deleteKey(principal: Principal, id: string, keyId: number | undefined): Promise<void> {
+    const { apiKeys } = this.#options;
+    await this.#find(id);
+    if (keyId === undefined || (await apiKeys.ownerOf(keyId)) !== id) throw new DomainError('key_not_found');
+    await apiKeys.delete(principal, id, keyId);
+  }
+
+  /** @throws DomainError `account_not_found`, `session_not_found`, `invalid_access_token` */
+  async endSession(principal: AccountPrincipal, id: string, sessionId: string): Promise<void> {
+    const { db, clock } = this.#options;
+    await this.#find(id);
+    const isId = /^[\w-]{1,64}$/.test(sessionId);
+    if (!isId || !(await store.endSession(db, principal, id, sessionId, clock.now())))
+      throw new DomainError('session_not_found');
+  }
+
+  /** By its id alone. @throws DomainError `account_not_found` */
+  async #find(id: string): Promise<Account> {
+    const account = await this.#options.accounts.find(id);
+    if (account.id !== id) throw new DomainError('account_not_found', { detail: 'No account has this id.' });
+    return account;
+  }
+
+  #assertMail(): void {
+    if (!this.#options.mailer.isConfigured) throw new DomainError('mail_not_configured');
+  }
+
+  #invitation({ id, email: to }: Pick<Account, 'id' | 'email'>, now: number): store.CodeByMail {
+    const { codes, links, mailer } = this.#options;
+    const code = codes.make();
+    const expiresAt = now + limits.invitationCodeSeconds * 1000;
+    const data = { link: links.to('accept-invitation', code.text), expiresAt: toInstant(expiresAt) };
+    return {
+      code: { hash: code.hash, purpose: 'accept_invitation', accountId: id, now, expiresAt },
+      mail: mailer.prepare({ to, template: 'invitation', data }),
+    };
+  }
+
+  /** @param hasKeys whether those that it has will go on working */
+  async #reset({ id, email: to }: Account, address: string, now: number, hasKeys: boolean): Promise<store.CodeByMail> {
+    const { apiKeys, codes, links, mailer } = this.#options;
+    const code = codes.make();
+    const expiresAt = now + limits.resetCodeSeconds * 1000;
+    const keys = hasKeys ? (await apiKeys.list(id)).map(({ nickname }) => nickname) : [];
+    const link = links.to('reset-password', code.text);
+    const data = { link, expiresAt: toInstant(expiresAt), keys, address };
+    return {
+      code: { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt },
+      mail: mailer.prepare({ to, template: 'reset_password', data }),
+    };
+  }
+
+  /** Until it is known to be done, this instance says neither yes nor no of the account (SECURITY.md B48). */
+  #finishIfUnknown(error: unknown, id: string, finish: () => Promise<unknown>): void {
+    const { accounts, journal } = this.#options;
+    if (!isOutcomeUnknown(error)) return;
+    accounts.revocations.unfinished.add(id, async () => {
+      await finish();
+      journal?.lookSoon();
+    });
+  }
+
+  async #recordRevoked(keys: readonly number[], at: number): Promise<void> {
+    if (keys.length === 0) return;
+    await this.#options.journal?.record(keys.map((key) => ({ kind: 'api_key', id: String(key), at })));
+  }
+}
