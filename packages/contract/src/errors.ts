@@ -381,6 +381,7 @@ export const refusals = {
   not_found: 'No such key, or the session of the access token has ended.',
   expired: 'Its time is over.',
   disabled: 'The account of the credential is disabled.',
+  enrolment_required: 'The account of the access token must enrol a second factor first.',
 } as const;
 
 export type Refusal = keyof typeof refusals;

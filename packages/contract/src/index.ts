@@ -9,6 +9,8 @@ export * from './openapi.ts';
 export * from './route.ts';
 export * from './routes.ts';
 export * from './schemas.ts';
+export * from './second-factor.ts';
+export * from './sessions.ts';
 export * from './tokens.ts';
 export * from './verification.ts';
 export * from './webhooks.ts';

@@ -142,7 +142,7 @@ function operation(route: RouteContract): Json {
 }
 
 function parameters(route: RouteContract): Json {
-  const of = (place: 'path' | 'query', schema: unknown): Json[] => {
+  const of = (place: 'path' | 'query' | 'header', schema: unknown): Json[] => {
     const { properties = {}, required = [] } = (schema ?? {}) as {
       properties?: Record<string, Json>;
       required?: string[];
@@ -154,7 +154,7 @@ function parameters(route: RouteContract): Json {
       schema: plain(property),
     }));
   };
-  const all = [...of('path', route.params), ...of('query', route.query)];
+  const all = [...of('path', route.params), ...of('query', route.query), ...of('header', route.headers)];
   return all.length > 0 ? { parameters: all } : {};
 }
 

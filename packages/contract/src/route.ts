@@ -37,6 +37,8 @@ export interface RouteContract {
   readonly isOpenBeforeEnrolment?: boolean;
   readonly params?: TSchema;
   readonly query?: TSchema;
+  /** Beside those of the credential. */
+  readonly headers?: TSchema;
   readonly body?: { readonly type: 'json' | 'form'; readonly schema: TSchema; readonly bytesMax?: number };
   readonly success: {
     readonly status: number;

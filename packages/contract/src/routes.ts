@@ -19,6 +19,8 @@ import {
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { getDocs, getOpenApi, getProblem, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
+import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
+import { endOtherSessions, endSession, listSessions } from './sessions.ts';
 import { getJwks, getMetadata, issueTokens, refreshTokens, revokeTokens } from './tokens.ts';
 import { forward, introspect, verify, verifyBatch } from './verification.ts';
 import { webhookAdminRoutes } from './webhooks.ts';
@@ -30,6 +32,13 @@ export const allRoutes: readonly RouteContract[] = [
   createKey,
   listKeys,
   deleteKey,
+  listSessions,
+  endSession,
+  endOtherSessions,
+  beginSecondFactor,
+  confirmSecondFactor,
+  removeSecondFactor,
+  replaceRecoveryCodes,
   signUp,
   verifyAccount,
   resendVerification,

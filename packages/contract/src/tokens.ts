@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
+import { oneTimePasswordHeader } from './second-factor.ts';
 
 /** Of the public keys and of discovery. */
 export const discoveryCacheControl = `public, max-age=${limits.jwksMaxAgeSeconds}`;
@@ -28,10 +29,15 @@ export const issueTokens = {
   tag: 'Tokens',
   summary: 'Exchange email and password for tokens',
   description:
-    'Starts a session. The Authorization header is `Basic base64("<email>:<password>")` in UTF-8 (RFC 7617). A body is ignored. A wrong email and a wrong password get the same answer in the same time.',
+    'Starts a session. The Authorization header is `Basic base64("<email>:<password>")` in UTF-8 (RFC 7617). A body is ignored. A wrong email and a wrong password get the same answer in the same time. An account with a second factor needs its code, or a recovery code, in the header `X-Keyreeve-OTP`; it is asked for, and looked at, after a right password only.',
   auth: 'password',
+  headers: Type.Object({
+    [oneTimePasswordHeader]: Type.Optional(
+      Type.String({ description: 'The six digits of the second factor, or a recovery code', examples: ['492039'] }),
+    ),
+  }),
   success: { status: 200, description: 'A new session’s tokens', schema: TokenPair },
-  errors: ['invalid_credentials', 'too_many_attempts', 'overloaded'],
+  errors: ['invalid_credentials', 'second_factor_required', 'second_factor_invalid', 'too_many_attempts', 'overloaded'],
 } as const satisfies RouteContract;
 
 export const refreshTokens = {

@@ -3,12 +3,14 @@ import { limits } from '@keyreeve/contract';
 import { AccountLife } from './account-life/account-life.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { CommonPasswords } from './accounts/common-passwords.ts';
+import { CurrentPassword } from './accounts/current-password.ts';
 import { ApiKeys } from './api-keys/api-keys.ts';
 import type { Clock } from './clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from './crypto/password.ts';
 import { Codes } from './codes/codes.ts';
 import { DeletionJournal } from './deletion-journal/deletion-journal.ts';
+import { Enrolment } from './enrolment/enrolment.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from './log.ts';
 import { deliverMail, productOf } from './mail/delivery.ts';
@@ -18,9 +20,11 @@ import { parseSender } from './mail/sender.ts';
 import { SmtpServer } from './mail/smtp.ts';
 import { readTemplates, type Templates } from './mail/templates/templates.ts';
 import { Outbox, type OutboxOptions } from './outbox/outbox.ts';
+import { SecondFactors } from './second-factors/second-factors.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { LoginThrottle } from './throttle/login-throttle.ts';
 import { RequestThrottle } from './throttle/request-throttle.ts';
+import { CodeThrottle } from './throttle/code-throttle.ts';
 import { AccessTokens } from './tokens/access-token.ts';
 import { RefreshTokens } from './tokens/refresh-token.ts';
 import { assertSessionLives } from './tokens/store.ts';
@@ -33,6 +37,8 @@ export interface Services {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly codes: Codes;
+  readonly currentPassword: CurrentPassword;
+  readonly enrolment: Enrolment;
   readonly hasher: PasswordHasher;
   /** None where none is configured. */
   readonly journal: DeletionJournal | undefined;
@@ -40,6 +46,7 @@ export interface Services {
   readonly mailer: Mailer;
   /** Started by whoever serves. */
   readonly outbox: Outbox;
+  readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
   readonly verifier: Verifier;
@@ -106,11 +113,23 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     accessTokenTtlSeconds,
     revocations: journal,
   });
+  const secondFactors = new SecondFactors({
+    db,
+    clock,
+    seal: keys.secondFactorSeal,
+    codeHash: keys.oneTimeCodeHash,
+    throttle: new CodeThrottle({ db, clock, bucketHash: keys.throttleBucket, enabled }),
+    issuer: productOf(parseSender(config.mailFrom ?? ''), issuer),
+  });
+  const currentPassword = new CurrentPassword({ db, hasher, throttle });
+  const enrolment = new Enrolment({ db, clock, accounts, currentPassword, secondFactors, mailer });
   const audience = config.audience ?? issuer;
   const tokens = new Tokens({
     db,
     clock,
     accounts,
+    secondFactors,
+    mailer,
     throttle,
     hasher,
     accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
@@ -165,7 +184,24 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     unfinishedAccounts: accounts.revocations.unfinished,
     keyPrefixes,
   });
-  return { accountLife, accounts, apiKeys, codes, hasher, journal, links, mailer, outbox, signingKeys, tokens, verifier, webhooks };
+  return {
+    accountLife,
+    accounts,
+    apiKeys,
+    codes,
+    currentPassword,
+    enrolment,
+    hasher,
+    journal,
+    links,
+    mailer,
+    outbox,
+    secondFactors,
+    signingKeys,
+    tokens,
+    verifier,
+    webhooks,
+  };
 }
 
 /** @throws ConfigError with every mistake in the operator's templates */

@@ -7,13 +7,15 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { forward, limits, type RouteContract } from '@keyreeve/contract';
 import type { AccountLife } from '../account-life/account-life.ts';
 import { accountRoutes } from '../account-life/routes.ts';
+import type { Enrolment } from '../enrolment/enrolment.ts';
+import { enrolmentRoutes } from '../enrolment/routes.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
-import { discoveryRoutes, tokenRoutes } from '../tokens/routes.ts';
+import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../tokens/routes.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { answerForward, isForwardTarget } from '../verification/forward.ts';
 import { verificationRoutes } from '../verification/routes.ts';
@@ -37,6 +39,7 @@ export interface AppOptions {
   readonly tokens: Tokens;
   readonly accountLife: AccountLife;
   readonly apiKeys: ApiKeys;
+  readonly enrolment: Enrolment;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
   readonly webhooks: Webhooks;
@@ -51,7 +54,7 @@ export interface AppOptions {
 
 /** Every address that a stranger can reach; `/auth/forward` is the one beside them. */
 function routesOf(options: AppOptions): readonly Route[] {
-  const { accountLife, tokens, apiKeys, verifier, signingKeys, webhooks, health, publicUrl } = options;
+  const { accountLife, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
   return [
     // Nobody needs to be known
     ...healthRoutes(health),
@@ -63,6 +66,8 @@ function routesOf(options: AppOptions): readonly Route[] {
     ...accountRoutes(accountLife),
     // An account, by its access token
     ...apiKeyRoutes(apiKeys),
+    ...sessionRoutes(tokens),
+    ...enrolmentRoutes(enrolment),
     // An administrator, by its access token
     ...webhookRoutes(webhooks.endpoints),
     // A service, by an API key with the scope keyreeve:verify

@@ -8,11 +8,19 @@ import { hasScope, type Verifier } from '../verification/verify.ts';
 import { parseBasic } from './basic.ts';
 import type { Presented } from './credentials.ts';
 
-/** @throws DomainError `missing_access_token`, `invalid_access_token`, `ambiguous_credentials` */
-export async function authenticateAccount(tokens: Tokens, presented: Presented): Promise<AccountPrincipal> {
+/**
+ * @param isOpenBeforeEnrolment whether an account without the second factor that is required of it will do
+ * @throws DomainError `missing_access_token`, `invalid_access_token`, `ambiguous_credentials`,
+ *   `second_factor_enrolment_required`
+ */
+export async function authenticateAccount(
+  tokens: Tokens,
+  presented: Presented,
+  isOpenBeforeEnrolment = false,
+): Promise<AccountPrincipal> {
   switch (presented.kind) {
     case 'bearer':
-      return tokens.principalOf(presented.text);
+      return tokens.principalOf(presented.text, isOpenBeforeEnrolment);
     case 'ambiguous':
       throw new DomainError('ambiguous_credentials');
     case 'none':
@@ -35,7 +43,7 @@ export async function callerOf(
 ): Promise<AccountPrincipal | undefined> {
   const isAdministrative = contract.auth === 'administrator';
   if (!isAdministrative && contract.auth !== 'access_token') return undefined;
-  const caller = await authenticateAccount(tokens, presented);
+  const caller = await authenticateAccount(tokens, presented, contract.isOpenBeforeEnrolment);
   if (isAdministrative && caller.role !== 'admin') throw new DomainError('administrator_required');
   if (contract.needsRecentSignIn) tokens.assertRecent(caller);
   return isAdministrative ? { ...caller, actsAs: 'administrator' } : caller;

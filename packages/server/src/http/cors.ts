@@ -1,5 +1,6 @@
 /** Cross-origin requests: refused unless the page's exact origin is listed; never with cookies (SECURITY.md B32). */
 import type { IncomingMessage } from 'node:http';
+import { oneTimePasswordHeader } from '@keyreeve/contract';
 import type { Answer } from './answer.ts';
 
 const preflightMaxAgeSeconds = 600;
@@ -37,7 +38,7 @@ export class Cors {
         'Access-Control-Allow-Methods',
         allowed.join(', '),
         'Access-Control-Allow-Headers',
-        'Authorization, Content-Type, X-API-Key',
+        `Authorization, Content-Type, X-API-Key, ${oneTimePasswordHeader}`,
         'Access-Control-Max-Age',
         String(preflightMaxAgeSeconds),
       ],

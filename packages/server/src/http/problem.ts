@@ -12,6 +12,9 @@ const bearer = 'Bearer realm="keyreeve"';
 
 /** Every code with status 401, and 403 for a scope (RFC 6750 section 3; RFC 7617 section 2). */
 const challenges: Partial<Record<ErrorCode, string>> = {
+  // The password was right: the same challenge, so that a client knows where the code goes.
+  second_factor_required: 'Basic realm="keyreeve", charset="UTF-8"',
+  second_factor_invalid: 'Basic realm="keyreeve", charset="UTF-8"',
   invalid_credentials: 'Basic realm="keyreeve", charset="UTF-8"',
   missing_access_token: bearer,
   invalid_access_token: `${bearer}, error="invalid_token"`,

@@ -57,10 +57,14 @@ export class LoginThrottle {
     this.#options = options;
   }
 
-  /** Counts the attempt. @throws DomainError `too_many_attempts`, with nothing counted */
-  async reserve(attempt: LoginAttempt): Promise<void> {
+  /**
+   * Counts the attempt.
+   * @returns how many for the email have failed in a row before it
+   * @throws DomainError `too_many_attempts`, with nothing counted
+   */
+  async reserve(attempt: LoginAttempt): Promise<number> {
     const { db, enabled } = this.#options;
-    if (!enabled) return;
+    if (!enabled) return 0;
     // First by plain reads: a flood of what is refused already would keep the only writer from everybody else.
     await this.#count(attempt, {
       tx: db,
@@ -68,7 +72,7 @@ export class LoginThrottle {
       block: () => Promise.resolve(),
     });
     // This decides.
-    await db.transaction((tx) =>
+    return db.transaction((tx) =>
       this.#count(attempt, {
         tx,
         raise: (...counter) => store.raise(tx, ...counter),
@@ -119,7 +123,7 @@ export class LoginThrottle {
   }
 
   /** @throws DomainError `too_many_attempts` at the first counter that is full */
-  async #count(attempt: LoginAttempt, { tx, raise, block }: Counting): Promise<void> {
+  async #count(attempt: LoginAttempt, { tx, raise, block }: Counting): Promise<number> {
     const { origin, pair, knownPair, emails, windows } = this.#buckets(attempt);
     const now = this.#options.clock.now();
     const isKnown = isLately(await store.touchedAt(tx, origin), now);
@@ -133,14 +137,18 @@ export class LoginThrottle {
       const paid = count - limits.loginPairFreeFailures;
       if (paid >= 0) await block(pair, now + waitMs(paid));
     }
+    let failures: number | undefined;
     for (const email of emails) {
       const { count } = await raise(email, now);
+      // The first is the email as it is.
+      failures ??= count - 1;
       if (count > limits.loginEmailFailuresMax && !isKnown) throw refusal(limits.loginPairDelaySecondsMax * 1000);
     }
     for (const { bucket, failuresMax } of windows) {
       const { count, windowStartedAt } = await raise(bucket, now, windowMs);
       if (count > failuresMax && !isKnown) throw refusal(windowStartedAt + windowMs - now, failuresMax);
     }
+    return failures ?? 0;
   }
 
   #buckets({ emailKey, address }: LoginAttempt) {
@@ -172,12 +180,16 @@ const isLately = (seenAt: number | undefined, now: number): boolean =>
   seenAt !== undefined && seenAt >= now - limits.loginOriginTrustDays * dayMs;
 
 /** Doubles with each try beyond the free ones. */
-function waitMs(paid: number): number {
+export function waitMs(paid: number): number {
   const seconds = limits.loginPairDelaySecondsFirst * 2 ** Math.min(paid, 30);
   return Math.min(limits.loginPairDelaySecondsMax, seconds) * 1000;
 }
 
-function refusal(ms: number, quota: number = limits.loginPairFreeFailures, inMs: number = windowMs): DomainError {
+export function refusal(
+  ms: number,
+  quota: number = limits.loginPairFreeFailures,
+  inMs: number = windowMs,
+): DomainError {
   return new DomainError('too_many_attempts', {
     retryAfterSeconds: Math.max(1, Math.ceil(ms / 1000)),
     rate: { policy: 'sign-ins', quota, windowSeconds: inMs / 1000 },

@@ -16,15 +16,32 @@ function basicOf(presented: Presented) {
 
 export function tokenRoutes(tokens: Tokens): readonly Route[] {
   return [
-    route(contract.issueTokens, async ({ presented, address, program }) => {
+    route(contract.issueTokens, async ({ presented, address, program, oneTimePassword }) => {
       const { user, password } = basicOf(presented);
-      return { status: 200, body: await tokens.signIn(user, password, { address, program }) };
+      return { status: 200, body: await tokens.signIn(user, password, { address, program }, oneTimePassword) };
     }),
     route(contract.refreshTokens, async ({ body }) => ({ status: 200, body: await tokens.refresh(body.refreshToken) })),
     route(contract.revokeTokens, async ({ body }) => {
       await tokens.signOut(body.refreshToken);
       return { status: 204 };
     }),
+  ];
+}
+
+export function sessionRoutes(tokens: Tokens): readonly Route[] {
+  return [
+    route(contract.listSessions, async ({ principal }) => ({
+      status: 200,
+      body: { sessions: await tokens.listSessions(principal) },
+    })),
+    route(contract.endSession, async ({ principal, params }) => {
+      await tokens.endSession(principal, params.id);
+      return { status: 204 };
+    }),
+    route(contract.endOtherSessions, async ({ principal }) => ({
+      status: 200,
+      body: { ended: await tokens.endOtherSessions(principal) },
+    })),
   ];
 }
 

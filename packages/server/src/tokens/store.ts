@@ -1,6 +1,12 @@
 /** Rows of sessions. A session is one family of refresh tokens; ending it deletes the row. */
 import { lockAdministration } from '../accounts/store.ts';
-import { recordEvent, type AuditAction, type Principal } from '../audit/audit.ts';
+import {
+  recordEvent,
+  type AccountPrincipal,
+  type AuditAction,
+  type AuditEvent,
+  type Principal,
+} from '../audit/audit.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { sql, sqlMany } from '../db/sql.ts';
 import { DomainError } from '../errors.ts';
@@ -17,6 +23,8 @@ export interface NewSession {
   readonly address: string;
   /** Its User-Agent. */
   readonly program: string;
+  /** How it was begun, for the trail. */
+  readonly details?: NonNullable<AuditEvent['details']>;
 }
 
 /** What an access token rests on, besides its signature. */
@@ -25,6 +33,8 @@ export interface SessionState {
   readonly isCurrentEpoch: number;
   readonly accountDisabledAt: number | null;
   readonly accountRole: 'user' | 'admin';
+  /** 1 while the account lacks the second factor that is required of it. */
+  readonly mustEnrol: number;
   readonly createdAt: number;
   readonly idleExpiresAt: number;
   readonly expiresAt: number;
@@ -80,7 +90,9 @@ const deleteSession = sql<{ accountId: string }>(
 );
 // For each access token: its session, the account, and that its signing key is not revoked, in one read.
 const stateColumns = `a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
-     a.disabled_at as "accountDisabledAt", a.role as "accountRole", s.created_at as "createdAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"`;
+     a.disabled_at as "accountDisabledAt", a.role as "accountRole",
+     case when a.requires_second_factor = 1 and not exists (
+       select 1 from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) then 1 else 0 end as "mustEnrol", s.created_at as "createdAt", s.idle_expires_at as "idleExpiresAt", s.expires_at as "expiresAt"`;
 const selectState = sqlMany<SessionState>('select_session_state', {
   sqlite: `select ${stateColumns}
    from sessions s join accounts a on a.pk = s.account_pk join signing_keys k on k.kid = $2 and k.revoked_at is null
@@ -99,6 +111,16 @@ const lockLive = sql<{ id: string }>('lock_live_session', {
   sqlite: lockLiveText,
   postgres: `${lockLiveText} for update`,
 });
+const listOwn = sql<SessionRow>(
+  'list_account_sessions',
+  `select id, created_at as "createdAt", rotated_at as "rotatedAt", idle_expires_at as "idleExpiresAt", address, program
+   from sessions where account_pk = (select pk from accounts where id = $2) and ${isLive}
+   order by created_at desc, id desc`,
+);
+const deleteOwn = sql<{ id: string }>(
+  'delete_own_session',
+  `delete from sessions where id = $2 and account_pk = (select pk from accounts where id = $3) and ${isLive} returning id`,
+);
 // Every session carries the epoch that the account had when it began: also one that is just beginning ends by it.
 const raiseEpoch = sql(
   'raise_session_epoch',
@@ -121,30 +143,38 @@ const deleteExpired = sql(
 );
 
 /** Adds the session and ends the account's oldest beyond the limit. @returns false when the account has changed meanwhile */
-export async function createSession(db: Db, session: NewSession, sessionsMax: number): Promise<boolean> {
+export const createSession = (db: Db, session: NewSession, sessionsMax: number): Promise<boolean> =>
+  db.transaction((tx) => createSessionIn(tx, session, sessionsMax));
+
+/** The same as part of something larger. */
+export async function createSessionIn(tx: Transaction, session: NewSession, sessionsMax: number): Promise<boolean> {
   const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt, address, program } = session;
   const principal: Principal = { kind: 'account', accountId, sessionId: id };
-  return db.transaction(async (tx) => {
-    const inserted = await tx.run(insertSession, [
-      id,
-      accountId,
-      accountEpoch,
-      now,
-      tokenHash,
-      idleExpiresAt,
-      expiresAt,
-      address,
-      program,
-    ]);
-    if (inserted === 0) return false;
-    await recordEvent(tx, { at: now, principal, action: 'session.created', accountId, target: id });
-    await tx.run(deleteDead, [accountId, accountEpoch, now]);
-    for (const evicted of await tx.all(deleteOldest, [accountId, sessionsMax])) {
-      await recordEvent(tx, { at: now, principal, action: 'session.evicted', accountId, target: evicted.id });
-    }
-    return true;
-  });
+  const times = [now, tokenHash, idleExpiresAt, expiresAt];
+  if ((await tx.run(insertSession, [id, accountId, accountEpoch, ...times, address, program])) === 0) return false;
+  const details = session.details && Object.keys(session.details).length > 0 ? { details: session.details } : {};
+  await recordEvent(tx, { at: now, principal, action: 'session.created', accountId, target: id, ...details });
+  await tx.run(deleteDead, [accountId, accountEpoch, now]);
+  for (const evicted of await tx.all(deleteOldest, [accountId, sessionsMax])) {
+    await recordEvent(tx, { at: now, principal, action: 'session.evicted', accountId, target: evicted.id });
+  }
+  return true;
 }
+
+/** As its account may see it. */
+export interface SessionRow {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly rotatedAt: number;
+  /** Not beyond the session's own end. */
+  readonly idleExpiresAt: number;
+  readonly address: string;
+  readonly program: string;
+}
+
+/** Those that live, newest first. */
+export const listAccountSessions = (db: Db, accountId: string, now: number): Promise<SessionRow[]> =>
+  db.all(listOwn, [now, accountId]);
 
 export interface Rotation {
   readonly sessionId: string;
@@ -192,6 +222,23 @@ export async function assertSessionLives(tx: Transaction, principal: Principal, 
   if (!(await tx.get(lockLive, [sessionId, accountId, now, kid, mustAdminister])))
     throw new DomainError('invalid_access_token');
 }
+
+/** @returns whether the account had it, live @throws DomainError `invalid_access_token` */
+export const endOwnSession = (db: Db, principal: AccountPrincipal, id: string, now: number): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const { accountId } = principal;
+    await assertSessionLives(tx, principal, now);
+    if (!(await tx.get(deleteOwn, [now, id, accountId]))) return false;
+    await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
+    return true;
+  });
+
+/** All but its own. @returns how many @throws DomainError `invalid_access_token` */
+export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: number): Promise<number> =>
+  db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    return endOtherSessionsIn(tx, principal, principal.accountId, principal.sessionId, now);
+  });
 
 /**
  * Ends an account’s sessions as part of something larger: those that live, and those that are just beginning.

@@ -1,24 +1,29 @@
 /** Sessions: signing in, refreshing, signing out, and judging an access token. */
 import { timingSafeEqual } from 'node:crypto';
-import { limits, type TokenPair } from '@keyreeve/contract';
-import type { Accounts, Role } from '../accounts/accounts.ts';
+import { limits, type ErrorCode, type ListedSession, type TokenPair } from '@keyreeve/contract';
+import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../audit/audit.ts';
-import type { Clock } from '../clock.ts';
+import { toInstant, type Clock } from '../clock.ts';
 import type { PasswordHasher } from '../crypto/password.ts';
 import type { Secret } from '../crypto/secret.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
+import type { Mailer } from '../mail/mail.ts';
+import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { AccessTokenClaims, AccessTokens } from './access-token.ts';
 import type { RefreshToken, RefreshTokens } from './refresh-token.ts';
+import { describeClient, startSession, type Client } from './start-session.ts';
 import * as store from './store.ts';
 
 export interface TokensOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly accounts: Accounts;
+  readonly secondFactors: SecondFactors;
+  readonly mailer: Mailer;
   readonly throttle: LoginThrottle;
   readonly hasher: PasswordHasher;
   readonly accessTokens: AccessTokens;
@@ -31,23 +36,25 @@ export interface TokensOptions {
   readonly signInsUnderWayMax: number;
 }
 
-/** Whence and by which program somebody signs in. */
-export interface Client {
-  readonly address: string;
-  /** The User-Agent; empty when it doesn’t say. */
-  readonly program: string;
-}
-
 /** Why an access token is not good. */
 export type AccessTokenRefusal = 'malformed' | 'expired' | 'not_found' | 'disabled';
 
 export type AccessTokenVerdict =
-  | { readonly valid: true; readonly claims: AccessTokenClaims; readonly role: Role; readonly signedInAt: number }
+  | {
+      readonly valid: true;
+      readonly claims: AccessTokenClaims;
+      readonly role: Role;
+      readonly signedInAt: number;
+      /** The account lacks the second factor that is required of it: the token is good for enrolling one. */
+      readonly mustEnrol: boolean;
+    }
   | { readonly valid: false; readonly code: AccessTokenRefusal };
 
 /** Sign-ins since the start, for metrics. */
 export type LoginCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
 
+/** Of a sign-in that was looked at. */
+const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_required', 'second_factor_invalid'];
 /** After a refusal for lack of room. */
 const retryAfterSeconds = 1;
 
@@ -65,19 +72,21 @@ export class Tokens {
 
   /**
    * Starts a session.
-   * @throws DomainError `invalid_credentials`, `too_many_attempts`, `overloaded`
+   * @param oneTimePassword a code of the second factor, or a recovery code; looked at after a right password only
+   * @throws DomainError `invalid_credentials`, `second_factor_required`, `second_factor_invalid`, `too_many_attempts`,
+   *   `overloaded`
    */
-  async signIn(user: string, password: Secret, client: Client): Promise<TokenPair> {
+  async signIn(user: string, password: Secret, client: Client, oneTimePassword?: string): Promise<TokenPair> {
     this.#underWay++;
     try {
       // The queue of hashes bounds only those that have been counted; those that wait for it count here.
       if (this.#underWay > this.#options.signInsUnderWayMax) throw new DomainError('overloaded', { retryAfterSeconds });
-      const pair = await this.#signIn(user, password, client);
+      const pair = await this.#signIn(user, password, client, oneTimePassword);
       this.logins.accepted++;
       return pair;
     } catch (error) {
       const code = error instanceof DomainError ? error.code : undefined;
-      if (code === 'invalid_credentials') this.logins.refused++;
+      if (code !== undefined && refusalCodes.includes(code)) this.logins.refused++;
       if (code === 'too_many_attempts') this.logins.throttled++;
       if (code === 'overloaded') this.logins.overloaded++;
       throw error;
@@ -131,6 +140,33 @@ export class Tokens {
     await store.endSession(db, principal, sessionId, 'session.ended', now);
   }
 
+  /** Those of the account that live, newest first. */
+  async listSessions({ accountId, sessionId }: AccountPrincipal): Promise<ListedSession[]> {
+    const { db, clock } = this.#options;
+    const rows = await store.listAccountSessions(db, accountId, clock.now());
+    return rows.map(({ id, createdAt, rotatedAt, idleExpiresAt, address, program }) => ({
+      id,
+      createdAt: toInstant(createdAt),
+      lastUsedAt: toInstant(rotatedAt),
+      expiresAt: toInstant(idleExpiresAt),
+      address,
+      program,
+      current: id === sessionId,
+    }));
+  }
+
+  /** @throws DomainError `session_not_found`, `invalid_access_token` */
+  async endSession(principal: AccountPrincipal, id: string): Promise<void> {
+    const { db, clock } = this.#options;
+    if (!(await store.endOwnSession(db, principal, id, clock.now()))) throw new DomainError('session_not_found');
+  }
+
+  /** @returns how many ended @throws DomainError `invalid_access_token` */
+  endOtherSessions(principal: AccountPrincipal): Promise<number> {
+    const { db, clock } = this.#options;
+    return store.endOtherSessions(db, principal, clock.now());
+  }
+
   /**
    * Reads the session and the account each time: signing out, a new password and a disabled account act at once.
    * @throws DomainError `unavailable` when the account may have been deleted or disabled
@@ -147,13 +183,18 @@ export class Tokens {
     const isLive = session.isCurrentEpoch === 1 && session.idleExpiresAt > now && session.expiresAt > now;
     if (!isLive) return { valid: false, code: 'not_found' };
     this.#options.accounts.revocations.unfinished.assertNone(claims.accountId);
-    return { valid: true, claims, role: session.accountRole, signedInAt: session.createdAt };
+    const { accountRole: role, createdAt: signedInAt, mustEnrol } = session;
+    return { valid: true, claims, role, signedInAt, mustEnrol: mustEnrol === 1 };
   }
 
-  /** @throws DomainError `invalid_access_token` */
-  async principalOf(accessToken: string): Promise<AccountPrincipal> {
+  /**
+   * @param isOpenBeforeEnrolment whether an account without the second factor that is required of it will do
+   * @throws DomainError `invalid_access_token`, `second_factor_enrolment_required`
+   */
+  async principalOf(accessToken: string, isOpenBeforeEnrolment = false): Promise<AccountPrincipal> {
     const verdict = await this.judge(accessToken);
     if (!verdict.valid) throw new DomainError('invalid_access_token');
+    if (verdict.mustEnrol && !isOpenBeforeEnrolment) throw new DomainError('second_factor_enrolment_required');
     const { role, signedInAt } = verdict;
     const { accountId, sessionId, kid } = verdict.claims;
     return { kind: 'account', accountId, sessionId, kid, role, signedInAt };
@@ -165,42 +206,61 @@ export class Tokens {
     if (this.#options.clock.now() - signedInAt > recentMs) throw new DomainError('reauth_required');
   }
 
-  async #signIn(user: string, password: Secret, client: Client): Promise<TokenPair> {
+  async #signIn(user: string, password: Secret, client: Client, code: string | undefined): Promise<TokenPair> {
     const { accounts, throttle, hasher } = this.#options;
     // Refused before the counters are read or written, so that a flood costs no commits.
     hasher.assertCapacity();
     const attempt = { emailKey: parseEmail(user)?.key ?? user, address: client.address };
-    await throttle.reserve(attempt);
-    const account = await accounts.authenticate(user, password).catch(async (error: unknown) => {
+    const failures = await throttle.reserve(attempt);
+    const giveBack = async (error: unknown): Promise<never> => {
       await throttle.release(attempt);
       throw error;
-    });
+    };
+    const account = await accounts.authenticate(user, password).catch(giveBack);
     if (!account) throw new DomainError('invalid_credentials');
+    const proof = await this.#prove(account.id, code).catch((error: unknown) =>
+      // A wrong code stays counted. Asking whether one is needed is neither a failure nor a success.
+      error instanceof DomainError && error.code === 'second_factor_invalid' ? Promise.reject(error) : giveBack(error),
+    );
     // First the session: it is refused when the account has changed while the password was being hashed.
-    const pair = await this.#startSession(account.id, account.sessionEpoch, client);
+    const pair = await this.#startSession(account, client, proof, failures);
     await throttle.succeed(attempt);
     return pair;
   }
 
-  async #startSession(accountId: string, accountEpoch: number, client: Client): Promise<TokenPair> {
-    const { db, clock, refreshTokens, idleTtlSeconds, maxTtlSeconds, sessionsPerAccountMax } = this.#options;
+  /** @returns undefined when the account has no second factor @throws DomainError `second_factor_required`, `second_factor_invalid`, `too_many_attempts` */
+  async #prove(accountId: string, code: string | undefined): Promise<FactorProof | undefined> {
+    const { secondFactors } = this.#options;
+    if (!(await secondFactors.isInForce(accountId))) return undefined;
+    if (code === undefined || code === '') throw new DomainError('second_factor_required');
+    const proof = await secondFactors.check(accountId, code);
+    if (!proof) throw new DomainError('second_factor_invalid');
+    return proof;
+  }
+
+  async #startSession(
+    account: AuthenticatedAccount,
+    client: Client,
+    proof: FactorProof | undefined,
+    failures: number,
+  ): Promise<TokenPair> {
+    const { db, clock, mailer, refreshTokens, secondFactors, idleTtlSeconds, maxTtlSeconds } = this.#options;
     const token = refreshTokens.first();
     const now = clock.now();
     const expiresAt = now + maxTtlSeconds * 1000;
-    const session: store.NewSession = {
+    const session = {
       id: token.sessionId,
-      accountId,
-      accountEpoch,
       tokenHash: token.hash,
       now,
       idleExpiresAt: Math.min(expiresAt, now + idleTtlSeconds * 1000),
       expiresAt,
-      address: client.address,
-      program: client.program,
+      ...describeClient(client),
     };
-    const isCreated = await store.createSession(db, session, sessionsPerAccountMax);
+    const { sessionsPerAccountMax: sessionsMax } = this.#options;
+    const isCreated = await startSession(db, mailer, { account, session, proof, failures, sessionsMax });
     if (!isCreated) throw new DomainError('invalid_credentials');
-    return this.#pair({ accountId, createdAt: now }, token);
+    if (proof) await secondFactors.succeed(account.id);
+    return this.#pair({ accountId: account.id, createdAt: now }, token);
   }
 
   async #pair(session: { accountId: string; createdAt: number }, token: RefreshToken): Promise<TokenPair> {

@@ -84,7 +84,7 @@ test('a preflight from a listed origin learns the methods of the address', async
     assert.deepEqual(others, {
       vary: 'Origin',
       'access-control-allow-origin': listed,
-      'access-control-allow-headers': 'Authorization, Content-Type, X-API-Key',
+      'access-control-allow-headers': 'Authorization, Content-Type, X-API-Key, X-Keyreeve-OTP',
       'access-control-max-age': '600',
       'access-control-expose-headers': 'Location, Retry-After, RateLimit, RateLimit-Policy',
     });

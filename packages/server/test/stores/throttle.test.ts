@@ -136,7 +136,8 @@ onEachDatabase('where an email is known, what is given back leaves room for as m
     await throttle.reserve(home);
     await throttle.release(home);
   }
-  const settled = await Promise.allSettled(Array.from({ length: 20 }, () => throttle.reserve(home)));
+  const reserving = async (): Promise<void> => void (await throttle.reserve(home));
+  const settled = await Promise.allSettled(Array.from({ length: 20 }, reserving));
   const max = limits.loginKnownPairFailuresMax;
   assert.deepEqual(outcomes(settled), { undefined: max, too_many_attempts: 20 - max });
 });
@@ -163,12 +164,17 @@ const exhausting: Readonly<Record<string, { readonly times: number; readonly lik
   },
 };
 /** No more at once than the service lets through (`limits.signInsUnderWayMax`). */
-async function severalAtOnce(count: number, one: (n: number) => Promise<void>): Promise<PromiseSettledResult<void>[]> {
-  const settled: PromiseSettledResult<void>[] = [];
+async function severalAtOnce(
+  count: number,
+  one: (n: number) => Promise<unknown>,
+): Promise<PromiseSettledResult<unknown>[]> {
+  const settled: PromiseSettledResult<unknown>[] = [];
   while (settled.length < count) {
     const first = settled.length;
     const length = Math.min(limits.signInsUnderWayMax, count - first);
-    settled.push(...(await Promise.allSettled(Array.from({ length }, (_, index) => one(first + index)))));
+    settled.push(
+      ...(await Promise.allSettled(Array.from({ length }, async (_, index) => void (await one(first + index))))),
+    );
   }
   return settled;
 }

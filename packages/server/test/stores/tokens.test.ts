@@ -51,6 +51,7 @@ onEachDatabase('a new session is live, at its first generation', async ({ db }) 
     isCurrentEpoch: 1,
     accountDisabledAt: null,
     accountRole: 'user',
+    mustEnrol: 0,
     createdAt: now,
     idleExpiresAt,
     expiresAt,

@@ -43,6 +43,7 @@ const slices = [
   'accounts',
   'second-factors',
   'tokens',
+  'enrolment',
   'api-keys',
   'verification',
   'webhooks',

@@ -29,7 +29,7 @@ for (const [name, open] of Object.entries(databases)) {
       );
     const failuresMax = limits.loginGlobalFailuresMax;
     assert.equal(failuresMax, 3_000);
-    const results: PromiseSettledResult<void>[] = [];
+    const results: PromiseSettledResult<unknown>[] = [];
     for (let from = 0; from < failuresMax + 100; from += 100) results.push(...(await flood(from, 100)));
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, failuresMax);
 

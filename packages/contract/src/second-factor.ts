@@ -1,0 +1,119 @@
+/** A second factor: a program that shows six digits (TOTP, RFC 6238), and recovery codes for the day it is lost. */
+import Type, { type Static } from 'typebox';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+
+/** The header of a sign-in that carries a code. */
+export const oneTimePasswordHeader = 'X-Keyreeve-OTP';
+
+const CurrentPassword = Type.String({ minLength: 1, maxLength: limits.passwordBytesMax });
+const Code = Type.String({
+  minLength: 1,
+  maxLength: limits.oneTimePasswordCharsMax,
+  description: 'The six digits, or a recovery code',
+  examples: ['492039'],
+});
+
+export const CurrentPasswordBody = Type.Object({ currentPassword: CurrentPassword }, { additionalProperties: false });
+export const FactorProofBody = Type.Object(
+  { currentPassword: CurrentPassword, code: Code },
+  { additionalProperties: false },
+);
+export const FactorCodeBody = Type.Object(
+  {
+    code: Type.String({
+      minLength: 1,
+      maxLength: limits.oneTimePasswordCharsMax,
+      description: 'The six digits',
+      examples: ['492039'],
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export const BegunFactor = Type.Object(
+  {
+    secret: Type.String({ description: 'Base32, for typing. It is in this answer and nowhere else, ever' }),
+    uri: Type.String({ description: 'The same for a QR code: `otpauth://totp/…`' }),
+  },
+  { additionalProperties: false },
+);
+export type BegunFactor = Static<typeof BegunFactor>;
+
+export const RecoveryCodes = Type.Object(
+  {
+    recoveryCodes: Type.Array(Type.String(), {
+      description: 'Each good once, instead of a code. They are in this answer and nowhere else, ever',
+      examples: [['7K2M-Q9XD-4RTB-0HVN-6WCE-P3JA']],
+    }),
+  },
+  { additionalProperties: false },
+);
+export type RecoveryCodes = Static<typeof RecoveryCodes>;
+
+const tokenErrors = ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials'] as const;
+const passwordErrors = ['password_wrong', 'too_many_attempts', 'overloaded'] as const;
+
+export const beginSecondFactor = {
+  id: 'beginSecondFactor',
+  method: 'POST',
+  path: '/auth/account/second-factor',
+  tag: 'Second factor',
+  summary: 'Begin to enrol a second factor',
+  description: `Makes a secret (TOTP: SHA-1, six digits, 30 seconds) for the user’s program. Nothing changes until it is confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes; beginning again replaces it.`,
+  auth: 'access_token',
+  isOpenBeforeEnrolment: true,
+  needsRecentSignIn: true,
+  body: { type: 'json', schema: CurrentPasswordBody },
+  success: { status: 201, description: 'The secret', schema: BegunFactor },
+  errors: [...tokenErrors, ...passwordErrors, 'second_factor_exists'],
+} as const satisfies RouteContract;
+
+export const confirmSecondFactor = {
+  id: 'confirmSecondFactor',
+  method: 'POST',
+  path: '/auth/account/second-factor/confirm',
+  tag: 'Second factor',
+  summary: 'Finish enrolling it',
+  description:
+    'With a code that the program shows. From now on a sign-in needs one. The account’s other sessions end, and it is told by mail.',
+  auth: 'access_token',
+  isOpenBeforeEnrolment: true,
+  body: { type: 'json', schema: FactorCodeBody },
+  success: { status: 200, description: 'Recovery codes', schema: RecoveryCodes },
+  errors: [...tokenErrors, 'second_factor_wrong', 'second_factor_not_enrolled', 'too_many_attempts'],
+} as const satisfies RouteContract;
+
+export const removeSecondFactor = {
+  id: 'removeSecondFactor',
+  method: 'DELETE',
+  path: '/auth/account/second-factor',
+  tag: 'Second factor',
+  summary: 'Remove the second factor',
+  description: 'With its recovery codes. The account’s other sessions end, and it is told by mail.',
+  auth: 'access_token',
+  needsRecentSignIn: true,
+  body: { type: 'json', schema: FactorProofBody },
+  success: { status: 204, description: 'A sign-in needs the password alone' },
+  errors: [
+    ...tokenErrors,
+    ...passwordErrors,
+    'second_factor_wrong',
+    'second_factor_required_by_policy',
+    'second_factor_not_enrolled',
+  ],
+} as const satisfies RouteContract;
+
+export const replaceRecoveryCodes = {
+  id: 'replaceRecoveryCodes',
+  method: 'POST',
+  path: '/auth/account/recovery-codes',
+  tag: 'Second factor',
+  summary: 'Make new recovery codes',
+  description: 'The old ones are void.',
+  auth: 'access_token',
+  needsRecentSignIn: true,
+  body: { type: 'json', schema: FactorProofBody },
+  success: { status: 200, description: 'The new codes', schema: RecoveryCodes },
+  errors: [...tokenErrors, ...passwordErrors, 'second_factor_wrong', 'second_factor_not_enrolled'],
+} as const satisfies RouteContract;

@@ -1,0 +1,64 @@
+/** An account's sessions: which there are, and ending them. */
+import Type, { type Static } from 'typebox';
+import type { RouteContract } from './route.ts';
+import { Instant } from './schemas.ts';
+
+export const ListedSession = Type.Object(
+  {
+    id: Type.String({ description: 'The `sid` of its access tokens; not a secret' }),
+    createdAt: Instant,
+    lastUsedAt: Type.String({ format: 'date-time', description: 'When it was begun or last refreshed' }),
+    expiresAt: Type.String({ format: 'date-time', description: 'When it ends unless it is refreshed before' }),
+    address: Type.String({ description: 'From where it was begun', examples: ['192.0.2.7'] }),
+    program: Type.String({ description: 'The User-Agent that began it; empty when it sent none' }),
+    current: Type.Boolean({ description: 'Whether it is the one that asks' }),
+  },
+  { additionalProperties: false },
+);
+export type ListedSession = Static<typeof ListedSession>;
+
+export const SessionList = Type.Object({ sessions: Type.Array(ListedSession) }, { additionalProperties: false });
+
+const tokenErrors = ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials'] as const;
+
+export const listSessions = {
+  id: 'listSessions',
+  method: 'GET',
+  path: '/auth/sessions',
+  tag: 'Sessions',
+  summary: 'List the account’s sessions',
+  description: 'Those that live, newest first.',
+  auth: 'access_token',
+  success: { status: 200, description: 'The sessions', schema: SessionList },
+  errors: tokenErrors,
+} as const satisfies RouteContract;
+
+export const endSession = {
+  id: 'endSession',
+  method: 'DELETE',
+  path: '/auth/sessions/:id',
+  tag: 'Sessions',
+  summary: 'End a session',
+  description:
+    'Its refresh token is dead, and on Keyreeve’s own endpoints its access tokens are dead at once. It may be the one that asks.',
+  auth: 'access_token',
+  params: Type.Object({ id: Type.String({ description: 'The session’s id' }) }),
+  success: { status: 204, description: 'The session has ended' },
+  errors: [...tokenErrors, 'session_not_found'],
+} as const satisfies RouteContract;
+
+export const endOtherSessions = {
+  id: 'endOtherSessions',
+  method: 'DELETE',
+  path: '/auth/sessions',
+  tag: 'Sessions',
+  summary: 'End all other sessions',
+  description: 'All but the one that asks, and sign-ins that are under way.',
+  auth: 'access_token',
+  success: {
+    status: 200,
+    description: 'How many were ended',
+    schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }, { additionalProperties: false }),
+  },
+  errors: tokenErrors,
+} as const satisfies RouteContract;
