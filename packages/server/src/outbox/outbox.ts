@@ -95,6 +95,11 @@ export class Outbox {
     this.#options = options;
   }
 
+  /** Begun here and not ended. */
+  get underWay(): number {
+    return this.#running.size;
+  }
+
   handle(kind: WorkKind, handler: Handler): void {
     this.#handlers.set(kind, handler);
   }
