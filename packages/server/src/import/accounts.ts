@@ -28,7 +28,10 @@ const fields = {
   createdAt: 'text',
 } as const;
 
-export function accountImporter(principal: Principal, options: AccountImportOptions): Importer<store.ImportedAccount> {
+/** Its id is made when it is written. */
+type AccountLine = Omit<store.ImportedAccount, 'id'>;
+
+export function accountImporter(principal: Principal, options: AccountImportOptions): Importer<AccountLine> {
   const { db, clock, isDryRun, onExisting } = options;
   const lineOfEmail = new TextNumbers();
   return {
@@ -38,11 +41,19 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
       if (before !== undefined) throw new LineRefused(`line ${before} has the same email`);
       return account;
     },
-    async write(items: readonly Numbered<store.ImportedAccount>[]): Promise<readonly Outcome[]> {
+    async write(items: readonly Numbered<AccountLine>[]): Promise<readonly Outcome[]> {
       const accounts = items.map(({ item }) => item);
       const existing = isDryRun
-        ? await store.findExistingEmails(db, accounts)
-        : await store.importAccounts(db, principal, accounts, clock.now());
+        ? await store.findExistingEmails(
+            db,
+            accounts.map(({ emailKey }) => emailKey),
+          )
+        : await store.importAccounts(
+            db,
+            principal,
+            accounts.map((account) => ({ ...account, id: randomId('acc') })),
+            clock.now(),
+          );
       return accounts.map(({ emailKey }) => {
         if (!existing.has(emailKey)) return 'imported';
         return onExisting === 'skip' ? 'existing' : new LineRefused('there is an account with this email already');
@@ -51,13 +62,12 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
   };
 }
 
-function readAccount(bytes: Uint8Array, { clock, hasher }: AccountImportOptions): store.ImportedAccount {
+function readAccount(bytes: Uint8Array, { clock, hasher }: AccountImportOptions): AccountLine {
   const { email: text, passwordHash, verified = true, disabled = false, createdAt } = readFields(bytes, fields);
   const email = parseEmail(required('email', text));
   if (!email) throw new LineRefused('its email is not an email address');
   const now = clock.now();
   return {
-    id: randomId('acc'),
     email: email.address,
     emailKey: email.key,
     // Empty: none until it is reset.

@@ -47,12 +47,9 @@ const selectEmails = sql<{ emailKey: string }>('select_existing_emails', {
     where email_key = any(array(select json_array_elements_text($1::json)))`,
 });
 
-const keysOf = (accounts: readonly ImportedAccount[]): string =>
-  JSON.stringify(accounts.map(({ emailKey }) => emailKey));
-
 /** @returns email keys of those that exist */
-export async function findExistingEmails(db: Db, accounts: readonly ImportedAccount[]): Promise<ReadonlySet<string>> {
-  const rows = await db.all(selectEmails, [keysOf(accounts)]);
+export async function findExistingEmails(db: Db, emailKeys: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db.all(selectEmails, [JSON.stringify(emailKeys)]);
   return new Set(rows.map(({ emailKey }) => emailKey));
 }
 
