@@ -27,11 +27,14 @@ export interface CodeRow {
   readonly createdAt: number;
 }
 
+const inserted = `insert into one_time_codes
+  (code_hash, purpose, account_pk, email, email_key, password_hash, created_at, expires_at)`;
+// Of an account that is gone no code is made: it would be nobody's.
 const insert = sql(
   'insert_one_time_code',
-  `insert into one_time_codes (code_hash, purpose, account_pk, email, email_key, password_hash, created_at, expires_at)
-   values ($1, $2, (select pk from accounts where id = $3), $4, $5, $6, $7, $8)`,
+  `${inserted} select $1, $2, pk, $4, $5, $6, $7, $8 from accounts where id = $3`,
 );
+const insertUnowned = sql('insert_unowned_code', `${inserted} values ($1, $2, null, $3, $4, $5, $6, $7)`);
 const columns = `(select id from accounts where accounts.pk = one_time_codes.account_pk) as "accountId",
   email, email_key as "emailKey", password_hash as "passwordHash", created_at as "createdAt"`;
 const live = `code_hash = $1 and purpose = $2 and expires_at > $3`;
@@ -54,10 +57,12 @@ const removeExpired = sql(
   `delete from one_time_codes where code_hash in (select code_hash from one_time_codes where expires_at <= $1 limit $2)`,
 );
 
+/** Nothing when the account is gone meanwhile. */
 export async function insertCode(tx: Transaction, code: NewCode): Promise<void> {
   const { hash, purpose, accountId, email, passwordHash, now, expiresAt } = code;
-  const values = [hash, purpose, accountId, email?.address ?? null, email?.key ?? null, passwordHash ?? null];
-  await tx.run(insert, [...values, now, expiresAt]);
+  const rest = [email?.address ?? null, email?.key ?? null, passwordHash ?? null, now, expiresAt];
+  if (accountId === null) await tx.run(insertUnowned, [hash, purpose, ...rest]);
+  else await tx.run(insert, [hash, purpose, accountId, ...rest]);
 }
 
 /** Looks at it and leaves it. */
