@@ -183,7 +183,8 @@ export class Accounts {
 /** A password nobody has to think of. */
 export const generatePassword = (): Secret => new Secret(randomBase62(generatedPasswordChars));
 
-function acceptEmail(text: string): Email {
+/** @throws DomainError `email_invalid` */
+export function acceptEmail(text: string): Email {
   const email = parseEmail(text);
   if (!email)
     throw new DomainError('email_invalid', {
