@@ -4,12 +4,14 @@ import { sql } from '../db/sql.ts';
 import { chainOf, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
 
 // The row is the lock: until this transaction ends nobody else adds to the chain, and rolled back it leaves no gap.
-const takePlaces = sql<{ events: number }>(
-  'take_audit_places',
-  `insert into audit_chains (chain, events) values ($1, $2)
-   on conflict (chain) do update set events = audit_chains.events + excluded.events returning events`,
-);
-// A statement of its own: on PostgreSQL one that waited for the lock reads as of before it waited.
+const takePlaces = sql<{ events: number; before: Uint8Array | null }>('take_audit_places', {
+  sqlite: `insert into audit_chains (chain, events) values ($1, $2)
+    on conflict (chain) do update set events = audit_chains.events + excluded.events
+    returning events, (select mac from audit_events where chain = $1 and position = events - $2) as before`,
+  postgres: `insert into audit_chains (chain, events) values ($1, $2)
+    on conflict (chain) do update set events = audit_chains.events + excluded.events returning events, null as before`,
+});
+// A statement of its own on PostgreSQL: one that waited for the lock reads as of before it waited.
 const selectMac = sql<{ mac: Uint8Array | null }>(
   'select_audit_mac',
   `select mac from audit_events where chain = $1 and position = $2`,
@@ -55,9 +57,9 @@ async function chain(tx: Transaction, rows: readonly AuditRow[]): Promise<Chaine
   const byChain = Map.groupBy(rows.keys(), (index) => chainOf(rows[index]?.accountId ?? null));
   const chained: ChainedRow[] = [];
   for (const [number, indices] of [...byChain].toSorted(([one], [other]) => one - other)) {
-    const { events = 0 } = (await tx.get(takePlaces, [number, indices.length])) ?? {};
+    const { events = 0, before } = (await tx.get(takePlaces, [number, indices.length])) ?? {};
     let position = events - indices.length;
-    let previous = position === 0 ? undefined : (await tx.get(selectMac, [number, position]))?.mac;
+    let previous = position === 0 ? undefined : (before ?? (await tx.get(selectMac, [number, position]))?.mac);
     for (const index of indices) {
       const row = rows[index];
       if (row === undefined) continue;

@@ -7,7 +7,7 @@
  *     ! what it prints on standard error
  *     [exit 64]                               (left out when it is 0)
  *
- * `<ACCOUNT>`, `<KEY-ID>`, `<KEY>`, `<KID>` and `<PASSWORD>` stand for what differs from run to run; `<KEY-2>` for another
+ * `<ACCOUNT>`, `<KEY-ID>`, `<KEY>`, `<KID>`, `<PASSWORD>` and `<CHECKPOINT>` stand for what differs from run to run; `<KEY-2>` for another
  * of the same kind. A placeholder means the same text wherever it stands, in commands as well,
  * and two placeholders never mean the same. `<TIME>` is any time.
  * Two spaces or more stand for any such gap, because columns are as wide as ids are long. All else is literal.
@@ -29,6 +29,7 @@ const kinds: Readonly<Record<string, string>> = {
   KEY: String.raw`krv_[0-9A-Za-z]{49}`,
   KID: String.raw`[\w-]{22}`,
   PASSWORD: String.raw`[0-9A-Za-z]{30}`,
+  CHECKPOINT: String.raw`kra1\.[0-9a-z-]+\.[\w-]{43}`,
   TIME: String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`,
 };
 const placeholder = /<(KEY-ID|[A-Z]+)(?:-\d+)?>/g;

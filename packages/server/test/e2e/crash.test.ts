@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
-import { basic, bearer, databaseIn, goodPassword, startProgram, type Program } from './program.ts';
+import { basic, bearer, databaseIn, goodPassword, runProgram, startProgram, type Program } from './program.ts';
 
 const rounds = 4;
 const clients = 6;
@@ -110,6 +110,14 @@ function assertAudited(folder: string, { live, deleted, uncertain }: Ledger): vo
   assert.deepEqual(texts('pragma foreign_key_check'), []);
 }
 
+/** The trail's chains, by the command that an operator would ask. */
+async function assertChained(folder: string): Promise<void> {
+  const { status, stdout } = await runProgram(['audit', 'verify', '--json'], { folder, environment });
+  const { events, findings } = JSON.parse(stdout) as { events: number; findings: object[] };
+  assert.deepEqual([status, findings], [0, []]);
+  assert.ok(events > 0);
+}
+
 test('killed at any instant it loses nothing that it acknowledged, and records exactly what it did', async () => {
   using folder = newTempFolder();
   const ledger = new Ledger();
@@ -120,6 +128,7 @@ test('killed at any instant it loses nothing that it acknowledged, and records e
     await assertKept(program, ledger);
     await workAndKill(program, accessToken, round, ledger);
     assertAudited(folder.path, ledger);
+    await assertChained(folder.path);
   }
   await using program = await startProgram(folder.path, environment);
   await assertKept(program, ledger);
