@@ -27,6 +27,7 @@ const sendMsMax = 60_000;
 const connectMsMax = 10_000;
 const silenceMsMax = 20_000;
 const saidCharsMax = 200;
+const oneAddress = /^[^\s<>@,;:"\\\p{C}]+@[^\s<>@,;:"\\\p{C}]+$/u;
 
 /** A new connection for each message: nothing to keep alive, nothing that has gone stale. */
 export class SmtpServer {
@@ -43,6 +44,8 @@ export class SmtpServer {
   /** @throws WorkFailure that says whether the message, the recipient or the way was refused */
   async send({ id, to, subject, text, html, writtenAt }: OutgoingMail): Promise<Sent> {
     const { name, address, domain } = this.#from;
+    // Accounts have no other; a library's mending of what isn't one is not to be relied on.
+    if (!oneAddress.test(to)) throw new WorkFailure('the recipient is no address', 'final');
     // Loaded when first needed: most starts send nothing.
     this.#transport ??= import('nodemailer').then(({ createTransport }) => createTransport(this.#options));
     const transport = await this.#transport;
