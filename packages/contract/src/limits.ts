@@ -181,6 +181,14 @@ export const limitTable = {
   accountExistsMailsMax: limit(3, 'Mails in a day that tell an address that it has an account already.'),
   programCharsMax: limit(256, 'What is kept of the User-Agent that began a session.'),
 
+  // Administration
+  adminPageMax: limit(100, 'Accounts or events on one page of /admin.'),
+  adminRowsPerPageMax: limit(
+    5_000,
+    'Rows that one page of /admin looks at: with the embedded database nothing else is answered meanwhile.',
+  ),
+  firstAdministratorCodeSeconds: limit(3_600, 'How long the code of `keyreeve admin bootstrap` is good.'),
+
   // PostgreSQL
   postgresReadersMax: limit(2, 'Connections of each worker for verifications, which any number of them share.'),
   postgresWritersMax: limit(8, 'Connections of each worker for everything else.'),

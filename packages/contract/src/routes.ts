@@ -16,6 +16,7 @@ import {
   verifyAccount,
   verifyEmailPage,
 } from './accounts.ts';
+import { adminRoutes } from './admin.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { getDocs, getOpenApi, getProblem, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
@@ -50,6 +51,7 @@ export const allRoutes: readonly RouteContract[] = [
   changeEmail,
   confirmEmailChange,
   deleteAccount,
+  ...adminRoutes,
   ...webhookAdminRoutes,
   forward,
   verify,

@@ -18,7 +18,7 @@ const beyondRoutes: Readonly<Record<string, readonly ErrorCode[]>> = {
     'headers_too_large',
     'https_required',
   ],
-  'the command line only': ['account_not_found'],
+  'the command line only': ['administrator_exists'],
 };
 
 test('every code can be answered somewhere', () => {

@@ -62,11 +62,20 @@ test('success is 200, but for a creation and an answer without a body', () => {
   assert.deepEqual(others, [
     ['revokeTokens', 204],
     ['createKey', 201],
+    ['endSession', 204],
+    ['beginSecondFactor', 201],
+    ['removeSecondFactor', 204],
     ['signUp', 202],
     ['resendVerification', 202],
     ['requestPasswordReset', 202],
     ['changeEmail', 202],
     ['deleteAccount', 204],
+    ['adminInviteAccount', 201],
+    ['createFirstAdministrator', 201],
+    ['createWebhook', 201],
+    ['deleteWebhook', 204],
+    ['disableWebhook', 204],
+    ['enableWebhook', 204],
   ]);
 });
 

@@ -2,6 +2,9 @@
 import { limits } from '@keyreeve/contract';
 import { AccountLife } from './account-life/account-life.ts';
 import { Accounts } from './accounts/accounts.ts';
+import { Administration } from './admin/administration.ts';
+import { Directory } from './admin/directory.ts';
+import { FirstAdministrator } from './admin/first-administrator.ts';
 import { CommonPasswords } from './accounts/common-passwords.ts';
 import { CurrentPassword } from './accounts/current-password.ts';
 import { ApiKeys } from './api-keys/api-keys.ts';
@@ -35,10 +38,13 @@ import { Webhooks } from './webhooks/webhooks.ts';
 export interface Services {
   readonly accountLife: AccountLife;
   readonly accounts: Accounts;
+  readonly administration: Administration;
   readonly apiKeys: ApiKeys;
   readonly codes: Codes;
   readonly currentPassword: CurrentPassword;
+  readonly directory: Directory;
   readonly enrolment: Enrolment;
+  readonly firstAdministrator: FirstAdministrator;
   readonly hasher: PasswordHasher;
   /** None where none is configured. */
   readonly journal: DeletionJournal | undefined;
@@ -184,9 +190,15 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     unfinishedAccounts: accounts.revocations.unfinished,
     keyPrefixes,
   });
+  const administration = new Administration({ db, clock, accounts, apiKeys, codes, links, mailer, journal });
+  const directory = new Directory(db, clock);
+  const firstAdministrator = new FirstAdministrator({ db, clock, codes, hasher, rules });
   return {
     accountLife,
     accounts,
+    administration,
+    directory,
+    firstAdministrator,
     apiKeys,
     codes,
     currentPassword,

@@ -5,10 +5,11 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { forward, limits, type RouteContract } from '@keyreeve/contract';
-import type { AccountLife } from '../account-life/account-life.ts';
-import { accountRoutes } from '../account-life/routes.ts';
 import type { Enrolment } from '../enrolment/enrolment.ts';
 import { enrolmentRoutes } from '../enrolment/routes.ts';
+import type { AccountLife } from '../account-life/account-life.ts';
+import { accountRoutes } from '../account-life/routes.ts';
+import { adminRoutes, firstAdministratorRoutes, type AdminParts } from '../admin/routes.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { monotonicMs } from '../clock.ts';
@@ -35,7 +36,7 @@ import { logRefusal } from './refusal.ts';
 import type { Call, Route } from './route.ts';
 import { Router, type Match } from './router.ts';
 
-export interface AppOptions {
+export interface AppOptions extends AdminParts {
   readonly tokens: Tokens;
   readonly accountLife: AccountLife;
   readonly apiKeys: ApiKeys;
@@ -62,6 +63,7 @@ function routesOf(options: AppOptions): readonly Route[] {
     ...contractRoutes(),
     // A password or a refresh token is the question
     ...tokenRoutes(tokens),
+    ...firstAdministratorRoutes(options.firstAdministrator),
     // Nobody, a code from a mail, or an account, by its access token
     ...accountRoutes(accountLife),
     // An account, by its access token
@@ -69,6 +71,7 @@ function routesOf(options: AppOptions): readonly Route[] {
     ...sessionRoutes(tokens),
     ...enrolmentRoutes(enrolment),
     // An administrator, by its access token
+    ...adminRoutes(options),
     ...webhookRoutes(webhooks.endpoints),
     // A service, by an API key with the scope keyreeve:verify
     ...verificationRoutes(verifier),

@@ -18,4 +18,4 @@ function declaredFor(method: string, path: string): readonly ErrorCode[] {
   return route ? errorsOf(route) : withoutRoute;
 }
 
-const toPattern = (path: string): RegExp => new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/, '[^/]+')}$`);
+const toPattern = (path: string): RegExp => new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`);
