@@ -8,6 +8,7 @@ import { countWork } from '../../src/outbox/store.ts';
 import { codeIn, Mailbox } from '../../src/testing/mailbox.ts';
 import { basic, bearer, goodPassword, newApp, type Answered, type TestApp } from '../../src/testing/new-app.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
+import { codeAt } from './second-factor-kit.ts';
 
 export interface Tokens {
   readonly accessToken: string;
@@ -98,6 +99,18 @@ export class Life implements AsyncDisposable {
   /** Whether a service lets the key in. */
   async works(key: string): Promise<boolean> {
     return (await this.app.call('GET', '/auth/forward', { headers: bearer(key) })).status === 200;
+  }
+
+  /** Enrols a second factor. @returns its secret */
+  async enrol(tokens: Tokens, currentPassword = goodPassword): Promise<string> {
+    const path = '/auth/account/second-factor';
+    const begun = await this.as(tokens, 'POST', path, { currentPassword });
+    assert.equal(begun.status, 201, begun.text);
+    const { secret } = begun.json as { secret: string };
+    const code = codeAt(secret, this.app.clock.now());
+    const confirmed = await this.as(tokens, 'POST', `${path}/confirm`, { code });
+    assert.equal(confirmed.status, 200, confirmed.text);
+    return secret;
   }
 
   /** Once all that was asked for has been done and every mail has been handed over. */
