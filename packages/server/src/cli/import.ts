@@ -108,14 +108,9 @@ class TextReport {
   }
 
   end({ imported, existing, refused }: ImportCounts): string {
-    const parts = [
-      plural(imported, this.#noun),
-      `${existing} that exist already`,
-      `${plural(refused, 'line')} refused`,
-    ];
-    return this.#isDryRun
-      ? `Would import ${parts.join(', ')}. Nothing was written.\n`
-      : `Imported ${parts.join(', ')}.\n`;
+    const taken = plural(imported, this.#noun);
+    const left = `${existing} existed already; ${plural(refused, 'line')} refused`;
+    return this.#isDryRun ? `Would import ${taken}; ${left}. Nothing was written.\n` : `Imported ${taken}; ${left}.\n`;
   }
 }
 
