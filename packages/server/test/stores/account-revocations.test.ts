@@ -1,0 +1,92 @@
+/**
+ * An account's deletion or disabling that may have been committed: its keys and tokens are answered neither yes nor no
+ * until it is known to have happened.
+ */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { readConfig } from '../../src/config.ts';
+import { Secret } from '../../src/crypto/secret.ts';
+import type { Db } from '../../src/db/db.ts';
+import { unavailable } from '../../src/db/unavailable.ts';
+import { listAuditEvents } from '../../src/testing/audit-trail.ts';
+import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { withTransaction } from '../../src/testing/wrapped-db.ts';
+import { wire } from '../../src/wiring.ts';
+import { codeOf, onEachDatabase } from './on-each-database.ts';
+import { keys, operator } from './rows.ts';
+
+const waitMsMax = 10_000;
+const password = 'wombat orbit velvet 42';
+
+/** How transactions end as far as the program can see. */
+interface Line {
+  /** `cut before`: nothing was committed. `cut after`: it was. The program learns neither. */
+  state: 'whole' | 'cut before' | 'cut after';
+}
+
+/** A database behind a connection that breaks. */
+function behind(db: Db, line: Line): Db {
+  const broken = new Error('the connection broke');
+  return withTransaction(db, async (work, options) => {
+    if (line.state === 'cut before') throw unavailable(broken, true);
+    const value = await db.transaction(work, options);
+    if (line.state === 'cut after') throw unavailable(broken, true);
+    return value;
+  });
+}
+
+/** What is said of a credential: true, false, or the code of the refusal to say. */
+const said = (verdict: Promise<{ valid: boolean }>): Promise<unknown> =>
+  verdict.then(
+    ({ valid }) => valid,
+    (error: unknown) => codeOf(error),
+  );
+
+for (const change of ['delete', 'disable'] as const) {
+  for (const state of ['cut before', 'cut after'] as const) {
+    onEachDatabase(
+      `to ${change} an account whose connection was ${state} the commit is finished before it is answered again`,
+      async ({ db }) => {
+        const line: Line = { state: 'whole' };
+        const installation = { db: behind(db, line), keys, migrated: [] };
+        const config = readConfig({});
+        const services = wire({ config, installation, clock: new FakeClock(), issuer: 'http://localhost' });
+        const { accounts, apiKeys, tokens, verifier, signingKeys } = services;
+        await signingKeys.ensure();
+        const make = async (email: string) => {
+          const { id } = await accounts.create(operator, email, new Secret(password), 'user');
+          const { secret } = await apiKeys.create(operator, id, { nickname: 'key' });
+          const client = { address: '192.0.2.1', program: '' };
+          const { accessToken } = await tokens.signIn(email, new Secret(password), client);
+          return { id, key: secret.reveal(), accessToken };
+        };
+        const [doubtful, other] = [await make('ada@example.com'), await make('bob@example.com')];
+
+        line.state = state;
+        await assert.rejects(accounts[change](operator, doubtful.id), (error) => codeOf(error) === 'unavailable');
+        for (let round = 0; round < 20; round++) {
+          for (const credential of [doubtful.key, doubtful.accessToken]) {
+            // Gone is gone; what is still there may be on its way out.
+            assert.equal(await said(verifier.verify(credential)), state === 'cut after' ? false : 'unavailable');
+          }
+          for (const credential of [other.key, other.accessToken])
+            assert.equal(await said(verifier.verify(credential)), true, 'others are answered');
+          await turn();
+        }
+
+        line.state = 'whole';
+        const deadline = performance.now() + waitMsMax;
+        while ((await said(verifier.verify(doubtful.key))) !== false) {
+          assert.ok(performance.now() < deadline, 'it was never finished');
+          await turn();
+        }
+        assert.equal(await said(verifier.verify(doubtful.accessToken)), false);
+        const done = (await listAuditEvents(db)).filter(({ action }) => action === `account.${change}d`);
+        assert.deepEqual(
+          done.map(({ target }) => target),
+          [doubtful.id],
+        );
+      },
+    );
+  }
+}
