@@ -90,4 +90,7 @@ export class RefreshTokens {
   }
 }
 
+/** Whether a text can be a session’s id at all. */
+export const isSessionId = (text: string): boolean => /^ses_[0-9A-Za-z]{22}$/.test(text);
+
 const sessionId = (bytes: Uint8Array): string => sessionIdPrefix + toBase62(bytes, sessionIdChars);

@@ -191,7 +191,9 @@ export async function rotateRefreshToken(db: Db, rotation: Rotation): Promise<Se
   const { sessionId, generation, tokenHash, successorHash, now, idleExpiresAt } = rotation;
   return db.transaction(async (tx) => {
     const values = [now, sessionId, generation, tokenHash, successorHash, idleExpiresAt];
-    const rotated = await tx.get(rotate, values);
+    // On PostgreSQL a statement that waited for the session's row reads the account's as of before it waited. While
+    // another change keeps this session and raises the epoch, the two don't match: a second statement sees both.
+    const rotated = (await tx.get(rotate, values)) ?? (await tx.get(rotate, values));
     if (!rotated) return undefined;
     const { accountId } = rotated;
     const principal: Principal = { kind: 'account', accountId, sessionId };

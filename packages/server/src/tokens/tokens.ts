@@ -14,7 +14,7 @@ import type { FactorProof, SecondFactors } from '../second-factors/second-factor
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { AccessTokenClaims, AccessTokens } from './access-token.ts';
-import type { RefreshToken, RefreshTokens } from './refresh-token.ts';
+import { isSessionId, type RefreshToken, type RefreshTokens } from './refresh-token.ts';
 import { describeClient, startSession, type Client } from './start-session.ts';
 import * as store from './store.ts';
 
@@ -158,7 +158,8 @@ export class Tokens {
   /** @throws DomainError `session_not_found`, `invalid_access_token` */
   async endSession(principal: AccountPrincipal, id: string): Promise<void> {
     const { db, clock } = this.#options;
-    if (!(await store.endOwnSession(db, principal, id, clock.now()))) throw new DomainError('session_not_found');
+    const isEnded = isSessionId(id) && (await store.endOwnSession(db, principal, id, clock.now()));
+    if (!isEnded) throw new DomainError('session_not_found');
   }
 
   /** @returns how many ended @throws DomainError `invalid_access_token` */
