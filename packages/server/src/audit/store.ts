@@ -4,14 +4,14 @@ import { sql } from '../db/sql.ts';
 import { chainOf, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
 
 // The row is the lock: until this transaction ends nobody else adds to the chain, and rolled back it leaves no gap.
-const takePlaces = sql<{ events: number; before: Uint8Array | null }>('take_audit_places', {
-  sqlite: `insert into audit_chains (chain, events) values ($1, $2)
-    on conflict (chain) do update set events = audit_chains.events + excluded.events
-    returning events, (select mac from audit_events where chain = $1 and position = events - $2) as before`,
-  postgres: `insert into audit_chains (chain, events) values ($1, $2)
-    on conflict (chain) do update set events = audit_chains.events + excluded.events returning events, null as before`,
-});
-// A statement of its own on PostgreSQL: one that waited for the lock reads as of before it waited.
+const takePlaces = sql<{ events: number; before: Uint8Array | null }>(
+  'take_audit_places',
+  `insert into audit_chains (chain, events) values ($1, $2)
+   on conflict (chain) do update set events = audit_chains.events + excluded.events
+   returning events, (select mac from audit_events where chain = $1 and position = events - $2) as before`,
+);
+// On PostgreSQL a statement that waited for the lock reads as of before it waited: the event that it waited for isn't
+// there yet, and this one sees it. An event that is there never changes.
 const selectMac = sql<{ mac: Uint8Array | null }>(
   'select_audit_mac',
   `select mac from audit_events where chain = $1 and position = $2`,

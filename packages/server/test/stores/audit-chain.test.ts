@@ -161,6 +161,26 @@ onEachDatabase('chains go on after a restore and what it deletes again', async (
   await assertWhole(db, [atBackup]);
 });
 
+onEachDatabase('who writes while a restore replaces everything adds to the chains that it brings', async (opened) => {
+  using temp = newTempFolder();
+  const { db } = opened;
+  const path = join(temp.path, 'backup');
+  await fill(db);
+  await writeBackup({ db, keys, clock, version: '1.2.3', path });
+  const other = await opened.connect();
+  const more = { journal: undefined, journalFolders: [], mayReplace: true, acceptsRevival: true };
+  for (let round = 0; round < 3; round++) {
+    // So that the places that the backup frees have been others'.
+    for (let index = 0; index < 5; index++) await addKey(db, 'acc_ada', `before ${round} ${index}`);
+    const writing = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `k ${round} ${index}`));
+    const restoring = restoreBackup(operator, { db, keys, clock, path, ...more });
+    const later = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `l ${round} ${index}`));
+    await restoring;
+    await Promise.allSettled([...writing, ...later]);
+    await assertWhole(db);
+  }
+});
+
 onEachDatabase('chains go on when the journal of deletions is replayed', async ({ db }) => {
   using temp = newTempFolder();
   const { laptop, server } = await fill(db);
