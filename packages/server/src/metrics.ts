@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { PasswordStats } from './crypto/password.ts';
 import type { DbTimes } from './db/db.ts';
+import { workKinds, type Outbox, type WaitingWork } from './outbox/outbox.ts';
 import type { LoginCounts } from './tokens/tokens.ts';
 import type { VerdictCounts } from './verification/verify.ts';
 
@@ -11,6 +12,7 @@ export interface MetricsSources {
   readonly logins: LoginCounts;
   readonly passwords: PasswordStats;
   readonly dbTimes: DbTimes;
+  readonly outbox: Outbox;
   /** Deliveries by result. */
   readonly webhooks: Readonly<Record<string, number>>;
 }
@@ -26,7 +28,7 @@ export class Metrics {
   /** On what tells of this process alone; what counts requests has none, so that workers add up. */
   readonly #processLabels: Readonly<Record<string, string>>;
 
-  constructor({ verdicts, logins, passwords, dbTimes, webhooks }: MetricsSources, worker?: number) {
+  constructor({ verdicts, logins, passwords, dbTimes, outbox, webhooks }: MetricsSources, worker?: number) {
     this.#processLabels = worker === undefined ? {} : { worker: String(worker) };
     collectDefaultMetrics({ register: this.#registry, labels: this.#processLabels });
     this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verdicts);
@@ -40,6 +42,13 @@ export class Metrics {
     this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes waiting for their turn', () => passwords.waiting);
     this.#eventLoopDelay();
     this.#databaseTimes(dbTimes);
+    this.#outboxCounts(outbox);
+    // It is the same for all workers, so one tells.
+    if (worker === undefined || worker === 1) {
+      const oldest = 'Age of the oldest work that waits, 0 when none does';
+      this.#outboxGauge('keyreeve_outbox_waiting', 'Work that waits, 10000 at most', outbox, ({ count }) => count);
+      this.#outboxGauge('keyreeve_outbox_oldest_seconds', oldest, outbox, ({ oldestMs }) => oldestMs / 1_000);
+    }
     this.contentType = this.#registry.contentType;
   }
 
@@ -74,6 +83,43 @@ export class Metrics {
       registers,
       collect() {
         this.set(labels, read());
+      },
+    });
+  }
+
+  #outboxCounts(outbox: Outbox): void {
+    new Counter({
+      name: 'keyreeve_outbox_total',
+      help: 'Work that follows a commit, such as mail: done, failed and tried again, given up',
+      labelNames: ['kind', 'result'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const kind of workKinds) {
+          const { done = 0, failed = 0, givenUp = 0 } = outbox.counts.get(kind) ?? {};
+          this.inc({ kind, result: 'done' }, done);
+          this.inc({ kind, result: 'failed' }, failed);
+          this.inc({ kind, result: 'given_up' }, givenUp);
+        }
+      },
+    });
+  }
+
+  /** By kind, from the database: 0 where nothing waits. One that can't be reached is told by other means. */
+  #outboxGauge(name: string, help: string, outbox: Outbox, pick: (waiting: WaitingWork) => number): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['kind'],
+      registers: [this.#registry],
+      async collect() {
+        this.reset();
+        const rows = await outbox.waiting().catch(() => undefined);
+        if (!rows) return;
+        for (const kind of workKinds) {
+          const row = rows.find((candidate) => candidate.kind === kind);
+          this.set({ kind }, row ? pick(row) : 0);
+        }
       },
     });
   }

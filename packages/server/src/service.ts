@@ -171,7 +171,7 @@ async function orClose<T>({ db }: Installation, start: () => Promise<T>): Promis
 
 /** Loaded when first asked for: most starts are never scraped in their first second. */
 function lazyMetrics(
-  { verifier, tokens, hasher, webhooks }: Services,
+  { verifier, tokens, hasher, outbox, webhooks }: Services,
   { db }: Installation,
   worker?: number,
 ): () => Promise<Metrics> {
@@ -185,6 +185,7 @@ function lazyMetrics(
             logins: tokens.logins,
             passwords: hasher.stats,
             dbTimes: db.times,
+            outbox,
             webhooks: webhooks.sender.counts,
           },
           worker,

@@ -5,13 +5,17 @@ import { ConfigError } from '../config.ts';
 import { JournalError } from '../deletion-journal/files.ts';
 import { FileInUseError } from '../db/sqlite-alone.ts';
 import { DomainError } from '../errors.ts';
+import { WorkFailure } from '../outbox/outbox.ts';
 
 /** The command was called in a way that can't work. */
 export class UsageError extends Error {}
 
 /** Nothing was changed, and the message says why and what to do. */
 export const isRefusal = (error: unknown): error is Error =>
-  error instanceof BackupError || error instanceof JournalError || error instanceof FileInUseError;
+  error instanceof BackupError ||
+  error instanceof JournalError ||
+  error instanceof FileInUseError ||
+  error instanceof WorkFailure;
 
 /** What was wrong, in one line unless several things were. */
 export function describeFailure(error: unknown): string {

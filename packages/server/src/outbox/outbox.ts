@@ -11,7 +11,8 @@ import type { Db, Transaction } from '../db/db.ts';
 import * as store from './store.ts';
 
 /** What an outbox does, and the shape of each kind's payload is its handler's. */
-export type WorkKind = 'mail' | 'sign_up' | 'password_reset' | 'webhook';
+export const workKinds = ['mail', 'sign_up', 'password_reset', 'webhook'] as const;
+export type WorkKind = (typeof workKinds)[number];
 
 export interface Work {
   readonly id: string;
@@ -60,6 +61,8 @@ const retryMsMax = 3_600_000;
 /** A blocked way is tried again this often at least. */
 const holdMsMax = 300_000;
 const errorCharsMax = 500;
+/** Whoever waits for more need not know how many. */
+const countedRowsMax = 10_000;
 
 /** How often each thing happened in this process, for the metrics. */
 export interface WorkCounts {
@@ -67,6 +70,13 @@ export interface WorkCounts {
   /** Tried again later. */
   failed: number;
   givenUp: number;
+}
+
+export interface WaitingWork {
+  readonly kind: string;
+  /** At most 10,000 of all kinds together are counted. */
+  readonly count: number;
+  readonly oldestMs: number;
 }
 
 /** A queue whose way is blocked, as this process found it. */
@@ -98,6 +108,13 @@ export class Outbox {
   /** Begun here and not ended. */
   get underWay(): number {
     return this.#running.size;
+  }
+
+  /** What waits in the database, whoever is to do it, and for how long the oldest of each kind. */
+  async waiting(): Promise<readonly WaitingWork[]> {
+    const { db, clock } = this.#options;
+    const rows = await store.countWork(db, countedRowsMax);
+    return rows.map(({ kind, waiting: count, oldestAt }) => ({ kind, count, oldestMs: clock.now() - oldestAt }));
   }
 
   handle(kind: WorkKind, handler: Handler): void {

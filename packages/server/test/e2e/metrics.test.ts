@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { basic, bearer, goodPassword, newProgram } from './program.ts';
 import { scrape } from './scrape.ts';
 
+const kinds = ['mail', 'password_reset', 'sign_up', 'webhook'];
+
 test('verifications and logins are counted by their result, and the time of the database is told', async () => {
   await using program = await newProgram();
   const before = await scrape(program);
@@ -11,12 +13,25 @@ test('verifications and logins are counted by their result, and the time of the 
   assert.deepEqual(names.toSorted(), [
     'keyreeve_event_loop_delay_max_seconds',
     ...['accepted', 'overloaded', 'refused', 'throttled'].map((it) => `keyreeve_logins_total{result="${it}"}`),
+    ...kinds.map((kind) => `keyreeve_outbox_oldest_seconds{kind="${kind}"}`),
+    ...kinds.flatMap((kind) =>
+      ['done', 'failed', 'given_up'].map((it) => `keyreeve_outbox_total{kind="${kind}",result="${it}"}`),
+    ),
+    ...kinds.map((kind) => `keyreeve_outbox_waiting{kind="${kind}"}`),
     'keyreeve_password_hashes_running',
     ...['hashed', 'refused'].map((it) => `keyreeve_password_hashes_total{result="${it}"}`),
     'keyreeve_password_hashes_waiting',
-    ...['access_token', 'api_key', 'disabled', 'expired', 'malformed', 'not_found', 'wrong_kind'].map(
-      (it) => `keyreeve_verifications_total{result="${it}"}`,
-    ),
+    ...[
+      'access_token',
+      'api_key',
+      'disabled',
+      'enrolment_required',
+      'expired',
+      'malformed',
+      'not_found',
+      'wrong_kind',
+    ].map((it) => `keyreeve_verifications_total{result="${it}"}`),
+    ...['delivered', 'failed', 'refused'].map((it) => `keyreeve_webhook_deliveries_total{result="${it}"}`),
   ]);
   for (const name of names.filter((it) => it.includes('_total{'))) assert.equal(before.get(name), 0, name);
   assert.ok(before.has('process_resident_memory_bytes'));
