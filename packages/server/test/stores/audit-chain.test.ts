@@ -71,8 +71,8 @@ onEachDatabase('rivals of one chain and of many get places without a gap, and ev
 });
 
 onEachDatabase('transactions that record events of several accounts don’t wait in a circle', async (opened) => {
-  const names = Array.from({ length: 12 }, (_, index) => `acc_${index}`);
-  assert.ok(new Set(names.map(chainOf)).size > 8);
+  const names = ['acc_0', 'acc_1', 'acc_2', 'acc_3'];
+  assert.equal(new Set(names.map(chainOf)).size, names.length);
   let attempts = 0;
   await raceToValues(opened, rivalsMin, (connection, rival) =>
     connection.transaction((tx) => {
