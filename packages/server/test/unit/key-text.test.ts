@@ -1,8 +1,8 @@
 /** API keys as text: what is one is known from the form alone, before anything is read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keyPattern } from '@keyreeve/contract';
-import { formOf, makeKey } from '../../src/api-keys/key-text.ts';
+import { keyPattern, limits } from '@keyreeve/contract';
+import { formOf, makeKey, mayBeImported } from '../../src/api-keys/key-text.ts';
 import { checksum } from '../../src/crypto/secret.ts';
 import { deriveKeys } from '../../src/crypto/master-key.ts';
 import { RefreshTokens } from '../../src/tokens/refresh-token.ts';
@@ -81,4 +81,32 @@ test('our other credentials are told by their kind, well-formed or not', () => {
   for (const text of ['krvr', 'krvx_1', 'KRVR_1', '', '_', 'eyJhbGciOiJub25lIn0.e30.', 'x'.repeat(100_000)]) {
     assert.equal(formOf(text, prefixes), 'malformed', text.slice(0, 20));
   }
+});
+
+test('another system’s key is what is neither ours, whole or mistyped, nor a JWT, nor too long', () => {
+  const key = makeKey('krv').reveal();
+  const foreign = [
+    'sk_live_1234',
+    'x',
+    'krv_old',
+    'acme-1',
+    'krv',
+    `${key}0`,
+    key.slice(1),
+    'é',
+    'x'.repeat(limits.importedKeyCharsMax),
+  ];
+  for (const text of foreign) assert.equal(mayBeImported(text, prefixes), true, text);
+  const own = [
+    key,
+    `${key.slice(0, -1)}~`,
+    `acme_${'a'.repeat(49)}`,
+    'krvr_',
+    'krvc_123456',
+    'eyJ',
+    'eyJhbGciOiJub25lIn0.e30.',
+    '',
+  ];
+  for (const text of [...own, 'x'.repeat(limits.importedKeyCharsMax + 1)])
+    assert.equal(mayBeImported(text, prefixes), false, text);
 });
