@@ -51,8 +51,8 @@ test('a reset that revokes the keys has deleted them all when it is answered', a
   assert.equal(await life.works(other.key), true);
   const deleted = (await listAuditEvents(life.app.db)).filter(({ action }) => action === 'api_key.deleted');
   assert.deepEqual(
-    deleted.map(({ actor, target }) => [actor, target]).toSorted(),
-    keys.map(({ id }) => ['mailbox', String(id)]).toSorted(),
+    new Set(deleted.map(({ actor, target }) => `${actor} ${target ?? ''}`)),
+    new Set(keys.map(({ id }) => `mailbox ${id}`)),
   );
 });
 
