@@ -37,6 +37,24 @@ export function accountCommand(): Command {
     .option('--json', jsonHelp)
     .action((text: string, options: OutputOptions) => change(text, options, 'enable', 'Enabled'));
   account
+    .command('require-second-factor')
+    .argument(...who)
+    .description('Until it has enrolled one, its sessions are good for nothing else; its keys go on working.')
+    .option('--json', jsonHelp)
+    .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, true));
+  account
+    .command('waive-second-factor')
+    .argument(...who)
+    .description('No longer require one; what is enrolled stays in force.')
+    .option('--json', jsonHelp)
+    .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, false));
+  account
+    .command('remove-second-factor')
+    .argument(...who)
+    .description('For an owner who has lost it and has shown who they are; ends its sessions.')
+    .option('--json', jsonHelp)
+    .action(removeSecondFactor);
+  account
     .command('delete')
     .argument(...who)
     .description('Delete it with its sessions and keys. This can’t be undone.')
@@ -73,6 +91,22 @@ async function setPassword(text: string, options: PasswordCommandOptions): Promi
   tell(options, account, 'Set the password of', isGenerated ? password.reveal() : undefined);
 }
 
+async function requireSecondFactor(text: string, options: OutputOptions, isRequired: boolean): Promise<void> {
+  const account = await withInstallation({}, ({ accounts }) =>
+    accounts.requireSecondFactor(operator, text, isRequired),
+  );
+  tell(options, account, isRequired ? 'Required a second factor of' : 'Waived the second factor of');
+}
+
+async function removeSecondFactor(text: string, options: OutputOptions): Promise<void> {
+  const account = await withInstallation({}, async ({ accounts, administration }) => {
+    const found = await accounts.find(text);
+    await administration.removeSecondFactor(operator, found.id, 'localhost');
+    return found;
+  });
+  tell(options, account, 'Removed the second factor of');
+}
+
 async function list(options: OutputOptions): Promise<void> {
   const all = await withInstallation({}, ({ accounts }) => Array.fromAsync(accounts.list()));
   const rows = all.map((account) => [
@@ -101,7 +135,7 @@ async function change(
 function tell(options: OutputOptions, account: Account, done: string, password?: string): void {
   const value = { ...toJson(account), ...(password === undefined ? {} : { password }) };
   const lines = [
-    `${done === '' ? 'Account' : `${done} account`} ${account.email} (${account.id}), ${account.role}, ${stateOf(account)}.`,
+    `${done === '' ? 'Account' : `${done} account`} ${account.email} (${account.id}), ${account.role}, ${stateOf(account)}${account.requiresSecondFactor === 1 ? ', second factor required' : ''}.`,
     ...(password === undefined ? [] : [`Password: ${password}`, 'It is shown this once.']),
   ];
   print(options, value, lines.join('\n'));

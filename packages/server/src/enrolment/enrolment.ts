@@ -1,11 +1,11 @@
 /**
- * Changing an account's second factor: enrolling and removing it, new recovery codes, and what an operator may do. Who
+ * Changing an account's second factor: enrolling and removing it, and new recovery codes. Who
  * has shown the change by a session keeps that one; the account's others end (ASVS 5.0 7.4.3).
  */
 import { limits, type BegunFactor } from '@keyreeve/contract';
 import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { Account, Accounts } from '../accounts/accounts.ts';
-import type { AccountPrincipal, Principal } from '../audit/audit.ts';
+import type { AccountPrincipal } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../clock.ts';
 import type { Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
@@ -75,13 +75,12 @@ export class Enrolment {
    *   `second_factor_required_by_policy`, `too_many_attempts`, `overloaded`, `invalid_access_token`
    */
   async remove(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<void> {
-    const { db, clock, secondFactors, mailer } = this.#options;
+    const { db, clock, mailer } = this.#options;
     const { account, proof } = await this.#prove(principal, owner, code);
     const now = clock.now();
     const removal = { proof, mail: this.#removedMail(account, owner.address, now), now };
     await store.removeOwnFactor(db, principal, removal);
     mailer.sendSoon();
-    await secondFactors.succeed(account.id);
   }
 
   /**
@@ -95,23 +94,6 @@ export class Enrolment {
     await store.replaceCodes(db, principal, { proof, codeHashes: hashes, now: clock.now() });
     await secondFactors.succeed(account.id);
     return texts.map((text) => text.reveal());
-  }
-
-  /**
-   * For whoever has lost it with all recovery codes, once they have shown who they are (ASVS 5.0 6.4.4). Ends all
-   * sessions. Where one is required, a new one must be enrolled at the next sign-in.
-   * @throws DomainError `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
-   */
-  async removeOfAccount(principal: Principal, idOrEmail: string): Promise<Account> {
-    const { db, clock, accounts, secondFactors, mailer } = this.#options;
-    const account = await accounts.find(idOrEmail);
-    const now = clock.now();
-    const mail = this.#removedMail(account, '', now);
-    if (!(await store.removeFactorOf(db, principal, account.id, mail, now)))
-      throw new DomainError('second_factor_not_enrolled');
-    mailer.sendSoon();
-    await secondFactors.succeed(account.id);
-    return account;
   }
 
   async #prove(

@@ -1,5 +1,5 @@
 /** Changes of second factors, each in one transaction with the sessions that end by it, its audit rows and its mail. */
-import { recordEvent, type AccountPrincipal, type Principal } from '../audit/audit.ts';
+import { recordEvent, type AccountPrincipal } from '../audit/audit.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
 import { DomainError } from '../errors.ts';
@@ -82,25 +82,6 @@ export const replaceCodes = (
     await take(tx, principal, proof, now);
     await factors.replaceRecoveryCodesIn(tx, accountId, codeHashes, now);
     await recordEvent(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
-  });
-
-/** Somebody else's; all sessions end. @returns whether there was one @throws DomainError `invalid_access_token` */
-export const removeFactorOf = (
-  db: Db,
-  principal: Principal,
-  accountId: string,
-  mail: NewWorkRow | undefined,
-  now: number,
-): Promise<boolean> =>
-  db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
-    // The account's row first, as a sign-in locks it: neither waits for the other in a circle.
-    if (!(await factors.lockFactorIn(tx, accountId))) return false;
-    await factors.removeSecondFactorIn(tx, accountId);
-    await recordEvent(tx, { at: now, principal, action: 'second_factor.removed', accountId, target: accountId });
-    await endOtherSessionsIn(tx, principal, accountId, null, now);
-    await queueMail(tx, mail);
-    return true;
   });
 
 async function take(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {

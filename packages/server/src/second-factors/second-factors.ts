@@ -61,16 +61,18 @@ export class SecondFactors {
       const isHeld = hash !== undefined && (await store.hasRecoveryCode(db, accountId, hash));
       return isHeld ? { kind: 'recovery_code', hash } : undefined;
     }
-    await throttle.reserve(accountId);
     const factor = await store.findFactor(db, accountId);
     if (!factor || factor.confirmedAt === null) return undefined;
+    await throttle.reserve(factor);
     const step = stepOf(seal.open(accountId, factor.secret), text, clock.now());
     return step === undefined || step <= factor.lastStep ? undefined : { kind: 'totp', step };
   }
 
   /** After the commit of what the code was presented for. */
   async succeed(accountId: string): Promise<void> {
-    await this.#options.throttle.succeed(accountId);
+    const { db, throttle } = this.#options;
+    const factor = await store.findFactor(db, accountId);
+    if (factor) await throttle.succeed(factor);
   }
 
   /** The text of a secret and its row’s. */
@@ -87,12 +89,12 @@ export class SecondFactors {
   async checkNew(accountId: string, code: string): Promise<FactorConfirmation> {
     const { db, clock, seal, throttle } = this.#options;
     if (!isTotpCode(code)) throw new DomainError('second_factor_wrong');
-    await throttle.reserve(accountId);
     const factor = await store.findFactor(db, accountId);
     const now = clock.now();
     const isBegun = factor !== undefined && factor.confirmedAt === null;
     if (!isBegun || now - factor.createdAt > limits.secondFactorEnrolmentSeconds * 1000)
       throw new DomainError('second_factor_not_enrolled');
+    await throttle.reserve(factor);
     const step = stepOf(seal.open(accountId, factor.secret), code, now);
     if (step === undefined) throw new DomainError('second_factor_wrong');
     return { sealed: factor.secret, step };

@@ -39,10 +39,10 @@ const takeStep = sql(
   'take_second_factor_step',
   `update second_factors set last_step = $2 where ${ofAccount} and confirmed_at is not null and last_step < $2`,
 );
-const lockText = `select a.id from accounts a where a.id = $1
-   and exists (select 1 from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null)`;
-const lock = sql<{ id: string }>('lock_second_factor', { sqlite: lockText, postgres: `${lockText} for update of a` });
-const remove = sql('delete_second_factor', `delete from second_factors where ${ofAccount}`);
+const remove = sql<{ confirmedAt: number | null }>(
+  'delete_second_factor',
+  `delete from second_factors where ${ofAccount} returning confirmed_at as "confirmedAt"`,
+);
 const insertCode = sql(
   'insert_recovery_code',
   `insert into recovery_codes (code_hash, account_pk, created_at) select $2, pk, $3 from accounts where id = $1`,
@@ -82,14 +82,11 @@ export const confirmFactorIn = async (
 export const takeStepIn = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
   (await tx.run(takeStep, [accountId, step])) === 1;
 
-/** By its account's row. @returns whether one is in force */
-export const lockFactorIn = async (tx: Transaction, accountId: string): Promise<boolean> =>
-  (await tx.get(lock, [accountId])) !== undefined;
-
-/** With its recovery codes. The account's row is locked by then. @returns whether there was one */
+/** With its recovery codes. The account's row is locked by then. @returns whether one was in force */
 export async function removeSecondFactorIn(tx: Transaction, accountId: string): Promise<boolean> {
   await tx.run(removeCodes, [accountId]);
-  return (await tx.run(remove, [accountId])) === 1;
+  const removed = await tx.get(remove, [accountId]);
+  return removed !== undefined && removed.confirmedAt !== null;
 }
 
 /** The old ones are void. */

@@ -1,6 +1,6 @@
 /**
- * How often a code of a second factor may be guessed: per account, from wherever, because whoever gets here has the
- * password. Each attempt is counted before the code is looked at, so a parallel burst finds the counter already raised.
+ * How often a code of a second factor may be guessed: per factor, from wherever, because whoever gets here has the
+ * password. A new factor begins anew. Each attempt is counted before the code is looked at, so a parallel burst finds the counter already raised.
  */
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../clock.ts';
@@ -17,6 +17,11 @@ export interface CodeThrottleOptions {
   readonly enabled: boolean;
 }
 
+export interface GuessedFactor {
+  readonly accountId: string;
+  readonly createdAt: number;
+}
+
 export class CodeThrottle {
   readonly #options: CodeThrottleOptions;
 
@@ -25,10 +30,10 @@ export class CodeThrottle {
   }
 
   /** Counts the attempt. @throws DomainError `too_many_attempts`, with nothing counted */
-  async reserve(accountId: string): Promise<void> {
+  async reserve(factor: GuessedFactor): Promise<void> {
     const { db, clock, enabled } = this.#options;
     if (!enabled) return;
-    const bucket = this.#bucket(accountId);
+    const bucket = this.#bucket(factor);
     const now = clock.now();
     await db.transaction(async (tx) => {
       const { count, blockedUntil } = await store.raise(tx, bucket, now);
@@ -40,14 +45,14 @@ export class CodeThrottle {
   }
 
   /** A right code: the failures before it are over. */
-  async succeed(accountId: string): Promise<void> {
+  async succeed(factor: GuessedFactor): Promise<void> {
     const { db, enabled } = this.#options;
     if (!enabled) return;
-    const bucket = this.#bucket(accountId);
+    const bucket = this.#bucket(factor);
     await db.transaction((tx) => store.clear(tx, bucket));
   }
 
-  #bucket(accountId: string): Buffer {
-    return this.#options.bucketHash.stored(JSON.stringify(['second factor', accountId]));
+  #bucket({ accountId, createdAt }: GuessedFactor): Buffer {
+    return this.#options.bucketHash.stored(JSON.stringify(['second factor', accountId, createdAt]));
   }
 }

@@ -188,14 +188,16 @@ test('where a factor is required and none enrolled, a session is good for enroll
 
 test('an operator who removes a lost factor ends all sessions; where one is required, the next is enrolled first', async () => {
   await using app = await newApp();
-  const { accounts, enrolment } = app.service.services;
+  const { accounts, administration } = app.service.services;
   const user = await enrolled(app, 'ada@example.com');
   await accounts.requireSecondFactor(operator, user.account.id, true);
-  await enrolment.removeOfAccount(operator, 'ada@example.com');
+  await administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
   refused(await as(app, user, 'GET', '/auth/sessions'), 'invalid_access_token');
   const again = await signInWith(app, 'ada@example.com');
   refused(await as(app, again, 'GET', '/auth/sessions'), 'second_factor_enrolment_required');
-  await assert.rejects(enrolment.removeOfAccount(operator, 'ada@example.com'), { code: 'second_factor_not_enrolled' });
+  await begin(app, again);
+  const removing = administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
+  await assert.rejects(removing, { code: 'second_factor_not_enrolled' }, 'one that was only begun is none');
 });
 
 test('a disabled account is told nothing of its factor, and a new password leaves it in force', async () => {
