@@ -1,6 +1,6 @@
 /** `keyreeve account …` */
-import { Command } from 'commander';
-import type { Account } from '../accounts/accounts.ts';
+import { Argument, Command } from 'commander';
+import type { Account, Role } from '../accounts/accounts.ts';
 import { toInstant } from '../clock.ts';
 import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
 import { obtainPassword, type PasswordOptions } from './password-input.ts';
@@ -55,6 +55,13 @@ export function accountCommand(): Command {
     .option('--json', jsonHelp)
     .action(removeSecondFactor);
   account
+    .command('set-role')
+    .argument(...who)
+    .addArgument(new Argument('<role>', 'what it may do').choices(['user', 'admin']))
+    .description('Make it an administrator, or a user again; its email must be verified.')
+    .option('--json', jsonHelp)
+    .action(setRole);
+  account
     .command('delete')
     .argument(...who)
     .description('Delete it with its sessions and keys. This can’t be undone.')
@@ -105,6 +112,11 @@ async function removeSecondFactor(text: string, options: OutputOptions): Promise
     return found;
   });
   tell(options, account, 'Removed the second factor of');
+}
+
+async function setRole(text: string, role: Role, options: OutputOptions): Promise<void> {
+  const account = await withInstallation({}, ({ accounts }) => accounts.setRole(operator, text, role));
+  tell(options, account, 'Set the role of');
 }
 
 async function list(options: OutputOptions): Promise<void> {

@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts';
 import { SchemaError } from '../db/migrate.ts';
 import { DomainError } from '../errors.ts';
 import { accountCommand } from './account.ts';
+import { adminCommand } from './admin.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
@@ -31,6 +32,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .addCommand(serveCommand((status) => (code = status)))
     .addCommand(migrateCommand())
     .addCommand(accountCommand())
+    .addCommand(adminCommand())
     .addCommand(keyCommand())
     .addCommand(signingKeyCommand())
     .addCommand(importCommand((status) => (code = status)))
