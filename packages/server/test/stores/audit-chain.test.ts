@@ -14,13 +14,14 @@ import { restoreBackup } from '../../src/backup/restore.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
 import type { Db } from '../../src/db/db.ts';
 import { sql } from '../../src/db/sql.ts';
+import { isOutcomeUnknown } from '../../src/db/unavailable.ts';
 import { DeletionJournal } from '../../src/deletion-journal/deletion-journal.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { databases } from '../../src/testing/new-db.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
 import { createSession } from '../../src/tokens/store.ts';
-import { onEachDatabase, raceToValues, rivalsMin } from './on-each-database.ts';
+import { codeOf, onEachDatabase, raceToValues, rivalsMin } from './on-each-database.ts';
 import { addAccount, addKey, keys, newSession, now, operator } from './rows.ts';
 import { fill } from './whole-installation.ts';
 
@@ -39,6 +40,17 @@ async function assertWhole(db: Db, checkpoints: readonly string[] = []): Promise
 
 const checkpoint = async (db: Db): Promise<string> => (await takeCheckpoint(db, keys.auditChain))?.text ?? '';
 
+/** A busy machine may have no connection for it in time; what surely wasn't done is done again. */
+async function persist<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = 30; ; left--) {
+    try {
+      return await work();
+    } catch (error) {
+      if (left === 0 || codeOf(error) !== 'unavailable' || isOutcomeUnknown(error)) throw error;
+    }
+  }
+}
+
 const listPlaces = sql<{ chain: number; position: number; accountId: string | null }>(
   'test_list_places',
   `select chain, position, account_id as "accountId" from audit_events order by chain, position`,
@@ -56,9 +68,11 @@ onEachDatabase('rivals of one chain and of many get places without a gap, and ev
   const { db } = opened;
   const people = await Promise.all(Array.from({ length: 8 }, (_, index) => addAccount(db, `p${index}`)));
   // Half of them on one account.
-  const rivals = rivalsMin * 3;
+  const rivals = rivalsMin * 2;
   const done = await raceToValues(opened, rivals, (connection, rival) =>
-    createSession(connection, newSession(people[rival % 2 === 0 ? 0 : rival % 8] ?? '', `s${rival}`), 1_000),
+    persist(() =>
+      createSession(connection, newSession(people[rival % 2 === 0 ? 0 : rival % 8] ?? '', `s${rival}`), 1_000),
+    ),
   );
   assert.ok(done.every((value) => value));
   assert.equal(await assertWhole(db), people.length + rivals);
@@ -73,19 +87,22 @@ onEachDatabase('rivals of one chain and of many get places without a gap, and ev
 onEachDatabase('transactions that record events of several accounts don’t wait in a circle', async (opened) => {
   const names = ['acc_0', 'acc_1', 'acc_2', 'acc_3'];
   assert.equal(new Set(names.map(chainOf)).size, names.length);
-  let attempts = 0;
+  // A deadlock is tried again within the same call.
+  let deadlocks = 0;
   await raceToValues(opened, rivalsMin, (connection, rival) =>
-    connection.transaction((tx) => {
-      attempts++;
-      const order = rival % 2 === 0 ? names : names.toReversed();
-      return recordEvents(
-        tx,
-        order.map((name) => signedIn(name, String(rival))),
-      );
+    persist(() => {
+      let attempts = 0;
+      return connection.transaction((tx) => {
+        if (++attempts > 1) deadlocks++;
+        const order = rival % 2 === 0 ? names : names.toReversed();
+        return recordEvents(
+          tx,
+          order.map((name) => signedIn(name, String(rival))),
+        );
+      });
     }),
   );
-  // A deadlock is tried again, so it would show here.
-  assert.equal(attempts, rivalsMin);
+  assert.equal(deadlocks, 0);
   assert.equal(await assertWhole(opened.db), rivalsMin * names.length);
 });
 
@@ -171,7 +188,7 @@ onEachDatabase('who writes while a restore replaces everything adds to the chain
   const more = { journal: undefined, journalFolders: [], mayReplace: true, acceptsRevival: true };
   for (let round = 0; round < 3; round++) {
     // So that the places that the backup frees have been others'.
-    for (let index = 0; index < 5; index++) await addKey(db, 'acc_ada', `before ${round} ${index}`);
+    for (let index = 0; index < 5; index++) await persist(() => addKey(db, 'acc_ada', `before ${round} ${index}`));
     const writing = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `k ${round} ${index}`));
     const restoring = restoreBackup(operator, { db, keys, clock, path, ...more });
     const later = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `l ${round} ${index}`));
