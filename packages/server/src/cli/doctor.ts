@@ -7,8 +7,10 @@ import { describeConfig, processEnvironment, readConfig, warningsOf, type Config
 import { describeDatabase } from '../db/database.ts';
 import { durabilityOf, type Durability } from '../db/durability.ts';
 import { masterKeyPath } from '../installation.ts';
+import { readTemplates } from '../mail/templates/templates.ts';
+import type { WaitingWork } from '../outbox/outbox.ts';
 import { describeFailure } from './failure.ts';
-import { jsonHelp, print, table, version, type OutputOptions } from './output.ts';
+import { jsonHelp, plural, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 
 interface Check {
@@ -20,6 +22,7 @@ interface Check {
 const dayMs = 86_400_000;
 /** Keys older than this should be rotated (ASVS 11.1.1). */
 const signingKeyAgeDaysMax = 180;
+const outboxAgeMsMax = 900_000;
 
 export function doctorCommand(exitWith: (status: number) => void): Command {
   return new Command('doctor')
@@ -34,6 +37,7 @@ export function doctorCommand(exitWith: (status: number) => void): Command {
         ...(await installation()),
         ...masterKey(config),
         ...exposure(config),
+        ...mail(config),
         ...workers(config),
       ];
       const isHealthy = checks.every(({ state }) => state !== 'failed');
@@ -61,7 +65,7 @@ const runtime = (): Check => ({
 /** Everything that needs the database; a failure is a finding, not a crash. */
 async function installation(): Promise<Check[]> {
   try {
-    return await withInstallation({}, async ({ config, signingKeys, installation: { db } }) => {
+    return await withInstallation({}, async ({ config, outbox, signingKeys, installation: { db } }) => {
       const keys = await signingKeys.list();
       const active = keys.find(({ state }) => state === 'active');
       const ageDays = active ? Math.floor((systemClock.now() - active.activatesAt) / dayMs) : 0;
@@ -80,12 +84,23 @@ async function installation(): Promise<Check[]> {
             ? `${active.kid} (${active.alg}) has signed for ${ageDays} days${isOld ? '; rotate it' : ''}`
             : 'none yet; `serve` makes the first',
         },
+        ...late(await outbox.waiting()),
       ];
     });
   } catch (error) {
     return [{ name: 'database', state: 'failed', detail: describeFailure(error) }];
   }
 }
+
+/** The service sends at once; what is old has failed again and again, or no service runs. */
+const late = (waiting: readonly WaitingWork[]): Check[] =>
+  waiting
+    .filter(({ oldestMs }) => oldestMs > outboxAgeMsMax)
+    .map(({ kind, count, oldestMs }) => ({
+      name: 'outbox',
+      state: 'warning',
+      detail: `${plural(count, kind)} waiting, the oldest for ${Math.floor(oldestMs / 60_000)} minutes; the log says why (outbox_failed)`,
+    }));
 
 /** Of the embedded database nothing can be set. */
 function server({ database }: Config, { version: serverVersion, warnings }: Durability): Check[] {
@@ -130,6 +145,26 @@ function workers({ workers: count }: Config): Check[] {
       ? { name: 'workers', state: 'warning', detail: `${count} on ${cores} cores: more than cores gain nothing` }
       : { name: 'workers', state: 'ok', detail: `${count} on ${cores} cores` },
   ];
+}
+
+function mail({ smtpUrl, mailFrom = '', mailTemplates }: Config): Check[] {
+  const { mistakes } = readTemplates(mailTemplates);
+  const none = 'none is sent: nobody can sign up or reset a forgotten password; set KEYREEVE_SMTP_URL';
+  return [
+    smtpUrl === undefined
+      ? { name: 'mail', state: 'note', detail: none }
+      : {
+          name: 'mail',
+          state: 'ok',
+          detail: `by ${withoutPassword(smtpUrl)} from ${mailFrom}; \`mail test\` tries it`,
+        },
+    ...mistakes.map((detail): Check => ({ name: 'mail template', state: 'failed', detail })),
+  ];
+}
+
+function withoutPassword(text: string): string {
+  const { protocol, host } = new URL(text);
+  return `${protocol}//${host}`;
 }
 
 function exposure(config: Config): Check[] {

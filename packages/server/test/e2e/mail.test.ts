@@ -1,0 +1,79 @@
+/** Mail from the command line and the start of the service, with the real program and a real mail server over TLS. */
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Mailbox } from '../../src/testing/mailbox.ts';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { runProgram } from './program.ts';
+
+const tlsFile = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
+const tls = { key: readFileSync(tlsFile('server.key')), cert: readFileSync(tlsFile('server.crt')) };
+const mailFrom = { KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>' };
+
+test('a test mail goes over TLS with a certificate that is vouched for, and what the server said is printed', async () => {
+  using folder = newTempFolder();
+  await using mailbox = await Mailbox.start({ server: { ...tls, secure: true, disabledCommands: ['AUTH'] } });
+  const { status, stdout, stderr } = await runProgram(['mail', 'test', 'ada@example.com'], {
+    folder: folder.path,
+    environment: {
+      ...mailFrom,
+      KEYREEVE_SMTP_URL: `smtps://localhost:${mailbox.port}`,
+      NODE_EXTRA_CA_CERTS: tlsFile('server.crt'),
+    },
+  });
+  assert.deepEqual([status, stderr], [0, '']);
+  const { parsed, subject, text } = await mailbox.next({ to: 'ada@example.com' });
+  assert.equal(stdout.trim(), `Sent to ada@example.com as ${parsed.messageId}. The mail server: 250 kept`);
+  assert.equal(subject, 'Mail from Example arrives');
+  assert.match(text, /This is a test of the mail that Example sends/);
+});
+
+test('a mail server that refuses or isn’t there is one line, without the password', async () => {
+  using folder = newTempFolder();
+  await using mailbox = await Mailbox.start({ refuse: () => '550 5.1.1 nobody here' });
+  const run = (url: string) =>
+    runProgram(['mail', 'test', 'ada@example.com'], {
+      folder: folder.path,
+      environment: { ...mailFrom, KEYREEVE_SMTP_URL: url },
+    });
+  const refused = await run(`smtp://127.0.0.1:${mailbox.port}`);
+  assert.deepEqual([refused.status, refused.stdout], [1, '']);
+  assert.match(refused.stderr, /^keyreeve: the mail server: .*550 5\.1\.1 nobody here\n$/);
+  const unreachable = await run('smtps://user:pa55word@127.0.0.1:1');
+  assert.equal(unreachable.status, 1);
+  assert.match(unreachable.stderr, /^keyreeve: the mail server: .*ECONNREFUSED.*\n$/);
+  assert.doesNotMatch(unreachable.stderr, /pa55word/);
+});
+
+test('the service doesn’t start with a template that is wrong, and all mistakes are told', async () => {
+  using folder = newTempFolder();
+  const templates = join(folder.path, 'templates');
+  mkdirSync(templates);
+  writeFileSync(join(templates, 'invitation.txt'), 'Hello {{name}}');
+  const environment = { KEYREEVE_MAIL_TEMPLATES: templates };
+  const { status, stderr } = await runProgram(['serve'], { folder: folder.path, environment });
+  assert.equal(status, 78);
+  assert.match(stderr, /invitation\.subject\.txt can’t be read/);
+  assert.match(stderr, /invitation\.txt has \{\{name\}\}, which it isn't given; known are product, link, expiresAt/);
+  assert.match(stderr, /invitation\.txt must have \{\{link\}\} in it/);
+  assert.match(stderr, /invitation\.html can’t be read/);
+  const preview = await runProgram(['mail', 'preview', 'invitation'], { folder: folder.path, environment });
+  assert.equal(preview.status, 78);
+});
+
+test('a preview reads as the mail would, from the operator’s templates', async () => {
+  using folder = newTempFolder();
+  writeFileSync(join(folder.path, 'invitation.subject.txt'), 'Join {{product}}\n');
+  writeFileSync(join(folder.path, 'invitation.txt'), 'Here: {{link}}\n');
+  writeFileSync(join(folder.path, 'invitation.html'), '<a href="{{link}}">Join {{product}}</a>\n');
+  const environment = { KEYREEVE_MAIL_TEMPLATES: folder.path, KEYREEVE_PUBLIC_URL: 'http://auth.example.org' };
+  const run = async (...more: string[]): Promise<string> =>
+    (await runProgram(['mail', 'preview', 'invitation', ...more], { folder: folder.path, environment })).stdout;
+  const link = /https:\/\/auth\.example\.com\/account\/accept-invitation#krvc_0{49}/;
+  assert.match(await run(), new RegExp(`^Join auth\\.example\\.org\n\nHere: ${link.source}\n$`));
+  assert.match(await run('--html'), new RegExp(`^<a href="${link.source}">Join auth\\.example\\.org</a>\n$`));
+  const { subject } = JSON.parse(await run('--json')) as { subject: string };
+  assert.equal(subject, 'Join auth.example.org');
+});
