@@ -12,6 +12,7 @@ import { describeFailure, isRefusal, UsageError } from './failure.ts';
 import { importCommand } from './import.ts';
 import { journalCommand } from './journal.ts';
 import { keyCommand } from './key.ts';
+import { mailCommand } from './mail.ts';
 import { migrateCommand } from './migrate.ts';
 import { moveCommand } from './move.ts';
 import { version } from './output.ts';
@@ -19,6 +20,7 @@ import { proveRevocationCommand } from './prove-revocation.ts';
 import { restoreCommand } from './restore.ts';
 import { serveCommand } from './serve.ts';
 import { signingKeyCommand } from './signing-key.ts';
+import { webhookCommand } from './webhook.ts';
 
 /** From sysexits.h, where it has one that fits. */
 const exitCodes = { ok: 0, failed: 1, usage: 64, config: 78 } as const;
@@ -35,12 +37,14 @@ export async function run(args: readonly string[]): Promise<number> {
     .addCommand(adminCommand())
     .addCommand(keyCommand())
     .addCommand(signingKeyCommand())
+    .addCommand(webhookCommand((status) => (code = status)))
     .addCommand(importCommand((status) => (code = status)))
     .addCommand(auditCommand((status) => (code = status)))
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
     .addCommand(journalCommand())
     .addCommand(moveCommand())
+    .addCommand(mailCommand())
     .addCommand(doctorCommand((status) => (code = status)))
     .addCommand(proveRevocationCommand((status) => (code = status)));
   withoutExit(program);

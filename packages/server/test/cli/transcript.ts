@@ -30,6 +30,8 @@ const kinds: Readonly<Record<string, string>> = {
   KID: String.raw`[\w-]{22}`,
   PASSWORD: String.raw`[0-9A-Za-z]{30}`,
   CHECKPOINT: String.raw`kra1\.[0-9a-z-]+\.[\w-]{43}`,
+  WEBHOOK: String.raw`whe_[0-9A-Za-z]{22}`,
+  SECRET: String.raw`whsec_[0-9A-Za-z+/]{43}=`,
   TIME: String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`,
 };
 const placeholder = /<(KEY-ID|[A-Z]+)(?:-\d+)?>/g;
