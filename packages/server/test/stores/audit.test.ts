@@ -12,7 +12,9 @@ import type { Db } from '../../src/db/db.ts';
 import { sql } from '../../src/db/sql.ts';
 import * as signingKeys from '../../src/signing-keys/store.ts';
 import * as tokens from '../../src/tokens/store.ts';
+import { administration } from './audited-administration.ts';
 import { codeOf, onEachDatabase } from './on-each-database.ts';
+import { factorOperations } from './audited-factors.ts';
 import {
   addAccount,
   addKey,
@@ -69,11 +71,19 @@ const rotation = (generation: number): tokens.Rotation => ({
   idleExpiresAt: now + 1_000,
 });
 
+type OfItself =
+  | 'account.verification_requested'
+  | 'account.verified'
+  | 'account.email_change_requested'
+  | 'account.email_changed'
+  | 'account.password_reset_requested';
+
 /**
  * By action: a new action doesn't compile until it is here. Rows at the start: see `prepare`. What is done to a whole
- * installation is in `backup.test.ts` and `move.test.ts`.
+ * installation is in `backup.test.ts` and `move.test.ts`, what an account does of itself in `http/account-trail.test.ts`.
  */
-const operations: Readonly<Record<Exclude<AuditAction, `installation.${string}`>, Operation>> = {
+const operations: Readonly<Record<Exclude<AuditAction, `installation.${string}` | OfItself>, Operation>> = {
+  ...administration,
   'account.created': {
     change: (db) => accounts.createAccount(db, operator, account('acc_new', 'new@example.com')),
     rows: [row('operator', 'account.created', 'acc_new', null, { role: 'admin' })],
@@ -152,6 +162,7 @@ const operations: Readonly<Record<Exclude<AuditAction, `installation.${string}`>
     rows: [row('operator', 'signing_key.created', null, 'next'), row('operator', 'signing_key.revoked', null, 'kid')],
     refused: (db) => signingKeys.createSigningKey(db, operator, newSigningKey('kid'), true),
   },
+  ...factorOperations,
 };
 
 /** Ada, live, with a session and a key; another account that is disabled; a signing key. */
@@ -164,7 +175,15 @@ async function prepare(db: Db): Promise<void> {
   await addSigningKey(db, 'kid');
 }
 
-const tables = ['accounts', 'sessions', 'api_keys', 'signing_keys', 'throttle_buckets'];
+const tables = [
+  'accounts',
+  'sessions',
+  'api_keys',
+  'signing_keys',
+  'throttle_buckets', 'one_time_codes',
+  'second_factors',
+  'recovery_codes',
+];
 
 /** All there is but the trail itself. */
 const contents = async (db: Db): Promise<string> =>
