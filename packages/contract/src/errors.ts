@@ -298,7 +298,7 @@ export const errors = {
   second_factor_not_enrolled: {
     status: 409,
     title: 'There is no second factor',
-    meaning: `Begin with POST /auth/account/second-factor; what is not confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes is begun again.`,
+    meaning: `Enrol one with POST /auth/account/second-factor; what is not confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes is begun again.`,
   },
   nickname_taken: {
     status: 409,

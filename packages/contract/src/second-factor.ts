@@ -59,7 +59,7 @@ export const beginSecondFactor = {
   method: 'POST',
   path: '/auth/account/second-factor',
   tag: 'Second factor',
-  summary: 'Begin to enrol a second factor',
+  summary: 'Start to enrol a second factor',
   description: `Makes a secret (TOTP: SHA-1, six digits, 30 seconds) for the user’s program. Nothing changes until it is confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes; beginning again replaces it.`,
   auth: 'access_token',
   isOpenBeforeEnrolment: true,

@@ -8,6 +8,7 @@ const codes = Object.keys(errors) as ErrorCode[];
 /** Codes that no route answers by itself. */
 const beyondRoutes: Readonly<Record<string, readonly ErrorCode[]>> = {
   'any request can meet them': ['internal_error', 'unavailable'],
+  'any access token can meet it': ['second_factor_enrolment_required'],
   'any body can meet them': ['invalid_request', 'malformed_json', 'body_too_large', 'unsupported_media_type'],
   'the listener answers before a route is found': [
     'malformed_request',

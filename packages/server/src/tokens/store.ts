@@ -257,7 +257,7 @@ export async function endOtherSessionsIn(
   await tx.run(raiseEpoch, [accountId, now]);
   const others = await tx.all(deleteOthers, [accountId, keptId ?? '', now]);
   if (keptId !== null) await tx.run(keepSession, [accountId, keptId]);
-  const ended = others.filter(({ isLive }) => isLive === 1);
+  const ended = others.filter((other) => other.isLive === 1);
   for (const { id } of ended) {
     await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
   }

@@ -141,7 +141,7 @@ test('of sixteen that sign in with one code at once, one does', async () => {
     const user = await enrolled(app);
     const code = kind === 'code' ? codeNow(app, user) : (user.recoveryCodes[0] ?? '');
     const answers = await Promise.all(Array.from({ length: 16 }, () => trySignIn(app, user.account.email, code)));
-    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, ...Array<number>(15).fill(401)], kind);
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1, kind);
     for (const answer of answers.filter(({ status }) => status !== 200)) refused(answer, 'second_factor_invalid');
     assert.equal((await actions(app)).filter((action) => action === 'session.created').length, 2);
   }

@@ -180,7 +180,8 @@ const tables = [
   'sessions',
   'api_keys',
   'signing_keys',
-  'throttle_buckets', 'one_time_codes',
+  'throttle_buckets',
+  'one_time_codes',
   'second_factors',
   'recovery_codes',
 ];
