@@ -13,6 +13,7 @@ import { sql } from '../../src/db/sql.ts';
 import * as signingKeys from '../../src/signing-keys/store.ts';
 import * as tokens from '../../src/tokens/store.ts';
 import { administration } from './audited-administration.ts';
+import { addEndpoints, webhookOperations } from './audited-webhooks.ts';
 import { codeOf, onEachDatabase } from './on-each-database.ts';
 import { factorOperations } from './audited-factors.ts';
 import {
@@ -163,6 +164,7 @@ const operations: Readonly<Record<Exclude<AuditAction, `installation.${string}` 
     refused: (db) => signingKeys.createSigningKey(db, operator, newSigningKey('kid'), true),
   },
   ...factorOperations,
+  ...webhookOperations,
 };
 
 /** Ada, live, with a session and a key; another account that is disabled; a signing key. */
@@ -173,6 +175,7 @@ async function prepare(db: Db): Promise<void> {
   await addAccount(db, 'off');
   await accounts.disableAccount(db, operator, 'acc_off', now);
   await addSigningKey(db, 'kid');
+  await addEndpoints(db);
 }
 
 const tables = [
@@ -184,6 +187,8 @@ const tables = [
   'one_time_codes',
   'second_factors',
   'recovery_codes',
+  'webhook_endpoints',
+  'webhook_progress',
 ];
 
 /** All there is but the trail itself. */

@@ -1,0 +1,75 @@
+/** What administrators change, and what the trail says of it; `audit.test.ts` tries each. */
+import * as accounts from '../../src/accounts/store.ts';
+import * as admin from '../../src/admin/store.ts';
+import type { NewCode } from '../../src/codes/store.ts';
+import type { Db } from '../../src/db/db.ts';
+import { hashOf, now, operator } from './rows.ts';
+
+const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
+  code: { hash: hashOf(`${purpose} ${accountId}`), purpose, accountId, now, expiresAt: now + 1 },
+  mail: undefined,
+});
+const row = (action: string, accountId: string, details: string | null = null, target = accountId) => ({
+  actor: 'operator',
+  action,
+  accountId,
+  target,
+  details,
+});
+const invited = {
+  id: 'acc_new',
+  email: 'new@example.com',
+  emailKey: 'new@example.com',
+  passwordHash: '',
+  now,
+} as const;
+
+/** On the rows of `prepare` there. */
+export const administration = {
+  'account.invited': {
+    change: (db: Db) => {
+      const account = { ...invited, role: 'user', isUnverified: true } as const;
+      return admin.inviteAccount(db, operator, account, byMail('accept_invitation', 'acc_new'));
+    },
+    rows: [
+      { ...row('account.created', 'acc_new', '{"role":"user"}'), target: null },
+      row('account.invited', 'acc_new'),
+    ],
+    refused: (db: Db) => admin.inviteAgain(db, operator, 'acc_ada', byMail('accept_invitation', 'acc_ada'), now),
+  },
+  'account.role_changed': {
+    change: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'admin', now),
+    rows: [row('account.role_changed', 'acc_ada', '{"role":"admin"}')],
+    refused: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'user', now),
+  },
+  'account.sessions_ended': {
+    change: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_ada', now),
+    rows: [row('account.sessions_ended', 'acc_ada')],
+    refused: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_nobody', now),
+  },
+  'account.second_factor_required': {
+    change: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_ada', true, now),
+    rows: [row('account.second_factor_required', 'acc_ada')],
+    refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_nobody', true, now),
+  },
+  'account.second_factor_waived': {
+    change: async (db: Db) => {
+      await accounts.requireSecondFactor(db, operator, 'acc_ada', true, now);
+      return accounts.requireSecondFactor(db, operator, 'acc_ada', false, now + 1);
+    },
+    rows: [row('account.second_factor_required', 'acc_ada'), row('account.second_factor_waived', 'acc_ada')],
+    refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_ada', false, now),
+  },
+  'account.password_reset_requested': {
+    change: (db: Db) => admin.sendReset(db, operator, 'acc_ada', byMail('reset_password', 'acc_ada'), now),
+    rows: [row('account.password_reset_requested', 'acc_ada')],
+    refused: (db: Db) => admin.sendReset(db, operator, 'acc_nobody', byMail('reset_password', 'acc_nobody'), now),
+  },
+  'account.compromised': {
+    change: (db: Db) =>
+      admin.takeBack(db, operator, 'acc_ada', byMail('reset_password', 'acc_ada'), now, () => undefined),
+    rows: [row('account.compromised', 'acc_ada'), row('api_key.deleted', 'acc_ada', '{"nickname":"held"}', '42')],
+    refused: (db: Db) =>
+      admin.takeBack(db, operator, 'acc_nobody', byMail('reset_password', 'acc_nobody'), now, () => undefined),
+  },
+} as const;
