@@ -1,0 +1,97 @@
+/** Administration where a connection breaks, and where there are more accounts than a page looks at. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { findAccounts, findDetail } from '../../src/admin/store.ts';
+import { readConfig } from '../../src/config.ts';
+import { unavailable } from '../../src/db/unavailable.ts';
+import { listAuditEvents } from '../../src/testing/audit-trail.ts';
+import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { withTransaction } from '../../src/testing/wrapped-db.ts';
+import { wire, type Services } from '../../src/wiring.ts';
+import { codeOf, onEachDatabase } from './on-each-database.ts';
+import { addAccount, keys, now, operator } from './rows.ts';
+
+const waitMsMax = 10_000;
+const mail = { KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:1', KEYREEVE_MAIL_FROM: 'a@example.com' };
+
+type Change = (services: Services, id: string) => Promise<unknown>;
+const changes: Readonly<Record<string, Change>> = {
+  'revoking all keys': ({ administration }, id) => administration.revokeKeys(operator, id),
+  'taking an account back': ({ administration }, id) => administration.takeBack(operator, id, '192.0.2.1'),
+};
+
+for (const [what, change] of Object.entries(changes)) {
+  for (const state of ['cut before', 'cut after'] as const) {
+    onEachDatabase(
+      `${what} whose connection was ${state} its commit is finished before a key of the account is answered again`,
+      async ({ db }) => {
+        let line: 'whole' | typeof state = 'whole';
+        const broken = new Error('the connection broke');
+        const behind = withTransaction(db, async (work, options) => {
+          if (line === 'cut before') throw unavailable(broken, true);
+          const value = await db.transaction(work, options);
+          if (line === 'cut after') throw unavailable(broken, true);
+          return value;
+        });
+        const installation = { db: behind, keys, migrated: [] };
+        const clock = new FakeClock();
+        const services = wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' });
+        const { apiKeys, verifier } = services;
+        const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
+        const held = await apiKeys.create(operator, ada, { nickname: 'held' });
+        const other = await apiKeys.create(operator, bob, { nickname: 'other' });
+        const said = () =>
+          verifier.verify(held.secret.reveal()).then(
+            ({ valid }) => valid,
+            (error: unknown) => codeOf(error),
+          );
+
+        line = state;
+        await assert.rejects(change(services, ada), (error) => codeOf(error) === 'unavailable');
+        for (let round = 0; round < 20; round++) {
+          assert.notEqual(await said(), true, 'it may be on its way out');
+          assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
+          await turn();
+        }
+        line = 'whole';
+        const deadline = performance.now() + waitMsMax;
+        while ((await said()) !== false) {
+          assert.ok(performance.now() < deadline, 'it was never finished');
+          await turn();
+        }
+        const deleted = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
+        assert.deepEqual(
+          deleted.map(({ target }) => target),
+          [String(held.id)],
+        );
+        const once = (await listAuditEvents(db)).filter(({ action }) => action === 'account.compromised');
+        assert.equal(once.length, what === 'taking an account back' ? 1 : 0);
+      },
+    );
+  }
+}
+
+onEachDatabase('a page of accounts looks at no more rows than it may, and says how far it came', async ({ db }) => {
+  for (const name of ['a1', 'b1', 'c1', 'd1', 'e2', 'f1', 'g2']) await addAccount(db, name);
+  const any = { text: '2@', role: '', state: '' } as const;
+  const seen: string[] = [];
+  const looked: (string | undefined)[] = [];
+  let after: string | undefined = '';
+  while (after !== undefined) {
+    const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, any, after, 10, 3);
+    seen.push(...page.rows.map(({ id }) => id));
+    looked.push(page.lookedUntil);
+    after = page.lookedUntil;
+  }
+  assert.deepEqual(seen, ['acc_e2', 'acc_g2']);
+  assert.deepEqual(looked, ['c1@example.com', 'f1@example.com', undefined]);
+  const full = await findAccounts(db, { text: '', role: '', state: '' }, '', 2, 3);
+  assert.deepEqual([full.rows.length, full.lookedUntil], [2, 'b1@example.com']);
+});
+
+onEachDatabase('an account is read by its exact id only', async ({ db }) => {
+  await addAccount(db, 'ada');
+  assert.equal((await findDetail(db, 'acc_ada', now))?.email, 'ada@Example.com');
+  for (const id of ['acc_ad', 'ACC_ADA', 'acc_%', 'ada@example.com', ''])
+    assert.equal(await findDetail(db, id, now), undefined, id);
+});
