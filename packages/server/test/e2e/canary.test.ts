@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { codeIn, Mailbox } from '../../src/testing/mailbox.ts';
 import { basic, bearer, databaseIn, newProgram, type Environment, type Program } from './program.ts';
 
 const email = 'canary.bird@example.com';
@@ -23,7 +24,7 @@ type Canaries = Map<string, string>;
 const basicText = (user: string, secret: string) => basic(user, secret).authorization.slice('Basic '.length);
 
 /** Uses every secret in every place where one could be put, rightly and wrongly. */
-async function useEverything(program: Program, canaries: Canaries): Promise<void> {
+async function useEverything(program: Program, mailbox: Mailbox, canaries: Canaries): Promise<void> {
   const note = (name: string, value: string): string => {
     canaries.set(name, value);
     return value;
@@ -52,6 +53,11 @@ async function useEverything(program: Program, canaries: Canaries): Promise<void
   const keyId = String((JSON.parse(granted.stdout) as { id: number }).id);
   note('Basic of service key', basicText(keyId, service.authorization.slice('Bearer '.length)));
 
+  // By mail, through the outbox.
+  const asked = await call('POST', '/auth/password-resets', {}, { email });
+  assert.equal(asked.status, 202, asked.text);
+  note('code of a reset', codeIn(await mailbox.next({ to: email })));
+
   const signedIn = await call('POST', '/auth/token', basic(email, password));
   const { accessToken, refreshToken } = signedIn.json as { accessToken: string; refreshToken: string };
   note('access token', accessToken);
@@ -75,6 +81,7 @@ async function useEverything(program: Program, canaries: Canaries): Promise<void
     await call('POST', '/auth/token', { authorization: `Basic ${secret}` });
     await call('POST', '/auth/token/refresh', { 'x-request-id': secret }, { refreshToken: secret, [secret]: secret });
     await call('POST', '/auth/verify', service, { credential: secret });
+    await call('POST', '/auth/accounts/verify', {}, { code: secret, password });
     await call('POST', '/auth/verify', bearer(secret), { credential: secret });
     await call('DELETE', `/auth/api-keys/${secret}`, owner);
     await call(/^\w+$/.test(secret) ? secret.slice(0, 20) : 'PUT', `/${secret}`, { 'x-forwarded-for': secret });
@@ -108,15 +115,17 @@ function findIn(bytes: Buffer, canaries: Canaries): string[] {
 }
 
 test('no secret is left in the output, the metrics or the files, whatever was done with it', async () => {
+  await using mailbox = await Mailbox.start();
   await using program = await newProgram({
+    ...mailbox.environment,
     KEYREEVE_LOG_LEVEL: 'trace',
     KEYREEVE_MASTER_KEY: masterKey.toString('base64url'),
     // The battery has more failures than anyone may have.
     KEYREEVE_THROTTLE: 'off',
   });
   const canaries: Canaries = new Map();
-  await useEverything(program, canaries);
-  assert.equal(canaries.size, 15);
+  await useEverything(program, mailbox, canaries);
+  assert.equal(canaries.size, 16);
   const metrics = await (await fetch(`${program.adminUrl}/metrics`)).text();
 
   // The database as it lies on the disk while the program runs: the write-ahead log is part of it. And its journal.
@@ -137,7 +146,11 @@ test('no secret is left in the output, the metrics or the files, whatever was do
     assert.deepEqual(findIn(bytes, canaries), [], `secrets in ${place}`);
     assert.equal(bytes.includes(masterKey), false, place);
     // Neither a private signing key nor anything that begins like a key of ours.
-    assert.doesNotMatch(bytes.toString('latin1'), /"d":"|krv_[0-9A-Za-z]{20}|krvr_[0-9A-Za-z]{20}|eyJ[\w-]{20}/, place);
+    assert.doesNotMatch(
+      bytes.toString('latin1'),
+      /"d":"|krv_[0-9A-Za-z]{20}|krvr_[0-9A-Za-z]{20}|krvc_[0-9A-Za-z]{20}|eyJ[\w-]{20}/,
+      place,
+    );
   }
   assert.equal(output.includes(email), false);
 
