@@ -241,5 +241,8 @@ onEachDatabase('the trail is listed in the order of its commits', async ({ db })
     'account.created acc_off',
     'account.disabled acc_off',
     'signing_key.created kid',
+    'webhook.created whe_on',
+    'webhook.created whe_off',
+    'webhook.disabled whe_off',
   ]);
 });
