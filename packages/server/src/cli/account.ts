@@ -37,6 +37,13 @@ export function accountCommand(): Command {
     .option('--json', jsonHelp)
     .action((text: string, options: OutputOptions) => change(text, options, 'enable', 'Enabled'));
   account
+    .command('set-role')
+    .argument(...who)
+    .addArgument(new Argument('<role>', 'what it may do').choices(['user', 'admin']))
+    .description('Make it an administrator, or a user again; its email must be verified.')
+    .option('--json', jsonHelp)
+    .action(setRole);
+  account
     .command('require-second-factor')
     .argument(...who)
     .description('Until it has enrolled one, its sessions are good for nothing else; its keys go on working.')
@@ -54,13 +61,6 @@ export function accountCommand(): Command {
     .description('For an owner who has lost it and has shown who they are; ends its sessions.')
     .option('--json', jsonHelp)
     .action(removeSecondFactor);
-  account
-    .command('set-role')
-    .argument(...who)
-    .addArgument(new Argument('<role>', 'what it may do').choices(['user', 'admin']))
-    .description('Make it an administrator, or a user again; its email must be verified.')
-    .option('--json', jsonHelp)
-    .action(setRole);
   account
     .command('delete')
     .argument(...who)
@@ -98,6 +98,11 @@ async function setPassword(text: string, options: PasswordCommandOptions): Promi
   tell(options, account, 'Set the password of', isGenerated ? password.reveal() : undefined);
 }
 
+async function setRole(text: string, role: Role, options: OutputOptions): Promise<void> {
+  const account = await withInstallation({}, ({ accounts }) => accounts.setRole(operator, text, role));
+  tell(options, account, 'Set the role of');
+}
+
 async function requireSecondFactor(text: string, options: OutputOptions, isRequired: boolean): Promise<void> {
   const account = await withInstallation({}, ({ accounts }) =>
     accounts.requireSecondFactor(operator, text, isRequired),
@@ -112,11 +117,6 @@ async function removeSecondFactor(text: string, options: OutputOptions): Promise
     return found;
   });
   tell(options, account, 'Removed the second factor of');
-}
-
-async function setRole(text: string, role: Role, options: OutputOptions): Promise<void> {
-  const account = await withInstallation({}, ({ accounts }) => accounts.setRole(operator, text, role));
-  tell(options, account, 'Set the role of');
 }
 
 async function list(options: OutputOptions): Promise<void> {
