@@ -1,5 +1,7 @@
 /** Mail as it arrives: from a committed transaction to the message that a mail program shows. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { queueMail, type MailMessage } from '../../src/mail/mail.ts';
 import { countWork } from '../../src/outbox/store.ts';
 import { freePort } from '../../src/testing/free-port.ts';
@@ -161,4 +163,35 @@ test('links lead where the configuration says: the public address, or the operat
     assert.equal(link.search, '');
     assert.match(link.hash, /^#krvc_\w{49}$/);
   }
+});
+
+test('a forged host has no part in a link', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const { email } = await app.createAccount();
+  const headers = {
+    host: 'evil.example',
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+    forwarded: 'host=evil.example',
+    'content-type': 'application/json',
+  };
+  const asking = request(`${app.url}/auth/password-resets`, { method: 'POST', headers });
+  asking.end(JSON.stringify({ email }));
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  assert.equal(answer.resume().statusCode, 202);
+  const message = await mailbox.next({ to: email });
+  assert.ok(linkIn(message).startsWith(`${app.service.publicUrl}/account/reset-password#`));
+  assert.doesNotMatch(message.raw, /evil/);
+});
+
+test('an address with a header in it is refused at the edge, and nobody gets mail', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open' } });
+  for (const email of ['a@b.example\r\nBcc:x@y.example', 'a@b.example>, x@y.example', 'a\u202e@b.example']) {
+    const asked = await app.call('POST', '/auth/accounts', { json: { email, password: goodPassword } });
+    assert.equal(asked.status, 400, email);
+  }
+  assert.equal(await waiting(app), 0);
+  assert.deepEqual(mailbox.messages, []);
 });
