@@ -15,6 +15,7 @@ import {
 } from '../../src/testing/new-app.ts';
 import { administer, codeOf, detailOf, newAdministrator, newTarget, signInAgain, type Target } from './admin-kit.ts';
 import { test } from './on-each-database.ts';
+import { codeAt, enrolled, trySignIn } from './second-factor-kit.ts';
 
 const newPassword = 'saddle quartz meadow 77';
 const codePattern = /krvc_[0-9A-Za-z]{49}/;
@@ -265,7 +266,10 @@ test('who is invited chooses a password, once and within an hour; a new invitati
   assert.equal((await administer(app, recent, 'POST', `accounts/${id}/invite`)).status, 200);
   const third = await invite();
   const answers = await Promise.all(Array.from({ length: 4 }, () => accept(app, third)));
-  assert.deepEqual(answers.toSorted(), [200, 400, 400, 400]);
+  assert.deepEqual(
+    answers.toSorted((a, b) => a - b),
+    [200, 400, 400, 400],
+  );
   const member: Pick<SignedIn, 'accessToken'> = { accessToken: await signInAgain(app, 'new@example.org') };
   assert.equal((await administer(app, member, 'GET', 'accounts')).status, 200);
   const late = await administer(app, recent, 'POST', `accounts/${id}/invite`);
@@ -287,6 +291,47 @@ test('a second factor is required, waived and removed; each shows', async () => 
     .filter((action) => /required|waived/.test(action));
   assert.deepEqual(actions, ['account.second_factor_required', 'account.second_factor_waived']);
   assert.equal((await detailOf(app, administrator, account.id)).sessionCount, 1);
+});
+
+test('a lost second factor is removed: the password is enough, its sessions have ended, its owner is told', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const administrator = await newAdministrator(app);
+  const user = await enrolled(app, 'ada@example.org');
+  assert.equal((await detailOf(app, administrator, user.account.id)).secondFactor, true);
+  assert.equal((await trySignIn(app, 'ada@example.org')).status, 401);
+  await mailbox.next({ to: 'ada@example.org', subject: 'was added' });
+  const path = `accounts/${user.account.id}/remove-second-factor`;
+  const removed = await administer(app, administrator, 'POST', path);
+  assert.equal(removed.status, 200, removed.text);
+  const { secondFactor, sessionCount } = removed.json as AccountDetail;
+  assert.deepEqual({ secondFactor, sessionCount }, { secondFactor: false, sessionCount: 0 });
+  assert.equal(await isAccepted(app, user.accessToken), false);
+  const [recoveryCode = ''] = user.recoveryCodes;
+  assert.equal((await trySignIn(app, 'ada@example.org', recoveryCode, 'not the password at all')).status, 401);
+  assert.equal((await trySignIn(app, 'ada@example.org')).status, 200);
+  await mailbox.next({ to: 'ada@example.org', subject: 'was removed' });
+  const actions = (await listAuditEvents(app.db)).slice(-3).map(({ action }) => action);
+  assert.deepEqual(actions, ['second_factor.removed', 'account.sessions_ended', 'session.created']);
+});
+
+test('a second factor stays in force when an account is taken back', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const user = await enrolled(app, 'ada@example.org');
+  const administrator = await newAdministrator(app);
+  for (const path of ['reset-password', 'compromised']) {
+    const answer = await administer(app, administrator, 'POST', `accounts/${user.account.id}/${path}`);
+    assert.equal((answer.json as AccountDetail).secondFactor, true, answer.text);
+  }
+  const voided = await mailbox.next({ to: 'ada@example.org', subject: 'Set a new password' });
+  const [code = ''] = codePattern.exec(voided.text) ?? [];
+  const late = await app.call('POST', '/auth/password-resets/confirm', { json: { code, password: newPassword } });
+  assert.equal(codeOf(late), 'code_invalid');
+  await resetWith(app, mailbox, 'ada@example.org');
+  assert.equal((await trySignIn(app, 'ada@example.org', undefined, newPassword)).status, 401);
+  const right = codeAt(user.secret, app.clock.now());
+  assert.equal((await trySignIn(app, 'ada@example.org', right, newPassword)).status, 200);
 });
 
 test('the trail is read newest first, by account and by action, and tells who did it', async () => {

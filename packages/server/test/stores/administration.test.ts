@@ -73,12 +73,12 @@ for (const [what, change] of Object.entries(changes)) {
 
 onEachDatabase('a page of accounts looks at no more rows than it may, and says how far it came', async ({ db }) => {
   for (const name of ['a1', 'b1', 'c1', 'd1', 'e2', 'f1', 'g2']) await addAccount(db, name);
-  const any = { text: '2@', role: '', state: '' } as const;
+  const wanted = { text: '2@', role: '', state: '' } as const;
   const seen: string[] = [];
   const looked: (string | undefined)[] = [];
   let after: string | undefined = '';
   while (after !== undefined) {
-    const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, any, after, 10, 3);
+    const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, after, 10, 3);
     seen.push(...page.rows.map(({ id }) => id));
     looked.push(page.lookedUntil);
     after = page.lookedUntil;
