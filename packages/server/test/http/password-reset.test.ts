@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { goodPassword, newApp } from '../../src/testing/new-app.ts';
-import { assertRefused, newLife, otherPassword } from './life-kit.ts';
+import { assertRefused, newLife, otherPassword, type Life } from './life-kit.ts';
 import { test } from './on-each-database.ts';
 
 const email = 'ada@example.com';
@@ -151,19 +151,34 @@ test('a reset forgives what strangers tried', async () => {
   assert.equal(signedIn.status, 200, signedIn.text);
 });
 
+/** Sixty-four at once. On a busy machine the database may refuse some of them: then again, an hour later. */
+async function askAtOnce(life: Life, address: string): Promise<number> {
+  for (let round = 0; round < 10; round++) {
+    const before = life.mailbox.messages.length;
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, n) => life.post('/auth/password-resets', { email: address }, `198.51.100.${n}`)),
+    );
+    await life.settled();
+    const accepted = answers.filter(({ status }) => status === 202).length;
+    assert.ok(accepted <= limits.resetsPerEmailMax, `${accepted} of ${address}`);
+    if (!answers.some(({ status }) => status === 503)) {
+      assert.equal(accepted, limits.resetsPerEmailMax, address);
+      for (const answer of answers.filter(({ status }) => status !== 202)) assertRefused(answer, 'too_many_requests');
+      return life.mailbox.messages.length - before;
+    }
+    life.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
+  }
+  throw new Error('the database never had time for sixty-four requests');
+}
+
 test('three resets an hour for an email, known or not, under sixty-four at once too; the owner has three more', async () => {
   await using life = await newLife(behindProxy);
   await life.member(email);
   await life.settled();
-  for (const address of [email, 'nobody@example.com']) {
-    const answers = await Promise.all(
-      Array.from({ length: 64 }, (_, n) => life.post('/auth/password-resets', { email: address }, `198.51.100.${n}`)),
-    );
-    assert.equal(answers.filter(({ status }) => status === 202).length, limits.resetsPerEmailMax, address);
-    for (const answer of answers.filter(({ status }) => status !== 202)) assertRefused(answer, 'too_many_requests');
+  for (const address of ['nobody@example.com', email]) {
+    const mails = await askAtOnce(life, address);
+    assert.equal(mails, address === email ? limits.resetsPerEmailMax : 0);
   }
-  await life.settled();
-  assert.equal(life.mailbox.unread.length, limits.resetsPerEmailMax);
   // From where the owner signed in lately.
   for (let n = 0; n < limits.resetsPerEmailMax; n++)
     assert.equal((await life.post('/auth/password-resets', { email })).status, 202);

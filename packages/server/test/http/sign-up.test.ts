@@ -126,10 +126,14 @@ test('of sixteen who sign up with one email at once each has a code of its own, 
   assert.equal(new Set(codes).size, 16);
   const created = (await listAuditEvents(life.app.db)).filter(({ action }) => action === 'account.created');
   assert.equal(created.length, 1);
-  const answers = await Promise.all(
-    codes.flatMap((code) => passwords.slice(0, 4).map((password) => life.verify(code, password))),
+  // The mails come in any order: each code is tried with one password after the other, all codes at once.
+  const isVerified = await Promise.all(
+    codes.map(async (code) => {
+      for (const password of passwords) if ((await life.verify(code, password)).status === 200) return true;
+      return false;
+    }),
   );
-  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+  assert.equal(isVerified.filter(Boolean).length, 1);
 });
 
 test('a code is good for a day', async () => {
