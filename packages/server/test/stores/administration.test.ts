@@ -1,6 +1,7 @@
 /** Administration where a connection breaks, and where there are more accounts than a page looks at. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import { setAccountRole } from '../../src/accounts/store.ts';
 import { findAccounts, findDetail } from '../../src/admin/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { unavailable } from '../../src/db/unavailable.ts';
@@ -8,7 +9,7 @@ import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { wire, type Services } from '../../src/wiring.ts';
-import { codeOf, onEachDatabase } from './on-each-database.ts';
+import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from './on-each-database.ts';
 import { addAccount, keys, now, operator } from './rows.ts';
 
 const waitMsMax = 10_000;
@@ -26,11 +27,13 @@ for (const [what, change] of Object.entries(changes)) {
       `${what} whose connection was ${state} its commit is finished before a key of the account is answered again`,
       async ({ db }) => {
         let line: 'whole' | typeof state = 'whole';
+        let finished = 0;
         const broken = new Error('the connection broke');
         const behind = withTransaction(db, async (work, options) => {
           if (line === 'cut before') throw unavailable(broken, true);
           const value = await db.transaction(work, options);
           if (line === 'cut after') throw unavailable(broken, true);
+          finished++;
           return value;
         });
         const installation = { db: behind, keys, migrated: [] };
@@ -54,8 +57,9 @@ for (const [what, change] of Object.entries(changes)) {
           await turn();
         }
         line = 'whole';
+        finished = 0;
         const deadline = performance.now() + waitMsMax;
-        while ((await said()) !== false) {
+        while ((await said()) !== false || finished === 0) {
           assert.ok(performance.now() < deadline, 'it was never finished');
           await turn();
         }
@@ -87,6 +91,17 @@ onEachDatabase('a page of accounts looks at no more rows than it may, and says h
   assert.deepEqual(looked, ['c1@example.com', 'f1@example.com', undefined]);
   const full = await findAccounts(db, { text: '', role: '', state: '' }, '', 2, 3);
   assert.deepEqual([full.rows.length, full.lookedUntil], [2, 'b1@example.com']);
+});
+
+onEachDatabase('of administrators who each give up the role at once one is left', async (opened) => {
+  const { db } = opened;
+  const ids = await Promise.all(Array.from({ length: rivalsMin }, (_, place) => addAccount(db, `a${place}`, 'admin')));
+  const outcomes = await raceToValues(opened, rivalsMin, async (connection, rival) => {
+    const id = ids[rival] ?? '';
+    const itself = { kind: 'account', accountId: id, sessionId: 'ses_any' } as const;
+    return setAccountRole(connection, itself, id, 'user', now, async () => undefined).catch(codeOf);
+  });
+  assert.deepEqual(tally(outcomes), { true: rivalsMin - 1, last_administrator: 1 });
 });
 
 onEachDatabase('an account is read by its exact id only', async ({ db }) => {
