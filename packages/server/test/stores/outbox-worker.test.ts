@@ -92,14 +92,15 @@ onEachDatabase(
       running.splice(running.indexOf(queue), 1);
     });
     const queues = numbered('q', 8);
-    for (const queue of queues) await worker.put(queue, ...numbered(queue, 4));
+    for (const queue of queues) await worker.put(queue, ...numbered(queue, 8));
     worker.outbox.start();
-    // Twice: what is free after the first is for the queues that have not had their turn.
-    for (let round = 1; round <= 2; round++) {
+    for (let round = 1; round <= 4; round++) {
       await until('it is full', waitMsMax, () => begun.length === round * limits.outboxUnderWayMax);
       await new Promise(setImmediate);
       assert.equal(running.length, limits.outboxUnderWayMax);
       assert.ok(queues.every((queue) => running.filter((name) => name === queue).length <= 4));
+      // Those that began first have more, and it isn’t their turn.
+      if (round === 2) assert.equal(new Set(begun).size, queues.length);
       const opened = full;
       full = gate();
       opened.open();
@@ -107,7 +108,7 @@ onEachDatabase(
     await until('all is done', waitMsMax, () => isEmpty(db));
     assert.deepEqual(
       begun.toSorted(),
-      queues.flatMap((queue) => Array.from({ length: 4 }, () => queue)),
+      queues.flatMap((queue) => Array.from({ length: 8 }, () => queue)),
     );
   },
 );
