@@ -125,7 +125,16 @@ export class Endpoints {
 
 const neverTried = { lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
 
-const toEndpoint = ({ secret: _, events, ...row }: store.CountedEndpointRow): Endpoint => ({
-  ...row,
-  events: events.split(' ') as WebhookEvent[],
+/** All but the secret. */
+const toEndpoint = (row: store.CountedEndpointRow): Endpoint => ({
+  id: row.id,
+  url: row.url,
+  events: row.events.split(' ') as WebhookEvent[],
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  disabledAt: row.disabledAt,
+  waiting: row.waiting,
+  lastDeliveredAt: row.lastDeliveredAt,
+  lastFailedAt: row.lastFailedAt,
+  lastFailure: row.lastFailure,
 });

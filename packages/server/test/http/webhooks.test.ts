@@ -130,11 +130,13 @@ test('what was to be told when the service stopped is told by the next, with the
   }
   receiver.answer = (_, response) => void response.writeHead(204).end();
   clock.advance({ seconds: 121 });
-  await using _next = await start(place, clock);
+  await using next = await start(place, clock);
   const [first, second] = await receiver.until(2, waitMsMax);
   assert.ok(first && second);
   assert.deepEqual(verified(second, secret).data, { accountId });
   assert.equal(first.headers['webhook-id'], second.headers['webhook-id']);
+  const { counts } = next.service.services.webhooks.sender;
+  await until('it is counted', waitMsMax, () => counts.delivered === 1);
 });
 
 test('two instances tell each event once', async () => {

@@ -75,7 +75,7 @@ onEachDatabase('each event that it asked for is told with ids alone, and no othe
   ].map(({ type, at, data }) => ({ type, timestamp: new Date(at).toISOString(), data }));
   const seen = async (id: string): Promise<object[]> =>
     (await waitingFor(db, id))
-      .map(({ id: _, ...told }) => told)
+      .map(({ type, timestamp, data }) => ({ type, timestamp, data }))
       .toSorted((one, other) => (one.type < other.type ? -1 : 1));
   assert.deepEqual(
     await seen(all.id),
