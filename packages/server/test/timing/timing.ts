@@ -114,13 +114,14 @@ function machine(): string {
   return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}, commit ${commit}`;
 }
 
+function toRow({ trial, kinds, mediansMs, auc, interval, isAlike, isMet }: Comparison): string {
+  const verdict = isMet ? (isAlike ? 'met' : 'seen, as it must be') : '**missed**';
+  const ms = mediansMs.map((value) => value.toFixed(2)).join(' / ');
+  const range = `${interval.from.toFixed(3)} to ${interval.to.toFixed(3)}`;
+  return `| ${trial} | ${kinds.join(' / ')} | ${ms} | ${auc.toFixed(3)} | ${range} | ${verdict} |`;
+}
+
 function describe(comparisons: readonly Comparison[], count: number, minutes: number, load: readonly string[]): string {
-  const rows = comparisons.map(({ trial, kinds, mediansMs, auc, interval, isAlike, isMet }) => {
-    const verdict = isMet ? (isAlike ? 'met' : 'seen, as it must be') : '**missed**';
-    const ms = mediansMs.map((value) => value.toFixed(2)).join(' / ');
-    const range = `${interval.from.toFixed(3)} to ${interval.to.toFixed(3)}`;
-    return `| ${trial} | ${kinds.join(' / ')} | ${ms} | ${auc.toFixed(3)} | ${range} | ${verdict} |`;
-  });
   return [
     '# Whether the time of an answer tells which emails have an account',
     '',
@@ -138,7 +139,7 @@ function describe(comparisons: readonly Comparison[], count: number, minutes: nu
     '',
     '| endpoint | kinds | medians in ms | AUC | 95 % | |',
     '| --- | --- | --- | ---: | --- | --- |',
-    ...rows,
+    ...comparisons.map(toRow),
     '',
     'The machine is shared: noise hides differences from this measurement as it hides them from an attacker, who may ask more',
     'often. What it shows is bounded by the interval. That a difference is seen where there is one, a request shows that is',
@@ -169,7 +170,9 @@ await using program = await newProgram({
 await seed(program);
 const comparisons: Comparison[] = [];
 for (const trial of trials.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
-  comparisons.push(...(await judge(program, trial, count * trial.roundsFactor)));
+  const judged = await judge(program, trial, count * trial.roundsFactor);
+  comparisons.push(...judged);
+  process.stderr.write(`${judged.map(toRow).join('\n')}\n`);
   process.stderr.write(`${trial.name} after ${((monotonicMs() - startedMs) / 60_000).toFixed(1)} min\n`);
 }
 const text = describe(comparisons, count, (monotonicMs() - startedMs) / 60_000, [before, loads()]);
