@@ -27,13 +27,13 @@ for (const [what, change] of Object.entries(changes)) {
       `${what} whose connection was ${state} its commit is finished before a key of the account is answered again`,
       async ({ db }) => {
         let line: 'whole' | typeof state = 'whole';
-        let finished = 0;
+        const finished: string[] = [];
         const broken = new Error('the connection broke');
         const behind = withTransaction(db, async (work, options) => {
           if (line === 'cut before') throw unavailable(broken, true);
           const value = await db.transaction(work, options);
           if (line === 'cut after') throw unavailable(broken, true);
-          finished++;
+          finished.push(line);
           return value;
         });
         const installation = { db: behind, keys, migrated: [] };
@@ -57,9 +57,9 @@ for (const [what, change] of Object.entries(changes)) {
           await turn();
         }
         line = 'whole';
-        finished = 0;
+        finished.length = 0;
         const deadline = performance.now() + waitMsMax;
-        while ((await said()) !== false || finished === 0) {
+        while ((await said()) !== false || finished.length === 0) {
           assert.ok(performance.now() < deadline, 'it was never finished');
           await turn();
         }
