@@ -1,6 +1,5 @@
 /** Backup and restore, on each database and from each to each. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,14 +7,10 @@ import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import * as accounts from '../../src/accounts/store.ts';
 import { deleteKey } from '../../src/api-keys/store.ts';
-import { verifyTrail } from '../../src/audit/verify-trail.ts';
 import { BackupError } from '../../src/backup/format.ts';
-import { restoreBackup, type Restored, type RestoreOptions } from '../../src/backup/restore.ts';
 import { storedTables } from '../../src/backup/store.ts';
-import { writeBackup } from '../../src/backup/write-backup.ts';
 import { toInstant } from '../../src/clock.ts';
-import { deriveKeys, type InstallationKeys } from '../../src/crypto/master-key.ts';
-import type { Db } from '../../src/db/db.ts';
+import { deriveKeys } from '../../src/crypto/master-key.ts';
 import { sql } from '../../src/db/sql.ts';
 import { DeletionJournal } from '../../src/deletion-journal/deletion-journal.ts';
 import { JournalError } from '../../src/deletion-journal/files.ts';
@@ -24,30 +19,10 @@ import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { databaseKinds, databases } from '../../src/testing/new-db.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { backUp, journalIn, later, restore } from './backup-kit.ts';
 import { onEachDatabase } from './on-each-database.ts';
 import { addAccount, addKey, keys, newSigningKey, now, operator } from './rows.ts';
 import { contentsOf, countOf, fill } from './whole-installation.ts';
-
-const later = now + 60_000;
-
-const backUp = (db: Db, path: string, by: InstallationKeys = keys) =>
-  writeBackup({ db, keys: by, clock: new FakeClock(now + 1), version: '1.2.3', path });
-
-const restore = (db: Db, path: string, more: Partial<RestoreOptions> = {}): Promise<Restored> =>
-  restoreBackup(operator, {
-    db,
-    keys,
-    clock: new FakeClock(later),
-    path,
-    journal: undefined,
-    journalFolders: [],
-    mayReplace: false,
-    acceptsRevival: false,
-    ...more,
-  });
-
-const journalIn = (db: Db, folder: string): DeletionJournal =>
-  new DeletionJournal({ folder, db, clock: new FakeClock(later), keys });
 
 const listColumns = sql<{ table: string; column: string }>('test_list_columns', {
   sqlite: `select m.name as "table", c.name as "column" from sqlite_schema m, pragma_table_info(m.name) c
@@ -347,51 +322,6 @@ test('a backup needs its master key, a program that is new enough, and never ove
     writeFileSync(path, newer);
     await assert.rejects(restore(db, path, more), /made by Keyreeve 1\.2\.3, which is newer than this program/);
   }
-});
-
-/** What the schema before wrote of the same installation. */
-function asOfFirstSchema(text: string): string {
-  const added = ['second_factors', 'recovery_codes', 'webhook_endpoints', 'audit_chains'];
-  const columns = ['keys_imported_at', 'unverified_since', 'requires_second_factor', 'chain', 'position', 'mac'];
-  const [header = '', ...rest] = lines(text).filter((line) => line !== '');
-  const kept = rest
-    .map((line) => JSON.parse(line) as { table?: string; rows?: object[]; counts?: Record<string, number> })
-    .filter(({ table }) => table === undefined || !(added.includes(table) || table.startsWith('webhook_')));
-  const known = kept.flatMap(({ table, rows = [] }) =>
-    table === undefined
-      ? []
-      : [
-          {
-            table,
-            rows: rows.map((row) =>
-              Object.fromEntries(Object.entries(row).filter(([name]) => !columns.includes(name))),
-            ),
-          },
-        ],
-  );
-  const body = [header.replace(/"schema":\d+/, '"schema":1'), ...known.map((line) => JSON.stringify(line))];
-  const counts: Record<string, number> = {};
-  for (const { table, rows } of known) counts[table] = (counts[table] ?? 0) + rows.length;
-  const digest = createHash('sha256').update(body.map((line) => `${line}\n`).join(''));
-  digest.update(JSON.stringify({ counts }));
-  return [...body, JSON.stringify({ counts, mac: keys.backup.mac(digest.digest()).toString('hex') }), ''].join('\n');
-}
-
-onEachDatabase('a backup that the first release made is restored', async ({ db }) => {
-  using temp = newTempFolder();
-  const path = join(temp.path, 'backup');
-  await fill(db);
-  await backUp(db, path);
-  const text = asOfFirstSchema(readFileSync(path, 'utf8'));
-  for (const name of ['requires_second_factor', 'audit_chains', '"position"']) assert.ok(!text.includes(name), name);
-  writeFileSync(path, text);
-  const { rows } = await restore(db, path, { mayReplace: true, acceptsRevival: true });
-  assert.deepEqual([rows['accounts'], rows['api_keys'], rows['second_factors']], [2, 2, 0]);
-  const { accounts: people = [] } = await contentsOf(db);
-  for (const person of people) assert.match(person, /"requires_second_factor":0.*"unverified_since":null/);
-  // Its events are from before there were chains; what the restore added isn't.
-  const verified = await db.snapshot((reader) => verifyTrail(reader, keys.auditChain));
-  assert.deepEqual([verified.findings, verified.eventsBefore, verified.events], [[], 11, 1]);
 });
 
 onEachDatabase('a backup beside writers is of one moment', async ({ db, connect }) => {

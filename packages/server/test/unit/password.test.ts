@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { hashRaw } from '@node-rs/argon2';
 import { limits } from '@keyreeve/contract';
 import { Accounts } from '../../src/accounts/accounts.ts';
+import { CommonPasswords } from '../../src/accounts/common-passwords.ts';
 import { findCredentials } from '../../src/accounts/store.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { KeyedHash } from '../../src/crypto/keyed-hash.ts';
@@ -151,7 +152,13 @@ test('several workers share the bounds of the machine: each has its part of the 
 function accountsOf(db: Db, hasher: PasswordHasher): Accounts {
   const clock = new FakeClock();
   const throttle = new LoginThrottle({ db, clock, bucketHash: pepper, addressLimits: [], enabled: false });
-  return new Accounts({ db, clock, hasher, rules: { lengthMin: 15, contextWords: [] }, throttle });
+  return new Accounts({
+    db,
+    clock,
+    hasher,
+    rules: { lengthMin: 15, contextWords: [], common: new CommonPasswords() },
+    throttle,
+  });
 }
 
 /** @throws when it doesn't come true within five seconds */
