@@ -141,7 +141,7 @@ export const limitTable = {
   webhookUrlCharsMax: limit(1_024, 'The address of a webhook endpoint.'),
   webhookMsMax: limit(5_000, 'A delivery in all: the name, the connection, TLS and the answer.'),
   webhookAnswerBytesMax: limit(65_536, 'What is read of an endpoint’s answer, and thrown away, before it is cut off.'),
-  webhookSecretOverlapHours: limit(24, 'A replaced secret signs beside the new one for this long.'),
+  webhookSecretOverlapSeconds: limit(86_400, 'A replaced secret signs beside the new one for this long.'),
   webhookEventsPerLookMax: limit(
     100,
     'Events of each chain of the audit trail that are put into the outbox in one commit.',

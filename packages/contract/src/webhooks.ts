@@ -188,7 +188,7 @@ export const rotateWebhookSecret = {
   path: '/admin/webhooks/:id/rotate-secret',
   tag,
   summary: 'Give a webhook endpoint a new secret',
-  description: `For ${limits.webhookSecretOverlapHours} hours each delivery is signed with the new secret and the one before.`,
+  description: `For ${limits.webhookSecretOverlapSeconds / 3_600} hours each delivery is signed with the new secret and the one before.`,
   auth: 'administrator',
   needsRecentSignIn: true,
   params,

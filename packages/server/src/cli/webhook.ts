@@ -32,7 +32,7 @@ export function webhookCommand(setStatus: (status: number) => void): Command {
   );
   forOne(
     'rotate-secret',
-    `Give it a new secret; the one before signs beside it for ${limits.webhookSecretOverlapHours} hours.`,
+    `Give it a new secret; the one before signs beside it for ${limits.webhookSecretOverlapSeconds / 3_600} hours.`,
   ).action(rotateSecret);
   forOne('delete', 'Delete an endpoint with what waits for it.').action((id: string, options: OutputOptions) =>
     change(id, options, 'delete'),

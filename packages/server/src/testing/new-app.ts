@@ -11,7 +11,7 @@ import type { Db } from '../db/db.ts';
 import { createLog } from '../log.ts';
 import { findMasterKey } from '../installation.ts';
 import { startService, type Service } from '../service.ts';
-import { assertDeclared } from './declared-codes.ts';
+import { assertDeclared } from './declared-answers.ts';
 import { FakeClock } from './fake-clock.ts';
 import { newPlace, type DatabasePlace } from './new-db.ts';
 
@@ -83,7 +83,7 @@ export class TestApp implements AsyncDisposable {
     return this.service.url;
   }
 
-  /** Fails when the answer is a refusal that its route doesn't name. */
+  /** Fails when the answer isn’t one that its route names: the status, the headers, the schema or the refusal. */
   async call(method: string, path: string, { headers = {}, json, body }: CallOptions = {}): Promise<Answered> {
     const response = await fetch(new URL(path, this.url), {
       method,
@@ -94,9 +94,9 @@ export class TestApp implements AsyncDisposable {
     const text = await response.text();
     const isJson = text !== '' && /json/.test(response.headers.get('content-type') ?? '');
     const answered: unknown = isJson ? JSON.parse(text) : undefined;
-    // The answer to a HEAD doesn't say which it is.
-    if (response.status >= 400 && method !== 'HEAD') assertDeclared(method, path, answered);
-    return { status: response.status, headers: response.headers, text, json: answered };
+    const answer = { status: response.status, headers: response.headers, text, json: answered };
+    assertDeclared(method, path, answer);
+    return answer;
   }
 
   createAccount(email = `user${++this.#accounts}@example.com`, password = goodPassword): Promise<Account> {

@@ -110,7 +110,7 @@ export class Endpoints {
       const stored = JSON.parse(seal.open(id, sealed)) as StoredSecret;
       return seal.seal(id, JSON.stringify(succeed(stored, secret, now)));
     });
-    return { secret, previousValidUntil: now + limits.webhookSecretOverlapHours * 3_600_000 };
+    return { secret, previousValidUntil: now + limits.webhookSecretOverlapSeconds * 1_000 };
   }
 
   /** Sends it an event of the type `webhook.test`, at once and only once. @throws DomainError `webhook_not_found` */

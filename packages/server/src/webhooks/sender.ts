@@ -97,7 +97,7 @@ function validSecrets({ current, previous }: StoredSecret, now: number): readonl
 /** A new secret beside the one that was current. */
 export const succeed = (stored: StoredSecret, secret: Secret, now: number): StoredSecret => ({
   current: secret.reveal(),
-  previous: { secret: stored.current, until: now + limits.webhookSecretOverlapHours * 3_600_000 },
+  previous: { secret: stored.current, until: now + limits.webhookSecretOverlapSeconds * 1_000 },
 });
 
 function failureOf(error: unknown): { readonly text: string; readonly isRefused: boolean } {

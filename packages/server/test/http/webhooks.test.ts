@@ -194,7 +194,7 @@ test('a new secret signs at once, and the one before for a while beside it', asy
   const answer = await app.call('POST', `/admin/webhooks/${id}/rotate-secret`, { headers });
   const { secret, previousValidUntil } = answer.json as RotatedWebhookSecret;
   assert.notEqual(secret, old);
-  const overlapSeconds = limits.webhookSecretOverlapHours * 3_600;
+  const overlapSeconds = limits.webhookSecretOverlapSeconds;
   assert.equal(Date.parse(previousValidUntil), app.clock.now() + overlapSeconds * 1000);
   await app.createAccount();
   const [during] = await receiver.until(1, waitMsMax);

@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import * as accounts from '../../src/accounts/store.ts';
 import { deleteKey } from '../../src/api-keys/store.ts';
 import { BackupError } from '../../src/backup/format.ts';
+import type { RestoreOptions } from '../../src/backup/restore.ts';
 import { storedTables } from '../../src/backup/store.ts';
 import { toInstant } from '../../src/clock.ts';
 import { deriveKeys } from '../../src/crypto/master-key.ts';

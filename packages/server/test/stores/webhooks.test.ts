@@ -252,7 +252,7 @@ onEachDatabase('a secret is kept sealed, for its own endpoint alone', async ({ d
     current: next.reveal(),
     previous: { secret: secret.reveal(), until: previousValidUntil },
   });
-  assert.equal(previousValidUntil, now + limits.webhookSecretOverlapHours * 3_600_000);
+  assert.equal(previousValidUntil, now + limits.webhookSecretOverlapSeconds * 1_000);
 });
 
 onEachDatabase('a session that has ended changes no endpoint', async ({ db }) => {

@@ -1,0 +1,50 @@
+/** Whether an answer is one that the contract announces. */
+import assert from 'node:assert/strict';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/schema';
+import { allRoutes, errorsOf, forward, type ErrorCode, type Problem, type RouteContract } from '@keyreeve/contract';
+import type { Answered } from './new-app.ts';
+
+/** What the listener answers by itself where no route fits. */
+const withoutRoute: readonly ErrorCode[] = ['not_found', 'method_not_allowed', 'url_too_long', 'headers_too_large'];
+
+const compiled = new Map<TSchema, ReturnType<typeof Compile>>();
+
+/** Its code, or its status, headers and body. */
+export function assertDeclared(method: string, target: string, answer: Answered): void {
+  const path = new URL(target, 'http://localhost').pathname;
+  const route = routeOf(method, path);
+  if (answer.status < 400) {
+    // A HEAD and a preflight have no route of their own.
+    if (route) assertSuccess(route, answer);
+    return;
+  }
+  const codes = route ? errorsOf(route) : withoutRoute;
+  // The answer to a HEAD doesn't say which it is.
+  if (method === 'HEAD') return;
+  const { code } = answer.json as Problem;
+  assert.ok(codes.includes(code), `${method} ${path} answers ${code}, which it doesn’t name`);
+}
+
+/** An answer fits the status, the headers and the schema that its route names. */
+export function assertSuccess({ id, success }: RouteContract, answer: Answered): void {
+  assert.equal(answer.status, success.status, `${id} ${answer.text}`);
+  for (const header of Object.keys(success.headers ?? {})) assert.ok(answer.headers.has(header), `${id} ${header}`);
+  const { schema } = success;
+  if (!schema) {
+    assert.equal(answer.headers.get('content-type'), success.contentType ?? null, id);
+    if (!success.contentType) assert.equal(answer.text, '', id);
+    return;
+  }
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8', id);
+  const check = compiled.get(schema) ?? Compile(schema);
+  compiled.set(schema, check);
+  assert.ok(check.Check(answer.json), `${id} ${JSON.stringify(check.Errors(answer.json))}`);
+}
+
+function routeOf(method: string, path: string): RouteContract | undefined {
+  if (path === forward.path || path.startsWith(`${forward.path}/`)) return forward;
+  return allRoutes.find((candidate) => candidate.method === method && toPattern(candidate.path).test(path));
+}
+
+const toPattern = (path: string): RegExp => new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`);
