@@ -101,6 +101,11 @@ test('every answer fits the schema, the status and the headers that its route na
     [contract.live, await app.call('GET', '/health/live')],
     [contract.ready, await app.call('GET', '/health/ready')],
     [contract.getOpenApi, await app.call('GET', '/openapi.json')],
+    ...(await Promise.all(
+      contract.allRoutes
+        .filter(({ path }) => path.startsWith('/account/'))
+        .map(async (page) => [page, await app.call('GET', page.path)] as const),
+    )),
     [contract.getDocs, await app.call('GET', '/docs')],
     [contract.getProblem, await app.call('GET', '/problems/not_found')],
   ];
