@@ -41,7 +41,6 @@ export interface Services {
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
   readonly codes: Codes;
-  readonly currentPassword: CurrentPassword;
   readonly directory: Directory;
   readonly enrolment: Enrolment;
   readonly firstAdministrator: FirstAdministrator;
@@ -170,6 +169,7 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     clock,
     hasher,
     rules,
+    currentPassword,
     throttle,
     requests,
     codes,
@@ -201,7 +201,6 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     firstAdministrator,
     apiKeys,
     codes,
-    currentPassword,
     enrolment,
     hasher,
     journal,

@@ -1,5 +1,5 @@
 /** What ends when an account's owner is known for the first time: all that somebody else may have prepared. */
-import { deleteAllKeysIn } from '../api-keys/store.ts';
+import { deleteAccountKeysIn } from '../api-keys/store.ts';
 import type { Principal } from '../audit/audit.ts';
 import { removeCodes } from '../codes/store.ts';
 import type { Transaction } from '../db/db.ts';
@@ -19,7 +19,7 @@ export async function startAnew(
 ): Promise<readonly number[]> {
   await removeCodes(tx, accountId);
   const hadFactor = await removeSecondFactorIn(tx, accountId);
-  const keyIds = await deleteAllKeysIn(tx, principal, accountId, now);
+  const keyIds = await deleteAccountKeysIn(tx, principal, accountId, now);
   if (hadFactor) await recordOf(tx, principal, 'second_factor.removed', accountId, now);
   return keyIds;
 }

@@ -13,7 +13,6 @@ import { isUniqueViolation } from '../db/unavailable.ts';
 import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../tokens/store.ts';
-import { assertPassword } from './password-check.ts';
 import { mailbox, type LifeOptions } from './life.ts';
 import type { OwnAccount } from './own-account.ts';
 import { findKnownCode, isEmailTaken, recordOf, setEmail, takeKnownCode } from './store.ts';
@@ -34,11 +33,10 @@ export class EmailChange {
    *   `mail_not_configured`, `invalid_access_token`
    */
   async request(principal: AccountPrincipal, emailText: string, password: Secret, address: string): Promise<void> {
-    const { db, clock, codes, requests, mailer, links } = this.#options;
+    const { db, clock, codes, requests, mailer, links, currentPassword } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const wanted = acceptEmail(emailText);
-    const account = await this.#own.find(principal);
-    await this.#own.assertPassword(account, password, address);
+    const account = await currentPassword.check(principal, password, address);
     await requests.countSignUp({ emailKey: wanted.key, address });
     const { id, email: oldEmail, sessionEpoch } = account;
     const now = clock.now();
@@ -81,14 +79,14 @@ export class EmailChange {
    * @throws DomainError `code_invalid`, `invalid_credentials`, `account_exists`, `too_many_attempts`, `overloaded`
    */
   async confirm(codeText: string, password: Secret, address: string): Promise<void> {
-    const { db, clock, codes, mailer } = this.#options;
+    const { db, clock, codes, mailer, currentPassword } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'change_email', now);
     const { row, account } = code;
     if (row.email === null || row.emailKey === null) throw new DomainError('code_invalid');
     const wanted = { address: row.email, key: row.emailKey };
     const { id, emailKey, passwordHash: hash, sessionEpoch } = account;
-    await assertPassword(this.#options, { emailKey, address, password, hash, refusal: 'invalid_credentials' });
+    await currentPassword.assertMatches({ emailKey, address, password, hash, refusal: 'invalid_credentials' });
     const change = db.transaction(async (tx) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');

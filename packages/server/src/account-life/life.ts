@@ -1,5 +1,6 @@
 /** What the parts of an account's life stand on. */
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
+import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { PasswordRules } from '../accounts/password-rules.ts';
 import type { Clock } from '../clock.ts';
 import type { Codes } from '../codes/codes.ts';
@@ -17,6 +18,7 @@ export interface LifeOptions {
   readonly clock: Clock;
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
+  readonly currentPassword: CurrentPassword;
   readonly throttle: LoginThrottle;
   readonly requests: RequestThrottle;
   readonly codes: Codes;

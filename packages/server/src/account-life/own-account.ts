@@ -1,7 +1,7 @@
 /** What an account reads and changes of itself: its password, and its end. Its email: email-change.ts. */
 import type { AccountPrincipal } from '../audit/audit.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
-import { deleteAllKeysIn, listAccountKeys } from '../api-keys/store.ts';
+import { deleteAccountKeysIn, listAccountKeys } from '../api-keys/store.ts';
 import { toInstant } from '../clock.ts';
 import { removeCodes } from '../codes/store.ts';
 import type { Secret } from '../crypto/secret.ts';
@@ -10,7 +10,6 @@ import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../tokens/store.ts';
 import { recordDeletedKeys } from './anew.ts';
-import { assertPassword } from './password-check.ts';
 import type { LifeOptions, LiveKey } from './life.ts';
 import { changePasswordHash, findOwnAccount, keepSessionAlive, recordOf, type OwnRow } from './store.ts';
 
@@ -46,12 +45,11 @@ export class OwnAccount {
    * @throws DomainError `password_wrong`, `password_…`, `too_many_attempts`, `overloaded`, `invalid_access_token`
    */
   async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly LiveKey[]> {
-    const { db, clock, rules, hasher, mailer, revocations } = this.#options;
-    const { currentPassword, newPassword, revokesKeys, address } = change;
-    const account = await this.find(principal);
-    const { id, email, emailKey } = account;
+    const { db, clock, rules, hasher, mailer, revocations, currentPassword } = this.#options;
+    const { newPassword, revokesKeys, address } = change;
+    const { id, email, emailKey } = await this.find(principal);
     const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: emailKey }, rules);
-    await this.assertPassword(account, currentPassword, address);
+    const account = await currentPassword.check(principal, change.currentPassword, address);
     const passwordHash = await hasher.hash(normal);
     const now = clock.now();
     const { deleted, live } = await db.transaction(async (tx) => {
@@ -60,7 +58,7 @@ export class OwnAccount {
       if (!(await changePasswordHash(tx, account, passwordHash, now))) throw new DomainError('password_wrong');
       await keepSessionAlive(tx, id, principal.sessionId);
       await removeCodes(tx, id);
-      const gone = revokesKeys ? await deleteAllKeysIn(tx, principal, id, now) : [];
+      const gone = revokesKeys ? await deleteAccountKeysIn(tx, principal, id, now) : [];
       await recordOf(tx, principal, 'account.password_set', id, now);
       const keys = await listAccountKeys(tx, id);
       const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
@@ -78,10 +76,9 @@ export class OwnAccount {
    * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `invalid_access_token`,
    *   `last_administrator`, `unavailable`
    */
-  async delete(principal: AccountPrincipal, currentPassword: Secret, address: string): Promise<void> {
-    const { clock, accounts, mailer } = this.#options;
-    const account = await this.find(principal);
-    await this.assertPassword(account, currentPassword, address);
+  async delete(principal: AccountPrincipal, password: Secret, address: string): Promise<void> {
+    const { clock, accounts, mailer, currentPassword } = this.#options;
+    const account = await currentPassword.check(principal, password, address);
     const { id, email } = account;
     const at = toInstant(clock.now());
     const mail = mailer.prepare({ to: email, template: 'account_deleted', data: { at } });
@@ -94,11 +91,6 @@ export class OwnAccount {
     });
     if (!existed) throw new DomainError('invalid_access_token');
     mailer.sendSoon();
-  }
-
-  /** @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded` */
-  async assertPassword({ emailKey, passwordHash: hash }: OwnRow, password: Secret, address: string): Promise<void> {
-    await assertPassword(this.#options, { emailKey, address, password, hash, refusal: 'password_wrong' });
   }
 }
 

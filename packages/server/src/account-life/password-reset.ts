@@ -5,7 +5,7 @@
 import { limits } from '@keyreeve/contract';
 import { acceptEmail } from '../accounts/accounts.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
-import { deleteAllKeysIn, listAccountKeys } from '../api-keys/store.ts';
+import { deleteAccountKeysIn, listAccountKeys } from '../api-keys/store.ts';
 import { toInstant } from '../clock.ts';
 import type { CodePurpose } from '../codes/codes.ts';
 import { insertCode, removeCodes } from '../codes/store.ts';
@@ -121,7 +121,7 @@ export class PasswordReset {
       const gone = isNew
         ? await startAnew(tx, mailbox, id, now)
         : revokesKeys
-          ? await deleteAllKeysIn(tx, mailbox, id, now)
+          ? await deleteAccountKeysIn(tx, mailbox, id, now)
           : [];
       await recordOf(tx, mailbox, 'account.password_set', id, now);
       if (isNew) await recordOf(tx, mailbox, 'account.verified', id, now);

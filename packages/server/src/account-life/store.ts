@@ -3,7 +3,7 @@
  * under that lock: of any number of rivals each sees what the one before it has left.
  */
 import { recordEvent, type AuditAction, type AuditEvent, type Principal } from '../audit/audit.ts';
-import type { CredentialsRow } from '../accounts/store.ts';
+import { credentialsColumns, type CredentialsRow } from '../accounts/store.ts';
 import { findCode, takeCode, type CodePurpose, type CodeRow } from '../codes/store.ts';
 import type { Db, Reader, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
@@ -14,17 +14,13 @@ export interface OwnRow extends CredentialsRow {
   readonly hasSecondFactor: number;
 }
 
-const columns = `id, email, email_key as "emailKey", role, created_at as "createdAt", updated_at as "updatedAt",
-  disabled_at as "disabledAt", unverified_since as "unverifiedSince", requires_second_factor as "requiresSecondFactor",
-  password_hash as "passwordHash", session_epoch as "sessionEpoch"`;
-
-const byId = `select ${columns} from accounts where id = $1`;
-const byKey = `select ${columns} from accounts where email_key = $1`;
+const byId = `select ${credentialsColumns} from accounts where id = $1`;
+const byKey = `select ${credentialsColumns} from accounts where email_key = $1`;
 const lockById = sql<CredentialsRow>('lock_account', { sqlite: byId, postgres: `${byId} for update` });
 const lockByKey = sql<CredentialsRow>('lock_account_by_email', { sqlite: byKey, postgres: `${byKey} for update` });
 const selectOwn = sql<OwnRow>(
   'select_own_account',
-  `select ${columns}, (select count(*) from second_factors f
+  `select ${credentialsColumns}, (select count(*) from second_factors f
      where f.account_pk = accounts.pk and f.confirmed_at is not null) as "hasSecondFactor"
    from accounts where id = $1`,
 );

@@ -6,7 +6,6 @@
 import type { Secret } from '../crypto/secret.ts';
 import { DomainError } from '../errors.ts';
 import { recordDeletedKeys, startAnew } from './anew.ts';
-import { assertPassword } from './password-check.ts';
 import { mailbox, type LifeOptions } from './life.ts';
 import { findKnownCode, recordOf, setVerifiedPassword, takeKnownCode } from './store.ts';
 
@@ -22,13 +21,13 @@ export class Verification {
    * @throws DomainError `code_invalid`, `invalid_credentials`, `too_many_attempts`, `overloaded`
    */
   async verify(codeText: string, password: Secret, address: string): Promise<void> {
-    const { db, clock, codes } = this.#options;
+    const { db, clock, codes, currentPassword } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'verify_email', now);
     const hash = code.row.passwordHash;
     if (hash === null) throw new DomainError('code_invalid');
     const { emailKey, id } = code.account;
-    await assertPassword(this.#options, { emailKey, address, password, hash, refusal: 'invalid_credentials' });
+    await currentPassword.assertMatches({ emailKey, address, password, hash, refusal: 'invalid_credentials' });
     const keyIds = await db.transaction(async (tx) => {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPassword(tx, id, hash, now);

@@ -157,8 +157,7 @@ export class Accounts {
     const key = parseEmail(emailText)?.key;
     const account = key === undefined ? undefined : await store.findCredentials(db, key);
     const normal = normalizePassword(password.reveal());
-    // Empty while an invited account has none.
-    const isRight = await hasher.verify(normal, account?.passwordHash || undefined, password.reveal());
+    const isRight = await hasher.verify(normal, account?.passwordHash, password.reveal());
     if (!account || !isRight || account.disabledAt !== null) return undefined;
     if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
     return { id: account.id, sessionEpoch: account.sessionEpoch };

@@ -22,6 +22,7 @@ export interface AccountRow {
 }
 
 export interface CredentialsRow extends AccountRow {
+  /** Empty while there is none, as of an invited account: nothing matches it. */
   readonly passwordHash: string;
   readonly sessionEpoch: number;
 }
@@ -29,6 +30,8 @@ export interface CredentialsRow extends AccountRow {
 const columns = `id, email, email_key as "emailKey", role, created_at as "createdAt", updated_at as "updatedAt",
   disabled_at as "disabledAt", unverified_since as "unverifiedSince",
   requires_second_factor as "requiresSecondFactor"`;
+/** Of a {@link CredentialsRow}. */
+export const credentialsColumns = `${columns}, password_hash as "passwordHash", session_epoch as "sessionEpoch"`;
 
 const insert = sql(
   'insert_account',
@@ -41,8 +44,11 @@ const selectByIdOrKey = sql<AccountRow>(
 );
 const selectCredentials = sql<CredentialsRow>(
   'select_account_credentials',
-  `select ${columns}, password_hash as "passwordHash", session_epoch as "sessionEpoch"
-   from accounts where email_key = $1`,
+  `select ${credentialsColumns} from accounts where email_key = $1`,
+);
+const selectCredentialsById = sql<CredentialsRow>(
+  'select_account_credentials_by_id',
+  `select ${credentialsColumns} from accounts where id = $1`,
 );
 // In pages: the next one begins after the last of this.
 const listPage = sql<AccountRow>(
@@ -122,6 +128,9 @@ export const findAccount = (db: Db, id: string, emailKey: string): Promise<Accou
 
 export const findCredentials = (db: Db, emailKey: string): Promise<CredentialsRow | undefined> =>
   db.get(selectCredentials, [emailKey]);
+
+export const findCredentialsById = (db: Db, id: string): Promise<CredentialsRow | undefined> =>
+  db.get(selectCredentialsById, [id]);
 
 /** Oldest first. @param after the last of the page before; undefined for the first page */
 export const listAccounts = (

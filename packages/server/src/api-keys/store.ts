@@ -69,10 +69,6 @@ const deleteAccountKeys = sql<{ id: number; nickname: string }>(
   'delete_account_api_keys',
   `delete from api_keys where account_pk = (select pk from accounts where id = $1) returning id, nickname`,
 );
-const deleteKeysOf = sql<{ id: number; nickname: string }>(
-  'delete_account_api_keys',
-  `delete from api_keys where account_pk = (select pk from accounts where id = $1) returning id, nickname`,
-);
 const selectOwner = sql<{ accountId: string }>(
   'select_api_key_owner',
   `select a.id as "accountId" from api_keys k join accounts a on a.pk = k.account_pk where k.id = $1`,
@@ -173,7 +169,7 @@ export const finishDeletion = (
 /**
  * All of an account's keys, each with its event. On PostgreSQL the account's row is locked, so that none is made
  * meanwhile.
- * @returns their ids, in order
+ * @returns their ids, in order: the journal of deletions is to have them
  */
 export async function deleteAccountKeysIn(
   tx: Transaction,
@@ -193,22 +189,6 @@ export async function deleteAccountKeysIn(
       target: String(id),
       details: { nickname },
     })),
-  );
-  return deleted.map(({ id }) => id);
-}
-
-/** All of an account's, as part of something larger. @returns their ids: the journal of deletions is to have them */
-export async function deleteAllKeysIn(
-  tx: Transaction,
-  principal: Principal,
-  accountId: string,
-  now: number,
-): Promise<number[]> {
-  const deleted = await tx.all(deleteKeysOf, [accountId]);
-  const event = { at: now, principal, action: 'api_key.deleted', accountId } as const;
-  await recordEvents(
-    tx,
-    deleted.map(({ id, nickname }) => ({ ...event, target: String(id), details: { nickname } })),
   );
   return deleted.map(({ id }) => id);
 }
