@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { allRoutes, errorsOf, forward, type ErrorCode, type Problem, type RouteContract } from '@keyreeve/contract';
-import type { Answered } from './new-app.ts';
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined for an empty one. */
+  readonly json: unknown;
+}
 
 /** What the listener answers by itself where no route fits. */
 const withoutRoute: readonly ErrorCode[] = ['not_found', 'method_not_allowed', 'url_too_long', 'headers_too_large'];

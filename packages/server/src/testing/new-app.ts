@@ -11,9 +11,11 @@ import type { Db } from '../db/db.ts';
 import { createLog } from '../log.ts';
 import { findMasterKey } from '../installation.ts';
 import { startService, type Service } from '../service.ts';
-import { assertDeclared } from './declared-answers.ts';
+import { assertDeclared, type Answered } from './declared-answers.ts';
 import { FakeClock } from './fake-clock.ts';
 import { newPlace, type DatabasePlace } from './new-db.ts';
+
+export type { Answered };
 
 /** Enough to run the code, cheap enough to run it often. */
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
@@ -42,14 +44,6 @@ export interface CallOptions {
   readonly json?: unknown;
   /** Sent as it is. */
   readonly body?: string | Uint8Array<ArrayBuffer>;
-}
-
-export interface Answered {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** The body as JSON; undefined for an empty one. */
-  readonly json: unknown;
 }
 
 export class TestApp implements AsyncDisposable {
