@@ -1,5 +1,6 @@
 /** The life of an account: signing up, verifying, resetting; what an account reads and changes of itself. */
 import Type, { type Static } from 'typebox';
+import { accessTokenErrors, currentPasswordErrors, newPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant } from './schemas.ts';
@@ -67,16 +68,6 @@ export const OwnAccount = Type.Object(
 export type OwnAccount = Static<typeof OwnAccount>;
 
 const tag = 'Accounts';
-const passwordRules = [
-  'password_too_short',
-  'password_too_long',
-  'password_invalid',
-  'password_context',
-  'password_common',
-] as const;
-const ownErrors = ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials'] as const;
-const currentPasswordErrors = ['password_wrong', 'too_many_attempts', 'overloaded'] as const;
-
 export const signUp = {
   id: 'signUp',
   method: 'POST',
@@ -88,7 +79,7 @@ export const signUp = {
   auth: 'none',
   body: { type: 'json', schema: SignUpBody },
   success: { status: 202, description: 'A mail follows', schema: Message },
-  errors: ['signup_closed', 'email_invalid', ...passwordRules, 'too_many_requests', 'overloaded'],
+  errors: ['signup_closed', 'email_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
 } as const satisfies RouteContract;
 
 export const verifyAccount = {
@@ -142,7 +133,7 @@ export const confirmPasswordReset = {
   auth: 'one_time_code',
   body: { type: 'json', schema: ResetBody },
   success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
-  errors: ['code_invalid', ...passwordRules, 'too_many_requests', 'overloaded'],
+  errors: ['code_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
 } as const satisfies RouteContract;
 
 export const acceptInvitation = {
@@ -155,7 +146,7 @@ export const acceptInvitation = {
   auth: 'one_time_code',
   body: { type: 'json', schema: InvitationBody },
   success: { status: 200, description: 'The account is ready; sign in now', schema: Message },
-  errors: ['code_invalid', ...passwordRules, 'too_many_requests', 'overloaded'],
+  errors: ['code_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
 } as const satisfies RouteContract;
 
 export const getOwnAccount = {
@@ -167,7 +158,7 @@ export const getOwnAccount = {
   auth: 'access_token',
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The account', schema: OwnAccount },
-  errors: ownErrors,
+  errors: accessTokenErrors,
 } as const satisfies RouteContract;
 
 export const changePassword = {
@@ -181,7 +172,7 @@ export const changePassword = {
   auth: 'access_token',
   body: { type: 'json', schema: ChangePasswordBody },
   success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
-  errors: [...ownErrors, ...currentPasswordErrors, ...passwordRules],
+  errors: [...accessTokenErrors, ...currentPasswordErrors, ...newPasswordErrors],
 } as const satisfies RouteContract;
 
 export const changeEmail = {
@@ -196,7 +187,7 @@ export const changeEmail = {
   needsRecentSignIn: true,
   body: { type: 'json', schema: ChangeEmailBody },
   success: { status: 202, description: 'A mail to the new address follows', schema: Message },
-  errors: [...ownErrors, ...currentPasswordErrors, 'email_invalid', 'too_many_requests', 'mail_not_configured'],
+  errors: [...accessTokenErrors, ...currentPasswordErrors, 'email_invalid', 'too_many_requests', 'mail_not_configured'],
 } as const satisfies RouteContract;
 
 export const confirmEmailChange = {
@@ -225,7 +216,7 @@ export const deleteAccount = {
   needsRecentSignIn: true,
   body: { type: 'json', schema: DeleteAccountBody },
   success: { status: 204, description: 'The account is gone' },
-  errors: [...ownErrors, ...currentPasswordErrors, 'last_administrator'],
+  errors: [...accessTokenErrors, ...currentPasswordErrors, 'last_administrator'],
 } as const satisfies RouteContract;
 
 /** A small page for a link in mail: it works without any other, and asking for it changes nothing. */

@@ -15,16 +15,11 @@ import {
   Role,
   RoleBody,
 } from './admin-schemas.ts';
+import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 
-const callerErrors = [
-  'missing_access_token',
-  'invalid_access_token',
-  'ambiguous_credentials',
-  'administrator_required',
-] as const;
 const administrator = { tag: 'Administration', auth: 'administrator' } as const;
 /** What changes something. */
 const dangerous = { ...administrator, needsRecentSignIn: true } as const;
@@ -49,7 +44,7 @@ const change = <const Id extends string, const Path extends string, const Codes 
     description,
     ...ofAccount,
     success: account,
-    errors: [...callerErrors, 'reauth_required', 'account_not_found', ...errors],
+    errors: [...administratorErrors, 'reauth_required', 'account_not_found', ...errors],
   }) as const satisfies RouteContract;
 
 const query = <S extends Record<string, TSchema>>(fields: S) =>
@@ -79,7 +74,7 @@ export const adminListAccounts = {
     ),
   }),
   success: { status: 200, description: 'A page of accounts', schema: AccountPage },
-  errors: [...callerErrors, 'invalid_request'],
+  errors: [...administratorErrors, 'invalid_request'],
 } as const satisfies RouteContract;
 
 export const adminGetAccount = {
@@ -90,7 +85,7 @@ export const adminGetAccount = {
   summary: 'Read an account',
   ...ofAccount,
   success: account,
-  errors: [...callerErrors, 'account_not_found'],
+  errors: [...administratorErrors, 'account_not_found'],
 } as const satisfies RouteContract;
 
 export const adminInviteAccount = {
@@ -107,7 +102,7 @@ export const adminInviteAccount = {
     schema: AccountDetail,
     headers: { Location: '/admin/accounts/{id}' },
   },
-  errors: [...callerErrors, 'reauth_required', 'email_invalid', 'account_exists', 'mail_not_configured'],
+  errors: [...administratorErrors, 'reauth_required', 'email_invalid', 'account_exists', 'mail_not_configured'],
 } as const satisfies RouteContract;
 
 export const adminInviteAgain = change(
@@ -200,7 +195,7 @@ export const adminSetRole = {
   ...ofAccount,
   body: { type: 'json', schema: RoleBody },
   success: account,
-  errors: [...callerErrors, 'reauth_required', 'account_not_found', 'account_unverified', 'last_administrator'],
+  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'account_unverified', 'last_administrator'],
 } as const satisfies RouteContract;
 
 export const adminDeleteAccount = {
@@ -212,7 +207,7 @@ export const adminDeleteAccount = {
   description: 'With its sessions and keys: all of it is refused once this is answered. The email is free again.',
   ...ofAccount,
   success: message,
-  errors: [...callerErrors, 'reauth_required', 'account_not_found', 'last_administrator'],
+  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'last_administrator'],
 } as const satisfies RouteContract;
 
 export const adminListKeys = {
@@ -224,7 +219,7 @@ export const adminListKeys = {
   description: 'Without their secrets, which nobody can read.',
   ...ofAccount,
   success: { status: 200, description: 'The keys, oldest first', schema: AdministeredKeys },
-  errors: [...callerErrors, 'account_not_found'],
+  errors: [...administratorErrors, 'account_not_found'],
 } as const satisfies RouteContract;
 
 export const adminDeleteKey = {
@@ -235,7 +230,7 @@ export const adminDeleteKey = {
   summary: 'Delete an account’s API key',
   params: Type.Object({ id: AccountId, keyId: Type.String({ examples: ['4830184710273911'] }) }),
   success: message,
-  errors: [...callerErrors, 'reauth_required', 'account_not_found', 'key_not_found'],
+  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'key_not_found'],
 } as const satisfies RouteContract;
 
 export const adminListSessions = {
@@ -246,7 +241,7 @@ export const adminListSessions = {
   summary: 'List an account’s sessions',
   ...ofAccount,
   success: { status: 200, description: 'Those that live, newest first', schema: AdministeredSessions },
-  errors: [...callerErrors, 'account_not_found'],
+  errors: [...administratorErrors, 'account_not_found'],
 } as const satisfies RouteContract;
 
 export const adminEndSession = {
@@ -257,7 +252,7 @@ export const adminEndSession = {
   summary: 'End an account’s session',
   params: Type.Object({ id: AccountId, sessionId: Type.String() }),
   success: message,
-  errors: [...callerErrors, 'reauth_required', 'account_not_found', 'session_not_found'],
+  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'session_not_found'],
 } as const satisfies RouteContract;
 
 export const adminListAudit = {
@@ -276,7 +271,7 @@ export const adminListAudit = {
     ),
   }),
   success: { status: 200, description: 'A page of events', schema: AuditPage },
-  errors: [...callerErrors, 'invalid_request'],
+  errors: [...administratorErrors, 'invalid_request'],
 } as const satisfies RouteContract;
 
 export const createFirstAdministrator = {
@@ -290,17 +285,7 @@ export const createFirstAdministrator = {
   auth: 'one_time_code',
   body: { type: 'json', schema: FirstAdministratorBody },
   success: { status: 201, description: 'The account; sign in now', schema: FirstAdministrator },
-  errors: [
-    'code_invalid',
-    'email_invalid',
-    'account_exists',
-    'password_too_short',
-    'password_too_long',
-    'password_invalid',
-    'password_context',
-    'password_common',
-    'overloaded',
-  ],
+  errors: ['code_invalid', 'email_invalid', 'account_exists', ...newPasswordErrors, 'overloaded'],
 } as const satisfies RouteContract;
 
 /** Every one of them, for the list of all routes. */

@@ -1,5 +1,6 @@
 /** Creating, listing and deleting an account's API keys. */
 import Type, { type Static } from 'typebox';
+import { accessTokenErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, orNull, Scope } from './schemas.ts';
@@ -88,9 +89,7 @@ export const createKey = {
     headers: { Location: '/auth/api-keys/{id}' },
   },
   errors: [
-    'missing_access_token',
-    'invalid_access_token',
-    'ambiguous_credentials',
+    ...accessTokenErrors,
     'nickname_invalid',
     'scope_invalid',
     'reserved_scope',
@@ -113,7 +112,7 @@ export const listKeys = {
     view: Type.Optional(Type.Literal('full', { description: 'Adds scopes, expiresAt and lastUsedAt' })),
   }),
   success: { status: 200, description: 'The keys', schema: KeyList },
-  errors: ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials', 'invalid_request'],
+  errors: [...accessTokenErrors, 'invalid_request'],
 } as const satisfies RouteContract;
 
 export const deleteKey = {
@@ -131,5 +130,5 @@ export const deleteKey = {
     description: 'The key is dead',
     schema: Type.Object({ message: Type.String() }, { additionalProperties: false }),
   },
-  errors: ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials', 'not_key_owner', 'key_not_found'],
+  errors: [...accessTokenErrors, 'not_key_owner', 'key_not_found'],
 } as const satisfies RouteContract;

@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document, made from the same routes and schemas that the service is built from. */
+import { administratorErrors } from './error-groups.ts';
 import { errors, type ErrorCode } from './errors.ts';
 import type { RouteAuth, RouteContract } from './route.ts';
 import { Problem } from './schemas.ts';
@@ -22,13 +23,6 @@ const bodyErrors = {
   json: ['invalid_request', 'malformed_json', 'body_too_large', 'unsupported_media_type'],
   form: ['invalid_request', 'body_too_large', 'unsupported_media_type'],
 } as const satisfies Record<string, readonly ErrorCode[]>;
-
-const administratorErrors = [
-  'missing_access_token',
-  'invalid_access_token',
-  'ambiguous_credentials',
-  'administrator_required',
-] as const;
 
 /** Where an account calls, by its access token. */
 const accountAuths: readonly RouteAuth[] = ['access_token', 'administrator'];

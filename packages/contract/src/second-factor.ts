@@ -1,5 +1,6 @@
 /** A second factor: a program that shows six digits (TOTP, RFC 6238), and recovery codes for the day it is lost. */
 import Type, { type Static } from 'typebox';
+import { accessTokenErrors, currentPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 
@@ -51,9 +52,6 @@ export const RecoveryCodes = Type.Object(
 );
 export type RecoveryCodes = Static<typeof RecoveryCodes>;
 
-const tokenErrors = ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials'] as const;
-const passwordErrors = ['password_wrong', 'too_many_attempts', 'overloaded'] as const;
-
 export const beginSecondFactor = {
   id: 'beginSecondFactor',
   method: 'POST',
@@ -66,7 +64,7 @@ export const beginSecondFactor = {
   needsRecentSignIn: true,
   body: { type: 'json', schema: CurrentPasswordBody },
   success: { status: 201, description: 'The secret', schema: BegunFactor },
-  errors: [...tokenErrors, ...passwordErrors, 'second_factor_exists'],
+  errors: [...accessTokenErrors, ...currentPasswordErrors, 'second_factor_exists'],
 } as const satisfies RouteContract;
 
 export const confirmSecondFactor = {
@@ -81,7 +79,7 @@ export const confirmSecondFactor = {
   isOpenBeforeEnrolment: true,
   body: { type: 'json', schema: FactorCodeBody },
   success: { status: 200, description: 'Recovery codes', schema: RecoveryCodes },
-  errors: [...tokenErrors, 'second_factor_wrong', 'second_factor_not_enrolled', 'too_many_attempts'],
+  errors: [...accessTokenErrors, 'second_factor_wrong', 'second_factor_not_enrolled', 'too_many_attempts'],
 } as const satisfies RouteContract;
 
 export const removeSecondFactor = {
@@ -96,8 +94,8 @@ export const removeSecondFactor = {
   body: { type: 'json', schema: FactorProofBody },
   success: { status: 204, description: 'A sign-in needs the password alone' },
   errors: [
-    ...tokenErrors,
-    ...passwordErrors,
+    ...accessTokenErrors,
+    ...currentPasswordErrors,
     'second_factor_wrong',
     'second_factor_required_by_policy',
     'second_factor_not_enrolled',
@@ -115,5 +113,5 @@ export const replaceRecoveryCodes = {
   needsRecentSignIn: true,
   body: { type: 'json', schema: FactorProofBody },
   success: { status: 200, description: 'The new codes', schema: RecoveryCodes },
-  errors: [...tokenErrors, ...passwordErrors, 'second_factor_wrong', 'second_factor_not_enrolled'],
+  errors: [...accessTokenErrors, ...currentPasswordErrors, 'second_factor_wrong', 'second_factor_not_enrolled'],
 } as const satisfies RouteContract;

@@ -1,5 +1,6 @@
 /** An account's sessions: which there are, and ending them. */
 import Type, { type Static } from 'typebox';
+import { accessTokenErrors } from './error-groups.ts';
 import type { RouteContract } from './route.ts';
 import { Instant } from './schemas.ts';
 
@@ -19,8 +20,6 @@ export type ListedSession = Static<typeof ListedSession>;
 
 export const SessionList = Type.Object({ sessions: Type.Array(ListedSession) }, { additionalProperties: false });
 
-const tokenErrors = ['missing_access_token', 'invalid_access_token', 'ambiguous_credentials'] as const;
-
 export const listSessions = {
   id: 'listSessions',
   method: 'GET',
@@ -30,7 +29,7 @@ export const listSessions = {
   description: 'Those that live, newest first.',
   auth: 'access_token',
   success: { status: 200, description: 'The sessions', schema: SessionList },
-  errors: tokenErrors,
+  errors: accessTokenErrors,
 } as const satisfies RouteContract;
 
 export const endSession = {
@@ -44,7 +43,7 @@ export const endSession = {
   auth: 'access_token',
   params: Type.Object({ id: Type.String({ description: 'The session’s id' }) }),
   success: { status: 204, description: 'The session has ended' },
-  errors: [...tokenErrors, 'session_not_found'],
+  errors: [...accessTokenErrors, 'session_not_found'],
 } as const satisfies RouteContract;
 
 export const endOtherSessions = {
@@ -60,5 +59,5 @@ export const endOtherSessions = {
     description: 'How many were ended',
     schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }, { additionalProperties: false }),
   },
-  errors: tokenErrors,
+  errors: accessTokenErrors,
 } as const satisfies RouteContract;

@@ -1,5 +1,6 @@
 /** Webhook endpoints: where administrators have the service tell what happens to accounts, keys and sessions. */
 import Type, { type Static } from 'typebox';
+import { administratorErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, orNull } from './schemas.ts';
@@ -91,12 +92,6 @@ export type WebhookTest = Static<typeof WebhookTest>;
 
 const params = Type.Object({ id: WebhookId });
 const tag = 'Webhooks';
-const callerErrors = [
-  'missing_access_token',
-  'invalid_access_token',
-  'ambiguous_credentials',
-  'administrator_required',
-] as const;
 
 export const createWebhook = {
   id: 'createWebhook',
@@ -114,7 +109,7 @@ export const createWebhook = {
     schema: CreatedWebhook,
     headers: { Location: '/admin/webhooks/{id}' },
   },
-  errors: [...callerErrors, 'reauth_required', 'webhook_url_refused', 'webhook_limit_reached'],
+  errors: [...administratorErrors, 'reauth_required', 'webhook_url_refused', 'webhook_limit_reached'],
 } as const satisfies RouteContract;
 
 export const listWebhooks = {
@@ -125,7 +120,7 @@ export const listWebhooks = {
   summary: 'List the webhook endpoints',
   auth: 'administrator',
   success: { status: 200, description: 'All of them, oldest first', schema: WebhookList },
-  errors: [...callerErrors],
+  errors: [...administratorErrors],
 } as const satisfies RouteContract;
 
 export const getWebhook = {
@@ -137,7 +132,7 @@ export const getWebhook = {
   auth: 'administrator',
   params,
   success: { status: 200, description: 'The endpoint and how its deliveries go', schema: Webhook },
-  errors: [...callerErrors, 'webhook_not_found'],
+  errors: [...administratorErrors, 'webhook_not_found'],
 } as const satisfies RouteContract;
 
 export const deleteWebhook = {
@@ -151,7 +146,7 @@ export const deleteWebhook = {
   needsRecentSignIn: true,
   params,
   success: { status: 204, description: 'It is gone' },
-  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
 
 export const disableWebhook = {
@@ -165,7 +160,7 @@ export const disableWebhook = {
   needsRecentSignIn: true,
   params,
   success: { status: 204, description: 'It is disabled' },
-  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
 
 export const enableWebhook = {
@@ -179,7 +174,7 @@ export const enableWebhook = {
   needsRecentSignIn: true,
   params,
   success: { status: 204, description: 'It is enabled' },
-  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
 
 export const rotateWebhookSecret = {
@@ -193,7 +188,7 @@ export const rotateWebhookSecret = {
   needsRecentSignIn: true,
   params,
   success: { status: 200, description: 'The new secret', schema: RotatedWebhookSecret },
-  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
 
 export const testWebhook = {
@@ -207,7 +202,7 @@ export const testWebhook = {
   needsRecentSignIn: true,
   params,
   success: { status: 200, description: 'How it went', schema: WebhookTest },
-  errors: [...callerErrors, 'reauth_required', 'webhook_not_found'],
+  errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
 
 export const webhookAdminRoutes: readonly RouteContract[] = [
