@@ -75,7 +75,7 @@ export const signUp = {
   tag,
   summary: 'Sign up',
   description:
-    'The answer is the same, and takes the same time, whether the email has an account or not: the mail that follows tells. Until the email is verified the account can make no keys.',
+    'The answer is the same, and takes the same time, whether the email has an account or not: the mail that follows tells. Until the email is verified nobody can sign in with that password: it would tell who had no account before.',
   auth: 'none',
   body: { type: 'json', schema: SignUpBody },
   success: { status: 202, description: 'A mail follows', schema: Message },

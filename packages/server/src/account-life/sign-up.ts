@@ -78,7 +78,8 @@ export class SignUp {
           id,
           email: address,
           emailKey,
-          passwordHash,
+          // It stays with the code until the email is verified: a sign-in with it would tell who had no account before.
+          passwordHash: '',
           role: 'user',
           now,
           isUnverified: true,

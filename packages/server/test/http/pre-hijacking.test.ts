@@ -4,7 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { newKey } from '../stores/rows.ts';
-import { goodPassword } from '../../src/testing/new-app.ts';
+import { createAccount } from '../../src/accounts/store.ts';
+import { randomId } from '../../src/crypto/secret.ts';
+import { goodPassword, operator } from '../../src/testing/new-app.ts';
 import { sql } from '../../src/db/sql.ts';
 import { attackersPassword, assertRefused, newLife, otherPassword, type Life, type Tokens } from './life-kit.ts';
 import { test } from './on-each-database.ts';
@@ -19,8 +21,12 @@ const insertKey = sql(
    select 1, $2, 77, pk, 'early', '', null, null, 0, 0 from accounts where id = $1`,
 );
 
-/** Everything that can be done with an account whose email isn't verified. */
+/** Everything that can be done with an account whose email isn't verified: one that was imported with its password. */
 async function prepare(life: Life): Promise<{ tokens: Tokens; change: string; accountId: string }> {
+  const { db, clock, service } = life.app;
+  const passwordHash = await service.services.hasher.hash(attackersPassword);
+  const imported = { id: randomId('acc'), email: victim, emailKey: victim, passwordHash, role: 'user' } as const;
+  assert.ok(await createAccount(db, operator, { ...imported, now: clock.now(), isUnverified: true }));
   await life.signUp(victim, attackersPassword);
   await life.settled();
   const tokens = await life.signIn(victim, attackersPassword);
@@ -30,6 +36,7 @@ async function prepare(life: Life): Promise<{ tokens: Tokens; change: string; ac
     currentPassword: attackersPassword,
   });
   assert.equal(asked.status, 202, asked.text);
+  assertRefused(await life.as(tokens, 'POST', '/auth/api-keys', { nickname: 'early' }), 'email_unverified');
   const change = await life.code(attacker, 'Confirm your new email');
   await life.enrol(tokens, attackersPassword);
   await life.app.db.transaction((tx) => tx.run(insertKey, [accountId, newKey(accountId, 'early').hash]));
@@ -55,6 +62,13 @@ async function assertNothingIsLeft(
   assert.deepEqual({ email, verified, secondFactor }, { email: victim, verified: true, secondFactor: false });
   assert.deepEqual((await life.as(own, 'GET', '/auth/api-keys')).json, { apiKeys: [] });
 }
+
+test('who signs up with somebody else’s email has no session, and so nothing to prepare', async () => {
+  await using life = await newLife();
+  await life.signUp(victim, attackersPassword);
+  await life.settled();
+  assertRefused(await life.trySignIn(victim, attackersPassword), 'invalid_credentials');
+});
 
 test('the owner who signs up as well and verifies has the account alone', async () => {
   await using life = await newLife();
