@@ -32,7 +32,7 @@ export const isSource = ({ path }: SourceFile): boolean => /^packages\/[^/]+\/sr
 
 const src = 'packages/server/src/';
 /** Each may import those before it. */
-const slices = [
+export const slices: readonly string[] = [
   'outbox',
   'audit',
   'deletion-journal',
