@@ -61,13 +61,13 @@ async function create(url: string, options: OutputOptions & { event: readonly st
 
 async function list(options: OutputOptions): Promise<void> {
   const endpoints = (await withInstallation({}, ({ webhooks }) => webhooks.endpoints.list())).map(toWebhook);
-  const rows = endpoints.map(({ id, url, disabledAt, waiting, lastDeliveredAt, lastFailure }) => [
+  const rows = endpoints.map(({ id, url, disabledAt, waiting, lastDeliveredAt, lastFailedAt, lastFailure }) => [
     id,
     url,
     disabledAt === null ? 'enabled' : 'disabled',
     String(waiting),
     lastDeliveredAt ?? '',
-    lastFailure ?? '',
+    lastFailedAt === null ? '' : `${lastFailedAt}: ${lastFailure}`,
   ]);
   const head = ['ID', 'URL', 'STATE', 'WAITING', 'LAST DELIVERED', 'LAST FAILURE'];
   print(options, endpoints, `${table(head, rows)}\n${plural(endpoints.length, 'endpoint')}`);

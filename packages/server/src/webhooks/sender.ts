@@ -35,7 +35,7 @@ export interface Attempt {
   readonly isBlocked: boolean;
 }
 
-/** A delivery that went well is noted no more often. */
+/** A delivery that went well is noted no more often, but for the first after a failure. */
 const noteEveryMs = 60_000;
 /** RFC 9110 section 15.5.11, and the specification: it wants no more. */
 const gone = 410;
@@ -61,7 +61,9 @@ export class Sender {
     const { status, failure, isBlocked } = await this.attempt(endpoint, id, body);
     const now = clock.now();
     if (failure === null) {
-      if (now - (endpoint.lastDeliveredAt ?? 0) >= noteEveryMs) await noteDelivery(db, endpointId, now);
+      const { lastDeliveredAt, lastFailedAt } = endpoint;
+      const isRecovered = (lastFailedAt ?? 0) >= (lastDeliveredAt ?? 0);
+      if (isRecovered || now - (lastDeliveredAt ?? 0) >= noteEveryMs) await noteDelivery(db, endpointId, now);
       return;
     }
     await noteFailure(db, endpointId, now, failure);
