@@ -16,7 +16,9 @@ test('every slice has its row, in the order in which they may import each other'
 });
 
 test('every table of the database belongs to one slice, but the installation’s own', () => {
-  const named = rows.flatMap(([, , , cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, table]) => table));
-  const all = storedTables.map(({ name }) => name);
-  assert.deepEqual(named.toSorted(), all.filter((name) => name !== 'installation').toSorted());
+  const named = rows.flatMap(([, , , cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, table = '']) => table));
+  const all: string[] = storedTables.map(({ name }) => name);
+  assert.deepEqual(sorted(named), sorted(all.filter((name) => name !== 'installation')));
 });
+
+const sorted = (names: readonly string[]): string[] => names.toSorted((one, other) => one.localeCompare(other));
