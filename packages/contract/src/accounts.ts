@@ -12,7 +12,7 @@ const CurrentPassword = Type.String({ minLength: 1, maxLength: limits.passwordBy
 const Code = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: 'From the link in the mail: what stands behind `#code=`',
+  description: 'From the link in the mail: what stands behind `#`',
 });
 const RevokeKeys = Type.Boolean({ description: 'Also delete every API key of the account, in the same step' });
 
