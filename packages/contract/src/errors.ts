@@ -97,7 +97,7 @@ export const errors = {
     status: 401,
     title: 'Email or password is wrong',
     meaning:
-      'The Authorization header must be `Basic base64("<email>:<password>")` in UTF-8 with the email and password of a live account.',
+      'They are not those of a live account. A sign-in sends them as `Authorization: Basic base64("<email>:<password>")` in UTF-8; who has a code sends the password that goes with it in the body.',
   },
   missing_access_token: {
     status: 401,

@@ -47,7 +47,7 @@ const pages: readonly { readonly at: contract.RouteContract; readonly title: str
       },
       {
         when: 'no code',
-        text: 'The link is not complete. Enter your email to get the mail of your sign-up again.',
+        text: 'Enter your email to get the mail of your sign-up again.',
         to: contract.resendVerification,
         fields: [email],
         button: 'Send the mail again',
@@ -60,7 +60,7 @@ const pages: readonly { readonly at: contract.RouteContract; readonly title: str
     forms: [
       {
         when: 'code',
-        text: 'The new password takes effect at once, and you are signed out everywhere. Your API keys go on working unless you say otherwise.',
+        text: 'The new password takes effect at once, and you are signed out everywhere. Your API keys go on working unless you say otherwise. A phrase of several unrelated words is a good password.',
         to: contract.confirmPasswordReset,
         fields: [newPassword, { name: 'revokeKeys', label: 'Also delete all my API keys', type: 'checkbox' }],
         button: 'Set the password',
@@ -105,19 +105,24 @@ const pages: readonly { readonly at: contract.RouteContract; readonly title: str
 const style = `${pageStyle}
 body { max-width: 30rem; } label { display: block; margin: 1rem 0; }
 input:not([type=checkbox]) { display: block; width: 100%; box-sizing: border-box; font: inherit; padding: .5rem; margin-top: .3rem; }
-button { font: inherit; padding: .5rem 1rem; } [hidden] { display: none; } [role=status] { margin-top: 1rem; }
+input { border: 1px solid GrayText; border-radius: 6px; }
+button { font: inherit; font-weight: 600; padding: .5rem 1.2rem; border: 0; border-radius: 6px; background: CanvasText; color: Canvas; }
+button:disabled { opacity: .5; } [hidden] { display: none; }
+[role=status]:not(:empty) { margin: 1rem 0; padding: .5rem .8rem; border-left: 4px solid #2a7; background: var(--soft); overflow-wrap: break-word; }
+[role=status].failed { border-color: #d33; }
 `;
 
 /** What a server says is shown as text, never as markup. */
 const script = `
 'use strict';
-const code = location.hash.slice(1);
+let code = location.hash.slice(1);
 history.replaceState(null, '', location.pathname);
 const status = document.querySelector('[role=status]');
 const forms = [...document.forms];
-const shown = forms.find((form) => (form.dataset.when === 'code') === (code !== ''));
+const withoutCode = forms.find((form) => form.dataset.when === 'no code');
+const shown = code === '' ? withoutCode : forms.find((form) => form !== withoutCode);
 if (shown) shown.hidden = false;
-else say('The link is not complete. Open it from the mail once more.');
+else fail('The link is not complete. Open it from the mail once more.');
 for (const form of forms) form.addEventListener('submit', (event) => {
   event.preventDefault();
   void send(form);
@@ -139,18 +144,34 @@ async function send(form) {
       body: JSON.stringify(body),
     });
     const answer = await response.json();
-    if (!response.ok) return say([answer.title + '. ' + answer.detail, ...(answer.errors ?? []).map(({ detail }) => detail)].join(' '));
+    if (!response.ok) return refused(form, answer);
     form.remove();
     say(answer.message);
     if (answer.apiKeys) list(answer.apiKeys);
   } catch {
-    say('The service can’t be reached. Try again.');
+    fail('The service can’t be reached. Try again.');
   } finally {
     button.disabled = false;
   }
 }
+function refused(form, { code: reason, title, detail, errors = [] }) {
+  if (reason === 'code_invalid') {
+    // No password makes it good: what helps is another mail, so that is what the page offers.
+    form.remove();
+    code = '';
+    if (withoutCode) withoutCode.hidden = false;
+    return fail('This link is not good any more: it was used, has expired, or a newer one took its place.');
+  }
+  if (reason === 'invalid_credentials') return fail('The password is wrong.');
+  fail([title + '.', detail, ...errors.map((error) => error.detail)].join(' '));
+}
 function say(text) {
+  status.className = '';
   status.textContent = text;
+}
+function fail(text) {
+  say(text);
+  status.className = 'failed';
 }
 function list(keys) {
   const line = document.createElement('p');
@@ -184,9 +205,9 @@ export function linkPages(): readonly Route[] {
 function pageOf(title: string, forms: readonly Form[]): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title}</title><style>${style}</style></head><body><main><h1>${title}</h1>
+<div role="status" aria-live="polite"></div>
 ${forms.map(formOf).join('\n')}
-<noscript><p>This page needs JavaScript: it sends what you enter when you ask for it, and does nothing else.</p></noscript>
-<div role="status" aria-live="polite"></div></main><script>${script}</script></body></html>`;
+<noscript><p>This page needs JavaScript: it sends what you enter when you ask for it, and does nothing else.</p></noscript></main><script>${script}</script></body></html>`;
 }
 
 function formOf({ when, text, to, fields, button }: Form): string {
