@@ -174,7 +174,7 @@ export const replacePasswordHash = (db: Db, id: string, from: string, to: string
  * Also ends every session. @returns false when it was disabled already
  * @throws DomainError `last_administrator`
  */
-export const disableAccountIn: ChangeIn = (tx, principal, id, now) =>
+const disableAccountIn: ChangeIn = (tx, principal, id, now) =>
   unlessLast(tx, principal, id, () =>
     changeIn(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now]),
   );
@@ -194,7 +194,7 @@ export const enableAccount = (db: Db, principal: Principal, id: string, now: num
   );
 
 /** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
-export const deleteAccountIn: ChangeIn = (tx, principal, id, now) =>
+const deleteAccountIn: ChangeIn = (tx, principal, id, now) =>
   unlessLast(tx, principal, id, () => changeIn(tx, principal, { action: 'account.deleted', id, now }, remove, [id]));
 
 export const deleteAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>

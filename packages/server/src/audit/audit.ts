@@ -113,21 +113,12 @@ export async function countKeyDeletions(db: Db, accountId: string): Promise<Read
 }
 
 /** An event as the trail tells it. */
-export interface RecordedEvent {
+export interface RecordedEvent extends AuditRow {
   readonly id: number;
-  readonly at: number;
-  /** `account:<id>`, `operator` or `system`. */
-  readonly actor: string;
-  readonly action: string;
-  readonly accountId: string | null;
-  readonly target: string | null;
-  /** JSON. */
-  readonly details: string | null;
 }
 
 export interface EventQuery {
   readonly accountId?: string | undefined;
-  readonly action?: string | undefined;
   /** Only events with a lower id: the last of the page before. */
   readonly before?: number | undefined;
   /** How many at most. */
@@ -137,8 +128,8 @@ export interface EventQuery {
 /** Newest first. */
 export async function listEvents(
   reader: Reader,
-  { accountId, action, before = Number.MAX_SAFE_INTEGER, limit }: EventQuery,
+  { accountId, before = Number.MAX_SAFE_INTEGER, limit }: EventQuery,
 ): Promise<RecordedEvent[]> {
-  const rows = await listNewestEvents(reader, { accountId, action }, before, limit);
+  const rows = await listNewestEvents(reader, accountId, before, limit);
   return rows.map(({ chain: _chain, position: _position, mac: _mac, ...event }) => event);
 }

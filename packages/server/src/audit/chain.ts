@@ -9,6 +9,7 @@ import type { AuditKey } from '../db/db.ts';
 /** What an event says: all of its row but the id, which the database allots. */
 export interface AuditRow {
   readonly at: number;
+  /** `account:<id>`, `mailbox`, `operator` or `system`. */
   readonly actor: string;
   readonly action: string;
   readonly accountId: string | null;

@@ -152,14 +152,8 @@ export interface StoredEvent extends AuditRow {
   readonly mac: Uint8Array | null;
 }
 
-export interface EventFilter {
-  readonly accountId?: string | undefined;
-  readonly action?: string | undefined;
-}
-
 const eventColumns = `id, at, actor, action, account_id as "accountId", target, details, chain, position, mac
   from audit_events`;
-// Each by the index that narrows it most: the account’s, or the ids themselves.
 const listNewest = sql<StoredEvent>(
   'list_newest_events',
   `select ${eventColumns} where id < $1 order by id desc limit $2`,
@@ -168,28 +162,17 @@ const listNewestOfAccount = sql<StoredEvent>(
   'list_newest_events_of_account',
   `select ${eventColumns} where account_id = $3 and id < $1 order by id desc limit $2`,
 );
-const listNewestOfAction = sql<StoredEvent>(
-  'list_newest_events_of_action',
-  `select ${eventColumns} where action = $3 and id < $1 order by id desc limit $2`,
-);
-const listNewestOfBoth = sql<StoredEvent>(
-  'list_newest_events_of_account_and_action',
-  `select ${eventColumns} where account_id = $3 and action = $4 and id < $1 order by id desc limit $2`,
-);
 
-/** @param before only events with a lower id @param limit how many at most */
-export function listNewestEvents(
+/** @param accountId of any when undefined @param before only events with a lower id @param limit how many at most */
+export const listNewestEvents = (
   reader: Reader,
-  { accountId, action }: EventFilter,
+  accountId: string | undefined,
   before: number,
   limit: number,
-): Promise<StoredEvent[]> {
-  if (accountId !== undefined && action !== undefined)
-    return reader.all(listNewestOfBoth, [before, limit, accountId, action]);
-  if (accountId !== undefined) return reader.all(listNewestOfAccount, [before, limit, accountId]);
-  if (action !== undefined) return reader.all(listNewestOfAction, [before, limit, action]);
-  return reader.all(listNewest, [before, limit]);
-}
+): Promise<StoredEvent[]> =>
+  accountId === undefined
+    ? reader.all(listNewest, [before, limit])
+    : reader.all(listNewestOfAccount, [before, limit, accountId]);
 
 const pageOfEvents = sql<StoredEvent>(
   'page_of_events',

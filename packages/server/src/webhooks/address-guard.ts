@@ -73,7 +73,7 @@ export class AddressGuard {
 }
 
 /** Without the brackets of an IPv6 address. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
 const portOf = ({ port, protocol }: URL): number => Number(port) || (protocol === 'https:' ? 443 : 80);
 

@@ -159,7 +159,7 @@ onEachDatabase('an export shows also what nothing of ours has written', async ({
   });
 });
 
-onEachDatabase('events are listed newest first, page by page, of an account and of an action', async ({ db }) => {
+onEachDatabase('events are listed newest first, page by page, of all accounts or of one', async ({ db }) => {
   await record(db, [
     event('a'),
     event('b', { accountId: 'acc_bob' }),
@@ -175,9 +175,8 @@ onEachDatabase('events are listed newest first, page by page, of an account and 
   assert.deepEqual(await targets({ before, limit: 2 }), ['c', 'b']);
   assert.deepEqual(await targets({ before: 1, limit: 2 }), []);
   assert.deepEqual(await targets({ accountId: 'acc_bob', limit: 10 }), ['d', 'b']);
-  assert.deepEqual(await targets({ action: 'session.ended', limit: 10 }), ['d', 'c']);
-  assert.deepEqual(await targets({ accountId: 'acc_ada', action: 'session.created', limit: 1 }), ['e']);
-  assert.deepEqual(await targets({ accountId: 'acc_ada', action: 'session.created', before: 5, limit: 1 }), ['a']);
+  assert.deepEqual(await targets({ accountId: 'acc_ada', limit: 1 }), ['e']);
+  assert.deepEqual(await targets({ accountId: 'acc_ada', before: 5, limit: 1 }), ['c']);
   const [, bobs] = await listEvents(db, { limit: 2 });
   assert.deepEqual(
     { ...bobs },
