@@ -59,7 +59,7 @@ inBrowser(
 
     await page.getByLabel('Password').fill('not the right password');
     await page.getByRole('button').click();
-    await says(page, /Email or password is wrong/);
+    await says(page, /The password is wrong/);
     await page.getByLabel('Password').fill(goodPassword);
     await page.getByRole('button').click();
     await says(page, /verified/);
