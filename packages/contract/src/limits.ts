@@ -136,7 +136,7 @@ export const limitTable = {
   outboxUnderWayMax: limit(16, 'Mails and webhooks under way at once, in one process, before it looks for more.'),
   outboxKeptDays: limit(3, 'What can’t be delivered is tried again this long, then given up.'),
 
-  // Webhooks (SECURITY.md B38)
+  // Webhooks
   webhookEndpointsMax: limit(20, 'Webhook endpoints, disabled ones included.'),
   webhookUrlCharsMax: limit(1_024, 'The address of a webhook endpoint.'),
   webhookMsMax: limit(5_000, 'A delivery in all: the name, the connection, TLS and the answer.'),

@@ -1,6 +1,6 @@
 /**
  * A forgotten password, and the first one of an invited account: set with a code that was sent by mail. It proves the
- * mailbox, so it verifies the email; it doesn't sign in, and a second factor stays (SECURITY.md B13, ASVS 5.0 6.4.3).
+ * mailbox, so it verifies the email; it doesn't sign in, and a second factor stays (ASVS 5.0 6.4.3).
  */
 import { limits } from '@keyreeve/contract';
 import { acceptEmail } from '../accounts/accounts.ts';

@@ -1,6 +1,6 @@
 /**
  * Signing up. The request does the same for every email: it is counted, the password is hashed, and one row is put into
- * the outbox. What becomes of it is decided afterwards, and only the mail tells (SECURITY.md B39).
+ * the outbox. What becomes of it is decided afterwards, and only the mail tells.
  */
 import { limits } from '@keyreeve/contract';
 import { acceptEmail } from '../accounts/accounts.ts';

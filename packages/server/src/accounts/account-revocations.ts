@@ -1,7 +1,7 @@
 /**
  * What must stop at once when an account is deleted or disabled: its sessions, its keys, its tokens, on every instance.
  * A change whose outcome is unknown is finished here, and until it is, this instance answers 503 for the account's keys
- * and tokens, as it does for a deleted key (SECURITY.md B48).
+ * and tokens, as it does for a deleted key.
  */
 import type { Principal } from '../audit/audit.ts';
 import { findAbilityEvent } from '../audit/store.ts';

@@ -149,7 +149,7 @@ export class Accounts {
 
   /**
    * The account of this email and password; undefined for an unknown email, a wrong password and a disabled account
-   * alike, after the same work (SECURITY.md B4).
+   * alike, after the same work.
    * @throws DomainError `overloaded` before anything is hashed
    */
   async authenticate(emailText: string, password: Secret): Promise<AuthenticatedAccount | undefined> {

@@ -1,6 +1,6 @@
 /**
  * Email addresses: the form that is kept and the form that is compared. The same function serves every path, so that
- * no alias gets around a rule (SECURITY.md B9).
+ * no alias gets around a rule.
  */
 import { domainToASCII } from 'node:url';
 import { limits } from '@keyreeve/contract';

@@ -1,4 +1,4 @@
-/** What a new password must be. Passwords that exist already are never judged again (SECURITY.md B6, B7). */
+/** What a new password must be. Passwords that exist already are never judged again. */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
 import type { CommonPasswords } from './common-passwords.ts';

@@ -1,6 +1,6 @@
 /**
- * The first administrator: there is no default account, and whoever signs up first is an account like any other
- * (SECURITY.md B40). Who can write a file on the machine gets a code; who has the code makes the account, once.
+ * The first administrator: there is no default account, and whoever signs up first is an account like any other.
+ * Who can write a file on the machine gets a code; who has the code makes the account, once.
  */
 import { limits } from '@keyreeve/contract';
 import { acceptNewPassword, type PasswordRules } from '../accounts/password-rules.ts';

@@ -1,6 +1,6 @@
 /**
  * Nicknames: text that people read and that travels in headers, so what can't be seen or could deceive is refused
- * (SECURITY.md B36; Unicode UTS 39).
+ * (Unicode UTS 39).
  */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';

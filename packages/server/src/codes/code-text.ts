@@ -1,4 +1,4 @@
-/** The text of a one-time code: `krvc_`, 256 random bits in base62, and their checksum (CONTRACT “Key format”). */
+/** The text of a one-time code: `krvc_`, 256 random bits in base62, and their checksum, as API keys have it. */
 import { checksum, randomBase62, Secret } from '../crypto/secret.ts';
 
 const prefix = 'krvc_';

@@ -19,7 +19,7 @@ export interface InstallationKeys {
   readonly refreshTokenGeneration: KeyedHash;
   /** Names of throttle counters: no email or address is kept in clear. */
   readonly throttleBucket: KeyedHash;
-  /** Applied after Argon2id (SECURITY.md B1). */
+  /** Applied after Argon2id. */
   readonly passwordPepper: KeyedHash;
   /** Private signing keys at rest. */
   readonly signingKeySeal: Sealer;

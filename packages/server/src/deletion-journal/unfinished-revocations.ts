@@ -1,6 +1,6 @@
 /**
  * Deletions whose outcome is unknown: the connection broke between the commit and its answer. Until each is known to
- * have happened, this instance says neither yes nor no of what was to end (SECURITY.md B48).
+ * have happened, this instance says neither yes nor no of what was to end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';

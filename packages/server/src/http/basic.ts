@@ -1,6 +1,6 @@
 /**
  * The Basic credential of `POST /auth/token` and of introspection (RFC 7617), read strictly: anything malformed is
- * refused the same way as a wrong password (SECURITY.md B8).
+ * refused the same way as a wrong password.
  */
 import { limits } from '@keyreeve/contract';
 import { Secret } from '../crypto/secret.ts';

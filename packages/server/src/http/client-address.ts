@@ -3,8 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isWithin } from '../throttle/address.ts';
 
 /**
- * Walks X-Forwarded-For from the right, where our own proxy wrote, to the first hop that no trusted proxy speaks for
- * (SECURITY.md B31).
+ * Walks X-Forwarded-For from the right, where our own proxy wrote, to the first hop that no trusted proxy speaks for.
  * @param trustedProxies networks, such as `10.0.0.0/8`
  */
 export function clientAddress(request: IncomingMessage, trustedProxies: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** Cross-origin requests: refused unless the page's exact origin is listed; never with cookies (SECURITY.md B32). */
+/** Cross-origin requests: refused unless the page's exact origin is listed; never with cookies. */
 import type { IncomingMessage } from 'node:http';
 import { oneTimePasswordHeader } from '@keyreeve/contract';
 import type { Answer } from './answer.ts';

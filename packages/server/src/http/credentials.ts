@@ -1,7 +1,6 @@
 /**
  * The one credential that a request carries in `Authorization: Bearer` or `X-API-Key`. Read from the raw headers,
- * because Node keeps only the first of two Authorization lines and a proxy in front may have used the other
- * (SECURITY.md B30).
+ * because Node keeps only the first of two Authorization lines and a proxy in front may have used the other.
  */
 import { limits } from '@keyreeve/contract';
 

@@ -1,5 +1,5 @@
 /**
- * The security headers of every answer, in one table (SECURITY.md B34; OWASP REST Security Cheat Sheet). They are made
+ * The security headers of every answer, in one table (OWASP REST Security Cheat Sheet). They are made
  * once: the hot path writes them as they are.
  */
 

@@ -1,4 +1,4 @@
-/** A node:http server with every bound set (SECURITY.md B35), and the answers that Node would otherwise give itself. */
+/** A node:http server with every bound set, and the answers that Node would otherwise give itself. */
 import {
   createServer,
   ServerResponse,

@@ -2,7 +2,7 @@
  * The keys that sign access tokens. They live in the database, the private halves sealed under the master key.
  *
  * A key is published before it signs, so that whoever caches the public keys knows it in time, and stays published
- * until the last token that it signed has expired (RFC 7517; SECURITY.md B44). Which one signs follows from the times
+ * until the last token that it signed has expired (RFC 7517). Which one signs follows from the times
  * alone: the newest whose time has come. A revoked key is gone at once.
  */
 import { randomBytes } from 'node:crypto';

@@ -6,7 +6,7 @@
  * - email and address range together: a few tries, then waits that double; where the email signed in lately (a known
  *   range), a number in a minute instead, so that one neighbour's try doesn't make the owner wait
  * - email: after 100 failures in a row only known ranges may go on, so that nobody can lock the owner out from
- *   elsewhere (NIST SP 800-63B; SECURITY.md B5)
+ *   elsewhere (NIST SP 800-63B)
  * - address range over all emails, its /48 of IPv6, and all addresses together: failures in a window, with the same
  *   exception
  */

@@ -1,6 +1,6 @@
 /**
  * Where webhooks may go: to public addresses, by https on its own port, and to what the operator has named. Whoever sets
- * up an endpoint must not be able to make the service talk to what only the service can reach (SECURITY.md B38; ASVS
+ * up an endpoint must not be able to make the service talk to what only the service can reach (ASVS
  * 5.0 1.3.6).
  */
 import { lookup } from 'node:dns/promises';

@@ -1,4 +1,4 @@
-/** Who may administer: every route of it, as everybody who may not (SECURITY.md 8.1.1, 8.4.2). */
+/** Who may administer: every route of it, as everybody who may not (ASVS 5.0 8.1.1, 8.4.2). */
 import assert from 'node:assert/strict';
 import { allRoutes, errorsOf } from '@keyreeve/contract';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';

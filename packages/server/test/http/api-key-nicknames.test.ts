@@ -1,4 +1,4 @@
-/** Which nicknames a key can have, and when two of them are the same (SECURITY.md B36). */
+/** Which nicknames a key can have, and when two of them are the same. */
 import assert from 'node:assert/strict';
 import type { ErrorCode, ListedKey } from '@keyreeve/contract';
 import { bearer, newApp } from '../../src/testing/new-app.ts';

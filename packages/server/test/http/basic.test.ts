@@ -1,4 +1,4 @@
-/** Signing in over HTTP Basic: what is read, what is refused, and that a refusal says nothing (SECURITY.md B4, B6, B8). */
+/** Signing in over HTTP Basic: what is read, what is refused, and that a refusal says nothing. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { basic, goodPassword, newApp, operator, type Answered, type TestApp } from '../../src/testing/new-app.ts';

@@ -1,4 +1,4 @@
-/** Cross-origin requests: nothing without a list, exact origins with one, cookies never (SECURITY.md B32). */
+/** Cross-origin requests: nothing without a list, exact origins with one, cookies never. */
 import assert from 'node:assert/strict';
 import { bearer, newApp, type Answered } from '../../src/testing/new-app.ts';
 import { test } from './on-each-database.ts';

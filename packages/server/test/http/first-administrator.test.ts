@@ -1,4 +1,4 @@
-/** The first administrator: by a code from a file, once; nobody becomes one by being first (SECURITY.md B40). */
+/** The first administrator: by a code from a file, once; nobody becomes one by being first. */
 import assert from 'node:assert/strict';
 import { Secret } from '../../src/crypto/secret.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';

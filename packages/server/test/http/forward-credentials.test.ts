@@ -1,4 +1,4 @@
-/** The credential of `/auth/forward`: exactly one, in its place, of the right kind, and whole (SECURITY.md B14, B30). */
+/** The credential of `/auth/forward`: exactly one, in its place, of the right kind, and whole. */
 import assert from 'node:assert/strict';
 import { oneTimeCodePrefix, type CreatedKey, type ErrorCode } from '@keyreeve/contract';
 import { checksum } from '../../src/crypto/secret.ts';

@@ -1,4 +1,4 @@
-/** What a request may weigh and how long it may take (SECURITY.md B35): just within each bound, and just over it. */
+/** What a request may weigh and how long it may take: just within each bound, and just over it. */
 import assert from 'node:assert/strict';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** A second factor's life: enrolled, asked for at sign-in, replaced by recovery codes, removed (issue 4; ASVS 6.3.3, 6.5). */
+/** A second factor's life: enrolled, asked for at sign-in, replaced by recovery codes, removed (ASVS 5.0 6.3.3, 6.5). */
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@keyreeve/contract';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';

@@ -1,4 +1,4 @@
-/** What an account sees of its sessions, and how it ends them (issue 4; ASVS 5.0 7.4.5, 7.5.2). */
+/** What an account sees of its sessions, and how it ends them (ASVS 5.0 7.4.5, 7.5.2). */
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@keyreeve/contract';
 import { toInstant } from '../../src/clock.ts';

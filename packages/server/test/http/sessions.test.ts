@@ -1,4 +1,4 @@
-/** Sessions: refreshing, replays, reuse, expiry, signing out, and what ends them at once (SECURITY.md B11 to B13). */
+/** Sessions: refreshing, replays, reuse, expiry, signing out, and what ends them at once. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';

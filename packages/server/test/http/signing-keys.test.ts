@@ -1,4 +1,4 @@
-/** Signing keys: every algorithm, rotation that nobody notices, and rotation that ends every token (SECURITY.md B44). */
+/** Signing keys: every algorithm, rotation that nobody notices, and rotation that ends every token. */
 import assert from 'node:assert/strict';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { listSigningKeys } from '../../src/signing-keys/store.ts';

@@ -1,4 +1,4 @@
-/** Limits on sign-ins: nobody guesses for long, and nobody locks an owner out (SECURITY.md B5). */
+/** Limits on sign-ins: nobody guesses for long, and nobody locks an owner out. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { Secret } from '../../src/crypto/secret.ts';

@@ -1,5 +1,5 @@
 /**
- * `npm run timing`: whether somebody who can time answers learns which emails have an account (SECURITY.md B4). A real
+ * `npm run timing`: whether somebody who can time answers learns which emails have an account. A real
  * service, one request after the other in random order; how well the time of an answer tells the kinds of emails apart,
  * and whether their bytes do. `--count N` requests of each kind. Writes `docs/timing.md`; exits 1 when the bar is missed.
  */

@@ -1,4 +1,4 @@
-/** Which emails are accepted and what they are compared by (SECURITY.md B9). */
+/** Which emails are accepted and what they are compared by. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseEmail } from '../../src/accounts/email.ts';

@@ -1,4 +1,4 @@
-/** What a new password must be (SECURITY.md rows 6.2.1, 6.1.2, 6.2.5, 6.2.8, 6.2.9, 6.2.11 and B6, B7). */
+/** What a new password must be (ASVS 5.0 6.2.1, 6.1.2, 6.2.5, 6.2.8, 6.2.9, 6.2.11). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommonPasswords } from '../../src/accounts/common-passwords.ts';
