@@ -58,7 +58,7 @@ export class Administration {
     const { db, clock, mailer } = this.#options;
     this.#assertMail();
     const now = clock.now();
-    await store.inviteAgain(db, principal, id, this.#invitation(await this.#find(id), now), now);
+    await store.inviteAgain(db, principal, id, (email) => this.#invitation({ id, email }, now), now);
     mailer.sendSoon();
   }
 
@@ -71,7 +71,7 @@ export class Administration {
     const { db, clock, mailer } = this.#options;
     this.#assertMail();
     const now = clock.now();
-    await store.sendReset(db, principal, id, await this.#reset(await this.#find(id), address, now, true), now);
+    await store.sendReset(db, principal, id, await this.#reset(id, address, now, true), now);
     mailer.sendSoon();
   }
 
@@ -97,7 +97,7 @@ export class Administration {
     this.#assertMail();
     accounts.revocations.unfinished.assertRoom();
     const now = clock.now();
-    const reset = await this.#reset(await this.#find(id), address, now, false);
+    const reset = await this.#reset(id, address, now, false);
     let epoch = -1;
     const keys = await store
       .takeBack(db, principal, id, reset, now, (found) => (epoch = found))
@@ -166,17 +166,17 @@ export class Administration {
   }
 
   /** @param hasKeys whether those that it has will go on working */
-  async #reset({ id, email: to }: Account, address: string, now: number, hasKeys: boolean): Promise<store.CodeByMail> {
+  async #reset(id: string, address: string, now: number, hasKeys: boolean): Promise<store.CodeTo> {
     const { apiKeys, codes, links, mailer } = this.#options;
     const code = codes.make();
     const expiresAt = now + limits.resetCodeSeconds * 1000;
     const keys = hasKeys ? (await apiKeys.list(id)).map(({ nickname }) => nickname) : [];
     const link = links.to('reset-password', code.text);
     const data = { link, expiresAt: toInstant(expiresAt), keys, address };
-    return {
+    return (to) => ({
       code: { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt },
       mail: mailer.prepare({ to, template: 'reset_password', data }),
-    };
+    });
   }
 
   /** Until it is known to be done, this instance says neither yes nor no of the account (SECURITY.md B48). */

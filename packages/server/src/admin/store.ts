@@ -46,6 +46,9 @@ export interface CodeByMail {
   readonly mail: Mail;
 }
 
+/** For the email that the account has under its lock: one that it has given up meanwhile must get no code. */
+export type CodeTo = (email: string) => CodeByMail;
+
 const columns = `a.id, a.email, a.email_key as "emailKey", a.role, a.unverified_since as "unverifiedSince",
   case when a.password_hash = '' then 0 else 1 end as "hasPassword", a.requires_second_factor as "requiresSecondFactor",
   a.created_at as "createdAt", a.updated_at as "updatedAt", a.disabled_at as "disabledAt"`;
@@ -75,9 +78,9 @@ const selectPage = sql<AdministeredRow>('select_account_page', {
   sqlite: pageText('instr(a.email_key, $3)'),
   postgres: pageText('strpos(a.email_key, $3)'),
 });
-const lockText = `select session_epoch as epoch, case when password_hash = '' then 0 else 1 end as "hasPassword"
+const lockText = `select email, session_epoch as epoch, case when password_hash = '' then 0 else 1 end as "hasPassword"
    from accounts where id = $1`;
-const lockAccount = sql<{ epoch: number; hasPassword: number }>('lock_administered_account', {
+const lockAccount = sql<{ email: string; epoch: number; hasPassword: number }>('lock_administered_account', {
   sqlite: lockText,
   postgres: `${lockText} for update`,
 });
@@ -140,15 +143,11 @@ export const inviteAccount = (
   });
 
 /** Codes before are void. @throws DomainError `account_not_found`, `account_has_password`, `invalid_access_token` */
-export const inviteAgain = (
-  db: Db,
-  principal: Principal,
-  id: string,
-  { code, mail }: CodeByMail,
-  now: number,
-): Promise<void> =>
+export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
   db.transaction(async (tx) => {
-    if ((await lock(tx, principal, id, now)).hasPassword) throw new DomainError('account_has_password');
+    const { email, hasPassword } = await lock(tx, principal, id, now);
+    if (hasPassword) throw new DomainError('account_has_password');
+    const { code, mail } = codeTo(email);
     await removeCodes(tx, id, 'accept_invitation');
     await insertCode(tx, code);
     await record(tx, principal, 'account.invited', id, now);
@@ -156,15 +155,9 @@ export const inviteAgain = (
   });
 
 /** Codes before are void. @throws DomainError `account_not_found`, `invalid_access_token` */
-export const sendReset = (
-  db: Db,
-  principal: Principal,
-  id: string,
-  { code, mail }: CodeByMail,
-  now: number,
-): Promise<void> =>
+export const sendReset = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
   db.transaction(async (tx) => {
-    await lock(tx, principal, id, now);
+    const { code, mail } = codeTo((await lock(tx, principal, id, now)).email);
     await removeCodes(tx, id, 'reset_password');
     await insertCode(tx, code);
     await record(tx, principal, 'account.password_reset_requested', id, now);
@@ -192,14 +185,14 @@ export const takeBack = (
   db: Db,
   principal: Principal,
   id: string,
-  byMail: CodeByMail,
+  codeTo: CodeTo,
   now: number,
   onEpoch: (epoch: number) => void,
 ): Promise<number[]> =>
   db.transaction(async (tx) => {
     const { epoch } = await lock(tx, principal, id, now);
     onEpoch(epoch);
-    return takeBackIn(tx, principal, id, byMail, now, epoch);
+    return takeBackIn(tx, principal, id, codeTo, now, epoch);
   });
 
 /** What was allowed and may have happened. @param epoch of the sessions that were to end */
@@ -207,20 +200,22 @@ export const finishTakingBack = (
   db: Db,
   principal: Principal,
   id: string,
-  byMail: CodeByMail,
+  codeTo: CodeTo,
   now: number,
   epoch: number,
-): Promise<number[]> => db.transaction((tx) => takeBackIn(tx, principal, id, byMail, now, epoch));
+): Promise<number[]> => db.transaction((tx) => takeBackIn(tx, principal, id, codeTo, now, epoch));
 
 async function takeBackIn(
   tx: Transaction,
   principal: Principal,
   id: string,
-  { code, mail }: CodeByMail,
+  codeTo: CodeTo,
   now: number,
   epoch: number,
 ): Promise<number[]> {
-  if ((await tx.run(voidPassword, [id, epoch, now])) === 1) {
+  const account = await tx.get(lockAccount, [id]);
+  if (account && (await tx.run(voidPassword, [id, epoch, now])) === 1) {
+    const { code, mail } = codeTo(account.email);
     await removeCodes(tx, id);
     await insertCode(tx, code);
     await record(tx, principal, 'account.compromised', id, now);

@@ -1,11 +1,13 @@
 /** Administration where a connection breaks, and where there are more accounts than a page looks at. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import { setEmail } from '../../src/account-life/store.ts';
 import { setAccountRole } from '../../src/accounts/store.ts';
 import { findAccounts, findDetail } from '../../src/admin/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { claimInstallation } from '../../src/db/installation.ts';
 import { unavailable } from '../../src/db/unavailable.ts';
+import { claimWork } from '../../src/outbox/store.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { withTransaction } from '../../src/testing/wrapped-db.ts';
@@ -113,3 +115,27 @@ onEachDatabase('an account is read by its exact id only', async ({ db }) => {
   for (const id of ['acc_ad', 'ACC_ADA', 'acc_%', 'ada@example.com', ''])
     assert.equal(await findDetail(db, id, now), undefined, id);
 });
+
+const resets: Readonly<Record<string, Change>> = {
+  'a reset that an administrator sends': ({ administration }, id) =>
+    administration.sendReset(operator, id, '192.0.2.1'),
+  'the link of an account that is taken back': ({ administration }, id) =>
+    administration.takeBack(operator, id, '192.0.2.1'),
+};
+
+for (const [what, change] of Object.entries(resets)) {
+  onEachDatabase(`${what} goes to no email that its owner has just given up`, async ({ db }) => {
+    const ada = await addAccount(db, 'ada');
+    const wanted = { address: 'new@example.com', key: 'new@example.com' };
+    const late = withTransaction(db, async (work, options) => {
+      await db.transaction((tx) => setEmail(tx, ada, wanted, now));
+      return db.transaction(work, options);
+    });
+    const [clock, installation] = [new FakeClock(), { db: late, keys, migrated: [] }];
+    await change(wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' }), ada);
+    const [sent] = await claimWork(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
+    assert.ok(sent);
+    const { to } = JSON.parse(keys.outboxSeal.open(sent.id, sent.payload)) as { to: string };
+    assert.equal(to, wanted.address);
+  });
+}

@@ -35,7 +35,7 @@ export const administration = {
       { ...row('account.created', 'acc_new', '{"role":"user"}'), target: null },
       row('account.invited', 'acc_new'),
     ],
-    refused: (db: Db) => admin.inviteAgain(db, operator, 'acc_ada', byMail('accept_invitation', 'acc_ada'), now),
+    refused: (db: Db) => admin.inviteAgain(db, operator, 'acc_ada', () => byMail('accept_invitation', 'acc_ada'), now),
   },
   'account.role_changed': {
     change: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'admin', now),
@@ -61,15 +61,29 @@ export const administration = {
     refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_ada', false, now),
   },
   'account.password_reset_requested': {
-    change: (db: Db) => admin.sendReset(db, operator, 'acc_ada', byMail('reset_password', 'acc_ada'), now),
+    change: (db: Db) => admin.sendReset(db, operator, 'acc_ada', () => byMail('reset_password', 'acc_ada'), now),
     rows: [row('account.password_reset_requested', 'acc_ada')],
-    refused: (db: Db) => admin.sendReset(db, operator, 'acc_nobody', byMail('reset_password', 'acc_nobody'), now),
+    refused: (db: Db) => admin.sendReset(db, operator, 'acc_nobody', () => byMail('reset_password', 'acc_nobody'), now),
   },
   'account.compromised': {
     change: (db: Db) =>
-      admin.takeBack(db, operator, 'acc_ada', byMail('reset_password', 'acc_ada'), now, () => undefined),
+      admin.takeBack(
+        db,
+        operator,
+        'acc_ada',
+        () => byMail('reset_password', 'acc_ada'),
+        now,
+        () => undefined,
+      ),
     rows: [row('account.compromised', 'acc_ada'), row('api_key.deleted', 'acc_ada', '{"nickname":"held"}', '42')],
     refused: (db: Db) =>
-      admin.takeBack(db, operator, 'acc_nobody', byMail('reset_password', 'acc_nobody'), now, () => undefined),
+      admin.takeBack(
+        db,
+        operator,
+        'acc_nobody',
+        () => byMail('reset_password', 'acc_nobody'),
+        now,
+        () => undefined,
+      ),
   },
 } as const;
