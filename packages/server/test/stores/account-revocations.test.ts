@@ -6,34 +6,15 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readConfig } from '../../src/config.ts';
 import { Secret } from '../../src/crypto/secret.ts';
-import type { Db } from '../../src/db/db.ts';
-import { unavailable } from '../../src/db/unavailable.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { wire } from '../../src/wiring.ts';
+import { behind, Line } from './broken-connection.ts';
 import { codeOf, onEachDatabase } from './on-each-database.ts';
 import { keys, operator } from './rows.ts';
 
 const waitMsMax = 10_000;
 const password = 'wombat orbit velvet 42';
-
-/** How transactions end as far as the program can see. */
-interface Line {
-  /** `cut before`: nothing was committed. `cut after`: it was. The program learns neither. */
-  state: 'whole' | 'cut before' | 'cut after';
-}
-
-/** A database behind a connection that breaks. */
-function behind(db: Db, line: Line): Db {
-  const broken = new Error('the connection broke');
-  return withTransaction(db, async (work, options) => {
-    if (line.state === 'cut before') throw unavailable(broken, true);
-    const value = await db.transaction(work, options);
-    if (line.state === 'cut after') throw unavailable(broken, true);
-    return value;
-  });
-}
 
 /** What is said of a credential: true, false, or the code of the refusal to say. */
 const said = (verdict: Promise<{ valid: boolean }>): Promise<unknown> =>
@@ -47,7 +28,7 @@ for (const change of ['delete', 'disable'] as const) {
     onEachDatabase(
       `to ${change} an account whose connection was ${state} the commit is finished before it is answered again`,
       async ({ db }) => {
-        const line: Line = { state: 'whole' };
+        const line = new Line();
         const installation = { db: behind(db, line), keys, migrated: [] };
         const config = readConfig({});
         const services = wire({ config, installation, clock: new FakeClock(), issuer: 'http://localhost' });

@@ -6,12 +6,12 @@ import { setAccountRole } from '../../src/accounts/store.ts';
 import { findAccounts, findDetail } from '../../src/admin/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { claimInstallation } from '../../src/db/installation.ts';
-import { unavailable } from '../../src/db/unavailable.ts';
 import { claimWork } from '../../src/outbox/store.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { wire, type Services } from '../../src/wiring.ts';
+import { behind, Line } from './broken-connection.ts';
 import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from './on-each-database.ts';
 import { addAccount, keys, now, operator } from './rows.ts';
 
@@ -21,7 +21,7 @@ const mail = { KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:1', KEYREEVE_MAIL_FROM: 'a@e
 type Change = (services: Services, id: string) => Promise<unknown>;
 const changes: Readonly<Record<string, Change>> = {
   'revoking all keys': ({ administration }, id) => administration.revokeKeys(operator, id),
-  'taking an account back': ({ administration }, id) => administration.takeBack(operator, id, '192.0.2.1'),
+  'taking an account back': ({ administration }, id) => administration.takeBack(operator, id),
 };
 
 for (const [what, change] of Object.entries(changes)) {
@@ -29,17 +29,8 @@ for (const [what, change] of Object.entries(changes)) {
     onEachDatabase(
       `${what} whose connection was ${state} its commit is finished before a key of the account is answered again`,
       async ({ db }) => {
-        let line: 'whole' | typeof state = 'whole';
-        const finished: string[] = [];
-        const broken = new Error('the connection broke');
-        const behind = withTransaction(db, async (work, options) => {
-          if (line === 'cut before') throw unavailable(broken, true);
-          const value = await db.transaction(work, options);
-          if (line === 'cut after') throw unavailable(broken, true);
-          finished.push(line);
-          return value;
-        });
-        const installation = { db: behind, keys, migrated: [] };
+        const line = new Line();
+        const installation = { db: behind(db, line), keys, migrated: [] };
         const clock = new FakeClock();
         const services = wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' });
         const { apiKeys, verifier } = services;
@@ -52,17 +43,17 @@ for (const [what, change] of Object.entries(changes)) {
             (error: unknown) => codeOf(error),
           );
 
-        line = state;
+        line.state = state;
         await assert.rejects(change(services, ada), (error) => codeOf(error) === 'unavailable');
         for (let round = 0; round < 20; round++) {
           assert.notEqual(await said(), true, 'it may be on its way out');
           assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
           await turn();
         }
-        line = 'whole';
-        finished.length = 0;
+        line.state = 'whole';
+        line.commits = 0;
         const deadline = performance.now() + waitMsMax;
-        while ((await said()) !== false || finished.length === 0) {
+        while ((await said()) !== false || line.commits === 0) {
           assert.ok(performance.now() < deadline, 'it was never finished');
           await turn();
         }
@@ -118,9 +109,9 @@ onEachDatabase('an account is read by its exact id only', async ({ db }) => {
 
 const resets: Readonly<Record<string, Change>> = {
   'a reset that an administrator sends': ({ administration }, id) =>
-    administration.sendReset(operator, id, '192.0.2.1'),
+    administration.sendReset(operator, id),
   'the link of an account that is taken back': ({ administration }, id) =>
-    administration.takeBack(operator, id, '192.0.2.1'),
+    administration.takeBack(operator, id),
 };
 
 for (const [what, change] of Object.entries(resets)) {

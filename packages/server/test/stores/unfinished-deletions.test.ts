@@ -2,39 +2,20 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readConfig } from '../../src/config.ts';
-import type { Db } from '../../src/db/db.ts';
-import { unavailable } from '../../src/db/unavailable.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { wire } from '../../src/wiring.ts';
+import { behind, Line } from './broken-connection.ts';
 import { codeOf, onEachDatabase } from './on-each-database.ts';
 import { addAccount, keys, operator } from './rows.ts';
 
 const waitMsMax = 10_000;
 
-/** How transactions end as far as the program can see. */
-interface Line {
-  /** `cut before`: nothing was committed. `cut after`: it was. The program learns neither. */
-  state: 'whole' | 'cut before' | 'cut after';
-}
-
-/** A database behind a connection that breaks. */
-function behind(db: Db, line: Line): Db {
-  const broken = new Error('the connection broke');
-  return withTransaction(db, async (work, options) => {
-    if (line.state === 'cut before') throw unavailable(broken, true);
-    const value = await db.transaction(work, options);
-    if (line.state === 'cut after') throw unavailable(broken, true);
-    return value;
-  });
-}
-
 for (const state of ['cut before', 'cut after'] as const) {
   onEachDatabase(
     `a deletion whose connection was ${state} its commit is finished before its key is answered again`,
     async ({ db }) => {
-      const line: Line = { state: 'whole' };
+      const line = new Line();
       const clock = new FakeClock();
       const installation = { db: behind(db, line), keys, migrated: [] };
       const { apiKeys, verifier } = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost' });

@@ -1,0 +1,23 @@
+/** A database behind a connection that breaks, so that the program can't know how a transaction ended. */
+import type { Db } from '../../src/db/db.ts';
+import { unavailable } from '../../src/db/unavailable.ts';
+import { withTransaction } from '../../src/testing/wrapped-db.ts';
+
+/** How transactions end as far as the program can see. */
+export class Line {
+  /** `cut before`: nothing was committed. `cut after`: it was. The program learns neither. */
+  state: 'whole' | 'cut before' | 'cut after' = 'whole';
+  /** Transactions whose commit the program learnt of. */
+  commits = 0;
+}
+
+export function behind(db: Db, line: Line): Db {
+  const broken = new Error('the connection broke');
+  return withTransaction(db, async (work, options) => {
+    if (line.state === 'cut before') throw unavailable(broken, true);
+    const value = await db.transaction(work, options);
+    if (line.state === 'cut after') throw unavailable(broken, true);
+    line.commits++;
+    return value;
+  });
+}
