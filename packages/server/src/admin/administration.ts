@@ -64,14 +64,13 @@ export class Administration {
 
   /**
    * Sends the owner a link to choose a new password.
-   * @param address from where the administrator asks
    * @throws DomainError `mail_not_configured`, `account_not_found`, `invalid_access_token`
    */
-  async sendReset(principal: Principal, id: string, address: string): Promise<void> {
+  async sendReset(principal: Principal, id: string): Promise<void> {
     const { db, clock, mailer } = this.#options;
     this.#assertMail();
     const now = clock.now();
-    await store.sendReset(db, principal, id, await this.#reset(id, address, now, true), now);
+    await store.sendReset(db, principal, id, await this.#reset(id, now, true), now);
     mailer.sendSoon();
   }
 
@@ -92,12 +91,12 @@ export class Administration {
    * sends its owner a link to choose a new one (SECURITY.md B13).
    * @throws DomainError `mail_not_configured`, `account_not_found`, `invalid_access_token`, `unavailable`
    */
-  async takeBack(principal: Principal, id: string, address: string): Promise<void> {
+  async takeBack(principal: Principal, id: string): Promise<void> {
     const { db, clock, accounts, mailer } = this.#options;
     this.#assertMail();
     accounts.revocations.unfinished.assertRoom();
     const now = clock.now();
-    const reset = await this.#reset(id, address, now, false);
+    const reset = await this.#reset(id, now, false);
     let epoch = -1;
     const keys = await store
       .takeBack(db, principal, id, reset, now, (found) => (epoch = found))
@@ -166,16 +165,16 @@ export class Administration {
   }
 
   /** @param hasKeys whether those that it has will go on working */
-  async #reset(id: string, address: string, now: number, hasKeys: boolean): Promise<store.CodeTo> {
+  async #reset(id: string, now: number, hasKeys: boolean): Promise<store.CodeTo> {
     const { apiKeys, codes, links, mailer } = this.#options;
     const code = codes.make();
     const expiresAt = now + limits.resetCodeSeconds * 1000;
     const keys = hasKeys ? (await apiKeys.list(id)).map(({ nickname }) => nickname) : [];
     const link = links.to('reset-password', code.text);
-    const data = { link, expiresAt: toInstant(expiresAt), keys, address };
+    const data = { link, expiresAt: toInstant(expiresAt), keys };
     return (to) => ({
       code: { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt },
-      mail: mailer.prepare({ to, template: 'reset_password', data }),
+      mail: mailer.prepare({ to, template: 'reset_by_administrator', data }),
     });
   }
 

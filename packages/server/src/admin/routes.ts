@@ -42,12 +42,8 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
     change(contract.adminEnableAccount, ({ principal }, id) => accounts.enable(principal, id)),
     change(contract.adminEndSessions, ({ principal }, id) => accounts.endSessions(principal, id)),
     change(contract.adminRevokeKeys, ({ principal }, id) => administration.revokeKeys(principal, id)),
-    change(contract.adminResetPassword, ({ principal, address }, id) =>
-      administration.sendReset(principal, id, address),
-    ),
-    change(contract.adminReportCompromised, ({ principal, address }, id) =>
-      administration.takeBack(principal, id, address),
-    ),
+    change(contract.adminResetPassword, ({ principal }, id) => administration.sendReset(principal, id)),
+    change(contract.adminReportCompromised, ({ principal }, id) => administration.takeBack(principal, id)),
     change(contract.adminRequireSecondFactor, ({ principal }, id) => accounts.requireSecondFactor(principal, id, true)),
     change(contract.adminWaiveSecondFactor, ({ principal }, id) => accounts.requireSecondFactor(principal, id, false)),
     change(contract.adminRemoveSecondFactor, ({ principal, address }, id) =>

@@ -13,6 +13,8 @@ export interface MailData {
   /** To an address that has an account: somebody tried to sign up with it. */
   account_exists: { resetLink: string };
   reset_password: { link: string; expiresAt: string; keys: readonly string[]; address: string };
+  /** An administrator sends it, perhaps because somebody has got into the account. */
+  reset_by_administrator: { link: string; expiresAt: string; keys: readonly string[] };
   invitation: { link: string; expiresAt: string };
   /** To the new address. */
   change_email: { link: string; expiresAt: string };

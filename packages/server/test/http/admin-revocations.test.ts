@@ -325,6 +325,9 @@ test('a second factor stays in force when an account is taken back', async () =>
     assert.equal((answer.json as AccountDetail).secondFactor, true, answer.text);
   }
   const voided = await mailbox.next({ to: 'ada@example.org', subject: 'Set a new password' });
+  // Not what one who asked for it reads: that nothing is to be done, and from where it was asked.
+  assert.match(voided.text, /^An administrator of Example sends you this link/);
+  assert.doesNotMatch(voided.text, /do nothing|127\.0\.0\.1/);
   const [code = ''] = codePattern.exec(voided.text) ?? [];
   const late = await app.call('POST', '/auth/password-resets/confirm', { json: { code, password: newPassword } });
   assert.equal(codeOf(late), 'code_invalid');

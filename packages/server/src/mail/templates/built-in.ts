@@ -40,6 +40,18 @@ The link works once, until {{expiresAt}}. All sessions end with it. These API ke
 
 If you did not ask for this, do nothing: your password stays as it is.`,
   },
+  reset_by_administrator: {
+    subject: 'Set a new password for {{product}}',
+    text: `An administrator of {{product}} sends you this link to set a new password for your account:
+
+{{link}}
+
+The link works once, until {{expiresAt}}; later you can ask for another. Your old password may not work any more. All sessions end with the new one. These API keys go on working unless you choose to delete them in the same step:
+
+{{keys}}
+
+If you don’t know why you get this, ask the operator of {{product}}.`,
+  },
   invitation: {
     subject: 'You are invited to {{product}}',
     text: `An administrator of {{product}} has made an account for this email address. To use it, choose a password here:

@@ -14,6 +14,7 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
   verify_email: { link: link('verify-email'), expiresAt },
   account_exists: { resetLink: 'https://auth.example.com/account/reset-password' },
   reset_password: { link: link('reset-password'), expiresAt, keys, address },
+  reset_by_administrator: { link: link('reset-password'), expiresAt, keys },
   invitation: { link: link('accept-invitation'), expiresAt },
   change_email: { link: link('change-email'), expiresAt },
   email_change_requested: { newEmail: 'new@example.com', at },
