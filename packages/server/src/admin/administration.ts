@@ -88,7 +88,7 @@ export class Administration {
 
   /**
    * Takes an account back from whoever has got into it: ends its sessions, deletes its keys, voids its password, and
-   * sends its owner a link to choose a new one (SECURITY.md B13).
+   * sends its owner a link to choose a new one.
    * @throws DomainError `mail_not_configured`, `account_not_found`, `invalid_access_token`, `unavailable`
    */
   async takeBack(principal: Principal, id: string): Promise<void> {
@@ -178,7 +178,7 @@ export class Administration {
     });
   }
 
-  /** Until it is known to be done, this instance says neither yes nor no of the account (SECURITY.md B48). */
+  /** Until it is known to be done, this instance says neither yes nor no of the account. */
   #finishIfUnknown(error: unknown, id: string, finish: () => Promise<unknown>): void {
     const { accounts, journal } = this.#options;
     if (!isOutcomeUnknown(error)) return;
