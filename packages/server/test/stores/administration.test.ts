@@ -108,10 +108,8 @@ onEachDatabase('an account is read by its exact id only', async ({ db }) => {
 });
 
 const resets: Readonly<Record<string, Change>> = {
-  'a reset that an administrator sends': ({ administration }, id) =>
-    administration.sendReset(operator, id),
-  'the link of an account that is taken back': ({ administration }, id) =>
-    administration.takeBack(operator, id),
+  'a reset that an administrator sends': ({ administration }, id) => administration.sendReset(operator, id),
+  'the link of an account that is taken back': ({ administration }, id) => administration.takeBack(operator, id),
 };
 
 for (const [what, change] of Object.entries(resets)) {
