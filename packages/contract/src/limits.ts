@@ -178,6 +178,11 @@ export const limitTable = {
   mailRequestsPerAddressMax: limit(30, 'Both together in an hour from one address range, over all emails.'),
   mailRequestsPerNetworkMax: limit(120, 'The same from one /48 of IPv6: four times as many.'),
   mailRequestWindowSeconds: limit(3_600, 'The hour of the counts above.'),
+  mailRequestsGlobalMax: limit(
+    1_000,
+    'Sign-ups, resets and changes of an email in one window over all addresses, so that nobody ruins the name of the operator’s mail: room for a launch with more than one sign-up a second; owners ask for resets beyond it from where they signed in lately.',
+  ),
+  mailRequestsGlobalWindowSeconds: limit(900, 'That window, short because who exhausts it keeps newcomers waiting.'),
   accountExistsMailsMax: limit(3, 'Mails in a day that tell an address that it has an account already.'),
   programCharsMax: limit(256, 'What is kept of the User-Agent that began a session.'),
 

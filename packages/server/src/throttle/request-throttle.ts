@@ -1,6 +1,7 @@
 /**
  * How often strangers may ask for what sends mail or costs a hash: counted by email, whether or not it has an account,
- * and by address range, so that nobody can flood a mailbox or make the service work for nothing (ASVS 5.0 2.4.1).
+ * by address range and over all, so that nobody can flood a mailbox, make the service work for nothing (ASVS 5.0 2.4.1)
+ * or have its mail taken for spam.
  * Numbers: `limits`. What is asked for is refused before anything is done, and then nothing is counted.
  */
 import { limits } from '@keyreeve/contract';
@@ -27,9 +28,10 @@ export interface RequestThrottleOptions {
 interface Counter {
   readonly bucket: Buffer;
   readonly max: number;
+  /** An hour where nothing else is said. */
+  readonly windowSeconds?: number;
 }
 
-const windowMs = limits.mailRequestWindowSeconds * 1000;
 const dayMs = 86_400_000;
 
 export class RequestThrottle {
@@ -42,7 +44,7 @@ export class RequestThrottle {
   /** For what sends mail to an address that somebody names. @throws DomainError `too_many_requests` */
   async countSignUp({ emailKey, address }: LoginAttempt): Promise<void> {
     const max = limits.signUpsPerEmailMax;
-    await this.#count([...this.#ofEmail('sign-up', emailKey, max), ...this.#ofAddress(address)]);
+    await this.#count([...this.#ofEmail('sign-up', emailKey, max), ...this.#ofAddress(address), this.#ofAll()]);
   }
 
   /**
@@ -57,7 +59,7 @@ export class RequestThrottle {
       await this.#count([{ bucket: this.#bucket('reset known', emailKey, addressRange(address)), max }]);
       return;
     }
-    await this.#count([...this.#ofEmail('reset', emailKey, max), ...this.#ofAddress(address)]);
+    await this.#count([...this.#ofEmail('reset', emailKey, max), ...this.#ofAddress(address), this.#ofAll()]);
   }
 
   /** For a code that is good, while what comes with it is not. @throws DomainError `too_many_requests` */
@@ -77,9 +79,11 @@ export class RequestThrottle {
     if (!enabled) return;
     const now = clock.now();
     // First by plain reads: a flood of what is refused anyway would keep the only writer from everybody else.
-    for (const { bucket, max } of counters) assertBelow(await foresee(db, bucket, now, windowMs), max, now);
+    for (const counter of counters)
+      assertBelow(await foresee(db, counter.bucket, now, windowMs(counter)), counter, now);
     await db.transaction(async (tx) => {
-      for (const { bucket, max } of counters) assertBelow(await raise(tx, bucket, now, windowMs), max, now);
+      for (const counter of counters)
+        assertBelow(await raise(tx, counter.bucket, now, windowMs(counter)), counter, now);
     });
   }
 
@@ -104,15 +108,24 @@ export class RequestThrottle {
     ];
   }
 
+  /** Last of all, so that what another count refuses doesn't use it up. */
+  #ofAll(): Counter {
+    const { mailRequestsGlobalMax: max, mailRequestsGlobalWindowSeconds: windowSeconds } = limits;
+    return { bucket: this.#bucket('mail global'), max, windowSeconds };
+  }
+
   #bucket(...parts: readonly string[]): Buffer {
     return this.#options.bucketHash.stored(JSON.stringify(parts));
   }
 }
 
-function assertBelow({ count, windowStartedAt }: Bucket, max: number, now: number): void {
-  if (count <= max) return;
+const secondsOf = ({ windowSeconds = limits.mailRequestWindowSeconds }: Counter): number => windowSeconds;
+const windowMs = (counter: Counter): number => secondsOf(counter) * 1000;
+
+function assertBelow({ count, windowStartedAt }: Bucket, counter: Counter, now: number): void {
+  if (count <= counter.max) return;
   throw new DomainError('too_many_requests', {
-    retryAfterSeconds: Math.max(1, Math.ceil((windowStartedAt + windowMs - now) / 1000)),
-    rate: { policy: 'mail', quota: max, windowSeconds: limits.mailRequestWindowSeconds },
+    retryAfterSeconds: Math.max(1, Math.ceil((windowStartedAt + windowMs(counter) - now) / 1000)),
+    rate: { policy: 'mail', quota: counter.max, windowSeconds: secondsOf(counter) },
   });
 }
