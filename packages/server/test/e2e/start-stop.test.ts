@@ -166,7 +166,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
     const byEvent = new Map(
       log.map((line) => JSON.parse(line) as Record<string, string>).map((it) => [it['event'], it]),
     );
-    assert.deepEqual([...byEvent.keys()], ['migrated', 'listening', 'stopping', 'stopped']);
+    assert.deepEqual([...byEvent.keys()], ['migrated', 'listening', 'stopping', 'audit_checkpoint', 'stopped']);
     const { url, adminUrl, database } = byEvent.get('listening') ?? {};
     assert.equal(
       greeting.replaceAll('\r\n', '\n'),
