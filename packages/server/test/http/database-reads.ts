@@ -20,7 +20,7 @@ export function countDatabaseReads(): DatabaseReads {
   const asked = (): number =>
     sum(
       alone.map(
-        ({ mock: { calls } }) => calls.filter((call) => !isOwnWork.test((call.arguments as Asked)[0].name)).length,
+        ({ mock: { calls } }) => calls.filter(({ arguments: [statement] }) => !isOwnWork.test(statement.name)).length,
       ),
     );
   return {
@@ -30,7 +30,6 @@ export function countDatabaseReads(): DatabaseReads {
   };
 }
 
-type Asked = readonly [statement: { readonly name: string }];
 /** What the service looks for each second by itself. */
 const isOwnWork = /outbox|webhook|audit/;
 const drivers: readonly Db[] = [SqliteDb.prototype, PostgresDb.prototype];
