@@ -45,7 +45,7 @@ export class OwnAccount {
    * @throws DomainError `password_wrong`, `password_…`, `too_many_attempts`, `overloaded`, `invalid_access_token`
    */
   async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly LiveKey[]> {
-    const { db, clock, rules, hasher, mailer, revocations, currentPassword } = this.#options;
+    const { db, clock, rules, hasher, throttle, mailer, revocations, currentPassword } = this.#options;
     const { newPassword, revokesKeys, address } = change;
     const { id, email, emailKey } = await this.find(principal);
     const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: emailKey }, rules);
@@ -66,6 +66,7 @@ export class OwnAccount {
       return { deleted: gone, live: keys };
     });
     await recordDeletedKeys(revocations, deleted, now);
+    await throttle.distrust(emailKey, address);
     mailer.sendSoon();
     return live;
   }

@@ -133,7 +133,7 @@ export class PasswordReset {
       return { deleted: gone, live: keys };
     });
     await recordDeletedKeys(this.#options.revocations, deleted, now);
-    await throttle.forgive(emailKey);
+    await throttle.forgive(emailKey, address);
     mailer.sendSoon();
     return live;
   }

@@ -4,7 +4,8 @@
  * account has them. A refused attempt never reaches the hash, not even with the right password. Numbers: `limits`.
  *
  * - email and address range together: a few tries, then waits that double; where the email signed in lately (a known
- *   range), a number in a minute instead, so that one neighbour's try doesn't make the owner wait
+ *   range), a number in a minute instead, so that one neighbour's try doesn't make the owner wait. A new password
+ *   makes all ranges strange but the one it was set from: a thief may have signed in with the old one
  * - email: after 100 failures in a row only known ranges may go on, so that nobody can lock the owner out from
  *   elsewhere (NIST SP 800-63B)
  * - address range over all emails, its /48 of IPv6, and all addresses together: failures in a window, with the same
@@ -81,9 +82,12 @@ export class LoginThrottle {
     );
   }
 
-  /** Gives the attempt back: the password was right. The address range is known to the email from now on. */
-  async succeed(attempt: LoginAttempt): Promise<void> {
-    const { db, clock, enabled } = this.#options;
+  /**
+   * Gives the attempt back: the password was right. The address range is known to the email from now on.
+   * @param startedAt before the password was looked at: one that has been replaced since makes nothing known
+   */
+  async succeed(attempt: LoginAttempt, startedAt: number): Promise<void> {
+    const { db, enabled } = this.#options;
     if (!enabled) return;
     const buckets = this.#buckets(attempt);
     await db.transaction(async (tx) => {
@@ -92,7 +96,7 @@ export class LoginThrottle {
       // Its own failures are over; those of its aliases stay.
       await store.lower(tx, mailbox, await store.clear(tx, email));
       for (const { bucket } of buckets.windows) await store.lower(tx, bucket);
-      await store.raise(tx, buckets.origin, clock.now());
+      await store.raise(tx, buckets.origin, startedAt);
     });
   }
 
@@ -108,25 +112,52 @@ export class LoginThrottle {
     });
   }
 
-  /** Whether the email signed in from this address range lately. */
-  async isKnown(attempt: LoginAttempt): Promise<boolean> {
+  /**
+   * Whether the email signed in from this address range lately, be it with a password that was replaced since: a thief who
+   * replaces it must not take from the owner what lets the owner recover.
+   */
+  async signedInLately(attempt: LoginAttempt): Promise<boolean> {
     const { db, clock } = this.#options;
     return isLately(await store.touchedAt(db, this.#buckets(attempt).origin), clock.now());
   }
 
-  /** Forgets an email's failures: an operator has set a new password. */
-  async forgive(emailKey: string): Promise<void> {
+  /**
+   * The password was replaced: address ranges that are known by an earlier one may have been a thief's, and are strange.
+   * @param address from where it was replaced, which is known at once, so that nobody can lock the owner out there
+   */
+  async distrust(emailKey: string, address?: string): Promise<void> {
+    const { db } = this.#options;
+    await db.transaction((tx) => this.#distrust(tx, emailKey, address));
+  }
+
+  /** Forgets an email's failures as well: an operator or the mailbox's owner has set a new password. */
+  async forgive(emailKey: string, address?: string): Promise<void> {
     const { emails } = this.#buckets({ emailKey, address: '' });
     await this.#options.db.transaction(async (tx) => {
       for (const bucket of emails) await store.clear(tx, bucket);
+      await this.#distrust(tx, emailKey, address);
     });
+  }
+
+  async #distrust(tx: Transaction, emailKey: string, address?: string): Promise<void> {
+    const now = this.#options.clock.now();
+    const { origin, replaced } = this.#buckets({ emailKey, address: address ?? '' });
+    await store.raise(tx, replaced, now);
+    if (address !== undefined) await store.raise(tx, origin, now);
+  }
+
+  /** Whether the email signed in from this address range lately, with the password that it has now. */
+  async #isKnown(tx: Pick<Transaction, 'get'>, attempt: LoginAttempt, now: number): Promise<boolean> {
+    const { origin, replaced } = this.#buckets(attempt);
+    const seenAt = await store.touchedAt(tx, origin);
+    return isLately(seenAt, now) && seenAt >= ((await store.touchedAt(tx, replaced)) ?? 0);
   }
 
   /** @throws DomainError `too_many_attempts` at the first counter that is full */
   async #count(attempt: LoginAttempt, { tx, raise, block }: Counting): Promise<number> {
-    const { origin, pair, knownPair, emails, windows } = this.#buckets(attempt);
+    const { pair, knownPair, emails, windows } = this.#buckets(attempt);
     const now = this.#options.clock.now();
-    const isKnown = isLately(await store.touchedAt(tx, origin), now);
+    const isKnown = await this.#isKnown(tx, attempt, now);
     if (isKnown) {
       const { count, windowStartedAt } = await raise(knownPair, now, knownPairWindowMs);
       const failuresMax = limits.loginKnownPairFailuresMax;
@@ -172,11 +203,12 @@ export class LoginThrottle {
         { bucket: bucket('login global'), failuresMax: limits.loginGlobalFailuresMax },
       ],
       origin: bucket('login origin', emailKey, range),
+      replaced: bucket('login password replaced', emailKey),
     };
   }
 }
 
-const isLately = (seenAt: number | undefined, now: number): boolean =>
+const isLately = (seenAt: number | undefined, now: number): seenAt is number =>
   seenAt !== undefined && seenAt >= now - limits.loginOriginTrustDays * dayMs;
 
 /** Doubles with each try beyond the free ones. */

@@ -55,7 +55,7 @@ export class RequestThrottle {
   async countReset(attempt: LoginAttempt): Promise<void> {
     const { emailKey, address } = attempt;
     const max = limits.resetsPerEmailMax;
-    if (await this.#options.logins.isKnown(attempt)) {
+    if (await this.#options.logins.signedInLately(attempt)) {
       await this.#count([{ bucket: this.#bucket('reset known', emailKey, addressRange(address)), max }]);
       return;
     }

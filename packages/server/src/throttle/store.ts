@@ -19,7 +19,7 @@ const raiseBucket = sql<Bucket>(
    on conflict (bucket) do update set
      count = case when throttle_buckets.window_started_at > $3 then throttle_buckets.count + 1 else 1 end,
      window_started_at = case when throttle_buckets.window_started_at > $3 then throttle_buckets.window_started_at else $2 end,
-     touched_at = $2
+     touched_at = case when throttle_buckets.touched_at > $2 then throttle_buckets.touched_at else $2 end
    returning count, window_started_at as "windowStartedAt", blocked_until as "blockedUntil"`,
 );
 const blockBucket = sql('block_throttle_bucket', `update throttle_buckets set blocked_until = $2 where bucket = $1`);

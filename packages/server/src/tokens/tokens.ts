@@ -208,10 +208,11 @@ export class Tokens {
   }
 
   async #signIn(user: string, password: Secret, client: Client, code: string | undefined): Promise<TokenPair> {
-    const { accounts, throttle, hasher } = this.#options;
+    const { clock, accounts, throttle, hasher } = this.#options;
     // Refused before the counters are read or written, so that a flood costs no commits.
     hasher.assertCapacity();
     const attempt = { emailKey: parseEmail(user)?.key ?? user, address: client.address };
+    const startedAt = clock.now();
     const failures = await throttle.reserve(attempt);
     const giveBack = async (error: unknown): Promise<never> => {
       await throttle.release(attempt);
@@ -225,7 +226,7 @@ export class Tokens {
     );
     // First the session: it is refused when the account has changed while the password was being hashed.
     const pair = await this.#startSession(account, client, proof, failures);
-    await throttle.succeed(attempt);
+    await throttle.succeed(attempt, startedAt);
     return pair;
   }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
-import { goodPassword, newApp } from '../../src/testing/new-app.ts';
+import { basic, bearer, goodPassword, newApp } from '../../src/testing/new-app.ts';
 import { assertRefused, newLife, otherPassword, type Life } from './life-kit.ts';
 import { test } from './on-each-database.ts';
 
@@ -150,6 +150,33 @@ test('a reset forgives what strangers tried', async () => {
   });
   assert.equal(signedIn.status, 200, signedIn.text);
 });
+
+const guessFrom = (life: Life, from: string) =>
+  life.app.call('POST', '/auth/token', { headers: { ...basic(email, 'wrong'), 'x-forwarded-for': from } });
+
+for (const what of ['a reset', 'a change'] as const) {
+  test(`after ${what} of a stolen password the thief guesses as a stranger, and the owner as one who is known`, async () => {
+    await using life = await newLife(behindProxy);
+    const tokens = await life.member(email);
+    const code = await life.resetCode(email);
+    const [thief, owner] = ['203.0.113.66', '203.0.113.77'];
+    const headers = { ...basic(email, goodPassword), 'x-forwarded-for': thief };
+    assert.equal((await life.app.call('POST', '/auth/token', { headers })).status, 200);
+    life.app.clock.advance({ seconds: 1 });
+    const answer =
+      what === 'a reset'
+        ? await life.post('/auth/password-resets/confirm', { code, password: otherPassword }, owner)
+        : await life.app.call('PUT', '/auth/account/password', {
+            headers: { ...bearer(tokens.accessToken), 'x-forwarded-for': owner },
+            json: { currentPassword: goodPassword, newPassword: otherPassword },
+          });
+    assert.equal(answer.status, 200, answer.text);
+    for (let n = 0; n < limits.loginPairFreeFailures; n++)
+      for (const from of [thief, owner]) assertRefused(await guessFrom(life, from), 'invalid_credentials');
+    assertRefused(await guessFrom(life, thief), 'too_many_attempts');
+    assertRefused(await guessFrom(life, owner), 'invalid_credentials');
+  });
+}
 
 /** Sixty-four at once. On a busy machine the database may refuse some of them: then again, an hour later. */
 async function askAtOnce(life: Life, address: string): Promise<number> {

@@ -118,7 +118,7 @@ onEachDatabase('reservations given back at once leave no count behind', async (o
     if (!attempt) return;
     const throttle = throttleOn(connection);
     await throttle.reserve(attempt);
-    await (rival % 2 === 0 ? throttle.succeed(attempt) : throttle.release(attempt));
+    await (rival % 2 === 0 ? throttle.succeed(attempt, now) : throttle.release(attempt));
   });
   const settled = await race(opened, limits.loginPairFreeFailures * rivalsMin, (connection, rival) => {
     const attempt = attempts[rival % rivalsMin];
@@ -131,7 +131,7 @@ onEachDatabase('where an email is known, what is given back leaves room for as m
   const throttle = throttleOn(db);
   const home = { emailKey: 'ada@example.com', address: '192.0.2.1' };
   await throttle.reserve(home);
-  await throttle.succeed(home);
+  await throttle.succeed(home, now);
   for (let n = 0; n < limits.loginKnownPairFailuresMax * 2; n++) {
     await throttle.reserve(home);
     await throttle.release(home);
@@ -140,6 +140,64 @@ onEachDatabase('where an email is known, what is given back leaves room for as m
   const settled = await Promise.allSettled(Array.from({ length: 20 }, reserving));
   const max = limits.loginKnownPairFailuresMax;
   assert.deepEqual(outcomes(settled), { undefined: max, too_many_attempts: 20 - max });
+});
+
+const places = { thief: '192.0.2.66', owner: '192.0.2.1' };
+/** How many tries of more than anybody unknown has are let through. */
+async function triesFrom(throttle: LoginThrottle, place: keyof typeof places): Promise<number> {
+  let tries = 0;
+  for (; tries < limits.loginKnownPairFailuresMax; tries++) {
+    const isRefused = await throttle.reserve({ emailKey: 'ada@example.com', address: places[place] }).then(
+      () => false,
+      (error: unknown) => codeOf(error) === 'too_many_attempts',
+    );
+    if (isRefused) break;
+  }
+  return tries;
+}
+const replacements: Readonly<Record<string, (throttle: LoginThrottle, address: string) => Promise<void>>> = {
+  'a reset': (throttle, address) => throttle.forgive('ada@example.com', address),
+  'an own change': (throttle, address) => throttle.distrust('ada@example.com', address),
+};
+
+for (const [what, replace] of Object.entries(replacements)) {
+  onEachDatabase(
+    `${what} of the password makes a thief’s address range strange, and not the owner’s`,
+    async ({ db }) => {
+      const at = new FakeClock(now);
+      const options = { db, clock: at, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true };
+      const throttle = new LoginThrottle(options);
+      const thief = { emailKey: 'ada@example.com', address: places.thief };
+      await throttle.reserve(thief);
+      await throttle.succeed(thief, at.now());
+      await throttle.reserve(thief);
+      const startedAt = at.now();
+      at.advance({ seconds: 1 });
+      await replace(throttle, places.owner);
+      // The thief's password was looked at before that, and its sign-in ends after it.
+      await throttle.succeed(thief, startedAt);
+      // At the same moment, and again by a clock that is behind.
+      await throttle.succeed({ ...thief, address: places.owner }, at.now());
+      await throttle.succeed({ ...thief, address: places.owner }, startedAt);
+      assert.equal(await triesFrom(throttle, 'thief'), limits.loginPairFreeFailures);
+      assert.equal(await triesFrom(throttle, 'owner'), limits.loginKnownPairFailuresMax);
+      assert.ok(await throttle.signedInLately(thief), 'a reset by mail can still be asked for as before');
+      at.advance({ days: 1 });
+      await throttle.succeed(thief, at.now());
+      assert.equal(await triesFrom(throttle, 'thief'), limits.loginKnownPairFailuresMax);
+    },
+  );
+}
+
+onEachDatabase('a password set by an operator makes every address range strange', async ({ db }) => {
+  const at = new FakeClock(now);
+  const options = { db, clock: at, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true };
+  const throttle = new LoginThrottle(options);
+  for (const address of Object.values(places)) await throttle.succeed({ emailKey: 'ada@example.com', address }, now);
+  at.advance({ seconds: 1 });
+  await throttle.forgive('ada@example.com');
+  for (const place of ['thief', 'owner'] as const)
+    assert.equal(await triesFrom(throttle, place), limits.loginPairFreeFailures);
 });
 
 /** What exhausts each counter for the attempt below, at the cost of reservations that are let through. */

@@ -17,7 +17,7 @@ for (const [name, open] of Object.entries(databases)) {
     const throttle = new LoginThrottle({ db: opened.db, clock, bucketHash, addressLimits: [], enabled: true });
     const owner = { emailKey: 'you@example.com', address: '192.0.2.7' };
     await throttle.reserve(owner);
-    await throttle.succeed(owner);
+    await throttle.succeed(owner, clock.now());
 
     // Each email and each address once: no other limit is near.
     const flood = (from: number, count: number) =>

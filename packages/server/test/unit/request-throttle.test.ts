@@ -26,7 +26,7 @@ for (const [name, open] of Object.entries(databases)) {
     const requests = new RequestThrottle({ ...common, logins, addressLimits: [], enabled: true });
     const owner = { emailKey: 'you@example.com', address: '192.0.2.7' };
     await logins.reserve(owner);
-    await logins.succeed(owner);
+    await logins.succeed(owner, common.clock.now());
 
     const ask = (n: number) => (n % 2 ? requests.countReset(stranger(n)) : requests.countSignUp(stranger(n)));
     let accepted = 0;
