@@ -1,10 +1,14 @@
-/** What ends when an account's owner is known for the first time: all that somebody else may have prepared. */
-import { deleteAccountKeysIn } from '../api-keys/store.ts';
+/**
+ * What ends when an account's owner is known for the first time: all that somebody else may have prepared. And the keys
+ * that end with a password, whatever becomes of the connection.
+ */
+import { deleteAccountKeysIn, finishDeletingKeys } from '../api-keys/store.ts';
 import type { Principal } from '../audit/audit.ts';
 import { removeCodes } from '../codes/store.ts';
 import type { Transaction } from '../db/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { removeSecondFactorIn } from '../second-factors/store.ts';
+import type { LifeOptions } from './life.ts';
 import { recordOf } from './store.ts';
 
 /**
@@ -23,6 +27,24 @@ export async function startAnew(
   if (hadFactor) await recordOf(tx, principal, 'second_factor.removed', accountId, now);
   return keyIds;
 }
+
+/**
+ * A transaction in which all keys of an account are deleted. When its outcome is unknown, the keys are deleted all the
+ * same before one of them is answered again; whatever else was to happen is asked for again.
+ * @throws DomainError what `work` throws, `unavailable`
+ */
+export const deletingKeys = <T>(
+  { db, accounts }: LifeOptions,
+  principal: Principal,
+  accountId: string,
+  now: number,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> =>
+  accounts.orFinish(
+    accountId,
+    () => db.transaction(work),
+    () => finishDeletingKeys(db, principal, accountId, now),
+  );
 
 /** After the commit and before the answer. */
 export async function recordDeletedKeys(

@@ -9,7 +9,7 @@ import type { Transaction } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../tokens/store.ts';
-import { recordDeletedKeys } from './anew.ts';
+import { deletingKeys, recordDeletedKeys } from './anew.ts';
 import type { LifeOptions, LiveKey } from './life.ts';
 import { changePasswordHash, findOwnAccount, keepSessionAlive, recordOf, type OwnRow } from './store.ts';
 
@@ -42,7 +42,8 @@ export class OwnAccount {
   /**
    * Ends every other session and makes every code void.
    * @returns the keys that go on working
-   * @throws DomainError `password_wrong`, `password_…`, `too_many_attempts`, `overloaded`, `invalid_access_token`
+   * @throws DomainError `password_wrong`, `password_…`, `too_many_attempts`, `overloaded`, `invalid_access_token`,
+   *   `unavailable`
    */
   async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly LiveKey[]> {
     const { db, clock, rules, hasher, throttle, mailer, revocations, currentPassword } = this.#options;
@@ -52,7 +53,7 @@ export class OwnAccount {
     const account = await currentPassword.check(principal, change.currentPassword, address);
     const passwordHash = await hasher.hash(normal);
     const now = clock.now();
-    const { deleted, live } = await db.transaction(async (tx) => {
+    const work = async (tx: Transaction) => {
       await assertSessionLives(tx, principal, now);
       // Of two at once, the one whose password is no longer the current one has proved nothing.
       if (!(await changePasswordHash(tx, account, passwordHash, now))) throw new DomainError('password_wrong');
@@ -64,7 +65,10 @@ export class OwnAccount {
       const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
       await queueMail(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
       return { deleted: gone, live: keys };
-    });
+    };
+    const { deleted, live } = await (revokesKeys
+      ? deletingKeys(this.#options, principal, id, now, work)
+      : db.transaction(work));
     await recordDeletedKeys(revocations, deleted, now);
     await throttle.distrust(emailKey, address);
     mailer.sendSoon();

@@ -15,7 +15,7 @@ import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import type { Work } from '../outbox/outbox.ts';
 import { insertWork } from '../outbox/store.ts';
-import { recordDeletedKeys, startAnew } from './anew.ts';
+import { deletingKeys, recordDeletedKeys, startAnew } from './anew.ts';
 import { mailbox, system, type LifeOptions, type LiveKey } from './life.ts';
 import { findKnownCode, lockAccountByEmail, recordOf, setVerifiedPassword, takeKnownCode } from './store.ts';
 
@@ -61,7 +61,7 @@ export class PasswordReset {
   /**
    * Ends every session and makes every other code void.
    * @returns the keys that go on working
-   * @throws DomainError `code_invalid`, `password_…`, `too_many_requests`, `overloaded`
+   * @throws DomainError `code_invalid`, `password_…`, `too_many_requests`, `overloaded`, `unavailable`
    */
   confirm(codeText: string, wanted: NewPassword): Promise<readonly LiveKey[]> {
     return this.#set(codeText, 'reset_password', wanted);
@@ -112,7 +112,7 @@ export class PasswordReset {
     await requests.countCodeTry(code.hash);
     const normal = acceptNewPassword(password.reveal(), { address: email, key: emailKey }, rules);
     const passwordHash = await hasher.hash(normal);
-    const { deleted, live } = await db.transaction(async (tx) => {
+    const work = async (tx: Transaction) => {
       const account = await takeKnownCode(tx, code, purpose, now);
       await setVerifiedPassword(tx, id, passwordHash, now);
       await removeCodes(tx, id);
@@ -131,7 +131,11 @@ export class PasswordReset {
         await queueMail(tx, mailer.prepare({ to: account.email, template: 'password_changed', data }));
       }
       return { deleted: gone, live: keys };
-    });
+    };
+    // Whoever verifies an account takes all its codes: while this one is good, it is as new as it was.
+    const { deleted, live } = await (revokesKeys || code.account.unverifiedSince !== null
+      ? deletingKeys(this.#options, mailbox, id, now, work)
+      : db.transaction(work));
     await recordDeletedKeys(this.#options.revocations, deleted, now);
     await throttle.forgive(emailKey, address);
     mailer.sendSoon();

@@ -5,7 +5,7 @@
  */
 import type { Secret } from '../crypto/secret.ts';
 import { DomainError } from '../errors.ts';
-import { recordDeletedKeys, startAnew } from './anew.ts';
+import { deletingKeys, recordDeletedKeys, startAnew } from './anew.ts';
 import { mailbox, type LifeOptions } from './life.ts';
 import { findKnownCode, recordOf, setVerifiedPassword, takeKnownCode } from './store.ts';
 
@@ -18,7 +18,7 @@ export class Verification {
 
   /**
    * @param address of the client
-   * @throws DomainError `code_invalid`, `invalid_credentials`, `too_many_attempts`, `overloaded`
+   * @throws DomainError `code_invalid`, `invalid_credentials`, `too_many_attempts`, `overloaded`, `unavailable`
    */
   async verify(codeText: string, password: Secret, address: string): Promise<void> {
     const { db, clock, codes, currentPassword } = this.#options;
@@ -28,7 +28,7 @@ export class Verification {
     if (hash === null) throw new DomainError('code_invalid');
     const { emailKey, id } = code.account;
     await currentPassword.assertMatches({ emailKey, address, password, hash, refusal: 'invalid_credentials' });
-    const keyIds = await db.transaction(async (tx) => {
+    const keyIds = await deletingKeys(this.#options, mailbox, id, now, async (tx) => {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPassword(tx, id, hash, now);
       const deleted = await startAnew(tx, mailbox, id, now);

@@ -71,6 +71,25 @@ export class AccountRevocations {
     return isChanged;
   }
 
+  /**
+   * A change by which keys or sessions of an account end. When its outcome is unknown it fails, and until it is
+   * finished, this instance says neither yes nor no of the account.
+   * @param finish what must have ended, if it hasn't; asked again until it doesn't fail
+   * @throws DomainError what `change` throws, `unavailable`
+   */
+  orFinish<T>(id: string, change: () => Promise<T>, finish: () => Promise<unknown>): Promise<T> {
+    this.unfinished.assertRoom();
+    return change().catch((error: unknown) => {
+      if (isOutcomeUnknown(error)) {
+        this.unfinished.add(id, async () => {
+          await finish();
+          this.#options.revocations?.lookSoon();
+        });
+      }
+      throw error;
+    });
+  }
+
   #change(
     change: Change,
     principal: Principal,
@@ -79,17 +98,12 @@ export class AccountRevocations {
     guard: Guard | undefined,
     guardAgain: Guard,
   ): Promise<boolean> {
-    const { db, revocations } = this.#options;
-    this.unfinished.assertRoom();
-    return change(db, principal, id, now, guard).catch((error: unknown) => {
-      if (isOutcomeUnknown(error)) {
-        this.unfinished.add(id, async () => {
-          await change(db, principal, id, now, guardAgain);
-          revocations?.lookSoon();
-        });
-      }
-      throw error;
-    });
+    const { db } = this.#options;
+    return this.orFinish(
+      id,
+      () => change(db, principal, id, now, guard),
+      () => change(db, principal, id, now, guardAgain),
+    );
   }
 
   /** What the trail says last: of two at once, each may find the other's, and so the later one's is recorded. */

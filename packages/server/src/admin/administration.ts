@@ -3,12 +3,12 @@ import { limits } from '@keyreeve/contract';
 import type { Account, Accounts, Role } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
+import { finishDeletingKeys } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../clock.ts';
 import type { Codes } from '../codes/codes.ts';
 import { randomId } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
-import { isOutcomeUnknown } from '../db/unavailable.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { Links } from '../mail/links.ts';
@@ -78,11 +78,11 @@ export class Administration {
   async revokeKeys(principal: Principal, id: string): Promise<void> {
     const { db, clock, accounts } = this.#options;
     const now = clock.now();
-    accounts.revocations.unfinished.assertRoom();
-    const keys = await store.revokeKeys(db, principal, id, now).catch((error: unknown) => {
-      this.#finishIfUnknown(error, id, () => store.finishRevokingKeys(db, principal, id, now));
-      throw error;
-    });
+    const keys = await accounts.revocations.orFinish(
+      id,
+      () => store.revokeKeys(db, principal, id, now),
+      () => finishDeletingKeys(db, principal, id, now),
+    );
     await this.#recordRevoked(keys, now);
   }
 
@@ -94,19 +94,17 @@ export class Administration {
   async takeBack(principal: Principal, id: string): Promise<void> {
     const { db, clock, accounts, mailer } = this.#options;
     this.#assertMail();
-    accounts.revocations.unfinished.assertRoom();
     const now = clock.now();
     const reset = await this.#reset(id, now, false);
     let epoch = -1;
-    const keys = await store
-      .takeBack(db, principal, id, reset, now, (found) => (epoch = found))
-      .catch((error: unknown) => {
-        this.#finishIfUnknown(error, id, async () => {
-          await store.finishTakingBack(db, principal, id, reset, now, epoch);
-          mailer.sendSoon();
-        });
-        throw error;
-      });
+    const keys = await accounts.revocations.orFinish(
+      id,
+      () => store.takeBack(db, principal, id, reset, now, (found) => (epoch = found)),
+      async () => {
+        await store.finishTakingBack(db, principal, id, reset, now, epoch);
+        mailer.sendSoon();
+      },
+    );
     mailer.sendSoon();
     await this.#recordRevoked(keys, now);
   }
@@ -175,16 +173,6 @@ export class Administration {
     return (to) => ({
       code: { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt },
       mail: mailer.prepare({ to, template: 'reset_by_administrator', data }),
-    });
-  }
-
-  /** Until it is known to be done, this instance says neither yes nor no of the account. */
-  #finishIfUnknown(error: unknown, id: string, finish: () => Promise<unknown>): void {
-    const { accounts, journal } = this.#options;
-    if (!isOutcomeUnknown(error)) return;
-    accounts.revocations.unfinished.add(id, async () => {
-      await finish();
-      journal?.lookSoon();
     });
   }
 

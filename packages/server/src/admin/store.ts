@@ -171,10 +171,6 @@ export const revokeKeys = (db: Db, principal: Principal, id: string, now: number
     return deleteAccountKeysIn(tx, principal, id, now);
   });
 
-/** What was allowed and may have happened: nothing remains to be judged. */
-export const finishRevokingKeys = (db: Db, principal: Principal, id: string, now: number): Promise<number[]> =>
-  db.transaction((tx) => deleteAccountKeysIn(tx, principal, id, now));
-
 /**
  * Ends its sessions, deletes its keys, voids its password and its codes, and sends a new one.
  * @param onEpoch told which sessions are to end, for {@link finishTakingBack}

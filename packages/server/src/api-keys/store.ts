@@ -193,6 +193,10 @@ export async function deleteAccountKeysIn(
   return deleted.map(({ id }) => id);
 }
 
+/** The rest of a deletion of all that was allowed and may have happened: nothing remains to be judged. */
+export const finishDeletingKeys = (db: Db, principal: Principal, accountId: string, now: number): Promise<number[]> =>
+  db.transaction((tx) => deleteAccountKeysIn(tx, principal, accountId, now));
+
 /** @returns whether the account had the key */
 async function deleteIn(
   tx: Transaction,
