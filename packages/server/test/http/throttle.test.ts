@@ -314,8 +314,8 @@ async function warmUp({ service }: TestApp): Promise<void> {
 
 const countBuckets = sql<{ rows: number }>('count_throttle_buckets', 'select count(*) as rows from throttle_buckets');
 
-/** Keeps every place for a hash taken until it is told to stop. */
-function occupy(app: TestApp): () => Promise<void> {
+/** Keeps every place for a hash taken until it is told to stop, or the test has failed. */
+function occupy(app: TestApp): AsyncDisposable & { readonly release: () => Promise<void> } {
   const { hasher } = app.service.services;
   const stop = new AbortController();
   const places = Array.from({ length: hasher.concurrency + limits.hashQueueMax }, async () => {
@@ -323,10 +323,11 @@ function occupy(app: TestApp): () => Promise<void> {
     // On a slow machine the queue is too long for it before it is full: then everybody is refused, which is as well.
     while (!stop.signal.aborted) await hasher.hash('x').catch(() => nextTurn());
   });
-  return async () => {
+  const release = async (): Promise<void> => {
     stop.abort();
     await Promise.all(places);
   };
+  return { release, [Symbol.asyncDispose]: release };
 }
 
 test('while the queue of hashes is full, a sign-in is answered 503 with Retry-After and counts nothing', async () => {
@@ -334,7 +335,7 @@ test('while the queue of hashes is full, a sign-in is answered 503 with Retry-Af
   await app.createAccount(email);
   const { stats } = app.service.services.hasher;
   await warmUp(app);
-  const release = occupy(app);
+  await using occupied = occupy(app);
   for (const password of [wrongPassword, goodPassword, wrongPassword, goodPassword, wrongPassword, wrongPassword]) {
     const { refused } = stats;
     const answer = await attempt(app, { password });
@@ -345,7 +346,7 @@ test('while the queue of hashes is full, a sign-in is answered 503 with Retry-Af
   }
   // Refused before a counter was written: a flood costs no commits.
   assert.deepEqual({ ...(await app.db.get(countBuckets)) }, { rows: 0 });
-  await release();
+  await occupied.release();
   for (let n = 0; n < 5; n++) assert.equal((await attempt(app)).status, 401);
   assertThrottled(await attempt(app), 1, 5);
 });
@@ -357,9 +358,9 @@ test('an attempt that was counted, and then found the queue full, is given back'
   for (let n = 0; n < 6; n++) {
     // The queue fills up while the attempt is being counted.
     const counted = tokens.signIn(email, new Secret(wrongPassword), { address: '127.0.0.1', program: '' });
-    const release = occupy(app);
+    await using occupied = occupy(app);
     await assert.rejects(counted, (error) => error instanceof DomainError && error.code === 'overloaded');
-    await release();
+    await occupied.release();
   }
   for (let n = 0; n < 5; n++) assert.equal((await attempt(app)).status, 401);
   assertThrottled(await attempt(app), 1, 5);
