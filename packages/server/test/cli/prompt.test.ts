@@ -19,7 +19,8 @@ suite('the password prompt', { skip: noTerminal }, () => {
     const { status, stdout } = await terminal.exited();
     assert.equal(status, 0, stdout);
     assert.match(stdout, /Created account you@example\.com \(acc_[0-9A-Za-z]{22}\), user, enabled\.\r\n$/);
-    for (const word of goodPassword.split(' ')) assert.ok(!stdout.includes(word), stdout);
+    // An account's id may happen to hold a number.
+    for (const word of goodPassword.match(/[a-z]+/g) ?? []) assert.ok(!stdout.includes(word), stdout);
 
     await using program = await startProgram(folder.path);
     const answer = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
