@@ -83,8 +83,8 @@ onEachDatabase('a receiver that never answers keeps no other queue waiting', asy
 // On one database: sixteen commits at once may meet a limit of time of PostgreSQL's on a slow machine, and this clock stands
 // still, so that nothing would be tried again. Who gets what is there tested with rivals (`outbox.test.ts`).
 test('what is under way is bounded, in all and in each queue, and every queue has its turn', async () => {
-  await using opened = await databases.sqlite();
-  const { db } = opened;
+  await using embedded = await (databases['sqlite'] ?? assert.fail())();
+  const { db } = embedded;
   const running: string[] = [];
   const begun: string[] = [];
   let full = gate();
