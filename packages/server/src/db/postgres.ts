@@ -201,11 +201,11 @@ class OpenTransaction implements Transaction {
 
 /** A named statement is prepared once per connection. */
 const queryOf = (
-  { name, text }: Statement<unknown>,
+  { preparedName, text }: Statement<unknown>,
   values: readonly unknown[],
   query_timeout?: number,
 ): pg.QueryConfig => ({
-  name,
+  name: preparedName,
   text: text.postgres,
   values: [...values],
   ...(query_timeout === undefined ? {} : { query_timeout }),

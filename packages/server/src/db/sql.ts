@@ -1,4 +1,5 @@
-/** SQL statements as values: a stable name, the text for each dialect, and the type of the rows. */
+/** SQL statements as values: a label, the text for each dialect, and the type of the rows. */
+import { createHash } from 'node:crypto';
 
 export type Dialect = 'sqlite' | 'postgres';
 
@@ -6,7 +7,13 @@ export type Dialect = 'sqlite' | 'postgres';
 export type SqlValue = string | number | Uint8Array | null;
 
 export interface Statement<Row> {
+  /** For people: logs and `pg_prepared_statements`. It need not be unique. */
   readonly name: string;
+  /**
+   * The name of the prepared statement on a PostgreSQL connection. It derives from the text, so that two statements can
+   * never share one: PostgreSQL rejects a second text under a prepared name.
+   */
+  readonly preparedName: string;
   readonly text: Readonly<Record<Dialect, string>>;
   /** Holds the type of the rows; never set. */
   readonly row?: Row;
@@ -23,7 +30,11 @@ export interface ManyStatement<Row> extends Statement<Row> {
  */
 export function sql<Row = never>(name: string, text: string | Readonly<Record<Dialect, string>>): Statement<Row> {
   const pair = typeof text === 'string' ? { sqlite: text, postgres: text } : text;
-  return { name, text: { sqlite: pair.sqlite.replaceAll(/\$(\d+)/g, '?$1'), postgres: pair.postgres } };
+  return {
+    name,
+    preparedName: preparedNameOf(name, pair.postgres),
+    text: { sqlite: pair.sqlite.replaceAll(/\$(\d+)/g, '?$1'), postgres: pair.postgres },
+  };
 }
 
 /**
@@ -33,4 +44,13 @@ export function sql<Row = never>(name: string, text: string | Readonly<Record<Di
  */
 export function sqlMany<Row>(name: string, text: Readonly<Record<Dialect, string>>): ManyStatement<Row> {
   return { ...sql<Row>(name, text), isMany: true };
+}
+
+/** PostgreSQL cuts identifiers after this many bytes (NAMEDATALEN - 1). */
+const identifierBytesMax = 63;
+const digestLength = 16;
+
+function preparedNameOf(label: string, text: string): string {
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, digestLength);
+  return `${label.slice(0, identifierBytesMax - digestLength - 1)}_${digest}`;
 }

@@ -6,12 +6,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Db } from '../../src/db/db.ts';
 import { countMissingMigrations, migrate, SchemaError } from '../../src/db/migrate.ts';
-import { sql, type Statement } from '../../src/db/sql.ts';
+import { sql } from '../../src/db/sql.ts';
 import { SqliteDb } from '../../src/db/sqlite.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { testKeys } from '../../src/testing/new-db.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
-import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { codeOf, onEachDatabase, onEachEmptyDatabase } from './on-each-database.ts';
 import pinned from './migration-checksums.json' with { type: 'json' };
 
@@ -75,31 +74,6 @@ onEachEmptyDatabase('an empty database gets every migration once, recorded with 
   assert.deepEqual(await migrate(db, clock), []);
   assert.deepEqual(await applied(db), expected);
   assert.equal(await countMissingMigrations(db), 0);
-});
-
-// A driver may keep what it prepared under a statement's name.
-onEachEmptyDatabase('no two statements of a migration share a name', async ({ db }) => {
-  const texts = new Map<string, string>();
-  const noted = <S extends Statement<unknown>>(statement: S): S => {
-    const text = statement.text[db.dialect];
-    assert.equal(texts.get(statement.name) ?? text, text, statement.name);
-    texts.set(statement.name, text);
-    return statement;
-  };
-  const watched = withTransaction(db, (work, options) =>
-    db.transaction(
-      (tx) =>
-        work({
-          auditKey: tx.auditKey,
-          all: (statement, values) => tx.all(noted(statement), values),
-          get: (statement, values) => tx.get(noted(statement), values),
-          run: (statement, values) => tx.run(noted(statement), values),
-        }),
-      options,
-    ),
-  );
-  await migrate(watched, clock);
-  assert.ok(texts.size > newest);
 });
 
 onEachEmptyDatabase('programs that start at once migrate once between them', async ({ db, connect }) => {

@@ -11,6 +11,7 @@ import type { SqliteAddress } from '../../src/db/database.ts';
 import type { Db } from '../../src/db/db.ts';
 import { claimInstallation } from '../../src/db/installation.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { sql } from '../../src/db/sql.ts';
 import { FileInUseError, giveUpFile } from '../../src/db/sqlite-alone.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
@@ -134,9 +135,7 @@ test('a file that anybody has open isn’t given up; given up, nobody finds it u
     await assert.rejects(
       source
         .connect()
-        .then((db) =>
-          db.transaction((tx) => tx.run({ name: 'x', text: { sqlite: 'delete from accounts', postgres: '' } })),
-        ),
+        .then((db) => db.transaction((tx) => tx.run(sql('test_delete_accounts', 'delete from accounts')))),
     );
     return (await countRows(reader))['accounts'];
   });
