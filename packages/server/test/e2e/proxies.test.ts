@@ -1,6 +1,7 @@
 /**
- * The configurations in `docs/forward-auth/`, run by the real programs in front of a backend. Traefik and Envoy are run where they are
- * installed; everywhere their questions are put to Keyreeve directly.
+ * The configurations in `docs/forward-auth/`, run by the real programs in front of a backend. CI installs every program; on another
+ * machine a program that is not installed is named as not tried. Requests of the form that Envoy and Traefik send are also sent to
+ * Keyreeve directly.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -40,10 +41,7 @@ for (const proxy of proxies) {
   void test(`${proxy.name} with our configuration`, async (t) => {
     const program = findProgram(proxy.program);
     if (program === undefined) {
-      assert.ok(
-        !(proxy.neededInCi && process.env['CI'] === 'true'),
-        `${proxy.name} is not installed, and CI must try it`,
-      );
+      assert.notEqual(process.env['CI'], 'true', `${proxy.name} is not installed, and CI must try it`);
       t.diagnostic(`not tried: ${proxy.name} is not installed`);
       t.skip(`${proxy.name} is not installed`);
       return;

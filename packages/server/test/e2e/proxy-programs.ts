@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import type { Proxy } from './proxy-kit.ts';
 
 export interface TestedProxy extends Proxy {
-  /** Missing under CI is a failure, not a skip. */
-  readonly neededInCi: boolean;
   /** What the client gets while nothing listens where Keyreeve should be. */
   readonly whenUnreachable: number;
   /** What the client gets when Keyreeve answers 503. */
@@ -23,7 +21,6 @@ export const proxies: readonly TestedProxy[] = [
     program: 'nginx',
     files: ['nginx.conf'],
     args: (directory) => ['-p', directory, '-c', join(directory, 'nginx.conf'), '-g', 'daemon off;'],
-    neededInCi: true,
     whenUnreachable: 500,
     whenUnavailable: 500,
     whenSilent: 500,
@@ -35,7 +32,6 @@ export const proxies: readonly TestedProxy[] = [
     program: 'caddy',
     files: ['Caddyfile'],
     args: (directory) => ['run', '--config', join(directory, 'Caddyfile'), '--adapter', 'caddyfile'],
-    neededInCi: true,
     whenUnreachable: 502,
     whenUnavailable: 503,
     whenSilent: 504,
@@ -47,7 +43,6 @@ export const proxies: readonly TestedProxy[] = [
     program: 'haproxy',
     files: ['haproxy.cfg', 'keyreeve.lua'],
     args: (directory) => ['-C', directory, '-f', 'haproxy.cfg', '-db'],
-    neededInCi: true,
     whenUnreachable: 503,
     whenUnavailable: 503,
     whenSilent: 503,
@@ -64,7 +59,6 @@ export const proxies: readonly TestedProxy[] = [
       `--providers.file.filename=${join(directory, 'traefik.yml')}`,
       '--global.checkNewVersion=false',
     ],
-    neededInCi: false,
     whenUnreachable: 500,
     whenUnavailable: 503,
     whenSilent: 500,
@@ -84,7 +78,6 @@ export const proxies: readonly TestedProxy[] = [
       '--log-level',
       'warning',
     ],
-    neededInCi: false,
     whenUnreachable: 503,
     whenUnavailable: 503,
     whenSilent: 503,
