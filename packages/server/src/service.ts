@@ -124,6 +124,7 @@ async function startPublic(installation: Installation, { config, clock, log, arg
     await services.verifier.prepare();
     await services.journal?.keepUp({
       onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
+      onDamage: ({ message }) => log.error({ event: 'deletion_journal_damaged', detail: message }),
       onForgotten: (forgotten) => log.warn({ event: 'deletion_journal_ahead', ...forgotten, detail: aheadHint }),
     });
     const { trustedProxies, corsOrigins } = config;

@@ -9,11 +9,11 @@ import type { Clock } from '../clock.ts';
 import type { Db, Reader } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
 import {
-  JournalError,
   JournalFile,
   readJournal,
   readPosition,
   writePosition,
+  type JournalError,
   type JournalKeys,
   type Position,
 } from './files.ts';
@@ -34,9 +34,11 @@ export interface DeletionJournalOptions {
   readonly keys: JournalKeys;
 }
 
-/** Told of what happens between calls. */
+/** Receives what happens between calls. */
 export interface JournalWatch {
   readonly onFailure: (error: unknown) => void;
+  /** A file that is not trustworthy, at each catching up. */
+  readonly onDamage: (error: JournalError) => void;
   readonly onForgotten: (forgotten: Forgotten) => void;
 }
 
@@ -54,6 +56,8 @@ export class DeletionJournal implements Revocations {
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
   #watch: JournalWatch | undefined;
+  /** Paths of files that are not trustworthy. What they held has been written anew from the audit trail. */
+  readonly #damaged = new Set<string>();
 
   constructor(options: DeletionJournalOptions) {
     this.folder = options.folder;
@@ -72,18 +76,26 @@ export class DeletionJournal implements Revocations {
   }
 
   /**
-   * Brings in what the audit trail records and the journal lacks, and looks for the opposite.
+   * Brings in what the audit trail records and the journal lacks, and looks for the opposite. What a damaged file held is
+   * written anew from the audit trail, so the file can be moved away and nothing is lost.
    * @returns what the journal knows and the database has forgotten: then the journal isn't said to be complete
-   * @throws JournalError, Error of the file system, DomainError `unavailable`
+   * @throws JournalError for a `position.json` of another installation, Error of the file system, DomainError `unavailable`
    */
-  async catchUp(): Promise<Forgotten> {
+  async catchUp(onDamage?: (error: JournalError) => void): Promise<Forgotten> {
     const { folder, db, clock, keys } = this.#options;
     const at = clock.now();
+    const damage: JournalError[] = [];
     const { position, isSameTrail } = await this.#positionIn(db);
     const from = isSameTrail ? position.event : 0;
     const event = Math.max(from, await newestEventIdBefore(db, at - settledMs));
     await this.#bringIn(db, from);
-    const forgotten = await findForgotten(db, this.#linesSince(isSameTrail ? position.at - fileClockMs : 0));
+    const since = isSameTrail ? position.at - fileClockMs : 0;
+    const forgotten = await findForgotten(
+      db,
+      this.#linesSince(since, (error) => damage.push(error)),
+    );
+    for (const error of damage) onDamage?.(error);
+    await this.#writeAnew(damage);
     if (!isForgetful(forgotten)) await writePosition(folder, keys, { event, mark: await findEventMark(db, event), at });
     return forgotten;
   }
@@ -104,7 +116,7 @@ export class DeletionJournal implements Revocations {
    * @throws what {@link catchUp} throws, the first time
    */
   async keepUp(watch: JournalWatch): Promise<void> {
-    this.#tell(await this.catchUp(), watch);
+    this.#tell(await this.catchUp(watch.onDamage), watch);
     this.#watch = watch;
     this.#schedule(catchUpEveryMs);
   }
@@ -122,7 +134,7 @@ export class DeletionJournal implements Revocations {
 
   async #catchUpAgain(): Promise<void> {
     try {
-      const forgotten = await this.catchUp();
+      const forgotten = await this.catchUp(this.#watch?.onDamage);
       if (this.#watch) this.#tell(forgotten, this.#watch);
       this.#schedule(catchUpEveryMs);
     } catch (error) {
@@ -164,6 +176,13 @@ export class DeletionJournal implements Revocations {
     return { position, isSameTrail: (await findEventMark(reader, position.event)) === position.mark };
   }
 
+  async #writeAnew(damage: readonly JournalError[]): Promise<void> {
+    const paths = damage.map(({ path }) => path).filter((path) => !this.#damaged.has(path));
+    if (paths.length === 0) return;
+    for (const path of paths) this.#damaged.add(path);
+    await this.#bringIn(this.#options.db, 0);
+  }
+
   async #bringIn(reader: Reader, from: number): Promise<void> {
     for await (const revocations of revocationsAfter(reader, from)) {
       const missing = await this.#missingOf(revocations);
@@ -175,23 +194,22 @@ export class DeletionJournal implements Revocations {
   async #missingOf(revocations: readonly Revocation[]): Promise<readonly Revocation[]> {
     const missing = new Map(revocations.map((revocation) => [identityOf(revocation), revocation]));
     const since = revocations.reduce((oldest, { at }) => Math.min(oldest, at), Infinity) - fileClockMs;
-    for await (const revocation of this.#linesSince(since)) {
+    const files = { since, except: this.#damaged };
+    for await (const revocation of readJournal(this.folder, this.#options.keys, files, ignored)) {
       missing.delete(identityOf(revocation));
       if (missing.size === 0) break;
     }
     return [...missing.values()];
   }
 
-  /** What can't be believed, and what follows it, is left out: to say a thing twice does no harm. */
-  async *#linesSince(since: number): AsyncGenerator<Revocation> {
-    try {
-      for await (const revocation of readJournal(this.folder, this.#options.keys, since))
-        if (revocation.at >= since) yield revocation;
-    } catch (error) {
-      if (!(error instanceof JournalError)) throw error;
-    }
+  async *#linesSince(since: number, onDamage: (error: JournalError) => void): AsyncGenerator<Revocation> {
+    for await (const revocation of readJournal(this.folder, this.#options.keys, { since }, onDamage))
+      if (revocation.at >= since) yield revocation;
   }
 }
+
+/** To write a revocation twice does no harm. */
+const ignored = (): void => undefined;
 
 const unwritten = (cause: unknown): DomainError =>
   new DomainError('unavailable', {

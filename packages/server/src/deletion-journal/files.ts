@@ -5,15 +5,23 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { chown, mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { InstallationKeys } from '../crypto/master-key.ts';
 import { syncFolder } from '../db/sync-folder.ts';
 import { Chain } from './chain.ts';
-import type { Revocation } from './revocation.ts';
+import { isRevocation, type Revocation } from './revocation.ts';
 
-/** The journal can't be believed, or isn't this installation's. The message says which file and why. */
-export class JournalError extends Error {}
+/** A file of the journal is not trustworthy, or belongs to another installation. The message names the file and the reason. */
+export class JournalError extends Error {
+  readonly path: string;
+
+  /** @param reason completes "<path> …" or "<path>: …" */
+  constructor(path: string, reason: string) {
+    super(`${path}${reason}`);
+    this.path = path;
+  }
+}
 
 /** What the files' lines are checked with. */
 export type JournalKeys = Pick<InstallationKeys, 'check' | 'deletionJournal'>;
@@ -23,7 +31,7 @@ interface Header {
   readonly version: 1;
   /** Whose it is: known without its key. */
   readonly installation: string;
-  /** Makes each file's chain its own. */
+  /** The file's own name: a copy under another name is not accepted. */
   readonly file: string;
 }
 
@@ -100,17 +108,22 @@ async function giveToOwnerOf(folder: string, path: string): Promise<void> {
   await chown(path, uid, gid);
 }
 
-/** @throws JournalError for another installation's */
+/** @throws JournalError for another installation's, and for a copy of another file */
 export async function readPosition(folder: string, keys: JournalKeys): Promise<Position | undefined> {
   const path = join(folder, positionName);
   const text = await readFile(path, 'utf8').catch(undefinedIfMissing);
   if (text === undefined) return undefined;
   const chain = new Chain(keys.deletionJournal);
   const [header = '', line = ''] = text.split('\n');
-  assertOwn(header, keys, path, chain);
+  assertHeader(header, keys, path, chain);
   const position = chain.open(line);
-  // It only saves work: without it the whole trail is gone through again.
-  return position as Position | undefined;
+  // The position only saves work: without it the whole audit trail is read again.
+  return isPosition(position) ? position : undefined;
+}
+
+function isPosition(value: unknown): value is Position {
+  const { event, mark, at } = (value ?? {}) as Partial<Position>;
+  return Number.isSafeInteger(event) && Number.isSafeInteger(at) && (mark === undefined || typeof mark === 'string');
 }
 
 export async function writePosition(folder: string, keys: JournalKeys, position: Position): Promise<void> {
@@ -123,15 +136,35 @@ export async function writePosition(folder: string, keys: JournalKeys, position:
   await rename(draft, join(folder, positionName));
 }
 
+export interface FileSelection {
+  /** Leaves out files that were last written before, in milliseconds. */
+  readonly since?: number;
+  /** Paths to leave out. */
+  readonly except?: ReadonlySet<string>;
+}
+
 /**
- * All that the folder's files say, each file in its order.
- * @param since leaves out files that were last written before, in milliseconds
- * @throws JournalError for a line that was edited and for another installation's file
+ * All lines of the folder's files, each file in its order.
+ * @param onDamage gets the error of each file that is not trustworthy; its remaining lines are left out. Without it the
+ *   error is thrown
+ * @throws JournalError for a line that was edited, a copied file and another installation's file
  */
-export async function* readJournal(folder: string, keys: JournalKeys, since = 0): AsyncGenerator<Revocation> {
+export async function* readJournal(
+  folder: string,
+  keys: JournalKeys,
+  { since = 0, except }: FileSelection = {},
+  onDamage?: (error: JournalError) => void,
+): AsyncGenerator<Revocation> {
   for (const path of await journalFiles(folder)) {
-    const { mtimeMs } = await stat(path);
-    if (mtimeMs >= since) yield* readJournalFile(path, keys);
+    if (except?.has(path)) continue;
+    try {
+      const file = await stat(path);
+      if (!file.isFile()) throw new JournalError(path, ' is not a file; move it out of the folder');
+      if (file.mtimeMs >= since) yield* readJournalFile(path, keys);
+    } catch (error) {
+      if (!onDamage || !(error instanceof JournalError)) throw error;
+      onDamage(error);
+    }
   }
 }
 
@@ -142,29 +175,35 @@ export const journalFiles = async (folder: string): Promise<string[]> =>
     .toSorted()
     .map((name) => join(folder, name));
 
-/** @throws JournalError after what came before the line that can't be believed */
-export async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator<Revocation> {
+async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator<Revocation> {
   const chain = new Chain(keys.deletionJournal);
   let number = 0;
   for await (const { line, isWhole } of linesOf(path)) {
     number++;
-    // A process died, or the disk was full, in the midst of it: it was never acknowledged.
+    // The process died, or the disk was full, during this write: the line was never acknowledged.
     if (!isWhole) return;
     if (number === 1) {
-      assertOwn(line, keys, path, chain);
+      assertHeader(line, keys, path, chain);
       continue;
     }
     const revocation = chain.open(line);
-    if (revocation === undefined) throw new JournalError(`${path}: line ${number} is not as it was written`);
-    yield revocation as Revocation;
+    if (revocation === undefined) throw new JournalError(path, `: line ${number} is not as it was written`);
+    if (!isRevocation(revocation))
+      throw new JournalError(path, `: line ${number} has a kind that this version does not know; install a newer one`);
+    yield revocation;
   }
 }
 
-function assertOwn(line: string, { check }: JournalKeys, path: string, chain: Chain): void {
+function assertHeader(line: string, { check }: JournalKeys, path: string, chain: Chain): void {
   const installation = /"installation":"([0-9a-f]+)"/.exec(line)?.[1];
   if (installation !== undefined && installation !== check.toString('hex'))
-    throw new JournalError(`${path} belongs to another installation, which has another master key`);
-  if (chain.open(line) === undefined) throw new JournalError(`${path}: line 1 is not as it was written`);
+    throw new JournalError(path, ' belongs to another installation, which has another master key');
+  const header = chain.open(line) as Partial<Header> | undefined;
+  if (header === undefined) throw new JournalError(path, ': line 1 is not as it was written');
+  if (header.file !== basename(path, ending)) {
+    const original = header.file === positionName ? positionName : `${header.file}${ending}`;
+    throw new JournalError(path, ` is a copy of ${original}, or was renamed; move it out of the folder`);
+  }
 }
 
 /** The last one isn't whole when no line feed ends it. */

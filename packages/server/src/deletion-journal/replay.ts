@@ -1,6 +1,6 @@
 /** Doing to a restored database what was done since: first all of the journal is read and checked, then it is applied. */
 import type { Transaction } from '../db/db.ts';
-import { journalFiles, JournalError, readJournalFile, readPosition, type JournalKeys } from './files.ts';
+import { journalFiles, JournalError, readJournal, readPosition, type JournalKeys, type Position } from './files.ts';
 import { isFinal, type FinalKind, type Revocation } from './revocation.ts';
 import { deleteListedAccounts, deleteListedKeys, disableListedAccounts, revokeListedSigningKeys } from './store.ts';
 
@@ -44,7 +44,7 @@ export async function surveyJournal(sources: JournalSources): Promise<Survey> {
   let newestEvent = 0;
   const abilities = new Map<string, Revocation>();
   for (const folder of sources.folders) {
-    const position = await believed(sources, () => readPosition(folder, sources.keys));
+    const position = await positionOf(sources, folder);
     if (!position && (await journalFiles(folder)).length === 0) empty.push(folder);
     completeUntil = Math.max(completeUntil, position?.at ?? 0);
     newestEvent = Math.max(newestEvent, position?.event ?? 0);
@@ -87,28 +87,17 @@ export async function replayJournal(
   return done;
 }
 
-async function* readAll(sources: JournalSources): AsyncGenerator<Revocation> {
-  for (const folder of sources.folders) {
-    for (const path of await journalFiles(folder)) {
-      try {
-        yield* readJournalFile(path, sources.keys);
-      } catch (error) {
-        tolerate(sources, error);
-      }
-    }
-  }
+async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {
+  for (const folder of folders) yield* readJournal(folder, keys, {}, onDamage);
 }
 
-async function believed<T>(sources: JournalSources, read: () => Promise<T>): Promise<T | undefined> {
+/** @returns undefined for a position that is not trustworthy, where that is accepted */
+async function positionOf({ keys, onDamage }: JournalSources, folder: string): Promise<Position | undefined> {
   try {
-    return await read();
+    return await readPosition(folder, keys);
   } catch (error) {
-    tolerate(sources, error);
+    if (!onDamage || !(error instanceof JournalError)) throw error;
+    onDamage(error);
     return undefined;
   }
-}
-
-function tolerate({ onDamage }: JournalSources, error: unknown): void {
-  if (!onDamage || !(error instanceof JournalError)) throw error;
-  onDamage(error);
 }

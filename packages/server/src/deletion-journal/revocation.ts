@@ -2,8 +2,9 @@
 import type { AuditAction } from '../audit/audit.ts';
 import type { RevocationEvent } from '../audit/store.ts';
 
+const kinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
 /** `account_enabled` takes an `account_disabled` back; nothing takes the others back. */
-export type RevocationKind = 'api_key' | 'account' | 'account_disabled' | 'account_enabled' | 'signing_key';
+export type RevocationKind = (typeof kinds)[number];
 
 /** Those that nothing takes back. */
 export type FinalKind = 'api_key' | 'account' | 'signing_key';
@@ -27,6 +28,17 @@ export interface Revocations {
   record(revocations: readonly Revocation[]): Promise<void>;
   /** For a change whose outcome was unknown: only the audit trail knows what happened. */
   lookSoon(): void;
+}
+
+/** Whether a line of a journal file is one that this version writes. A newer version may write other kinds. */
+export function isRevocation(value: unknown): value is Revocation {
+  const { kind, id, at, event } = (value ?? {}) as Partial<Revocation>;
+  return (
+    kinds.some((known) => known === kind) &&
+    typeof id === 'string' &&
+    Number.isSafeInteger(at) &&
+    (event === undefined || Number.isSafeInteger(event))
+  );
 }
 
 const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {

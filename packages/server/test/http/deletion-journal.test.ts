@@ -1,9 +1,9 @@
 /** Over HTTP: a deletion is answered once it will outlive the database, or not with success. */
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveKeys } from '../../src/crypto/master-key.ts';
-import { JournalFile, readJournal } from '../../src/deletion-journal/files.ts';
+import { JournalFile, journalFiles, readJournal } from '../../src/deletion-journal/files.ts';
 import { bearer, newApp, operator } from '../../src/testing/new-app.ts';
 import { newPlace } from '../../src/testing/new-db.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
@@ -96,4 +96,17 @@ test('a service whose database has forgotten a deletion says so when it starts',
   await using app = await newApp({ place, environment });
   const line = app.logLines.find((text) => text.includes('"event":"deletion_journal_ahead"'));
   assert.match(line ?? '', /"level":"warn".*"working":1.*keyreeve journal replay/);
+});
+
+test('a service starts beside a copied file in the journal’s folder, and logs its path', async () => {
+  using temp = newTempFolder();
+  await new JournalFile(temp.path, keys).append([{ kind: 'account', id: 'acc_gone', at: Date.now() }]);
+  const [path = ''] = await journalFiles(temp.path);
+  const copy = join(temp.path, 'copy.journal');
+  copyFileSync(path, copy);
+  await using running = await newJournaledApp(temp.path);
+  const line = running.app.logLines.find((text) => text.includes('"event":"deletion_journal_damaged"'));
+  const { level, detail } = JSON.parse(line ?? '{}') as { level: string; detail: string };
+  assert.equal(level, 'error');
+  assert.ok(detail.startsWith(`${copy} is a copy of `), detail);
 });

@@ -1,6 +1,6 @@
 /** The journal of deletions beside the audit trail: whatever is revoked is in it, whoever dies in between. */
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as accounts from '../../src/accounts/store.ts';
 import { deleteKey } from '../../src/api-keys/store.ts';
@@ -109,4 +109,27 @@ onEachDatabase('a folder that another installation uses is refused', async ({ db
   const others = deriveKeys(Buffer.alloc(32, 8));
   await new DeletionJournal({ folder: temp.path, db, clock: new FakeClock(now), keys: others }).catchUp();
   await assert.rejects(newJournal(db, temp.path).catchUp(), (error) => error instanceof JournalError);
+});
+
+onEachDatabase('what a damaged file held is written anew, so that the file can be moved away', async ({ db }) => {
+  using temp = newTempFolder();
+  const revoked = await revokeEverything(db);
+  const later = now + 3_600_000;
+  await newJournal(db, temp.path, later).catchUp();
+  const [path = ''] = await journalFiles(temp.path);
+  // The position says that all of it is in the files.
+  assert.ok(((await readPosition(temp.path, keys))?.event ?? 0) > 0);
+  const copy = join(temp.path, 'copy.journal');
+  copyFileSync(path, copy);
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"kind":"signing_key"', '"kind":"signing_kex"'));
+  const damage: string[] = [];
+  const journal = newJournal(db, temp.path, later);
+  await journal.catchUp((error) => damage.push(error.path));
+  assert.deepEqual(damage.toSorted(), [copy, path].toSorted());
+  rmSync(path);
+  rmSync(copy);
+  assert.deepEqual(await entriesOf(temp.path), revoked);
+  // Once: the damage is reported each time, and nothing is written twice.
+  await journal.catchUp((error) => assert.fail(error));
+  assert.deepEqual(await entriesOf(temp.path), revoked);
 });

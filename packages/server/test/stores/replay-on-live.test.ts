@@ -101,6 +101,7 @@ onEachDatabase('a database that has forgotten a deletion is noticed until the jo
   const told: unknown[] = [];
   const watch: JournalWatch = {
     onFailure: (error) => assert.fail(String(error)),
+    onDamage: (error) => assert.fail(String(error)),
     onForgotten: (forgotten) => told.push(forgotten.working),
   };
   const journal = journalIn(reverted.db, folder, later + hourMs);

@@ -1,6 +1,15 @@
 /** The journal of deletions: what it holds outlives the database, and nothing in it can be changed unseen. */
 import assert from 'node:assert/strict';
-import { appendFileSync, chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { deriveKeys } from '../../src/crypto/master-key.ts';
@@ -9,6 +18,7 @@ import {
   JournalFile,
   journalFiles,
   readJournal,
+  readPosition,
   writePosition,
 } from '../../src/deletion-journal/files.ts';
 import type { Revocation } from '../../src/deletion-journal/revocation.ts';
@@ -115,4 +125,66 @@ test('what can’t be written is an error, not a silence', async () => {
   using temp = newTempFolder();
   writeFileSync(join(temp.path, 'file'), '');
   await assert.rejects(new JournalFile(join(temp.path, 'file', 'journal'), keys).append([key(1)]), { code: 'ENOTDIR' });
+});
+
+test('a copied file, an unknown file and an unknown kind are refused by their path and the reason', async () => {
+  const refusals: Readonly<Record<string, [put: (path: string, journal: string) => unknown, reason: RegExp]>> = {
+    'a copied journal file': [
+      (path, journal) => copyFileSync(journal, path),
+      /is a copy of \w+\.journal, or was renamed/,
+    ],
+    'a copied position': [
+      (path, journal) => copyFileSync(join(journal, '..', 'position.json'), path),
+      /is a copy of position\.json, or was renamed/,
+    ],
+    'text of somebody else': [(path) => writeFileSync(path, 'notes\n'), /: line 1 is not as it was written/],
+    'a folder': [(path) => mkdirSync(path), / is not a file/],
+  };
+  for (const [name, [put, reason]] of Object.entries(refusals)) {
+    using temp = newTempFolder();
+    const journal = await written(temp.path, key(1));
+    await writePosition(temp.path, keys, { event: 1, at: 1 });
+    const path = join(temp.path, 'zzz.journal');
+    put(path, journal);
+    await assert.rejects(
+      readAll(temp.path),
+      (error) => error instanceof JournalError && error.path === path && reason.test(error.message),
+      name,
+    );
+    const damage: string[] = [];
+    const rest = readJournal(temp.path, keys, {}, (error) => damage.push(error.path));
+    assert.deepEqual([await Array.fromAsync(rest), damage], [[key(1)], [path]], name);
+  }
+});
+
+test('a line of a kind or form that this version does not know is refused', async () => {
+  const wrong = [
+    { kind: 'planet', id: '1', at: 1 },
+    { kind: 'toString', id: '1', at: 1 },
+    { id: '1', at: 1 },
+    { kind: 'api_key', id: 1, at: 1 },
+    { kind: 'api_key', id: '1', at: '1' },
+    { kind: 'account_disabled', id: '1', at: 1, event: 1.5 },
+  ];
+  for (const line of wrong) {
+    using temp = newTempFolder();
+    await written(temp.path, key(1), line as Revocation);
+    await assert.rejects(
+      readAll(temp.path),
+      (error) => error instanceof JournalError && error.message.includes('line 3 has a kind that this version'),
+      JSON.stringify(line),
+    );
+  }
+});
+
+test('a journal file in the place of the position is refused, and a position with wrong members counts as none', async () => {
+  using temp = newTempFolder();
+  const journal = await written(temp.path, key(1));
+  copyFileSync(journal, join(temp.path, 'position.json'));
+  await assert.rejects(
+    readPosition(temp.path, keys),
+    (error) => error instanceof JournalError && /position\.json is a copy of \w+\.journal/.test(error.message),
+  );
+  await writePosition(temp.path, keys, { event: '7', at: 1 } as never);
+  assert.equal(await readPosition(temp.path, keys), undefined);
 });
