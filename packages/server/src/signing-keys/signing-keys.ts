@@ -2,8 +2,9 @@
  * The keys that sign access tokens. They live in the database, the private halves sealed under the master key.
  *
  * A key is published before it signs, so that whoever caches the public keys knows it in time, and stays published
- * until the last token that it signed has expired (RFC 7517). Which one signs follows from the times
- * alone: the newest whose time has come. A revoked key is gone at once.
+ * until the last token that it signed has expired (RFC 7517). The times alone decide which key signs: the newest active
+ * one of the configured algorithm. When the clock is behind the activation of all of them, the newest signs: a clock that
+ * was set back must not stop sign-ins. A revoked key is gone at once.
  */
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose';
@@ -13,6 +14,7 @@ import type { Clock } from '../clock.ts';
 import type { Sealer } from '../crypto/seal.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
+import { unavailable } from '../db/unavailable.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import {
   createFirstSigningKey,
@@ -48,6 +50,7 @@ export interface SigningKeysOptions {
   readonly revocations?: Revocations | undefined;
 }
 
+const skewMs = limits.clockSkewSeconds * 1000;
 const kidPattern = /^[A-Za-z0-9_-]{22}$/;
 
 export class SigningKeys {
@@ -125,18 +128,24 @@ export class SigningKeys {
     };
   }
 
-  /** The key that signs now. */
+  /**
+   * The key that signs now. Callers that sign at the same time share the read.
+   * @throws DomainError `unavailable` when there is no unrevoked key of the configured algorithm
+   */
   async signer(): Promise<{ kid: string; alg: string; key: CryptoKey }> {
-    const rows = await listSigningKeys(this.#options.db);
-    const row = rows.find((candidate) => this.#stateOf(candidate, rows) === 'active');
-    if (!row) throw new Error(`there is no active signing key for ${this.#options.alg}`);
-    let key = this.#privateKeys.get(row.kid);
+    const { db, alg, seal } = this.#options;
+    const times = this.#signing(await this.#listTimes());
+    if (!times) throw unavailable(new Error(`there is no unrevoked signing key for ${alg}; restart to create one`));
+    const { kid } = times;
+    let key = this.#privateKeys.get(kid);
     if (!key) {
-      const jwk = JSON.parse(this.#options.seal.open(row.kid, row.privateJwk)) as JWK;
-      key = (await importJWK(jwk, row.alg)) as CryptoKey;
-      this.#privateKeys.set(row.kid, key);
+      const row = (await listSigningKeys(db)).find((candidate) => candidate.kid === kid);
+      if (!row) throw unavailable(new Error(`the signing key ${kid} is missing`));
+      const jwk = JSON.parse(seal.open(kid, row.privateJwk)) as JWK;
+      key = (await importJWK(jwk, alg)) as CryptoKey;
+      this.#privateKeys.set(kid, key);
     }
-    return { kid: row.kid, alg: row.alg, key };
+    return { kid, alg, key };
   }
 
   /**
@@ -158,17 +167,17 @@ export class SigningKeys {
   }
 
   /**
-   * Whether a token that the key has signed can be one of ours: made before another key took over, and not longer ago
-   * than tokens live. So whoever has stolen a key that no longer signs can't go on with it. Read each time, because a
-   * rotation may have been made elsewhere.
+   * Whether a token that the key has signed can be one of ours: made before another key took over, not longer ago than
+   * tokens live, and not by a key that is yet to take over. So a stolen key that does not sign now is of no use. Read
+   * each time, because a rotation may have been made elsewhere.
    * @param issuedAt milliseconds
    */
   async vouchesFor(kid: string, issuedAt: number): Promise<boolean> {
     const rows = await this.#listTimes();
     const row = rows.find((candidate) => candidate.kid === kid);
-    if (!row) return false;
+    if (!row || this.#isAheadOfItsTime(row, rows, issuedAt)) return false;
     const until = this.#signsUntil(row, rows);
-    return issuedAt <= until + limits.clockSkewSeconds * 1000 && this.#options.clock.now() <= until + this.#keptMs;
+    return issuedAt <= until + skewMs && this.#options.clock.now() <= until + this.#keptMs;
   }
 
   async #listTimes(): Promise<readonly SigningKeyTimes[]> {
@@ -177,11 +186,31 @@ export class SigningKeys {
 
   #stateOf(row: SigningKeyTimes, rows: readonly SigningKeyTimes[]): SigningKeyState {
     if (row.revokedAt !== null) return 'gone';
+    if (row === this.#signing(rows)) return 'active';
     const now = this.#options.clock.now();
     if (row.activatesAt > now) return 'next';
-    const until = this.#signsUntil(row, rows);
-    if (now < until) return row.alg === this.#options.alg ? 'active' : 'retired';
-    return now <= until + this.#keptMs ? 'retired' : 'gone';
+    return now <= this.#signsUntil(row, rows) + this.#keptMs ? 'retired' : 'gone';
+  }
+
+  /** The newest active key of the configured algorithm; when none is active yet, the newest. */
+  #signing<Row extends SigningKeyTimes>(rows: readonly Row[]): Row | undefined {
+    const { alg, clock } = this.#options;
+    const usable = rows.filter((row) => row.alg === alg && row.revokedAt === null);
+    return usable.findLast((row) => row.activatesAt <= clock.now()) ?? usable.at(-1);
+  }
+
+  /**
+   * Whether the key is not active yet while another unrevoked one of its algorithm is. With tolerance for both: an
+   * instance whose clock is behind may have signed when no key was active yet, and one that is ahead with this one. The
+   * time in a token tells which, but a thief chooses it: so it counts as far as clocks may differ.
+   */
+  #isAheadOfItsTime(row: SigningKeyTimes, rows: readonly SigningKeyTimes[], issuedAt: number): boolean {
+    const now = this.#options.clock.now();
+    const signedAt = Math.max(issuedAt, now - skewMs);
+    return (
+      row.activatesAt > now + skewMs &&
+      rows.some((other) => other.alg === row.alg && other.revokedAt === null && other.activatesAt <= signedAt)
+    );
   }
 
   /**
@@ -198,7 +227,7 @@ export class SigningKeys {
 
   /** How long a key is published after its last token was made. */
   get #keptMs(): number {
-    return (this.#options.accessTokenTtlSeconds + limits.clockSkewSeconds) * 1000;
+    return this.#options.accessTokenTtlSeconds * 1000 + skewMs;
   }
 
   async #generate(activatesAt: number): Promise<SigningKeyRow> {

@@ -13,7 +13,7 @@ import type { Mailer } from '../mail/mail.ts';
 import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { parseEmail } from '../accounts/email.ts';
-import type { AccessTokenClaims, AccessTokens } from './access-token.ts';
+import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-token.ts';
 import { isSessionId, type RefreshToken, type RefreshTokens } from './refresh-token.ts';
 import { describeClient, startSession, type Client } from './start-session.ts';
 import * as store from './store.ts';
@@ -101,10 +101,12 @@ export class Tokens {
    * @throws DomainError `invalid_refresh_token`, `refresh_token_reused`
    */
   async refresh(text: string): Promise<TokenPair> {
-    const { db, clock, refreshTokens, idleTtlSeconds, graceSeconds } = this.#options;
+    const { db, clock, accessTokens, refreshTokens, idleTtlSeconds, graceSeconds } = this.#options;
     const presented = refreshTokens.parse(text);
     if (!presented) throw new DomainError('invalid_refresh_token');
     const { sessionId, generation } = presented;
+    // Before the rotation: one that is committed must not fail for lack of a signing key.
+    const sign = await accessTokens.signer();
     const successor = refreshTokens.successor(presented);
     const now = clock.now();
     const rotated = await store.rotateRefreshToken(db, {
@@ -115,12 +117,12 @@ export class Tokens {
       now,
       idleExpiresAt: now + idleTtlSeconds * 1000,
     });
-    if (rotated) return this.#pair(rotated, successor);
+    if (rotated) return pairOf(sign, rotated, successor);
     const session = await store.findLiveSession(db, sessionId, now);
     // A generation that is yet to come can only stem from a database that was restored: it proves no theft.
     if (!session || generation >= session.generation) throw new DomainError('invalid_refresh_token');
     const isImmediate = generation === session.generation - 1 && timingSafeEqual(session.tokenHash, successor.hash);
-    if (isImmediate && now - session.rotatedAt <= graceSeconds * 1000) return this.#pair(session, successor);
+    if (isImmediate && now - session.rotatedAt <= graceSeconds * 1000) return pairOf(sign, session, successor);
     await store.endSession(db, { kind: 'system' }, sessionId, 'session.reuse_detected', now);
     throw new DomainError('refresh_token_reused');
   }
@@ -246,7 +248,9 @@ export class Tokens {
     proof: FactorProof | undefined,
     failures: number,
   ): Promise<TokenPair> {
-    const { db, clock, mailer, refreshTokens, secondFactors, idleTtlSeconds, maxTtlSeconds } = this.#options;
+    const { db, clock, mailer, accessTokens, refreshTokens, secondFactors } = this.#options;
+    const { idleTtlSeconds, maxTtlSeconds } = this.#options;
+    const sign = await accessTokens.signer();
     const token = refreshTokens.first();
     const now = clock.now();
     const expiresAt = now + maxTtlSeconds * 1000;
@@ -262,11 +266,14 @@ export class Tokens {
     const isCreated = await startSession(db, mailer, { account, session, proof, failures, sessionsMax });
     if (!isCreated) throw new DomainError('invalid_credentials');
     if (proof) await secondFactors.succeed(account.id);
-    return this.#pair({ accountId: account.id, createdAt: now }, token);
+    return pairOf(sign, { accountId: account.id, createdAt: now }, token);
   }
+}
 
-  async #pair(session: { accountId: string; createdAt: number }, token: RefreshToken): Promise<TokenPair> {
-    const accessToken = await this.#options.accessTokens.sign(session.accountId, token.sessionId, session.createdAt);
-    return { accessToken, refreshToken: token.text.reveal() };
-  }
+async function pairOf(
+  sign: SignAccessToken,
+  { accountId, createdAt }: Pick<store.SessionGeneration, 'accountId' | 'createdAt'>,
+  { sessionId, text }: RefreshToken,
+): Promise<TokenPair> {
+  return { accessToken: await sign(accountId, sessionId, createdAt), refreshToken: text.reveal() };
 }

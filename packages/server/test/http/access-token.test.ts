@@ -12,9 +12,12 @@ interface Genuine {
   readonly payload: Fields;
   /** Signs with the installation's own key, whatever the header says. */
   readonly sign: (header: Fields, payload: Fields) => Promise<string>;
+  /** The same for JSON texts, or what is not JSON. */
+  readonly signTexts: (header: string, payload: string) => Promise<string>;
 }
 
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const encodeText = (text: string): string => Buffer.from(text).toString('base64url');
+const encode = (value: unknown): string => encodeText(JSON.stringify(value));
 const decode = (part: string | undefined): Fields =>
   JSON.parse(Buffer.from(part ?? '', 'base64url').toString()) as Fields;
 
@@ -22,14 +25,16 @@ const decode = (part: string | undefined): Fields =>
 async function genuineOf(app: TestApp, { accessToken }: SignedIn): Promise<Genuine> {
   const [header, payload] = accessToken.split('.');
   const { key } = await app.service.services.signingKeys.signer();
+  const signTexts = async (head: string, body: string): Promise<string> => {
+    const input = `${encodeText(head)}.${encodeText(body)}`;
+    const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, Buffer.from(input));
+    return `${input}.${Buffer.from(signature).toString('base64url')}`;
+  };
   return {
     header: decode(header),
     payload: decode(payload),
-    sign: async (head, body) => {
-      const input = `${encode(head)}.${encode(body)}`;
-      const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, Buffer.from(input));
-      return `${input}.${Buffer.from(signature).toString('base64url')}`;
-    },
+    sign: (head, body) => signTexts(JSON.stringify(head), JSON.stringify(body)),
+    signTexts,
   };
 }
 
@@ -123,6 +128,12 @@ function wrongClaims({ iss, aud, sub, sid, iat, exp }: Fields, now: number): rea
     ['no exp', { exp: undefined }],
     ['exp as text', { exp: String(exp) }],
     ['exp null', { exp: null }],
+    ['exp with a fraction', { exp: Number(exp) + 0.5 }],
+    ['exp beyond the safe integers', { exp: Number.MAX_SAFE_INTEGER + 1 }],
+    ['exp beyond every date', { exp: Number.MAX_SAFE_INTEGER }],
+    ['exp of 300 digits', { exp: 1e300 }],
+    ['iat with a fraction', { iat: Number(iat) - 0.5 }],
+    ['iat before 1970', { iat: -1 }],
     ['exp 30 s ago', { exp: now - 30 }],
     ['exp a year ago', { exp: now - 31_536_000 }],
     ['nbf 31 s in the future', { nbf: now + 31 }],
@@ -174,6 +185,89 @@ test('a token whose claims are not all right is refused, though the right key si
   for (const [what, change] of wrongClaims(payload, app.clock.now() / 1000)) {
     await assertRefused(app, await signed(header, { ...payload, ...change }), what);
   }
+  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+});
+
+test('a correctly signed token with an unusable exp fails neither its verification nor its batch', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const { header, payload, sign: signed } = await genuineOf(app, signedIn);
+  const headers = bearer(await app.serviceKey());
+  for (const exp of [1e300, Number.MAX_SAFE_INTEGER, 253_402_300_800]) {
+    const credential = await signed(header, { ...payload, exp });
+    const one = await app.call('POST', '/auth/verify', { headers, json: { credential } });
+    assert.deepEqual([one.status, one.json], [200, { valid: false, code: 'malformed' }], String(exp));
+    const json = { credentials: [credential, signedIn.accessToken] };
+    const many = await app.call('POST', '/auth/verify/batch', { headers, json });
+    assert.equal(many.status, 200, String(exp));
+    const { results } = many.json as { results: { valid: boolean }[] };
+    assert.deepEqual(
+      results.map(({ valid }) => valid),
+      [false, true],
+    );
+  }
+  const latest = await signed(header, { ...payload, exp: 253_402_300_799 });
+  const answer = await app.call('POST', '/auth/verify', { headers, json: { credential: latest } });
+  assert.equal((answer.json as { expiresAt: string }).expiresAt, '9999-12-31T23:59:59.000Z');
+});
+
+/** JSON texts that two parsers understand differently; all are signed with the right key. */
+function ambiguousTexts(header: Fields, payload: Fields): readonly (readonly [string, string, string])[] {
+  const [head, body] = [JSON.stringify(header), JSON.stringify(payload)];
+  const twice = (text: string, name: string, value: unknown, isFirst: boolean): string =>
+    isFirst
+      ? `{"${name}":${JSON.stringify(value)},${text.slice(1)}`
+      : `${text.slice(0, -1)},"${name}":${JSON.stringify(value)}}`;
+  return [
+    ['alg twice, none first', twice(head, 'alg', 'none', true), body],
+    ['kid twice, the same', twice(head, 'kid', header['kid'], false), body],
+    ['sub twice, another account first', head, twice(body, 'sub', 'acc_0000000000000000000000', true)],
+    ['exp twice, the earlier first', head, twice(body, 'exp', 1, true)],
+    ['exp twice, escaped', head, `{"\\u0065xp":1,${body.slice(1)}`],
+    ['jti twice, the same', head, twice(body, 'jti', payload['jti'], false)],
+    ['a claim of ours twice, in depth', head, twice(body, 'more', { a: 1 }, false).replace('{"a":1}', '{"a":1,"a":1}')],
+    ['a name of every object as claim', head, `{"__proto__":{},${body.slice(1)}`],
+    ['a header with a byte order mark', `\uFEFF${head}`, body],
+    ['a payload that is a list', head, `[${body}]`],
+    ['a payload that is no JSON', head, `${body}}`],
+  ];
+}
+
+test('a token with a name twice in its header or payload is refused, though the right key signed it', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const { header, payload, signTexts } = await genuineOf(app, signedIn);
+  await assertAccepted(app, await signTexts(JSON.stringify(header), ` ${JSON.stringify(payload)}`), 'unambiguous');
+  for (const [what, head, body] of ambiguousTexts(header, payload))
+    await assertRefused(app, await signTexts(head, body), what);
+  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+});
+
+/** Other texts that a tolerant decoder takes for the same token. */
+function* otherSpellings(token: string): Generator<readonly [string, string]> {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  // 64 bytes of signature are 86 characters, of whose last only the first two bits count.
+  const last = alphabet.indexOf(token.at(-1) ?? '');
+  for (let unused = 1; unused < 16; unused++)
+    yield [`unused bits ${unused}`, token.slice(0, -1) + (alphabet[last + unused] ?? '')];
+  const parts = token.split('.');
+  for (const [index, part] of parts.entries()) {
+    const spelled = (text: string): string => parts.with(index, text).join('.');
+    yield [`part ${index} padded`, spelled(part + '='.repeat(-part.length & 3 || 4))];
+    yield [`part ${index} with half its padding`, spelled(`${part}=`)];
+    yield [`part ${index} with a character behind it`, spelled(`${part}!`)];
+    yield [`part ${index} with a character in it`, spelled(`${part.slice(0, 9)}*${part.slice(9)}`)];
+    const base64 = part.replaceAll('-', '+').replaceAll('_', '/');
+    if (base64 !== part) yield [`part ${index} in base64`, spelled(base64)];
+  }
+}
+
+test('a token has exactly one spelling', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const spellings = [...otherSpellings(signedIn.accessToken)];
+  assert.ok(spellings.length >= 17);
+  for (const [what, token] of spellings) await assertRefused(app, token, what);
   await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
 });
 

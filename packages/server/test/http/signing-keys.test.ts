@@ -1,10 +1,13 @@
 /** Signing keys: every algorithm, rotation that nobody notices, and rotation that ends every token. */
 import assert from 'node:assert/strict';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
-import { listSigningKeys } from '../../src/signing-keys/store.ts';
+import { createSigningKey, listSigningKeys } from '../../src/signing-keys/store.ts';
+import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { bearer, newApp, operator, type TestApp } from '../../src/testing/new-app.ts';
+import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../../src/testing/new-app.ts';
 import { newPlace } from '../../src/testing/new-db.ts';
+import { newSigningKey } from '../stores/rows.ts';
+import { assertProblem, fromFetch } from './assert-problem.ts';
 import { test } from './on-each-database.ts';
 
 const fieldsByAlg = {
@@ -147,6 +150,81 @@ test('a key that another has taken over from signs nothing new, 30 seconds of to
     });
     assert.deepEqual(introspected.json, { active: false });
   }
+});
+
+test('a key that is yet to take over signs nothing, 30 seconds of tolerance aside', async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  const next = await rotate(app, false);
+  app.clock.advance({ seconds: 600 });
+  const { kid, key } = await app.service.services.signingKeys.signer();
+  assert.equal(kid, next);
+  app.clock.advance({ seconds: -600 });
+  const stolen = (): Promise<string> =>
+    new SignJWT({ ...decodeJwt(accessToken), iat: app.clock.now() / 1000, exp: app.clock.now() / 1000 + 600 })
+      .setProtectedHeader({ alg: 'ES256', kid, typ: 'at+jwt' })
+      .sign(key);
+  assert.equal(await status(app, await stolen()), 401);
+  app.clock.advance({ seconds: 569 });
+  assert.equal(await status(app, await stolen()), 401);
+  app.clock.advance({ seconds: 1 });
+  assert.equal(await status(app, await stolen()), 200);
+});
+
+test('every instance accepts what another signs whose clock is 30 seconds off, also around a rotation', async () => {
+  await using place = await newPlace();
+  const environment = { KEYREEVE_PUBLIC_URL: 'http://localhost:1' };
+  await using one = await newApp({ place, environment });
+  await using other = await newApp({ place, environment });
+  await rotate(one, false);
+  one.clock.advance({ seconds: 540 });
+  other.clock.advance({ seconds: 510 });
+  for (let step = 0; step < 10; step++) {
+    const [ahead, behind] = [await one.signIn(`a${step}@example.com`), await other.signIn(`b${step}@example.com`)];
+    assert.equal(await status(other, ahead.accessToken), 200, `of the clock ahead, step ${step}`);
+    assert.equal(await status(one, behind.accessToken), 200, `of the clock behind, step ${step}`);
+    one.clock.advance({ seconds: 10 });
+    other.clock.advance({ seconds: 10 });
+  }
+});
+
+test('a clock behind the creation of the only key stops neither sign-ins nor refreshes', async () => {
+  await using app = await newApp();
+  const { refreshToken } = await app.signIn();
+  const only = await rotate(app, true);
+  app.clock.advance({ seconds: -86_400 });
+  assert.deepEqual(await kids(app), [only]);
+  const { accessToken } = await app.signIn();
+  assert.equal(kidOf(accessToken), only);
+  assert.equal(await status(app, accessToken), 200);
+  const refreshed = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  assert.equal(refreshed.status, 200, refreshed.text);
+  // Of several keys of which none is active yet, the newest.
+  app.clock.advance({ seconds: 86_400 });
+  const newest = await rotate(app, false);
+  app.clock.advance({ seconds: -10 });
+  const last = await app.signIn();
+  assert.equal(kidOf(last.accessToken), newest);
+  assert.equal(await status(app, last.accessToken), 200);
+  app.clock.advance({ seconds: 30 });
+  assert.equal(await status(app, last.accessToken), 200, 'where the clock is 30 seconds ahead');
+  assert.equal(kidOf((await app.signIn()).accessToken), only);
+});
+
+test('a sign-in and a refresh without a signing key answer 503 and change nothing', async () => {
+  await using app = await newApp();
+  const { accessToken, account, refreshToken } = await app.signIn();
+  const before = await listAuditEvents(app.db);
+  await createSigningKey(app.db, operator, newSigningKey('another', { alg: 'EdDSA' }), true);
+  const signIn = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+  const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  for (const answer of [signIn, refresh]) assertProblem(fromFetch(answer), 'unavailable');
+  assert.equal(await status(app, accessToken), 401);
+  const actions = (await listAuditEvents(app.db)).slice(before.length).map(({ action }) => action);
+  assert.deepEqual(actions, ['signing_key.created', 'signing_key.revoked']);
+  const next = await rotate(app, true);
+  const refreshed = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  assert.equal(kidOf((refreshed.json as { accessToken: string }).accessToken), next);
 });
 
 test('a key that is gone verifies nothing, however long a token claims to live', async () => {
