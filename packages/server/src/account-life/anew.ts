@@ -40,11 +40,11 @@ export const deletingKeys = <T>(
   now: number,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> =>
-  accounts.orFinish(
-    accountId,
-    () => db.transaction(work),
-    () => finishDeletingKeys(db, principal, accountId, now),
-  );
+  accounts.orFinish(accountId, {
+    kind: 'delete keys',
+    change: () => db.transaction(work),
+    finish: () => finishDeletingKeys(db, principal, accountId, now),
+  });
 
 /** After the commit and before the answer. */
 export async function recordDeletedKeys(

@@ -10,7 +10,7 @@ import type { Db } from '../db/db.ts';
 import { isOutcomeUnknown } from '../db/unavailable.ts';
 import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
 import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
-import { deleteAccount, disableAccount, enableAccount, type Guard } from './store.ts';
+import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Guard } from './store.ts';
 
 export interface AccountRevocationsOptions {
   readonly db: Db;
@@ -21,14 +21,20 @@ export interface AccountRevocationsOptions {
   readonly guard?: Guard;
 }
 
-/** One atomic operation of the store. */
-type Change = typeof deleteAccount;
+/** What is tried again when a change's outcome is unknown. */
+export interface RetriedChange<T> {
+  /** See {@link UnfinishedRevocations}. */
+  readonly kind: string;
+  readonly change: () => Promise<T>;
+  /** Ends what must have ended, unless it has ended already. Retried until it succeeds. */
+  readonly finish: () => Promise<unknown>;
+}
 
-/** Nothing is judged again. */
+/** Allows everything: the change was allowed when it was requested. */
 const pass: Guard = async () => undefined;
 
 export class AccountRevocations {
-  /** Accounts of which neither yes nor no is said. */
+  /** Accounts whose credentials are answered 503. */
   readonly unfinished = new UnfinishedRevocations<string>();
   readonly #options: AccountRevocationsOptions;
 
@@ -44,21 +50,33 @@ export class AccountRevocations {
    * @throws DomainError what `guard` throws, `last_administrator`, `unavailable`
    */
   async delete(principal: Principal, id: string, guard = this.#options.guard, guardAgain = pass): Promise<boolean> {
-    const at = this.#options.clock.now();
-    const existed = await this.#change(deleteAccount, principal, id, at, guard, guardAgain);
+    const { db, clock } = this.#options;
+    const at = clock.now();
+    const existed = await this.orFinish(id, {
+      kind: 'delete',
+      change: () => deleteAccount(db, principal, id, at, guard),
+      finish: () => deleteAccount(db, principal, id, at, guardAgain),
+    });
     if (existed) await this.#options.revocations?.record([{ kind: 'account', id, at }]);
     return existed;
   }
 
   /**
-   * Ends its sessions and pauses its keys; resolves once it outlives the database.
+   * Ends its sessions and pauses its keys; resolves once it outlives the database. When its outcome is unknown, it is
+   * finished later unless a request to enable the account is acknowledged before, on whatever instance.
    * @param guard as of {@link delete}
    * @returns false when it was disabled already, or isn't there
    * @throws DomainError as {@link delete}
    */
   async disable(principal: Principal, id: string, guard = this.#options.guard, guardAgain = pass): Promise<boolean> {
-    const at = this.#options.clock.now();
-    const isChanged = await this.#change(disableAccount, principal, id, at, guard, guardAgain);
+    const { db, clock } = this.#options;
+    const at = clock.now();
+    const enabledCount = await findEnabledCount(db, id);
+    const isChanged = await this.orFinish(id, {
+      kind: `disable ${enabledCount}`,
+      change: () => disableAccount(db, principal, id, at, guard),
+      finish: () => disableAccount(db, principal, id, at, guardAgain, enabledCount),
+    });
     await this.#recordAbility(id);
     return isChanged;
   }
@@ -72,38 +90,22 @@ export class AccountRevocations {
   }
 
   /**
-   * A change by which keys or sessions of an account end. When its outcome is unknown it fails, and until it is
-   * finished, this instance says neither yes nor no of the account.
-   * @param finish what must have ended, if it hasn't; asked again until it doesn't fail
+   * A change by which keys or sessions of an account end. When its outcome is unknown it fails, and this instance
+   * answers 503 for the account's credentials until the change is finished.
    * @throws DomainError what `change` throws, `unavailable`
    */
-  orFinish<T>(id: string, change: () => Promise<T>, finish: () => Promise<unknown>): Promise<T> {
+  orFinish<T>(id: string, { kind, change, finish }: RetriedChange<T>): Promise<T> {
     this.unfinished.assertRoom();
     return change().catch((error: unknown) => {
       if (isOutcomeUnknown(error)) {
-        this.unfinished.add(id, async () => {
+        const finishAndRecord = async (): Promise<void> => {
           await finish();
           this.#options.revocations?.lookSoon();
-        });
+        };
+        this.unfinished.add(id, { kind, finish: finishAndRecord });
       }
       throw error;
     });
-  }
-
-  #change(
-    change: Change,
-    principal: Principal,
-    id: string,
-    now: number,
-    guard: Guard | undefined,
-    guardAgain: Guard,
-  ): Promise<boolean> {
-    const { db } = this.#options;
-    return this.orFinish(
-      id,
-      () => change(db, principal, id, now, guard),
-      () => change(db, principal, id, now, guardAgain),
-    );
   }
 
   /** What the trail says last: of two at once, each may find the other's, and so the later one's is recorded. */

@@ -67,7 +67,16 @@ const rehash = sql(
 const disable = sql(
   'disable_account',
   `update accounts set disabled_at = $2, session_epoch = session_epoch + 1, updated_at = $2
-   where id = $1 and disabled_at is null`,
+   where id = $1 and disabled_at is null and ($3 < 0 or enabled_count = $3)`,
+);
+const selectEnabledCount = sql<{ count: number }>(
+  'select_account_enabled_count',
+  `select enabled_count as count from accounts where id = $1`,
+);
+// Also when the account is enabled already: a disabling of unknown outcome that was requested before is not finished then.
+const countEnabling = sql(
+  'count_account_enabling',
+  `update accounts set enabled_count = enabled_count + 1 where id = $1`,
 );
 const enable = sql(
   'enable_account',
@@ -171,27 +180,36 @@ export const replacePasswordHash = (db: Db, id: string, from: string, to: string
   );
 
 /**
- * Also ends every session. @returns false when it was disabled already
+ * Also ends every session.
+ * @param enabledCount disables the account only while it has been enabled exactly so often; -1 disables it in any case
+ * @returns false when it was disabled already, or enabled since
  * @throws DomainError `last_administrator`
  */
-const disableAccountIn: ChangeIn = (tx, principal, id, now) =>
-  unlessLast(tx, principal, id, () =>
-    changeIn(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now]),
-  );
-
 export const disableAccount = (
   db: Db,
   principal: Principal,
   id: string,
   now: number,
   guard?: Guard,
-): Promise<boolean> => change(db, principal, now, guard, (tx) => disableAccountIn(tx, principal, id, now));
+  enabledCount = -1,
+): Promise<boolean> =>
+  change(db, principal, now, guard, (tx) =>
+    unlessLast(tx, principal, id, () =>
+      changeIn(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now, enabledCount]),
+    ),
+  );
+
+/** How often the account was enabled: for {@link disableAccount}. */
+export const findEnabledCount = async (db: Db, id: string): Promise<number> =>
+  (await db.get(selectEnabledCount, [id]))?.count ?? 0;
 
 /** @returns false when it was not disabled */
 export const enableAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>
-  change(db, principal, now, guard, (tx) =>
-    changeIn(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]),
-  );
+  change(db, principal, now, guard, async (tx) => {
+    // First, because it locks the row: a pending disabling comes before both statements or after both.
+    await tx.run(countEnabling, [id]);
+    return changeIn(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]);
+  });
 
 /** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
 const deleteAccountIn: ChangeIn = (tx, principal, id, now) =>

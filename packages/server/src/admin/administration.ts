@@ -78,11 +78,11 @@ export class Administration {
   async revokeKeys(principal: Principal, id: string): Promise<void> {
     const { db, clock, accounts } = this.#options;
     const now = clock.now();
-    const keys = await accounts.revocations.orFinish(
-      id,
-      () => store.revokeKeys(db, principal, id, now),
-      () => finishDeletingKeys(db, principal, id, now),
-    );
+    const keys = await accounts.revocations.orFinish(id, {
+      kind: 'delete keys',
+      change: () => store.revokeKeys(db, principal, id, now),
+      finish: () => finishDeletingKeys(db, principal, id, now),
+    });
     await this.#recordRevoked(keys, now);
   }
 
@@ -97,14 +97,14 @@ export class Administration {
     const now = clock.now();
     const reset = await this.#reset(id, now, false);
     let epoch = -1;
-    const keys = await accounts.revocations.orFinish(
-      id,
-      () => store.takeBack(db, principal, id, reset, now, (found) => (epoch = found)),
-      async () => {
+    const keys = await accounts.revocations.orFinish(id, {
+      kind: 'compromised',
+      change: () => store.takeBack(db, principal, id, reset, now, (found) => (epoch = found)),
+      finish: async () => {
         await store.finishTakingBack(db, principal, id, reset, now, epoch);
         mailer.sendSoon();
       },
-    );
+    });
     mailer.sendSoon();
     await this.#recordRevoked(keys, now);
   }

@@ -117,10 +117,11 @@ export class ApiKeys {
     const record = async (): Promise<void> => revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);
     const outcome = await store.deleteKey(db, principal, accountId, id, now).catch((error: unknown) => {
       if (isOutcomeUnknown(error)) {
-        this.unfinished.add(id, async () => {
+        const finish = async (): Promise<void> => {
           await store.finishDeletion(db, principal, accountId, id, now);
           revocations?.lookSoon();
-        });
+        };
+        this.unfinished.add(id, { kind: 'delete', finish });
       }
       throw error;
     });

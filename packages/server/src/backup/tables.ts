@@ -43,8 +43,9 @@ export const accounts = {
     disabled_at: 'integer',
     unverified_since: 'integer',
     requires_second_factor: 'integer',
+    enabled_count: 'integer',
   },
-  defaults: { requires_second_factor: 0 },
+  defaults: { requires_second_factor: 0, enabled_count: 0 },
   isPassing: false,
 } as const satisfies Table;
 

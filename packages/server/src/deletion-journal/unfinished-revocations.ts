@@ -1,6 +1,6 @@
 /**
- * Deletions whose outcome is unknown: the connection broke between the commit and its answer. Until each is known to
- * have happened, this instance says neither yes nor no of what was to end.
+ * Changes of unknown outcome: the connection broke between the commit and its response. Each change is retried until it
+ * is known to have happened. Until then this instance answers 503 for the affected key or account.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
@@ -9,41 +9,88 @@ import { DomainError } from '../errors.ts';
 const retryMsFirst = 50;
 const retryMsMax = 1_000;
 const retryAfterSeconds = 1;
-/** Longer than any read takes: one that was sent before the deletion was finished may still bring what is gone. */
+/** Longer than any read takes: a read that was sent before the change was finished may still return the old state. */
 const settleMs = 10_000;
+
+export interface UnfinishedChange {
+  /** Two pending changes of one id with the same kind do the same: one of them is enough. */
+  readonly kind: string;
+  /** Makes the change unless it has happened already. Retried until it succeeds. */
+  readonly finish: () => Promise<unknown>;
+}
+
+/** The pending changes of one id, in the order in which they were requested. */
+interface Queue {
+  readonly changes: UnfinishedChange[];
+  /** How many were added since the queue exists. */
+  added: number;
+  /** Whether the first change is being retried at the moment. */
+  isTrying: boolean;
+  /** Ends the wait after the last change when another one is added. */
+  settling: AbortController | undefined;
+}
 
 /** @typeParam Id of a key or of an account */
 export class UnfinishedRevocations<Id extends string | number> {
-  readonly #ids = new Set<Id>();
+  readonly #queues = new Map<Id, Queue>();
+  #count = 0;
 
   /** @throws DomainError `unavailable` when there is no room for one more */
   assertRoom(): void {
-    if (this.#ids.size >= limits.unfinishedDeletionsMax) throw new DomainError('unavailable', { retryAfterSeconds });
+    if (this.#count >= limits.unfinishedDeletionsMax) throw new DomainError('unavailable', { retryAfterSeconds });
   }
 
-  /** For every yes. @throws DomainError `unavailable` when the deletion of this is unfinished */
+  /** Called before every positive answer. @throws DomainError `unavailable` when a change of this id is unfinished */
   assertNone(id: Id): void {
-    if (this.#ids.size > 0 && this.#ids.has(id)) throw new DomainError('unavailable', { retryAfterSeconds });
+    if (this.#queues.size > 0 && this.#queues.has(id)) throw new DomainError('unavailable', { retryAfterSeconds });
   }
 
-  /** @param finish does it if it hasn't happened; asked again until it doesn't fail */
-  add(id: Id, finish: () => Promise<unknown>): void {
-    if (this.#ids.has(id)) return;
-    this.#ids.add(id);
-    void this.#finish(id, finish);
-  }
-
-  async #finish(id: Id, finish: () => Promise<unknown>): Promise<void> {
-    for (let ms = retryMsFirst; ; ms = Math.min(retryMsMax, 2 * ms)) {
-      try {
-        await finish();
-        await sleep(settleMs, undefined, { ref: false });
-        this.#ids.delete(id);
-        return;
-      } catch {
-        // Whatever it was, nothing of it must be answered before it is over. A process that stops doesn't wait.
-        await sleep(ms, undefined, { ref: false });
-      }
+  /** Changes of one id are finished one after another, in the order of these calls. */
+  add(id: Id, change: UnfinishedChange): void {
+    const queue = this.#queues.get(id);
+    if (!queue) {
+      const started: Queue = { changes: [change], added: 1, isTrying: false, settling: undefined };
+      this.#queues.set(id, started);
+      this.#count++;
+      void this.#finishAll(id, started);
+      return;
     }
+    // The change that is being tried may have read the database already, so it doesn't cover this one.
+    const waiting = queue.isTrying ? queue.changes.slice(1) : queue.changes;
+    if (waiting.at(-1)?.kind === change.kind) return;
+    queue.changes.push(change);
+    queue.added++;
+    this.#count++;
+    queue.settling?.abort();
+  }
+
+  async #finishAll(id: Id, queue: Queue): Promise<void> {
+    do {
+      for (let change = queue.changes[0]; change; change = queue.changes[0]) {
+        await finishOne(queue, change);
+        queue.changes.shift();
+      }
+      queue.settling = new AbortController();
+      // Rejects when another change is added meanwhile.
+      await sleep(settleMs, undefined, { ref: false, signal: queue.settling.signal }).catch(() => undefined);
+      queue.settling = undefined;
+    } while (queue.changes.length > 0);
+    this.#queues.delete(id);
+    this.#count -= queue.added;
+  }
+}
+
+async function finishOne(queue: Queue, { finish }: UnfinishedChange): Promise<void> {
+  for (let ms = retryMsFirst; ; ms = Math.min(retryMsMax, 2 * ms)) {
+    try {
+      queue.isTrying = true;
+      await finish();
+      return;
+    } catch {
+      // Any failure leaves the outcome unknown. The timer doesn't keep a stopping process alive.
+    } finally {
+      queue.isTrying = false;
+    }
+    await sleep(ms, undefined, { ref: false });
   }
 }

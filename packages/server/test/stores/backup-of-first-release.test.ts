@@ -13,7 +13,15 @@ import { contentsOf, fill } from './whole-installation.ts';
 /** What the schema before wrote of the same installation. */
 function asOfFirstSchema(text: string): string {
   const added = ['second_factors', 'recovery_codes', 'webhook_endpoints', 'audit_chains'];
-  const columns = ['keys_imported_at', 'unverified_since', 'requires_second_factor', 'chain', 'position', 'mac'];
+  const columns = [
+    'keys_imported_at',
+    'unverified_since',
+    'requires_second_factor',
+    'enabled_count',
+    'chain',
+    'position',
+    'mac',
+  ];
   const [header = '', ...rest] = text.split('\n').filter((line) => line !== '');
   const kept = rest
     .map((line) => JSON.parse(line) as { table?: string; rows?: object[]; counts?: Record<string, number> })
