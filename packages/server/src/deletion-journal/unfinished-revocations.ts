@@ -24,7 +24,7 @@ interface Queue {
   readonly changes: UnfinishedChange[];
   /** How many were added since the queue exists. */
   added: number;
-  /** Whether the first change is being retried at the moment. */
+  /** Whether the first change is being tried at the moment, or was made just now. */
   isTrying: boolean;
   /** Ends the wait after the last change when another one is added. */
   settling: AbortController | undefined;
@@ -69,6 +69,7 @@ export class UnfinishedRevocations<Id extends string | number> {
       for (let change = queue.changes[0]; change; change = queue.changes[0]) {
         await finishOne(queue, change);
         queue.changes.shift();
+        queue.isTrying = false;
       }
       queue.settling = new AbortController();
       // Rejects when another change is added meanwhile.
@@ -82,15 +83,14 @@ export class UnfinishedRevocations<Id extends string | number> {
 
 async function finishOne(queue: Queue, { finish }: UnfinishedChange): Promise<void> {
   for (let ms = retryMsFirst; ; ms = Math.min(retryMsMax, 2 * ms)) {
+    queue.isTrying = true;
     try {
-      queue.isTrying = true;
       await finish();
       return;
     } catch {
-      // Any failure leaves the outcome unknown. The timer doesn't keep a stopping process alive.
-    } finally {
       queue.isTrying = false;
     }
+    // Any failure leaves the outcome unknown. The timer doesn't keep a stopping process alive.
     await sleep(ms, undefined, { ref: false });
   }
 }
