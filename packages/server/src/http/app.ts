@@ -53,6 +53,11 @@ export interface AppOptions extends AdminParts {
   readonly security: SecurityHeaders;
 }
 
+/** A proxy that sends a malformed X-Forwarded-For sends it with every request. */
+const proxyWarningMs = 60_000;
+const forwardedForHint =
+  'the trusted proxy sent an X-Forwarded-For entry that is not an IP address, so its own address counts as the client IP; configure it to send the bare IP address, without port or brackets';
+
 /** Every address that a stranger can reach; `/auth/forward` is the one beside them. */
 function routesOf(options: AppOptions): readonly Route[] {
   const { accountLife, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
@@ -90,6 +95,7 @@ export class App {
   readonly #prepared: ReadonlyMap<RouteContract, Prepared>;
   readonly #cors: Cors;
   readonly #isHttps: boolean;
+  #proxyWarnedMs = -proxyWarningMs;
 
   constructor(options: AppOptions) {
     const routes = routesOf(options);
@@ -163,12 +169,19 @@ export class App {
       query,
       body,
       presented,
-      address: clientAddress(request, trustedProxies),
+      address: clientAddress(request, trustedProxies, this.#warnOfProxy),
       program: program.slice(0, limits.programCharsMax),
       oneTimePassword: typeof otp === 'string' ? otp : undefined,
     };
     return handle(call as unknown as Call);
   }
+
+  /** The value is not logged: a header may contain anything. */
+  readonly #warnOfProxy = (proxy: string): void => {
+    if (monotonicMs() - this.#proxyWarnedMs < proxyWarningMs) return;
+    this.#proxyWarnedMs = monotonicMs();
+    this.#options.log.warn({ event: 'forwarded_for_malformed', proxy, detail: forwardedForHint });
+  };
 
   #assertLimits(request: IncomingMessage): void {
     if (request.rawHeaders.length > limits.headerFieldsMax * 2) throw new DomainError('headers_too_large');

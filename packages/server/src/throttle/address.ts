@@ -1,4 +1,5 @@
 /** What counts as "the same address": an IPv4 address, or the network of an IPv6 one, in one canonical text. */
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -12,6 +13,10 @@ export function addressRange(address: string, bits: 64 | 48 = 64): string {
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toNormalizedString()}/${bits}`);
   return `${network.toNormalizedString()}/${bits}`;
 }
+
+/** Whether a text is an IP address and nothing else: no port, no brackets, no zone id, no host name. */
+export const isAddress = (text: string): boolean =>
+  isIP(text) !== 0 && !text.includes('%') && parseAddress(text) !== undefined;
 
 /** Whether an address lies in a network such as `10.0.0.0/8`. */
 export function isWithin(address: string, cidr: string): boolean {

@@ -205,15 +205,19 @@ const spellings: readonly (readonly [what: string, same: readonly string[], othe
   ],
   [
     'spellings of one IPv6 address',
-    ['2001:db8::1', '2001:DB8::1', '2001:0db8:0000:0000:0000:0000:0000:0001', '[2001:db8::1]:4711', '2001:db8::1%eth0'],
+    ['2001:db8::1', '2001:DB8::1', '2001:0db8:0000:0000:0000:0000:0000:0001', '2001:db8::0:1', '2001:db8:0::1'],
     '2001:db8:1::1',
   ],
   [
     'spellings of one IPv4 address',
-    ['192.0.2.7', '::ffff:192.0.2.7', '::ffff:c000:207', '192.0.2.7:4711', '0:0:0:0:0:FFFF:192.0.2.7'],
+    ['192.0.2.7', '::ffff:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:FFFF:192.0.2.7', '::FFFF:C000:0207'],
     '192.0.2.8',
   ],
-  ['what is no address', ['unknown', '_hidden', '300.1.1.1', 'x y', '-'], '192.0.2.8'],
+  [
+    'entries that are not an IP address',
+    ['unknown', '_hidden', '300.1.1.1', '192.0.2.7:4711', '[2001:db8::1]:4711'],
+    '192.0.2.8',
+  ],
 ];
 for (const [what, same, other] of spellings) {
   test(`${what} share their failures`, async () => {
@@ -223,6 +227,15 @@ for (const [what, same, other] of spellings) {
     assert.equal((await attempt(app, { from: other })).status, 401);
   });
 }
+
+test('an operator whose proxy sends what is no IP address is warned, at most once a minute, and without the value', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  for (const from of ['secret-host', 'secret-host:1']) assert.equal((await attempt(app, { from })).status, 401);
+  const warnings = app.logLines.filter((line) => line.includes('forwarded_for_malformed'));
+  assert.equal(warnings.length, 1);
+  assert.ok(warnings[0]?.includes('"proxy":"127.0.0.1"'));
+  assert.ok(!app.logLines.join('').includes('secret-host'));
+});
 
 test('spellings of one email share their failures', async () => {
   await using app = await newApp();
