@@ -133,7 +133,10 @@ export const limitTable = {
   ),
 
   // What follows a commit: mail, webhooks
-  outboxUnderWayMax: limit(16, 'Mails and webhooks under way at once, in one process, before it looks for more.'),
+  outboxUnderWayMax: limit(
+    16,
+    'Webhook deliveries in progress at once in one process. Mail has the same number of its own, so slow receivers do not delay it.',
+  ),
   outboxKeptDays: limit(3, 'What can’t be delivered is tried again this long, then given up.'),
 
   // Webhooks

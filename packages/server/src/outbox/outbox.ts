@@ -53,8 +53,9 @@ export interface OutboxOptions {
 }
 
 const lookEveryMs = 1_000;
-/** Longer than any handler may take. */
-const claimMs = 120_000;
+/** How long the work of a process that died waits for another. A process renews the claims of what it is working on. */
+const claimMs = 15_000;
+const renewEveryMs = 5_000;
 const perQueueMax = 4;
 const retryMsFirst = 5_000;
 const retryMsMax = 3_600_000;
@@ -94,6 +95,7 @@ export class Outbox {
   readonly #running = new Map<string, { readonly queue: string; readonly ended: Promise<void> }>();
   readonly #holds = new Map<string, Hold>();
   #lastQueue = '';
+  #renewAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #isAskedAgain = false;
@@ -171,11 +173,18 @@ export class Outbox {
     this.#looking = undefined;
   }
 
+  /** Without it another process would begin, after {@link claimMs}, what is still under way here. */
+  async #renewClaims(now: number): Promise<void> {
+    if (this.#running.size === 0 || now < this.#renewAt) return;
+    await store.renewClaims(this.#options.db, [...this.#running.keys()], now + claimMs);
+    this.#renewAt = now + renewEveryMs;
+  }
+
   /** Some of each queue, as far as there is room; where it ends, the next look goes on. */
   async #beginDue(): Promise<void> {
-    if (this.#room() <= 0) return;
     const { db, clock } = this.#options;
     const now = clock.now();
+    await this.#renewClaims(now);
     const queues = (await store.findDueQueues(db, now)).filter((queue) => (this.#holds.get(queue)?.until ?? 0) <= now);
     const inTurn = [
       ...queues.filter((queue) => queue > this.#lastQueue),
@@ -190,11 +199,12 @@ export class Outbox {
     }
   }
 
-  #room(queue?: string): number {
-    const room = limits.outboxUnderWayMax - this.#running.size;
-    if (queue === undefined) return room;
-    const inQueue = [...this.#running.values()].filter((work) => work.queue === queue).length;
-    return Math.min(room, perQueueMax - inQueue);
+  /** Each group of queues has slots of its own: slow webhook receivers take none from mail. */
+  #room(queue: string): number {
+    const underWay = [...this.#running.values()];
+    const inGroup = underWay.filter((work) => groupOf(work.queue) === groupOf(queue)).length;
+    const inQueue = underWay.filter((work) => work.queue === queue).length;
+    return Math.min(limits.outboxUnderWayMax - inGroup, perQueueMax - inQueue);
   }
 
   async #begin(row: store.WorkRow): Promise<void> {
@@ -206,6 +216,8 @@ export class Outbox {
       this.#running.delete(row.id);
       this.lookSoon();
     });
+    // Before the first renewal is due, and no later than others would find the claim of the oldest expired.
+    if (this.#running.size === 0) this.#renewAt = this.#options.clock.now() + renewEveryMs;
     this.#running.set(row.id, { queue: row.queue, ended });
   }
 
@@ -261,6 +273,9 @@ export class Outbox {
     this.counts.set(kind, counts);
   }
 }
+
+/** The name of a queue before the first colon: all `webhook:…` queues are one group. */
+const groupOf = (queue: string): string => queue.split(':', 1)[0] ?? queue;
 
 /** Twice as long after each attempt. */
 const waitMs = (attempts: number, msMax: number): number =>

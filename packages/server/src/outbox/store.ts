@@ -65,6 +65,12 @@ const release = sql(
   'release_outbox',
   `update outbox set claimed_until = 0, attempts = attempts - 1 where id = $1 and attempts > 0`,
 );
+// A claim that was given back meanwhile, because the work failed, stays given back.
+const renewText = 'update outbox set claimed_until = $2 where claimed_until > 0 and id in';
+const renew = sql('renew_outbox_claims', {
+  sqlite: `${renewText} (select value from json_each($1))`,
+  postgres: `${renewText} (select json_array_elements_text($1::json))`,
+});
 const removeQueue = sql('delete_outbox_queue', `delete from outbox where queue = $1`);
 const count = sql<WaitingWork>(
   'count_outbox',
@@ -96,6 +102,10 @@ export const removeWork = async (tx: Transaction, id: string): Promise<void> => 
 /** @param error what went wrong, for people */
 export const postponeWork = async (db: Db, id: string, dueAt: number, error: string): Promise<void> =>
   void (await db.transaction((tx) => tx.run(postpone, [id, dueAt, error])));
+
+/** For work that takes longer than its claim lasts. */
+export const renewClaims = async (db: Db, ids: readonly string[], claimedUntil: number): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(renew, [JSON.stringify(ids), claimedUntil])));
 
 /** Somebody else may be at it at once; the attempt doesn't count. */
 export const releaseWork = async (db: Db, id: string): Promise<void> =>

@@ -89,14 +89,14 @@ test('what is under way is bounded, in all and in each queue, and every queue ha
   const begun: string[] = [];
   let full = gate();
   await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
-    const queue = String(payload).slice(0, 2);
+    const queue = `webhook:${String(payload).slice(0, 2)}`;
     running.push(queue);
     begun.push(queue);
     await full.opened;
     running.splice(running.indexOf(queue), 1);
   });
-  const queues = numbered('q', 8);
-  for (const queue of queues) await worker.put(queue, ...numbered(queue, 8));
+  const queues = numbered('webhook:q', 8);
+  for (const queue of queues) await worker.put(queue, ...numbered(queue.slice('webhook:'.length), 8));
   worker.outbox.start();
   for (let round = 1; round <= 4; round++) {
     await until('it is full', waitMsMax, () => begun.length === round * limits.outboxUnderWayMax);
@@ -114,6 +114,23 @@ test('what is under way is bounded, in all and in each queue, and every queue ha
     begun.toSorted(),
     queues.flatMap((queue) => Array.from({ length: 8 }, () => queue)),
   );
+});
+
+onEachDatabase('mail is sent while every slot for webhooks has a receiver that never answers', async ({ db }) => {
+  const slow = gate();
+  const begun: string[] = [];
+  await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
+    begun.push(String(payload));
+    if (String(payload).startsWith('slow')) await slow.opened;
+  });
+  worker.outbox.start();
+  for (const queue of numbered('webhook:', 8)) await worker.put(queue, ...numbered('slow', 4));
+  await until('every slot for webhooks is taken', waitMsMax, () => begun.length === limits.outboxUnderWayMax);
+  await worker.put('mail', 'letter');
+  await until('the mail is sent', waitMsMax, () => begun.includes('letter'));
+  assert.equal(begun.length, limits.outboxUnderWayMax + 1);
+  slow.open();
+  await until('all is done', waitMsMax, () => isEmpty(db));
 });
 
 onEachDatabase('what fails is tried again, each time after twice as long, an hour at most', async ({ db }) => {
@@ -226,22 +243,64 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('what a dead process was at is done after its claim', async ({ db }) => {
+onEachDatabase('the work of a process that was killed is done within 15 seconds', async (opened) => {
+  const { db } = opened;
   const clock = new FakeClock(now);
+  const begun: unknown[] = [];
   const done: unknown[] = [];
+  const never = gate();
+  // Killed: its handler never ends, and it renews nothing.
+  const killed = newWorker(await opened.connect(), clock, async ({ payload }) => {
+    begun.push(payload);
+    await never.opened;
+  });
+  await killed.put('mail', 'one');
+  killed.outbox.start();
+  await until('it has begun', waitMsMax, () => begun.length === 1);
+  await killed.outbox.stop(1);
   await using worker = newWorker(db, clock, ({ payload, attempts }) =>
     Promise.resolve(void done.push([payload, attempts])),
   );
-  await worker.put('mail', 'one');
-  await store.claimWork(db, 'mail', { now, claimedUntil: now + 120_000, max: 1 });
   worker.outbox.start();
   await worker.put('other', 'two');
   await until('the other is done', waitMsMax, () => done.length === 1);
   assert.deepEqual(done, [['two', 1]]);
-  clock.advance({ seconds: 120 });
+  clock.advance({ seconds: 15 });
   worker.outbox.lookSoon();
   await until('all is done', waitMsMax, () => isEmpty(db));
   assert.deepEqual(done[1], ['one', 2]);
+});
+
+onEachDatabase('another process does not begin what a living one works on, however long it takes', async (opened) => {
+  const clock = new FakeClock(now);
+  const slow = gate();
+  const begun: string[] = [];
+  const beginAs =
+    (name: string): Handler =>
+    async () => {
+      begun.push(name);
+      await slow.opened;
+    };
+  await using one = newWorker(opened.db, clock, beginAs('one'));
+  await using two = newWorker(await opened.connect(), clock, beginAs('two'));
+  one.outbox.start();
+  await one.put('mail', 'letter');
+  await until('it has begun', waitMsMax, () => begun.length === 1);
+  two.outbox.start();
+  for (let passed = 0; passed < 60; passed += 5) {
+    clock.advance({ seconds: 5 });
+    one.outbox.lookSoon();
+    // Its claim now lasts longer than the moment to which the clock goes next.
+    await until(
+      'the claim is renewed',
+      waitMsMax,
+      async () => (await store.findDueQueues(opened.db, clock.now() + 14_999)).length === 0,
+    );
+    two.outbox.lookSoon();
+  }
+  slow.open();
+  await until('it is done', waitMsMax, () => isEmpty(opened.db));
+  assert.deepEqual(begun, ['one']);
 });
 
 onEachDatabase('work that takes longer than its claim is not begun again by the same process', async ({ db }) => {
@@ -255,7 +314,7 @@ onEachDatabase('work that takes longer than its claim is not begun again by the 
   worker.outbox.start();
   await worker.put('mail', 'one');
   await until('it has begun', waitMsMax, () => begun === 1);
-  clock.advance({ seconds: 121 });
+  clock.advance({ seconds: 16 });
   await until('it is claimed anew', waitMsMax, async () => {
     worker.outbox.lookSoon();
     return (await store.findDueQueues(db, clock.now())).length === 0;
