@@ -2,6 +2,7 @@
 import { Argument, Command } from 'commander';
 import type { Account, Role } from '../accounts/accounts.ts';
 import { toInstant } from '../clock.ts';
+import { confirm, yesHelp } from './confirm.ts';
 import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
 import { obtainPassword, type PasswordOptions } from './password-input.ts';
 import { operator, withInstallation } from './session.ts';
@@ -64,9 +65,10 @@ export function accountCommand(): Command {
   account
     .command('delete')
     .argument(...who)
-    .description('Delete it with its sessions and keys. This can’t be undone.')
+    .description('Delete an account with its sessions and API keys. This cannot be undone.')
+    .option('--yes', yesHelp)
     .option('--json', jsonHelp)
-    .action((text: string, options: OutputOptions) => change(text, options, 'delete', 'Deleted'));
+    .action(remove);
   withPassword(
     account
       .command('set-password')
@@ -135,13 +137,23 @@ async function list(options: OutputOptions): Promise<void> {
 async function change(
   text: string,
   options: OutputOptions,
-  operation: 'find' | 'disable' | 'enable' | 'delete',
+  operation: 'find' | 'disable' | 'enable',
   done: string,
 ): Promise<void> {
   const account = await withInstallation({}, ({ accounts }) =>
     operation === 'find' ? accounts.find(text) : accounts[operation](operator, text),
   );
   tell(options, account, done);
+}
+
+async function remove(text: string, options: OutputOptions & { yes?: boolean }): Promise<void> {
+  const account = await withInstallation({}, async ({ accounts, apiKeys }) => {
+    const found = await accounts.find(text);
+    const keys = plural((await apiKeys.list(found.id)).length, 'API key');
+    await confirm(`Account ${found.email} is deleted with ${keys}. This cannot be undone.`, options);
+    return accounts.delete(operator, found.id);
+  });
+  tell(options, account, 'Deleted');
 }
 
 function tell(options: OutputOptions, account: Account, done: string, password?: string): void {

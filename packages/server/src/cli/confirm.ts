@@ -1,11 +1,21 @@
-/** Asking before something that can't be undone. */
-import { read } from 'read';
+/** Asks before a change that cannot be undone. */
 import { UsageError } from './failure.ts';
+import { promptLine } from './prompt.ts';
 
-/** @throws UsageError unless the answer is yes, and where there is no terminal to ask on */
+export const yesHelp = 'do not ask for confirmation; scripts need it';
+
+/** @throws UsageError unless the answer is yes, and where standard input is not a terminal */
 export async function confirm(question: string, { yes = false }: { readonly yes?: boolean }): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY) throw new UsageError(`${question} There is no terminal to ask on; say --yes`);
-  const answer = await read({ prompt: `${question} (yes or no) `, output: process.stderr });
+  if (!process.stdin.isTTY)
+    throw new UsageError(`${question} Standard input is not a terminal, so the command cannot ask; add --yes`);
+  let answer: string;
+  try {
+    answer = await promptLine(`${question} (yes or no) `);
+  } catch {
+    // Ctrl-C or Ctrl-D, which end no line.
+    process.stderr.write('\n');
+    answer = '';
+  }
   if (!/^y(?:es)?$/i.test(answer.trim())) throw new UsageError('nothing was changed');
 }

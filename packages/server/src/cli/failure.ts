@@ -6,6 +6,7 @@ import { JournalError } from '../deletion-journal/files.ts';
 import { FileInUseError } from '../db/sqlite-alone.ts';
 import { DomainError } from '../errors.ts';
 import { WorkFailure } from '../outbox/outbox.ts';
+import { describeDatabaseFailure } from './database-failure.ts';
 
 /** The command was called in a way that can't work. */
 export class UsageError extends Error {}
@@ -24,6 +25,10 @@ export function describeFailure(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** An attempt to connect to several addresses of one host fails with an error for each and no message of its own. */
+const messageOf = (cause: Error): string =>
+  cause instanceof AggregateError && cause.message === '' ? cause.errors.map(String).join('; ') : cause.message;
+
 /** The registry's texts speak to callers over HTTP, so the meaning is left out where something more precise is known. */
 function describeDomainError({
   code,
@@ -32,7 +37,7 @@ function describeDomainError({
   const { title, meaning } = errors[code];
   if (isOutcomeUnknown) return 'the database did not say whether this was done; look, and run it again if it was not';
   if (code === 'unavailable' && detail === undefined)
-    return `the database can’t be used: ${cause instanceof Error ? cause.message : meaning}`;
+    return describeDatabaseFailure(cause instanceof Error ? messageOf(cause) : meaning);
   if (places.length === 0) return detail ?? `${title}. ${meaning}`;
   // Where it was is said only if the title doesn't say it.
   const details = places.map(({ pointer, detail: text }) =>

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { parseKeyId, toFullKey, toKey } from '../api-keys/key-view.ts';
 import { DomainError } from '../errors.ts';
+import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
 import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
@@ -16,6 +17,7 @@ interface CreateOptions extends OutputOptions {
 interface DeleteOptions extends OutputOptions {
   readonly account?: string;
   readonly nickname?: string;
+  readonly yes?: boolean;
 }
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
@@ -39,10 +41,11 @@ export function keyCommand(): Command {
     .action(list);
   key
     .command('delete')
-    .description('Delete an API key: by its id, or by account and nickname. This can’t be undone.')
+    .description('Delete an API key: by its id, or by account and nickname. This cannot be undone.')
     .argument('[id]', 'the key’s id')
     .option('--account <account>', 'email or id of the account that it belongs to')
     .option('--nickname <nickname>', 'its nickname, with --account')
+    .option('--yes', yesHelp)
     .option('--json', jsonHelp)
     .action(remove);
   return key;
@@ -100,6 +103,9 @@ async function remove(idText: string | undefined, options: DeleteOptions): Promi
     const owner = await context.apiKeys.ownerOf(found);
     if (account !== undefined && (await context.accounts.find(account)).id !== owner)
       throw new DomainError('not_key_owner', { detail: `API key ${found} belongs to a different account.` });
+    const { email } = await context.accounts.find(owner);
+    const nicknameOf = (await context.apiKeys.list(owner)).find((key) => key.id === found)?.nickname;
+    await confirm(`API key ${found} (${nicknameOf}) of ${email} is deleted. This cannot be undone.`, options);
     await context.apiKeys.delete(operator, owner, found);
     return { id: found };
   });

@@ -1,11 +1,9 @@
 /** Where a command gets a password from: a prompt, standard input, or a generator. Never an argument: `ps` shows those. */
-import { once } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
-import { read } from 'read';
 import { limits } from '@keyreeve/contract';
 import { generatePassword } from '../accounts/accounts.ts';
 import { Secret } from '../crypto/secret.ts';
 import { UsageError } from './failure.ts';
+import { promptLine } from './prompt.ts';
 
 export interface PasswordOptions {
   readonly passwordStdin?: boolean;
@@ -40,7 +38,7 @@ async function ask(): Promise<Secret> {
 
 async function askOnce(prompt: string): Promise<string> {
   try {
-    return await Promise.race([read({ silent: true, output: process.stderr, prompt }), closed()]);
+    return await promptLine(prompt, { silent: true });
   } catch {
     // Ctrl-C or Ctrl-D.
     throw new UsageError('no password was given');
@@ -48,13 +46,6 @@ async function askOnce(prompt: string): Promise<string> {
     // What ended the line was as silent as the password.
     process.stderr.write('\n');
   }
-}
-
-/** `read` says nothing of Ctrl-D: it stops listening, which it also does after a line, just before it tells that. */
-async function closed(): Promise<never> {
-  await once(process.stdin, 'pause');
-  await setImmediate();
-  throw new Error('the input has ended');
 }
 
 /** All of it, less one final newline. */

@@ -1,9 +1,17 @@
-/** Asking for a password on a terminal. */
+/** Prompts on a terminal: passwords, and the confirmation of what cannot be undone. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { newTempFolder, type TempFolder } from '../../src/testing/temp-folder.ts';
-import { basic, databaseIn, environmentFor, goodPassword, keyreeveBin, startProgram } from '../e2e/program.ts';
+import {
+  basic,
+  databaseIn,
+  environmentFor,
+  goodPassword,
+  keyreeveBin,
+  runProgram,
+  startProgram,
+} from '../e2e/program.ts';
 import { noTerminal, Terminal } from '../e2e/terminal.ts';
 
 function type(args: string, folder: TempFolder): Terminal {
@@ -49,4 +57,36 @@ suite('the password prompt', { skip: noTerminal }, () => {
       assert.equal(existsSync(databaseIn(folder.path)), false);
     });
   }
+});
+
+suite('the confirmation', { skip: noTerminal }, () => {
+  async function withAccount(): Promise<TempFolder> {
+    const folder = newTempFolder();
+    const args = ['account', 'create', 'you@example.com', '--generate'];
+    assert.equal((await runProgram(args, { folder: folder.path })).status, 0);
+    return folder;
+  }
+  const accounts = async (folder: TempFolder): Promise<unknown[]> =>
+    JSON.parse((await runProgram(['account', 'list', '--json'], { folder: folder.path })).stdout) as unknown[];
+  const question = 'Account you@example.com is deleted with 0 API keys. This cannot be undone. (yes or no) ';
+
+  for (const [name, answer] of Object.entries({ no: 'no\r', nothing: '\r', 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' })) {
+    test(`${name} deletes nothing`, async () => {
+      using folder = await withAccount();
+      await using terminal = type('account delete you@example.com', folder);
+      await terminal.answer(question, answer);
+      const { status, stdout } = await terminal.exited();
+      assert.equal(status, 64, stdout);
+      assert.match(stdout, /^keyreeve: nothing was changed\r\n$/m);
+      assert.equal((await accounts(folder)).length, 1);
+    });
+  }
+
+  test('yes deletes', async () => {
+    using folder = await withAccount();
+    await using terminal = type('account delete you@example.com', folder);
+    await terminal.answer(question, 'yes\r');
+    assert.equal((await terminal.exited()).status, 0);
+    assert.deepEqual(await accounts(folder), []);
+  });
 });

@@ -48,7 +48,11 @@ for (const kind of databaseKinds) {
       assert.equal((await program.call('DELETE', `/auth/api-keys/${doomed.id}`, bearer(accessToken))).status, 200);
 
       assertFailed(await run('restore --from old.gz'), 1, /not empty; with --replace/);
-      assertFailed(await run('restore --from old.gz --replace'), 64, /no terminal to ask on; say --yes/);
+      assertFailed(
+        await run('restore --from old.gz --replace'),
+        64,
+        /not a terminal, so the command cannot ask; add --yes/,
+      );
       assertFailed(await run('restore --from none.gz --replace --yes'), 1, /none\.gz/);
       const other = { ...environment, KEYREEVE_DELETION_JOURNAL: join(folder.path, 'other') };
       // The service runs all the while: nothing is cached, so what is restored holds for its next request.

@@ -107,7 +107,7 @@ async function useEverything(program: Program, mailbox: Mailbox, canaries: Canar
   assert.equal((reused.json as { code: string }).code, 'refresh_token_reused');
   await program.command(['account', 'set-password', email, '--password-stdin'], newPassword);
   await call('POST', '/auth/token/revoke', {}, { refreshToken: third.refreshToken });
-  await program.command(['key', 'delete', String(id)]);
+  await program.command(['key', 'delete', String(id), '--yes']);
 }
 
 function findIn(bytes: Buffer, canaries: Canaries): string[] {

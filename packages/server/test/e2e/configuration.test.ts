@@ -187,7 +187,7 @@ test('a file that is no database is one clear line and exit 1, and stays as it w
   assert.deepEqual(answered, {
     status: 1,
     stdout: '',
-    stderr: 'keyreeve: the database can’t be used: file is not a database\n',
+    stderr: `keyreeve: the database ${databaseIn(folder.path)} cannot be used: file is not a database. Check KEYREEVE_DATABASE_URL, or restore a backup: keyreeve restore --from FILE.\n`,
   });
   assert.deepEqual(readdirSync(dirname(path)), ['keyreeve.db']);
 });

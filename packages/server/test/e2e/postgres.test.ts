@@ -117,7 +117,10 @@ test('while the server is away nothing is answered from memory, and all is well 
   await server.stop();
   const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(database.url) });
   assert.equal(early.status, 1);
-  assert.match(early.stderr, /^keyreeve: the database can’t be used: .*ECONNREFUSED/);
+  assert.match(
+    early.stderr,
+    /^keyreeve: the database postgres:.* cannot be used: .*ECONNREFUSED.*\. Check that the server runs, and the host and port in KEYREEVE_DATABASE_URL\.\n$/,
+  );
   await server.startAgain();
 });
 

@@ -1,0 +1,50 @@
+/** Errors of a database for the person at the command line: which database it is, what is wrong, and what to do. */
+import { processEnvironment, readConfig } from '../config.ts';
+import { describeDatabase, type DatabaseAddress } from '../db/database.ts';
+
+/** The first that matches the driver's message. */
+const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
+  [/unable to open database file/, 'Check that the folder exists and that this user may read and write it'],
+  [/readonly database/, 'Give this user write access to the file and to its folder'],
+  [
+    /file is not a database|malformed/,
+    'Check KEYREEVE_DATABASE_URL, or restore a backup: keyreeve restore --from FILE',
+  ],
+  [/database or disk is full|ENOSPC/, 'Free space on its disk'],
+  [/disk I\/O error/, 'Check the disk and the kernel log'],
+  [/is locked/, 'Another process holds a lock on it: end that process, or run the command again'],
+  [
+    /ECONNREFUSED|ENOENT|timeout|ETIMEDOUT/,
+    'Check that the server runs, and the host and port in KEYREEVE_DATABASE_URL',
+  ],
+  [/ENOTFOUND|EAI_AGAIN/, 'Check the host name in KEYREEVE_DATABASE_URL'],
+  [
+    /password authentication failed|no password supplied|SCRAM/,
+    'Check the user and the password in KEYREEVE_DATABASE_URL',
+  ],
+  [/no pg_hba\.conf entry/, 'Allow this machine and user in pg_hba.conf, or set sslmode in KEYREEVE_DATABASE_URL'],
+  [/role ".*" does not exist/, 'Create the role with createuser, or correct the user in KEYREEVE_DATABASE_URL'],
+  [/database ".*" does not exist/, 'Create it with createdb'],
+  [/permission denied/, 'Grant the role of KEYREEVE_DATABASE_URL access to its schema and tables'],
+  [/too many clients|remaining connection slots/, 'Raise max_connections of the server, or run fewer instances'],
+  [/does not support SSL|self.signed|certificate/, 'Set sslmode and sslrootcert in KEYREEVE_DATABASE_URL'],
+  [/standby or read-only/, 'Name the primary in KEYREEVE_DATABASE_URL'],
+];
+
+/** @param message what the driver reported */
+export function describeDatabaseFailure(message: string): string {
+  const remedy = remedies.find(([pattern]) => pattern.test(message))?.[1] ?? 'Run keyreeve doctor';
+  return `the database ${configuredDatabase()} cannot be used: ${message}. ${remedy}.`;
+}
+
+/** Never with a password. */
+function configuredDatabase(): string {
+  let address: DatabaseAddress;
+  try {
+    address = readConfig(processEnvironment()).database;
+  } catch {
+    // The command fails for another reason then.
+    return '';
+  }
+  return describeDatabase(address);
+}
