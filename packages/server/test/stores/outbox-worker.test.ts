@@ -3,49 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../src/db/db.ts';
-import { Outbox, WorkFailure, type Handler, type OutboxOptions, type WorkKind } from '../../src/outbox/outbox.ts';
+import { WorkFailure, type Handler } from '../../src/outbox/outbox.ts';
 import * as store from '../../src/outbox/store.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { databases } from '../../src/testing/new-db.ts';
 import { withTransaction } from '../../src/testing/wrapped-db.ts';
 import { until } from '../proof/until.ts';
 import { onEachDatabase } from './on-each-database.ts';
-import { keys, now } from './rows.ts';
-
-const waitMsMax = 60_000;
-
-type Failure = Parameters<NonNullable<OutboxOptions['onFailure']>>[0];
-
-interface Worker extends AsyncDisposable {
-  readonly outbox: Outbox;
-  readonly failures: Failure[];
-  /** Commits work, each payload in its queue. */
-  readonly put: (queue: string, ...payloads: readonly string[]) => Promise<void>;
-}
-
-function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: WorkKind = 'mail'): Worker {
-  const failures: Failure[] = [];
-  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, onFailure: (failure) => void failures.push(failure) });
-  outbox.handle(kind, handler);
-  const put = async (queue: string, ...payloads: readonly string[]): Promise<void> => {
-    const rows = payloads.map((payload) => outbox.prepare('mail', queue, payload));
-    await db.transaction(async (tx) => {
-      for (const row of rows) await store.insertWork(tx, row);
-    });
-    outbox.lookSoon();
-  };
-  return { outbox, failures, put, [Symbol.asyncDispose]: () => outbox.stop() };
-}
-
-const isEmpty = async (db: Db): Promise<boolean> => (await store.countWork(db, 1)).length === 0;
-const numbered = (prefix: string, count: number): string[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
-
-/** Something that can be waited for. */
-function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { opened: promise, open: resolve };
-}
+import { gate, isEmpty, newWorker, numbered, waitMsMax } from './outbox-kit.ts';
+import { now } from './rows.ts';
 
 onEachDatabase('two instances share the work: all of it is done, each piece once', async ({ db, connect }) => {
   const clock = new FakeClock(now);
@@ -242,87 +208,6 @@ onEachDatabase(
     );
   },
 );
-
-onEachDatabase('the work of a process that was killed is done within 15 seconds', async (opened) => {
-  const { db } = opened;
-  const clock = new FakeClock(now);
-  const begun: unknown[] = [];
-  const done: unknown[] = [];
-  const never = gate();
-  // Killed: its handler never ends, and it renews nothing.
-  const killed = newWorker(await opened.connect(), clock, async ({ payload }) => {
-    begun.push(payload);
-    await never.opened;
-  });
-  await killed.put('mail', 'one');
-  killed.outbox.start();
-  await until('it has begun', waitMsMax, () => begun.length === 1);
-  await killed.outbox.stop(1);
-  await using worker = newWorker(db, clock, ({ payload, attempts }) =>
-    Promise.resolve(void done.push([payload, attempts])),
-  );
-  worker.outbox.start();
-  await worker.put('other', 'two');
-  await until('the other is done', waitMsMax, () => done.length === 1);
-  assert.deepEqual(done, [['two', 1]]);
-  clock.advance({ seconds: 15 });
-  worker.outbox.lookSoon();
-  await until('all is done', waitMsMax, () => isEmpty(db));
-  assert.deepEqual(done[1], ['one', 2]);
-});
-
-onEachDatabase('another process does not begin what a living one works on, however long it takes', async (opened) => {
-  const clock = new FakeClock(now);
-  const slow = gate();
-  const begun: string[] = [];
-  const beginAs =
-    (name: string): Handler =>
-    async () => {
-      begun.push(name);
-      await slow.opened;
-    };
-  await using one = newWorker(opened.db, clock, beginAs('one'));
-  await using two = newWorker(await opened.connect(), clock, beginAs('two'));
-  one.outbox.start();
-  await one.put('mail', 'letter');
-  await until('it has begun', waitMsMax, () => begun.length === 1);
-  two.outbox.start();
-  for (let passed = 0; passed < 60; passed += 5) {
-    clock.advance({ seconds: 5 });
-    one.outbox.lookSoon();
-    // Its claim now lasts longer than the moment to which the clock goes next.
-    await until(
-      'the claim is renewed',
-      waitMsMax,
-      async () => (await store.findDueQueues(opened.db, clock.now() + 14_999)).length === 0,
-    );
-    two.outbox.lookSoon();
-  }
-  slow.open();
-  await until('it is done', waitMsMax, () => isEmpty(opened.db));
-  assert.deepEqual(begun, ['one']);
-});
-
-onEachDatabase('work that takes longer than its claim is not begun again by the same process', async ({ db }) => {
-  const clock = new FakeClock(now);
-  const slow = gate();
-  let begun = 0;
-  await using worker = newWorker(db, clock, async () => {
-    begun++;
-    await slow.opened;
-  });
-  worker.outbox.start();
-  await worker.put('mail', 'one');
-  await until('it has begun', waitMsMax, () => begun === 1);
-  clock.advance({ seconds: 16 });
-  await until('it is claimed anew', waitMsMax, async () => {
-    worker.outbox.lookSoon();
-    return (await store.findDueQueues(db, clock.now())).length === 0;
-  });
-  slow.open();
-  await until('it is done', waitMsMax, () => isEmpty(db));
-  assert.equal(begun, 1);
-});
 
 onEachDatabase('a stopping process gives back what it has claimed and not begun', async ({ db }) => {
   const claimed = gate();
