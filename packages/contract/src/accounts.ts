@@ -2,19 +2,28 @@
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors, currentPasswordErrors, newPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
+import { ListedKey } from './api-keys.ts';
 import type { RouteContract } from './route.ts';
-import { Instant } from './schemas.ts';
+import { AccountId, Instant, Message, Role, Text } from './schemas.ts';
 
 const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
 // Its rules need Unicode: see password_too_short, password_too_long, password_invalid, password_context, password_common.
-const NewPassword = Type.String({ minLength: 1 });
-const CurrentPassword = Type.String({ minLength: 1, maxLength: limits.passwordBytesMax });
+const NewPassword = Type.String({ minLength: 1, examples: ['wombat orbit velvet 42'] });
+const CurrentPassword = Type.String({
+  minLength: 1,
+  maxLength: limits.passwordBytesMax,
+  examples: ['wombat orbit velvet 42'],
+});
 const Code = Type.String({
   minLength: 1,
   maxLength: 128,
   description: 'From the link in the mail: what stands behind `#`',
+  examples: ['krvc_9fK2…'],
 });
-const RevokeKeys = Type.Boolean({ description: 'Also delete every API key of the account, in the same step' });
+const RevokeKeys = Type.Boolean({
+  description: 'Also delete every API key of the account, in the same step',
+  examples: [false],
+});
 
 const strict = { additionalProperties: false } as const;
 
@@ -33,21 +42,10 @@ export const ChangePasswordBody = Type.Object(
 export const ChangeEmailBody = Type.Object({ email: Email, currentPassword: CurrentPassword }, strict);
 export const DeleteAccountBody = Type.Object({ currentPassword: CurrentPassword }, strict);
 
-const Message = Type.Object({ message: Type.String() }, strict);
-
-const LiveKey = Type.Object(
-  {
-    id: Type.Integer(),
-    nickname: Type.String(),
-    createdAt: Instant,
-    updatedAt: Instant,
-  },
-  strict,
-);
 export const MessageAndKeys = Type.Object(
   {
-    message: Type.String(),
-    apiKeys: Type.Array(LiveKey, { description: 'The account’s keys that go on working, oldest first' }),
+    message: Text('The new password is in force.'),
+    apiKeys: Type.Array(ListedKey, { description: 'The account’s keys that go on working, oldest first' }),
   },
   strict,
 );
@@ -55,9 +53,9 @@ export type MessageAndKeys = Static<typeof MessageAndKeys>;
 
 export const OwnAccount = Type.Object(
   {
-    id: Type.String({ examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'] }),
-    email: Type.String(),
-    role: Type.Union([Type.Literal('user'), Type.Literal('admin')]),
+    id: AccountId,
+    email: Text('ada@example.com'),
+    role: Role,
     createdAt: Instant,
     verified: Type.Boolean({ description: 'Whether somebody has shown that the email is theirs' }),
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),

@@ -1,25 +1,24 @@
 /** What administrators are shown and what they say. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
-import { Instant, orNull } from './schemas.ts';
+import { ListedKeyFull } from './api-keys.ts';
+import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { ListedSession } from './sessions.ts';
 
 const strict = { additionalProperties: false } as const;
 
-export const AccountId = Type.String({ examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'] });
-export const Role = Type.Union([Type.Literal('user'), Type.Literal('admin')]);
 const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
 
 const accountFields = {
   id: AccountId,
-  email: Type.String(),
+  email: Text('ada@example.com'),
   role: Role,
   verified: Type.Boolean({ description: 'Whether somebody has shown that the email is theirs' }),
   hasPassword: Type.Boolean({ description: 'Whether it can sign in; false until an invitation or a reset is used' }),
   requiresSecondFactor: Type.Boolean({ description: 'Whether an administrator requires one' }),
   createdAt: Instant,
   updatedAt: Instant,
-  disabledAt: orNull(Instant),
+  disabledAt: orNull(Instant, null),
 };
 
 export const AdministeredAccount = Type.Object(accountFields, strict);
@@ -38,6 +37,7 @@ export type AccountDetail = Static<typeof AccountDetail>;
 
 const nextCursor = orNull(
   Type.String({ description: 'For the next page. A page may have fewer entries than asked for, even none, before it' }),
+  null,
 );
 /** Of every list that comes in pages. */
 export const pageFields = {
@@ -53,48 +53,23 @@ export const pageFields = {
 export const AccountPage = Type.Object({ accounts: Type.Array(AdministeredAccount), nextCursor }, strict);
 export type AccountPage = Static<typeof AccountPage>;
 
-export const AdministeredKeys = Type.Object(
-  {
-    apiKeys: Type.Array(
-      Type.Object(
-        {
-          id: Type.Integer(),
-          nickname: Type.String(),
-          createdAt: Instant,
-          updatedAt: Instant,
-          scopes: Type.Array(Type.String()),
-          expiresAt: orNull(Instant),
-          lastUsedAt: orNull(Instant),
-        },
-        strict,
-      ),
-    ),
-  },
-  strict,
-);
+export const AdministeredKeys = Type.Object({ apiKeys: Type.Array(ListedKeyFull) }, strict);
 
 export const AdministeredSessions = Type.Object({ sessions: Type.Array(ListedSession) }, strict);
 
-export const AuditPage = Type.Object(
+export const AuditEvent = Type.Object(
   {
-    events: Type.Array(
-      Type.Object(
-        {
-          id: Type.Integer(),
-          at: Instant,
-          actor: Type.String({ examples: ['account:acc_4mW1kq0ZbYp7sT2xUvN8Rd', 'operator', 'system'] }),
-          action: Type.String({ examples: ['account.disabled'] }),
-          accountId: orNull(Type.String()),
-          target: orNull(Type.String()),
-          details: Type.Unknown({ description: 'An object, or null' }),
-        },
-        strict,
-      ),
-    ),
-    nextCursor,
+    id: Type.Integer({ format: 'int64', examples: [1042] }),
+    at: Instant,
+    actor: Type.String({ examples: ['account:acc_4mW1kq0ZbYp7sT2xUvN8Rd', 'operator', 'system'] }),
+    action: Type.String({ examples: ['account.disabled'] }),
+    accountId: orNull(AccountId),
+    target: orNull(Text('acc_4mW1kq0ZbYp7sT2xUvN8Rd')),
+    details: Type.Unknown({ description: 'An object, or null', examples: [null] }),
   },
   strict,
 );
+export const AuditPage = Type.Object({ events: Type.Array(AuditEvent), nextCursor }, strict);
 export type AuditPage = Static<typeof AuditPage>;
 
 export const InvitationRequest = Type.Object({ email: Email, role: Type.Optional(Role) }, strict);
@@ -105,13 +80,13 @@ export const FirstAdministratorBody = Type.Object(
       minLength: 1,
       maxLength: 128,
       description: 'From the file that `keyreeve admin bootstrap` wrote',
+      examples: ['krvc_9fK2…'],
     }),
     email: Email,
     // Its rules need Unicode: see password_too_short and the others.
-    password: Type.String({ minLength: 1 }),
+    password: Type.String({ minLength: 1, examples: ['wombat orbit velvet 42'] }),
   },
   strict,
 );
-export const FirstAdministrator = Type.Object({ id: AccountId, email: Type.String(), role: Role }, strict);
+export const FirstAdministrator = Type.Object({ id: AccountId, email: Text('ada@example.com'), role: Role }, strict);
 export type FirstAdministrator = Static<typeof FirstAdministrator>;
-export const Done = Type.Object({ message: Type.String() }, strict);

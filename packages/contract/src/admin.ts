@@ -2,30 +2,29 @@
 import Type, { type TSchema } from 'typebox';
 import {
   AccountDetail,
-  AccountId,
   AccountPage,
   AdministeredKeys,
   AdministeredSessions,
   AuditPage,
-  Done,
   FirstAdministrator,
   FirstAdministratorBody,
   InvitationRequest,
   pageFields,
-  Role,
   RoleBody,
 } from './admin-schemas.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
+import { AccountId, KeyId, Message, Role } from './schemas.ts';
+import { SessionId } from './sessions.ts';
 
 const administrator = { tag: 'Administration', auth: 'administrator' } as const;
 /** What changes something. */
 const dangerous = { ...administrator, needsRecentSignIn: true } as const;
 const ofAccount = { params: Type.Object({ id: AccountId }) } as const;
 const account = { status: 200, description: 'The account, as it is now', schema: AccountDetail } as const;
-const message = { status: 200, description: 'It is done', schema: Done } as const;
+const message = { status: 200, description: 'It is done', schema: Message } as const;
 
 /** A change of one account, without a body. */
 const change = <const Id extends string, const Path extends string, const Codes extends readonly ErrorCode[]>(
@@ -67,11 +66,7 @@ export const adminListAccounts = {
       }),
     ),
     role: Type.Optional(Role),
-    state: Type.Optional(
-      Type.Union([Type.Literal('enabled'), Type.Literal('disabled'), Type.Literal('unverified')], {
-        description: '`enabled`: not disabled',
-      }),
-    ),
+    state: Type.Optional(Type.Enum(['enabled', 'disabled', 'unverified'], { description: '`enabled`: not disabled' })),
   }),
   success: { status: 200, description: 'A page of accounts', schema: AccountPage },
   errors: [...administratorErrors, 'invalid_request'],
@@ -228,7 +223,7 @@ export const adminDeleteKey = {
   method: 'DELETE',
   path: '/admin/accounts/:id/api-keys/:keyId',
   summary: 'Delete an account’s API key',
-  params: Type.Object({ id: AccountId, keyId: Type.String({ examples: ['4830184710273911'] }) }),
+  params: Type.Object({ id: AccountId, keyId: KeyId }),
   success: message,
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'key_not_found'],
 } as const satisfies RouteContract;
@@ -250,7 +245,7 @@ export const adminEndSession = {
   method: 'DELETE',
   path: '/admin/accounts/:id/sessions/:sessionId',
   summary: 'End an account’s session',
-  params: Type.Object({ id: AccountId, sessionId: Type.String() }),
+  params: Type.Object({ id: AccountId, sessionId: SessionId }),
   success: message,
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'session_not_found'],
 } as const satisfies RouteContract;

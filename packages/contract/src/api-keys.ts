@@ -2,15 +2,9 @@
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
+import { exampleOf } from './examples.ts';
 import type { RouteContract } from './route.ts';
-import { Instant, orNull, Scope } from './schemas.ts';
-
-const KeyId = Type.Integer({
-  minimum: 1,
-  maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Random, never used again, not a secret',
-  examples: [4830184710273911],
-});
+import { Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
 const keyFields = {
   id: KeyId,
@@ -21,7 +15,7 @@ const keyTimes = { createdAt: Instant, updatedAt: Instant };
 export const NewKeyBody = Type.Object(
   {
     // Its rules need Unicode properties that JSON Schema can't say: see nickname_invalid.
-    nickname: Type.String({ minLength: 1, maxLength: limits.nicknameBytesMax }),
+    nickname: Type.String({ minLength: 1, maxLength: limits.nicknameBytesMax, examples: ['billing worker'] }),
     scopes: Type.Optional(
       Type.Array(Scope, {
         maxItems: limits.scopesPerKeyMax,
@@ -36,6 +30,7 @@ export const NewKeyBody = Type.Object(
           format: 'date-time',
           maxLength: 35,
           description: 'RFC 3339, in the future; without it the key doesn’t expire',
+          examples: ['2036-01-31T00:00:00Z'],
         }),
       ),
     ),
@@ -47,20 +42,20 @@ export type NewKeyBody = Static<typeof NewKeyBody>;
 export const CreatedKey = Type.Object(
   {
     ...keyFields,
-    key: Type.String({ description: 'The secret. It is in this answer and nowhere else, ever' }),
+    key: Text(keyExample, 'The secret. It is in this answer and nowhere else, ever'),
     ...keyTimes,
   },
   { additionalProperties: false },
 );
 export type CreatedKey = Static<typeof CreatedKey>;
 
-const ListedKey = Type.Object({ ...keyFields, ...keyTimes }, { additionalProperties: false });
-const ListedKeyFull = Type.Object(
+export const ListedKey = Type.Object({ ...keyFields, ...keyTimes }, { additionalProperties: false });
+export const ListedKeyFull = Type.Object(
   {
     ...keyFields,
     ...keyTimes,
-    scopes: Type.Array(Type.String()),
-    expiresAt: orNull(Instant),
+    scopes: Type.Array(Text('orders:read')),
+    expiresAt: orNull(Instant, null),
     lastUsedAt: orNull(Instant),
   },
   { additionalProperties: false, description: 'With ?view=full' },
@@ -69,7 +64,9 @@ export type ListedKey = Static<typeof ListedKey>;
 export type ListedKeyFull = Static<typeof ListedKeyFull>;
 
 export const KeyList = Type.Object(
-  { apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)]) },
+  {
+    apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)], { examples: [[exampleOf(ListedKey)]] }),
+  },
   { additionalProperties: false },
 );
 
@@ -124,11 +121,11 @@ export const deleteKey = {
   description:
     'Once this is answered, every verification that starts later is refused, on every instance and through every endpoint. It can’t be undone.',
   auth: 'access_token',
-  params: Type.Object({ id: Type.String({ description: 'The key’s id', examples: ['4830184710273911'] }) }),
+  params: Type.Object({ id: KeyId }),
   success: {
     status: 200,
     description: 'The key is dead',
-    schema: Type.Object({ message: Type.String() }, { additionalProperties: false }),
+    schema: Message,
   },
   errors: [...accessTokenErrors, 'not_key_owner', 'key_not_found'],
 } as const satisfies RouteContract;

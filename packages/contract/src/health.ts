@@ -1,8 +1,9 @@
 /** Health, and the contract about itself. */
 import Type from 'typebox';
 import type { RouteContract } from './route.ts';
+import { ErrorCodes } from './schemas.ts';
 
-const Health = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
+export const Health = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
 
 export const live = {
   id: 'live',
@@ -60,7 +61,7 @@ export const getProblem = {
   tag: 'Contract',
   summary: 'What an error code means',
   auth: 'none',
-  params: Type.Object({ code: Type.String() }),
+  params: Type.Object({ code: ErrorCodes }),
   success: { status: 200, description: 'A page', contentType: 'text/html; charset=utf-8' },
   errors: ['not_found'],
 } as const satisfies RouteContract;

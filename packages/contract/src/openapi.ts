@@ -1,64 +1,16 @@
-/** The OpenAPI 3.1 document, made from the same routes and schemas that the service is built from. */
-import { administratorErrors } from './error-groups.ts';
-import { errors, type ErrorCode } from './errors.ts';
-import type { RouteAuth, RouteContract } from './route.ts';
-import { Problem } from './schemas.ts';
+/** The OpenAPI 3.1 document, made from the same routes and schemas as the service. */
+import type { TSchema } from 'typebox';
+import { pageFields } from './admin-schemas.ts';
+import { requirementsInWords, securityOf, securitySchemes } from './authentication.ts';
+import { componentSchemas, schemaOf, type Json } from './json-schema.ts';
+import { headerObjects, problemComponents, problemResponses } from './problem-responses.ts';
+import type { RouteContract } from './route.ts';
+import { AccountId } from './schemas.ts';
+import { WebhookId } from './webhooks.ts';
+import { webhookMessages, webhookMessageTable, type WebhookMessageType } from './webhook-events.ts';
 
-/** The contract's own version; it changes with what is answered, not with the program. */
+/** The version of the HTTP contract, which is not the version of the program. */
 export const contractVersion = '1.0.0';
-
-type Json = Record<string, unknown>;
-
-/** Codes that any request can meet, whatever its route. */
-const commonErrors: readonly ErrorCode[] = [
-  'malformed_request',
-  'request_timeout',
-  'headers_too_large',
-  'internal_error',
-  'unavailable',
-];
-/** The same, but for `/auth/forward`: there the address and how the client came are the proxy's business. */
-const addressErrors: readonly ErrorCode[] = ['https_required', 'url_too_long'];
-const bodyErrors = {
-  json: ['invalid_request', 'malformed_json', 'body_too_large', 'unsupported_media_type'],
-  form: ['invalid_request', 'body_too_large', 'unsupported_media_type'],
-} as const satisfies Record<string, readonly ErrorCode[]>;
-
-/** Where an account calls, by its access token. */
-const accountAuths: readonly RouteAuth[] = ['access_token', 'administrator'];
-
-const security: Record<RouteAuth, Json[]> = {
-  none: [],
-  password: [{ password: [] }],
-  access_token: [{ accessToken: [] }],
-  administrator: [{ accessToken: [] }],
-  one_time_code: [],
-  refresh_token: [],
-  service_key: [{ apiKey: [] }, { apiKeyHeader: [] }],
-  any_credential: [{ accessToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
-};
-
-/** Every code that a request to this route can be answered with. */
-export const errorsOf = ({
-  auth,
-  needsRecentSignIn = false,
-  isOpenBeforeEnrolment = false,
-  params,
-  body,
-  errors: own,
-}: RouteContract): readonly ErrorCode[] => [
-  ...new Set([
-    ...(auth === 'administrator' ? administratorErrors : []),
-    ...(needsRecentSignIn ? (['reauth_required'] as const) : []),
-    ...(accountAuths.includes(auth) && !isOpenBeforeEnrolment ? (['second_factor_enrolment_required'] as const) : []),
-    ...own,
-    // What is no percent-encoding names nothing.
-    ...(params ? (['not_found'] as const) : []),
-    ...(body ? bodyErrors[body.type] : []),
-    ...(auth === 'any_credential' ? [] : addressErrors),
-    ...commonErrors,
-  ]),
-];
 
 export function openApiDocument(routes: readonly RouteContract[]): Json {
   const paths: Record<string, Json> = {};
@@ -72,99 +24,114 @@ export function openApiDocument(routes: readonly RouteContract[]): Json {
       title: 'Keyreeve',
       version: contractVersion,
       description:
-        'Accounts exchange email and password for tokens, and with them create, list and delete API keys. Other services ask whether a key is good. A deleted key is refused by every verification that starts after the deletion was answered.',
+        'An account exchanges its email address and password for tokens, and uses them to create, list and delete API keys. Other services verify credentials. Every verification that starts after the response to a deletion rejects the deleted key.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,
+    webhooks: webhooks(),
     components: {
-      schemas: { Problem: plain(Problem) },
-      securitySchemes: {
-        password: { type: 'http', scheme: 'basic', description: 'Email and password' },
-        accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key as Bearer' },
-        apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-      },
+      schemas: componentSchemas(),
+      responses: { ...problemComponents(routes), WebhookReceived: { description: 'Received. The body is ignored' } },
+      parameters: sharedParameters,
+      securitySchemes,
     },
   };
 }
 
 function operation(route: RouteContract): Json {
-  const { success } = route;
+  const description = [...(route.description ? [route.description] : []), ...requirementsInWords(route)].join(' ');
   return {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
-    ...(route.description ? { description: route.description } : {}),
-    security: security[route.auth],
+    ...(description === '' ? {} : { description }),
+    security: securityOf(route),
     ...parameters(route),
-    ...(route.body
-      ? {
-          requestBody: {
-            required: true,
-            content: {
-              [route.body.type === 'json' ? 'application/json' : 'application/x-www-form-urlencoded']: {
-                schema: plain(route.body.schema),
-              },
-            },
-          },
-        }
-      : {}),
-    responses: {
-      [success.status]: {
-        description: success.description,
-        ...(success.headers
-          ? {
-              headers: Object.fromEntries(
-                Object.entries(success.headers).map(([name, description]) => [
-                  name,
-                  { description, schema: { type: 'string' } },
-                ]),
-              ),
-            }
-          : {}),
-        ...(success.schema
-          ? { content: { 'application/json': { schema: plain(success.schema) } } }
-          : success.contentType
-            ? { content: { [success.contentType]: { schema: { type: 'string' } } } }
-            : {}),
-      },
-      ...problemResponses(errorsOf(route)),
-    },
+    ...requestBody(route),
+    responses: { [route.success.status]: success(route), ...problemResponses(route) },
   };
 }
 
+function requestBody({ body }: RouteContract): Json {
+  if (!body) return {};
+  const mediaType = body.type === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
+  return { requestBody: { required: true, content: { [mediaType]: { schema: schemaOf(body.schema, 'request') } } } };
+}
+
+function success({ success: { description, schema, contentType, headers } }: RouteContract): Json {
+  return {
+    description,
+    ...(headers ? { headers: headerObjects(headers) } : {}),
+    ...(schema
+      ? { content: { 'application/json': { schema: schemaOf(schema, 'response') } } }
+      : contentType
+        ? { content: { [contentType]: { schema: { type: 'string' } } } }
+        : {}),
+  };
+}
+
+/** `components.parameters`: those of more than one operation. */
+const sharedParameters: Readonly<Record<string, Json>> = {
+  AccountId: parameter('path', 'id', AccountId, true),
+  WebhookEndpointId: parameter('path', 'id', WebhookId, true),
+  PageLimit: parameter('query', 'limit', pageFields.limit, false),
+  PageCursor: parameter('query', 'cursor', pageFields.cursor, false),
+  WebhookId: webhookHeader('webhook-id', 'The same in every attempt', 'msg_3K9vQm1ZyT4cW8nB6pXr2L'),
+  WebhookTimestamp: webhookHeader('webhook-timestamp', 'Seconds since 1970 of this attempt', '1795253400'),
+  WebhookSignature: webhookHeader(
+    'webhook-signature',
+    'Standard Webhooks 1.0.0: signatures of id, timestamp and body, separated by spaces',
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+};
+
 function parameters(route: RouteContract): Json {
-  const of = (place: 'path' | 'query' | 'header', schema: unknown): Json[] => {
+  const of = (place: 'path' | 'query' | 'header', schema: TSchema | undefined): Json[] => {
     const { properties = {}, required = [] } = (schema ?? {}) as {
-      properties?: Record<string, Json>;
-      required?: string[];
+      properties?: Readonly<Record<string, TSchema>>;
+      required?: readonly string[];
     };
-    return Object.entries(properties).map(([name, property]) => ({
-      name,
-      in: place,
-      required: required.includes(name),
-      schema: plain(property),
-    }));
+    return Object.entries(properties).map(([name, property]) =>
+      shared(parameter(place, name, property, required.includes(name))),
+    );
   };
   const all = [...of('path', route.params), ...of('query', route.query), ...of('header', route.headers)];
   return all.length > 0 ? { parameters: all } : {};
 }
 
-/** One response per status, naming each code it can carry. */
-function problemResponses(codes: readonly ErrorCode[]): Json {
-  const byStatus = Map.groupBy(codes, (code) => errors[code].status);
-  return Object.fromEntries(
-    [...byStatus].map(([status, sameStatus]) => [
-      String(status),
-      {
-        description: sameStatus.map((code) => `\`${code}\`: ${errors[code].title}`).join('; '),
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
-    ]),
-  );
+function shared(one: Json): Json {
+  const found = Object.entries(sharedParameters).find(([, other]) => JSON.stringify(other) === JSON.stringify(one));
+  return found ? { $ref: `#/components/parameters/${found[0]}` } : one;
 }
 
-/** TypeBox schemas are JSON Schema 2020-12, which is what OpenAPI 3.1 speaks; only what JSON can't hold is dropped. */
-const plain = (schema: unknown): unknown => JSON.parse(JSON.stringify(schema));
+function parameter(place: string, name: string, schema: TSchema, required: boolean): Json {
+  return { name, in: place, required, schema: schemaOf(schema, 'request') };
+}
+
+function webhookHeader(name: string, description: string, example: string): Json {
+  return { name, in: 'header', required: true, description, schema: { type: 'string' }, example };
+}
+
+/** A receiver answers with any 2xx status within five seconds. */
+function webhooks(): Json {
+  const names = ['WebhookId', 'WebhookTimestamp', 'WebhookSignature'];
+  const headers = names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return Object.fromEntries(
+    (Object.keys(webhookMessages) as WebhookMessageType[]).map((type) => {
+      const operationId = `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`;
+      const post = {
+        operationId,
+        summary: webhookMessageTable[type],
+        parameters: headers,
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: schemaOf(webhookMessages[type], 'response') } },
+        },
+        responses: { '2XX': { $ref: '#/components/responses/WebhookReceived' } },
+      };
+      return [type, { post }];
+    }),
+  );
+}

@@ -35,6 +35,7 @@ export interface RouteContract {
   readonly needsRecentSignIn?: boolean;
   /** Whether an account that must enrol a second factor and has none yet may call it. */
   readonly isOpenBeforeEnrolment?: boolean;
+  /** What the document says of them. Handlers receive text. */
   readonly params?: TSchema;
   readonly query?: TSchema;
   /** Beside those of the credential. */

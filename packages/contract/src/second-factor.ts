@@ -3,11 +3,16 @@ import Type, { type Static } from 'typebox';
 import { accessTokenErrors, currentPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
+import { Text } from './schemas.ts';
 
 /** The header of a sign-in that carries a code. */
 export const oneTimePasswordHeader = 'X-Keyreeve-OTP';
 
-const CurrentPassword = Type.String({ minLength: 1, maxLength: limits.passwordBytesMax });
+const CurrentPassword = Type.String({
+  minLength: 1,
+  maxLength: limits.passwordBytesMax,
+  examples: ['wombat orbit velvet 42'],
+});
 const Code = Type.String({
   minLength: 1,
   maxLength: limits.oneTimePasswordCharsMax,
@@ -34,8 +39,11 @@ export const FactorCodeBody = Type.Object(
 
 export const BegunFactor = Type.Object(
   {
-    secret: Type.String({ description: 'Base32, for typing. It is in this answer and nowhere else, ever' }),
-    uri: Type.String({ description: 'The same for a QR code: `otpauth://totp/…`' }),
+    secret: Text('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', 'Base32, for typing. It is in this answer and nowhere else, ever'),
+    uri: Text(
+      'otpauth://totp/Keyreeve:ada%40example.com?issuer=Keyreeve&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+      'The same for a QR code',
+    ),
   },
   { additionalProperties: false },
 );

@@ -2,16 +2,18 @@
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './error-groups.ts';
 import type { RouteContract } from './route.ts';
-import { Instant } from './schemas.ts';
+import { Instant, Text } from './schemas.ts';
+
+export const SessionId = Text('ses_7Hq2mXwZ0RkT5bLp1NvYcd', 'The `sid` of its access tokens; not a secret');
 
 export const ListedSession = Type.Object(
   {
-    id: Type.String({ description: 'The `sid` of its access tokens; not a secret' }),
+    id: SessionId,
     createdAt: Instant,
-    lastUsedAt: Type.String({ format: 'date-time', description: 'When it was begun or last refreshed' }),
-    expiresAt: Type.String({ format: 'date-time', description: 'When it ends unless it is refreshed before' }),
+    lastUsedAt: Type.String({ ...Instant, description: 'When it was begun or last refreshed' }),
+    expiresAt: Type.String({ ...Instant, description: 'When it ends unless it is refreshed before' }),
     address: Type.String({ description: 'From where it was begun', examples: ['192.0.2.7'] }),
-    program: Type.String({ description: 'The User-Agent that began it; empty when it sent none' }),
+    program: Text('curl/8.5.0', 'The User-Agent that began it; empty when it sent none'),
     current: Type.Boolean({ description: 'Whether it is the one that asks' }),
   },
   { additionalProperties: false },
@@ -19,6 +21,8 @@ export const ListedSession = Type.Object(
 export type ListedSession = Static<typeof ListedSession>;
 
 export const SessionList = Type.Object({ sessions: Type.Array(ListedSession) }, { additionalProperties: false });
+
+export const EndedSessions = Type.Object({ ended: Type.Integer({ minimum: 0 }) }, { additionalProperties: false });
 
 export const listSessions = {
   id: 'listSessions',
@@ -41,7 +45,7 @@ export const endSession = {
   description:
     'Its refresh token is dead, and on Keyreeve’s own endpoints its access tokens are dead at once. It may be the one that asks.',
   auth: 'access_token',
-  params: Type.Object({ id: Type.String({ description: 'The session’s id' }) }),
+  params: Type.Object({ id: SessionId }),
   success: { status: 204, description: 'The session has ended' },
   errors: [...accessTokenErrors, 'session_not_found'],
 } as const satisfies RouteContract;
@@ -57,7 +61,7 @@ export const endOtherSessions = {
   success: {
     status: 200,
     description: 'How many were ended',
-    schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }, { additionalProperties: false }),
+    schema: EndedSessions,
   },
   errors: accessTokenErrors,
 } as const satisfies RouteContract;

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
+import { Text } from './schemas.ts';
 import { oneTimePasswordHeader } from './second-factor.ts';
 
 /** Of the public keys and of discovery. */
@@ -9,15 +10,15 @@ export const discoveryCacheControl = `public, max-age=${limits.jwksMaxAgeSeconds
 
 export const TokenPair = Type.Object(
   {
-    accessToken: Type.String({ description: 'A JWT (RFC 9068), good for 10 minutes unless configured otherwise' }),
-    refreshToken: Type.String({ description: 'Opaque; good once, and replaced at every use' }),
+    accessToken: Text('eyJhbGciOiJFZERTQSJ9…', 'A JWT (RFC 9068), valid for 10 minutes unless configured otherwise'),
+    refreshToken: Text('krvr_8sT2xUvN…', 'Opaque; valid once, and replaced at every use'),
   },
   { additionalProperties: false },
 );
 export type TokenPair = Static<typeof TokenPair>;
 
 export const RefreshTokenBody = Type.Object(
-  { refreshToken: Type.String({ minLength: 1, maxLength: 512 }) },
+  { refreshToken: Type.String({ minLength: 1, maxLength: 512, examples: ['krvr_8sT2xUvN…'] }) },
   { additionalProperties: false },
 );
 export type RefreshTokenBody = Static<typeof RefreshTokenBody>;
@@ -68,27 +69,23 @@ export const revokeTokens = {
   errors: [],
 } as const satisfies RouteContract;
 
-export const Jwks = Type.Object(
+const keyOfTheExample = { kty: 'OKP', kid: 'nR3kq0Zb', alg: 'EdDSA', use: 'sig', crv: 'Ed25519', x: '11qYAYKxCrfV…' };
+/** RFC 7517 section 4: which of the optional members exist depends on `kty`. */
+export const Jwk = Type.Object(
   {
-    keys: Type.Array(
-      Type.Object(
-        {
-          kty: Type.String(),
-          kid: Type.String(),
-          alg: Type.String(),
-          use: Type.Literal('sig'),
-          crv: Type.Optional(Type.String()),
-          x: Type.Optional(Type.String()),
-          y: Type.Optional(Type.String()),
-          n: Type.Optional(Type.String()),
-          e: Type.Optional(Type.String()),
-        },
-        { additionalProperties: false },
-      ),
-    ),
+    kty: Type.String(),
+    kid: Type.String(),
+    alg: Type.String(),
+    use: Type.Literal('sig'),
+    crv: Type.Optional(Type.String()),
+    x: Type.Optional(Type.String()),
+    y: Type.Optional(Type.String()),
+    n: Type.Optional(Type.String()),
+    e: Type.Optional(Type.String()),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, examples: [keyOfTheExample] },
 );
+export const Jwks = Type.Object({ keys: Type.Array(Jwk) }, { additionalProperties: false });
 export type Jwks = Static<typeof Jwks>;
 
 export const getJwks = {
@@ -111,13 +108,13 @@ export const getJwks = {
 
 export const Metadata = Type.Object(
   {
-    issuer: Type.String(),
-    jwks_uri: Type.String(),
-    introspection_endpoint: Type.String(),
-    introspection_endpoint_auth_methods_supported: Type.Array(Type.String()),
-    response_types_supported: Type.Array(Type.String()),
-    grant_types_supported: Type.Array(Type.String()),
-    service_documentation: Type.String(),
+    issuer: Text('https://auth.example.com'),
+    jwks_uri: Text('https://auth.example.com/.well-known/jwks.json'),
+    introspection_endpoint: Text('https://auth.example.com/auth/introspect'),
+    introspection_endpoint_auth_methods_supported: Type.Array(Text('client_secret_basic')),
+    response_types_supported: Type.Array(Type.String(), { examples: [[]] }),
+    grant_types_supported: Type.Array(Type.String(), { examples: [[]] }),
+    service_documentation: Text('https://auth.example.com/docs'),
   },
   { additionalProperties: false },
 );

@@ -3,11 +3,12 @@ import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './errors.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
-import { Instant, orNull } from './schemas.ts';
+import { AccountId, Instant, keyExample, KeyId, orNull, Text } from './schemas.ts';
 
 const CredentialText = Type.String({
   maxLength: limits.authorizationCharsMax,
   description: 'An API key or an access token',
+  examples: [keyExample],
 });
 
 export const VerifyBody = Type.Object({ credential: CredentialText }, { additionalProperties: false });
@@ -19,27 +20,32 @@ export const VerifyBatchBody = Type.Object(
 );
 export type VerifyBatchBody = Static<typeof VerifyBatchBody>;
 
-const Accepted = Type.Object(
+export const CredentialType = Type.Enum(['api_key', 'access_token']);
+export const Refusals = Type.Enum(Object.keys(refusals) as Refusal[]);
+
+export const AcceptedCredential = Type.Object(
   {
     valid: Type.Literal(true),
-    type: Type.Enum(['api_key', 'access_token']),
-    accountId: Type.String({ examples: ['acc_3Zt1Yk9sPq0mV7LxBd2RwA'] }),
-    keyId: orNull(Type.Integer()),
-    nickname: orNull(Type.String()),
-    scopes: orNull(Type.Array(Type.String())),
-    expiresAt: orNull(Instant),
+    type: CredentialType,
+    accountId: AccountId,
+    keyId: orNull(KeyId),
+    nickname: orNull(Text('billing worker')),
+    scopes: orNull(Type.Array(Text('orders:read'))),
+    expiresAt: orNull(Instant, null),
   },
   {
     additionalProperties: false,
     description: 'Fields that don’t apply are null: an access token has no key, nickname or scopes',
   },
 );
-const Refused = Type.Object(
-  { valid: Type.Literal(false), code: Type.Enum(Object.keys(refusals) as Refusal[]) },
+export const RefusedCredential = Type.Object(
+  { valid: Type.Literal(false), code: Refusals },
   { additionalProperties: false },
 );
-export const VerifyResult = Type.Union([Accepted, Refused]);
+export const VerifyResult = Type.Union([AcceptedCredential, RefusedCredential]);
 export type VerifyResult = Static<typeof VerifyResult>;
+
+export const VerifyBatchResult = Type.Object({ results: Type.Array(VerifyResult) }, { additionalProperties: false });
 
 const serviceErrors = ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'] as const;
 
@@ -68,24 +74,24 @@ export const verifyBatch = {
   success: {
     status: 200,
     description: 'One result per credential, in order',
-    schema: Type.Object({ results: Type.Array(VerifyResult) }, { additionalProperties: false }),
+    schema: VerifyBatchResult,
   },
   errors: [...serviceErrors],
 } as const satisfies RouteContract;
 
 export const IntrospectBody = Type.Object({
-  token: Type.String({ minLength: 1, maxLength: limits.authorizationCharsMax }),
-  token_type_hint: Type.Optional(Type.String()),
+  token: Type.String({ minLength: 1, maxLength: limits.authorizationCharsMax, examples: [keyExample] }),
+  token_type_hint: Type.Optional(Text('access_token', 'Ignored (RFC 7662 section 2.1)')),
 });
 
 export const Introspection = Type.Object(
   {
     active: Type.Boolean(),
-    sub: Type.Optional(Type.String()),
-    scope: Type.Optional(Type.String()),
-    exp: Type.Optional(Type.Integer()),
-    iat: Type.Optional(Type.Integer()),
-    token_type: Type.Optional(Type.Enum(['api_key', 'access_token'])),
+    sub: Type.Optional(AccountId),
+    scope: Type.Optional(Text('orders:read')),
+    exp: Type.Optional(Type.Integer({ format: 'int64', description: 'Seconds since 1970', examples: [2085436800] })),
+    iat: Type.Optional(Type.Integer({ format: 'int64', description: 'Seconds since 1970', examples: [1795253400] })),
+    token_type: Type.Optional(CredentialType),
   },
   { additionalProperties: false },
 );

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { administratorErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
-import { Instant, orNull } from './schemas.ts';
+import { Instant, orNull, Text } from './schemas.ts';
 
 /** What an endpoint can be told, and what each means; the data of each stands in `docs/webhooks.md`. */
 export const webhookEventTable = {
@@ -26,20 +26,22 @@ export const webhookEventTable = {
 export type WebhookEvent = keyof typeof webhookEventTable;
 export const webhookEvents = Object.keys(webhookEventTable) as WebhookEvent[];
 
-const WebhookId = Type.String({ examples: ['whe_3K9vQm1ZyT4cW8nB6pXr2L'] });
+export const WebhookId = Type.String({ examples: ['whe_3K9vQm1ZyT4cW8nB6pXr2L'] });
 const Url = Type.String({
   minLength: 1,
   maxLength: limits.webhookUrlCharsMax,
   description: 'https, without user, password and fragment',
   examples: ['https://example.com/hooks/keyreeve'],
 });
-const Events = Type.Array(Type.Enum(webhookEvents), {
-  minItems: 1,
-  maxItems: webhookEvents.length,
-  uniqueItems: true,
+export const WebhookEventType = Type.Enum(webhookEvents, {
   description: Object.entries(webhookEventTable)
     .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
     .join(' '),
+});
+const Events = Type.Array(WebhookEventType, {
+  minItems: 1,
+  maxItems: webhookEvents.length,
+  uniqueItems: true,
 });
 
 export const NewWebhookBody = Type.Object({ url: Url, events: Events }, { additionalProperties: false });
@@ -50,7 +52,7 @@ const endpointFields = {
   events: Events,
   createdAt: Instant,
   updatedAt: Instant,
-  disabledAt: orNull(Instant),
+  disabledAt: orNull(Instant, null),
 };
 const Secret = Type.String({
   description: 'For checking signatures. It is in this answer and nowhere else, ever',
@@ -65,8 +67,8 @@ export const Webhook = Type.Object(
     ...endpointFields,
     waiting: Type.Integer({ minimum: 0, description: 'Deliveries that have yet to succeed' }),
     lastDeliveredAt: orNull(Instant),
-    lastFailedAt: orNull(Instant),
-    lastFailure: orNull(Type.String({ examples: ['it answered 503'] })),
+    lastFailedAt: orNull(Instant, null),
+    lastFailure: orNull(Text('it answered 503'), null),
   },
   { additionalProperties: false },
 );
@@ -83,8 +85,8 @@ export type RotatedWebhookSecret = Static<typeof RotatedWebhookSecret>;
 export const WebhookTest = Type.Object(
   {
     delivered: Type.Boolean(),
-    status: orNull(Type.Integer({ description: 'What the endpoint answered, if it did' })),
-    failure: orNull(Type.String()),
+    status: orNull(Type.Integer({ description: 'What the endpoint answered, if it did', examples: [204] })),
+    failure: orNull(Text('it answered 503'), null),
   },
   { additionalProperties: false },
 );

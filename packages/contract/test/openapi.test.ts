@@ -2,18 +2,56 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { allRoutes, errors, errorsOf, openApiDocument } from '@keyreeve/contract';
+import { Compile } from 'typebox/schema';
+import {
+  allRoutes,
+  errors,
+  errorsOf,
+  exampleOf,
+  openApiDocument,
+  webhookEvents,
+  webhookMessages,
+} from '@keyreeve/contract';
+import { requestSchemas, responseSchemas, valueSchemas } from '../src/named-schemas.ts';
 
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly additionalProperties?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly format?: string;
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+interface Response {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+}
 interface Operation {
   readonly operationId: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
   readonly security: readonly object[];
-  readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>;
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+  readonly responses: Readonly<Record<string, Response>>;
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: object; readonly securitySchemes: object };
+  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, Response>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly securitySchemes: Readonly<Record<string, { readonly type: string; readonly scheme?: string }>>;
+  };
 }
 
 const document = JSON.parse(JSON.stringify(openApiDocument(allRoutes))) as Document;
@@ -36,18 +74,32 @@ test('every route is one operation, and nothing else is', () => {
   );
 });
 
-test('every operation names each code that it can answer, under that code’s status', () => {
+/** What a reference leads to. */
+function resolved<T extends object>(value: T | { readonly $ref: string }): T {
+  if (!('$ref' in value) || typeof value.$ref !== 'string') return value as T;
+  const [, , section = '', name = ''] = value.$ref.split('/');
+  const found = (document.components as unknown as Record<string, Record<string, T> | undefined>)[section]?.[name];
+  assert.ok(found, value.$ref);
+  return found;
+}
+
+test('every operation names each code that it can answer, under that code’s status or in its default', () => {
   for (const route of allRoutes) {
     const { responses } = operationOf(route.id);
+    const namesOf = (response: Response | undefined): string =>
+      response ? (response.description ?? resolved(response).description ?? '') : '';
     for (const code of errorsOf(route)) {
-      const response = responses[errors[code].status];
-      assert.ok(response, `${route.id} ${code}`);
-      assert.ok(response.description.includes(`\`${code}\``), `${route.id} ${code}`);
-      assert.deepEqual(Object.keys(response.content ?? {}), ['application/problem+json']);
+      const own = responses[errors[code].status];
+      const names = [own, responses['default']].filter((response) => namesOf(response).includes(`\`${code}\``));
+      assert.ok(names.length > 0, `${route.id} ${code}`);
+      // What the route itself can answer stands under its status.
+      if (route.errors.includes(code)) assert.ok(names.includes(own), `${route.id} ${code}`);
+      for (const response of names)
+        assert.deepEqual(Object.keys(resolved(response as Response).content ?? {}), ['application/problem+json']);
     }
     assert.ok(responses[route.success.status], `${route.id} ${route.success.status}`);
     const failures = Object.keys(responses).filter((status) => Number(status) >= 400);
-    assert.equal(Object.keys(responses).length, failures.length + 1, 'one success');
+    assert.equal(Object.keys(responses).length, failures.length + 2, 'one success, and the default');
   }
 });
 
@@ -62,7 +114,9 @@ test('a route that takes a body says so, with the failures of bodies', () => {
 test('every parameter of a path is declared, and required', () => {
   for (const route of allRoutes) {
     const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
-    const declared = (operationOf(route.id).parameters ?? []).filter((parameter) => parameter.in === 'path');
+    const declared = (operationOf(route.id).parameters ?? [])
+      .map((parameter) => resolved<Parameter>(parameter))
+      .filter((parameter) => parameter.in === 'path');
     assert.deepEqual(
       declared.map(({ name }) => name),
       inPath,
@@ -75,13 +129,108 @@ test('every parameter of a path is declared, and required', () => {
   }
 });
 
+test('the id of a key is a 64-bit integer, in paths as in bodies', () => {
+  const { ApiKeyId, ApiKey, CreatedApiKey } = document.components.schemas;
+  assert.deepEqual([ApiKeyId?.type, ApiKeyId?.format], ['integer', 'int64']);
+  const reference = { $ref: '#/components/schemas/ApiKeyId' };
+  assert.deepEqual([ApiKey?.properties?.['id'], CreatedApiKey?.properties?.['id']], [reference, reference]);
+  for (const [id, name] of [
+    ['deleteKey', 'id'],
+    ['adminDeleteKey', 'keyId'],
+  ] as const) {
+    const parameters = (operationOf(id).parameters ?? []).map((parameter) => resolved<Parameter>(parameter));
+    assert.deepEqual(parameters.find((parameter) => parameter.name === name)?.schema, reference, id);
+  }
+});
+
 test('every reference and every security scheme exists', () => {
-  for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-    assert.ok(Object.hasOwn(document.components.schemas, name ?? ''), String(name));
+  for (const [, section, name] of JSON.stringify(document).matchAll(/"#\/components\/(\w+)\/(\w+)"/g)) {
+    const components = document.components as unknown as Record<string, object>;
+    assert.ok(Object.hasOwn(components[section ?? ''] ?? {}, name ?? ''), `${section} ${name}`);
   }
   for (const { operationId, security } of operations) {
     for (const scheme of security.flatMap((alternative) => Object.keys(alternative))) {
       assert.ok(Object.hasOwn(document.components.securitySchemes, scheme), `${operationId} ${scheme}`);
     }
   }
+});
+
+test('every component is referred to', () => {
+  const text = JSON.stringify(document);
+  const { schemas, responses, parameters } = document.components;
+  for (const [section, components] of Object.entries({ schemas, responses, parameters })) {
+    for (const name of Object.keys(components))
+      assert.ok(text.includes(`"#/components/${section}/${name}"`), `${section} ${name}`);
+  }
+});
+
+test('every body has a named schema, and each named schema an example', () => {
+  for (const { operationId, requestBody, responses } of operations) {
+    const bodies = [requestBody, ...Object.values(responses)].flatMap((body) => {
+      const { 'application/json': json, 'application/x-www-form-urlencoded': form } = body?.content ?? {};
+      return [json, form].filter((content) => content !== undefined);
+    });
+    // The OpenAPI document itself is the one response without a schema of its own.
+    if (operationId === 'getOpenApi') continue;
+    for (const { schema } of bodies) assert.deepEqual(Object.keys(schema), ['$ref'], operationId);
+  }
+  for (const [name, { examples }] of Object.entries(document.components.schemas))
+    assert.equal(examples?.length, 1, name);
+});
+
+test('the examples are valid by the contract’s own schemas', () => {
+  for (const [name, schema] of Object.entries({ ...requestSchemas, ...responseSchemas, ...valueSchemas })) {
+    const check = Compile(schema);
+    const example = exampleOf(schema);
+    assert.ok(check.Check(example), `${name} ${JSON.stringify(check.Errors(example))}`);
+  }
+});
+
+test('a request forbids unknown members, a response does not promise their absence', () => {
+  const { schemas } = document.components;
+  for (const [name, schema] of Object.entries(requestSchemas)) {
+    const { additionalProperties } = schema as Schema;
+    assert.equal(schemas[name]?.additionalProperties, additionalProperties, name);
+  }
+  for (const name of Object.keys(responseSchemas)) assert.equal(schemas[name]?.additionalProperties, undefined, name);
+  assert.equal(schemas['NewApiKey']?.additionalProperties, false);
+});
+
+test('every enumeration names its type', () => {
+  const look = (schema: Schema, at: string): void => {
+    if (schema.enum) assert.equal(schema.type, 'string', at);
+    for (const [name, property] of Object.entries(schema.properties ?? {})) look(property, `${at}.${name}`);
+    for (const part of [schema.items, ...(schema.anyOf ?? [])]) if (part) look(part, at);
+  };
+  for (const [name, schema] of Object.entries(document.components.schemas)) look(schema, name);
+  for (const { operationId, parameters = [] } of operations)
+    for (const parameter of parameters) look(resolved<Parameter>(parameter).schema, operationId);
+});
+
+test('every way to authenticate is a security scheme', () => {
+  const { securitySchemes } = document.components;
+  assert.deepEqual(
+    Object.entries(securitySchemes).map(([name, { type, scheme }]) => [name, type, scheme]),
+    [
+      ['password', 'http', 'basic'],
+      ['oneTimePassword', 'apiKey', undefined],
+      ['accessToken', 'http', 'bearer'],
+      ['apiKey', 'http', 'bearer'],
+      ['apiKeyHeader', 'apiKey', undefined],
+      ['apiKeyBasic', 'http', 'basic'],
+    ],
+  );
+  assert.deepEqual(operationOf('issueTokens').security, [{ password: [] }, { password: [], oneTimePassword: [] }]);
+  assert.deepEqual(operationOf('introspect').security, [{ apiKey: [] }, { apiKeyHeader: [] }, { apiKeyBasic: [] }]);
+});
+
+test('every type of webhook message is documented', () => {
+  assert.deepEqual(Object.keys(document.webhooks), Object.keys(webhookMessages));
+  assert.deepEqual(Object.keys(document.webhooks).toSorted(), [...webhookEvents, 'webhook.test'].toSorted());
+});
+
+test('the document is small: at most half of what it was per operation when each schema stood in its place', () => {
+  const bytesPerOperationMax = 3_040;
+  const bytes = Buffer.byteLength(JSON.stringify(document, null, 2));
+  assert.ok(bytes <= bytesPerOperationMax * operations.length, `${bytes} bytes for ${operations.length} operations`);
 });

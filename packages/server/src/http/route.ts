@@ -8,7 +8,10 @@ import type { Presented } from './credentials.ts';
 type Value<S> = S extends TSchema ? Static<S> : undefined;
 type BodyOf<C extends RouteContract> = C extends { body: { schema: infer S } } ? Value<S> : undefined;
 type QueryOf<C extends RouteContract> = C extends { query: infer S } ? Value<S> : undefined;
-type ParamsOf<C extends RouteContract> = C extends { params: infer S } ? Value<S> : undefined;
+/** As they stand in the path: a handler parses them, and what is malformed names nothing (404). */
+type ParamsOf<C extends RouteContract> = C extends { params: infer S }
+  ? Readonly<Record<keyof Value<S>, string>>
+  : undefined;
 type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | 'administrator' }
   ? AccountPrincipal
   : undefined;

@@ -1,8 +1,17 @@
-/** Whether an answer is one that the contract announces. */
+/** Whether a response, or a message to a webhook endpoint, is one that the contract declares: no member more, none less. */
 import assert from 'node:assert/strict';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
-import { allRoutes, errorsOf, forward, type ErrorCode, type Problem, type RouteContract } from '@keyreeve/contract';
+import {
+  allRoutes,
+  errorsOf,
+  forward,
+  Problem,
+  webhookMessages,
+  type ErrorCode,
+  type RouteContract,
+  type WebhookMessageType,
+} from '@keyreeve/contract';
 
 export interface Answered {
   readonly status: number;
@@ -31,6 +40,7 @@ export function assertDeclared(method: string, target: string, answer: Answered)
   if (method === 'HEAD') return;
   const { code } = answer.json as Problem;
   assert.ok(codes.includes(code), `${method} ${path} answers ${code}, which it doesn’t name`);
+  assertFits(Problem, answer.json, code);
 }
 
 /** An answer fits the status, the headers and the schema that its route names. */
@@ -44,9 +54,18 @@ export function assertSuccess({ id, success }: RouteContract, answer: Answered):
     return;
   }
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8', id);
+  assertFits(schema, answer.json, id);
+}
+
+/** The body of a delivery has the members that its type declares. */
+export function assertWebhookMessage(message: { readonly type: string }): void {
+  assertFits(webhookMessages[message.type as WebhookMessageType], message, message.type);
+}
+
+function assertFits(schema: TSchema, value: unknown, what: string): void {
   const check = compiled.get(schema) ?? Compile(schema);
   compiled.set(schema, check);
-  assert.ok(check.Check(answer.json), `${id} ${JSON.stringify(check.Errors(answer.json))}`);
+  assert.ok(check.Check(value), `${what} ${JSON.stringify(check.Errors(value))}`);
 }
 
 function routeOf(method: string, path: string): RouteContract | undefined {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import * as contract from '@keyreeve/contract';
-import { assertSuccess } from '../../src/testing/declared-answers.ts';
+import { assertDeclared, assertSuccess } from '../../src/testing/declared-answers.ts';
 import { basic, bearer, goodPassword, newApp, type Answered } from '../../src/testing/new-app.ts';
 import { test } from './on-each-database.ts';
 
@@ -114,6 +114,18 @@ test('every answer fits the schema, the status and the headers that its route na
   const tried = new Set(answers.map(([route]) => route));
   for (const route of contract.allRoutes)
     if (!tried.has(route)) assert.ok(isCalled(route), `${route.id} is called by no test`);
+});
+
+test('the tests reject a response with a member that its route does not declare', async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  const answer = await app.call('GET', '/auth/account', { headers: bearer(accessToken) });
+  const extended = { ...answer, json: { ...(answer.json as object), passwordHash: 'x' } };
+  assertDeclared('GET', '/auth/account', answer);
+  assert.throws(() => assertDeclared('GET', '/auth/account', extended), assert.AssertionError);
+  const problem = await app.call('GET', '/auth/account');
+  const extendedProblem = { ...problem, json: { ...(problem.json as object), stack: 'x' } };
+  assert.throws(() => assertDeclared('GET', '/auth/account', extendedProblem), assert.AssertionError);
 });
 
 /** Whether a test of this folder names its path: most are called by the access matrix as well (`admin-access.test.ts`). */

@@ -10,6 +10,7 @@ import {
   type WebhookTest,
 } from '@keyreeve/contract';
 import { sql } from '../../src/db/sql.ts';
+import { assertWebhookMessage } from '../../src/testing/declared-answers.ts';
 import { bearer, basic, goodPassword, newApp, type SignedIn, type TestApp } from '../../src/testing/new-app.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
@@ -44,8 +45,11 @@ interface Told {
   readonly data: Record<string, unknown>;
 }
 /** What a receiver makes of a request. @throws when no signature is good */
-const verified = ({ headers, body }: Received, secret: string): Told =>
-  new Verifier(secret).verify(body, headers as Record<string, string>) as Told;
+function verified({ headers, body }: Received, secret: string): Told {
+  const told = new Verifier(secret).verify(body, headers as Record<string, string>) as Told;
+  assertWebhookMessage(told);
+  return told;
+}
 const ids = (received: readonly Received[]): unknown[] => received.map(({ headers }) => headers['webhook-id']);
 
 test('what happens over the API is told to a receiver, signed, with ids alone', async () => {

@@ -1,0 +1,72 @@
+/** Every way to authenticate, as the OpenAPI document and the reference page describe it. */
+import { limits } from './limits.ts';
+import type { RouteAuth, RouteContract } from './route.ts';
+import { oneTimePasswordHeader } from './second-factor.ts';
+
+type Requirement = Readonly<Record<string, readonly never[]>>;
+
+export const securitySchemes = {
+  password: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Email address and password of an account (RFC 7617, UTF-8)',
+  },
+  oneTimePassword: {
+    type: 'apiKey',
+    in: 'header',
+    name: oneTimePasswordHeader,
+    description:
+      'The current code of the second factor, or a recovery code, beside the password of an account that has a second factor',
+  },
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The `accessToken` of `POST /auth/token`',
+  },
+  apiKey: { type: 'http', scheme: 'bearer', description: 'An API key as a Bearer credential' },
+  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key in its own header' },
+  apiKeyBasic: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'The id of an API key as the user name and the key as the password, for RFC 7662 clients',
+  },
+} as const;
+
+const requirements: Readonly<Record<RouteAuth, readonly (keyof typeof securitySchemes)[][]>> = {
+  none: [],
+  password: [['password'], ['password', 'oneTimePassword']],
+  access_token: [['accessToken']],
+  administrator: [['accessToken']],
+  one_time_code: [],
+  refresh_token: [],
+  service_key: [['apiKey'], ['apiKeyHeader']],
+  any_credential: [['accessToken'], ['apiKey'], ['apiKeyHeader']],
+};
+
+/** OpenAPI security requirements: alternatives, each of schemes that are needed together. */
+export function securityOf(route: RouteContract): Requirement[] {
+  const alternatives = [...requirements[route.auth], ...(acceptsBasicKey(route) ? [['apiKeyBasic']] : [])];
+  return alternatives.map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []])));
+}
+
+/** RFC 7662 clients send a form and authenticate with Basic. */
+export const acceptsBasicKey = ({ auth, body }: RouteContract): boolean =>
+  auth === 'service_key' && body?.type === 'form';
+
+const callers: Readonly<Record<RouteAuth, string | undefined>> = {
+  none: undefined,
+  password: undefined,
+  access_token: undefined,
+  administrator: 'Requires the access token of an administrator.',
+  one_time_code: 'The one-time code in the body authenticates the request.',
+  refresh_token: 'The refresh token in the body authenticates the request.',
+  service_key: 'Requires an API key with the scope `keyreeve:verify`.',
+  any_credential: undefined,
+};
+
+/** What `security` cannot express, in words. */
+export function requirementsInWords(route: RouteContract): string[] {
+  const recent = `Requires a sign-in within the last ${limits.recentSignInSeconds / 60} minutes.`;
+  return [callers[route.auth], route.needsRecentSignIn ? recent : undefined].filter((text) => text !== undefined);
+}

@@ -1,0 +1,37 @@
+/** Example values, made of the examples in schemas: the OpenAPI document and the reference page show the same. */
+import type { TSchema } from 'typebox';
+
+interface Schema {
+  readonly examples?: readonly unknown[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly minimum?: number;
+}
+
+/** @throws Error for a string without an example: what it looks like cannot be derived from its type */
+export const exampleOf = (schema: TSchema): unknown => example(schema, 'the schema');
+
+function example(schema: Schema, at: string): unknown {
+  if (schema.examples && schema.examples.length > 0) return schema.examples[0];
+  if ('const' in schema) return schema.const;
+  if (schema.enum) return schema.enum[0];
+  if (schema.anyOf?.[0]) return example(schema.anyOf[0], at);
+  switch (schema.type) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(schema.properties ?? {}).map(([name, value]) => [name, example(value, name)]),
+      );
+    case 'array':
+      return schema.items ? [example(schema.items, at)] : [];
+    case 'integer':
+      return schema.minimum ?? 1;
+    case 'boolean':
+      return true;
+    default:
+      throw new Error(`Give ${at} an example: ${JSON.stringify(schema)}`);
+  }
+}

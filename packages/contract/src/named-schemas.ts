@@ -1,0 +1,97 @@
+/**
+ * The names of schemas in the OpenAPI document, which become the names of types in generated clients. Each schema with
+ * members that a body or a response contains needs a name here; schemas with equal JSON share one.
+ */
+import type { TSchema } from 'typebox';
+import * as accounts from './accounts.ts';
+import * as administration from './admin-schemas.ts';
+import * as apiKeys from './api-keys.ts';
+import * as health from './health.ts';
+import * as schemas from './schemas.ts';
+import * as secondFactor from './second-factor.ts';
+import * as sessions from './sessions.ts';
+import * as tokens from './tokens.ts';
+import * as verification from './verification.ts';
+import * as events from './webhook-events.ts';
+import * as webhooks from './webhooks.ts';
+
+/** The server rejects unknown members of these. */
+export const requestSchemas: Readonly<Record<string, TSchema>> = {
+  RefreshTokenRequest: tokens.RefreshTokenBody,
+  NewApiKey: apiKeys.NewKeyBody,
+  PasswordConfirmation: secondFactor.CurrentPasswordBody,
+  SecondFactorProof: secondFactor.FactorProofBody,
+  SecondFactorCode: secondFactor.FactorCodeBody,
+  SignUp: accounts.SignUpBody,
+  EmailRequest: accounts.EmailBody,
+  EmailConfirmation: accounts.CodeAndPasswordBody,
+  PasswordReset: accounts.ResetBody,
+  InvitationAcceptance: accounts.InvitationBody,
+  PasswordChange: accounts.ChangePasswordBody,
+  EmailChange: accounts.ChangeEmailBody,
+  Invitation: administration.InvitationRequest,
+  RoleChange: administration.RoleBody,
+  FirstAdministrator: administration.FirstAdministratorBody,
+  NewWebhook: webhooks.NewWebhookBody,
+  VerificationRequest: verification.VerifyBody,
+  VerificationBatchRequest: verification.VerifyBatchBody,
+  IntrospectionRequest: verification.IntrospectBody,
+};
+
+/** A later version may add members to these, so the document does not forbid unknown ones. */
+export const responseSchemas: Readonly<Record<string, TSchema>> = {
+  TokenPair: tokens.TokenPair,
+  CreatedApiKey: apiKeys.CreatedKey,
+  ApiKey: apiKeys.ListedKey,
+  ApiKeyDetails: apiKeys.ListedKeyFull,
+  ApiKeyList: apiKeys.KeyList,
+  Message: schemas.Message,
+  Session: sessions.ListedSession,
+  SessionList: sessions.SessionList,
+  EndedSessions: sessions.EndedSessions,
+  NewSecondFactor: secondFactor.BegunFactor,
+  RecoveryCodes: secondFactor.RecoveryCodes,
+  RemainingApiKeys: accounts.MessageAndKeys,
+  Account: accounts.OwnAccount,
+  AccountSummary: administration.AdministeredAccount,
+  AccountDetails: administration.AccountDetail,
+  AccountPage: administration.AccountPage,
+  ApiKeyDetailsList: administration.AdministeredKeys,
+  AuditEvent: administration.AuditEvent,
+  AuditPage: administration.AuditPage,
+  CreatedAdministrator: administration.FirstAdministrator,
+  Webhook: webhooks.Webhook,
+  WebhookList: webhooks.WebhookList,
+  CreatedWebhook: webhooks.CreatedWebhook,
+  WebhookSecret: webhooks.RotatedWebhookSecret,
+  WebhookTestResult: webhooks.WebhookTest,
+  ValidCredential: verification.AcceptedCredential,
+  InvalidCredential: verification.RefusedCredential,
+  VerificationResult: verification.VerifyResult,
+  VerificationBatchResult: verification.VerifyBatchResult,
+  Introspection: verification.Introspection,
+  JsonWebKey: tokens.Jwk,
+  JsonWebKeySet: tokens.Jwks,
+  ServerMetadata: tokens.Metadata,
+  Health: health.Health,
+  Problem: schemas.Problem,
+  FieldProblem: schemas.FieldProblem,
+  AccountEvent: events.AccountEvent,
+  AccountEventData: events.AccountEventData,
+  ApiKeyEvent: events.KeyEvent,
+  ApiKeyEventData: events.KeyEventData,
+  SessionEvent: events.SessionEvent,
+  SessionEventData: events.SessionEventData,
+  WebhookTestEvent: events.TestEvent,
+  WebhookTestEventData: events.TestEventData,
+};
+
+/** Values without members, in requests and responses. */
+export const valueSchemas: Readonly<Record<string, TSchema>> = {
+  ApiKeyId: schemas.KeyId,
+  Role: schemas.Role,
+  CredentialType: verification.CredentialType,
+  VerificationRefusal: verification.Refusals,
+  WebhookEventType: webhooks.WebhookEventType,
+  ErrorCode: schemas.ErrorCodes,
+};

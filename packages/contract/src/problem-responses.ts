@@ -1,0 +1,141 @@
+/** The errors of each route, and the responses of the OpenAPI document that routes share for them. */
+import { accessTokenErrors, administratorErrors } from './error-groups.ts';
+import { errors, type ErrorCode } from './errors.ts';
+import type { Json } from './json-schema.ts';
+import type { RouteAuth, RouteContract } from './route.ts';
+
+/** Codes that any request can meet, whatever its route. */
+const commonErrors: readonly ErrorCode[] = [
+  'malformed_request',
+  'request_timeout',
+  'headers_too_large',
+  'internal_error',
+  'unavailable',
+];
+/** The same, but for `/auth/forward`: there the address and how the client came are the proxy's business. */
+const addressErrors: readonly ErrorCode[] = ['https_required', 'url_too_long'];
+const bodyErrors = {
+  json: ['invalid_request', 'malformed_json', 'body_too_large', 'unsupported_media_type'],
+  form: ['invalid_request', 'body_too_large', 'unsupported_media_type'],
+} as const satisfies Record<string, readonly ErrorCode[]>;
+
+/** Where an account calls, by its access token. */
+const accountAuths: readonly RouteAuth[] = ['access_token', 'administrator'];
+
+/** Every code that a request to this route can be answered with. */
+export const errorsOf = ({
+  auth,
+  needsRecentSignIn = false,
+  isOpenBeforeEnrolment = false,
+  params,
+  body,
+  errors: own,
+}: RouteContract): readonly ErrorCode[] => [
+  ...new Set([
+    ...(auth === 'administrator' ? administratorErrors : []),
+    ...(needsRecentSignIn ? (['reauth_required'] as const) : []),
+    ...(accountAuths.includes(auth) && !isOpenBeforeEnrolment ? (['second_factor_enrolment_required'] as const) : []),
+    ...own,
+    // What is no percent-encoding names nothing.
+    ...(params ? (['not_found'] as const) : []),
+    ...(body ? bodyErrors[body.type] : []),
+    ...(auth === 'any_credential' ? [] : addressErrors),
+    ...commonErrors,
+  ]),
+];
+
+/** Codes that the operations share as their `default` response. */
+export const defaultErrors: readonly ErrorCode[] = [...commonErrors, ...addressErrors];
+
+/** Named responses with the codes that they carry: of a route that answers with exactly these under their status. */
+const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
+  InvalidBody: ['invalid_request', 'malformed_json'],
+  InvalidRequest: ['invalid_request'],
+  AccessTokenRejected: accessTokenErrors,
+  ServiceKeyRejected: ['invalid_service_key', 'ambiguous_credentials'],
+  AdministratorRequired: ['administrator_required', 'second_factor_enrolment_required'],
+  RecentAdministratorRequired: ['administrator_required', 'reauth_required', 'second_factor_enrolment_required'],
+  EnrolmentRequired: ['second_factor_enrolment_required'],
+  AccountNotFound: ['account_not_found', 'not_found'],
+  WebhookNotFound: ['webhook_not_found', 'not_found'],
+  MailNotConfigured: ['mail_not_configured'],
+  TooManyAttempts: ['too_many_attempts'],
+  TooManyRequests: ['too_many_requests'],
+  BodyTooLarge: ['body_too_large'],
+  UnsupportedMediaType: ['unsupported_media_type'],
+  Overloaded: ['overloaded'],
+};
+
+/** Responses for other combinations of codes: an operation that refers to one names its codes. */
+const byStatus: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  409: 'Conflict',
+  413: 'ContentTooLarge',
+  429: 'RateLimited',
+  503: 'ServiceUnavailable',
+};
+
+const retryAfter = { 'Retry-After': 'Seconds until a retry can succeed' };
+const headersByStatus: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'WWW-Authenticate': 'The schemes that the endpoint accepts, and the error (RFC 6750 section 3)' },
+  405: { Allow: 'The methods of the resource' },
+  429: retryAfter,
+  503: retryAfter,
+};
+
+/** `components.responses`: those that the routes refer to. */
+export function problemComponents(routes: readonly RouteContract[]): Json {
+  const responses: Record<string, Json> = {};
+  for (const { name, codes } of routes.flatMap((route) => referencesOf(route)))
+    responses[name] ??= component(name in groups ? inWords(codes) : 'The operation names the codes', codes);
+  const others = defaultErrors.map((code) => `${errors[code].status} \`${code}\``).join(', ');
+  responses['Default'] = component(`Any request can meet: ${others}`, ['internal_error']);
+  return Object.fromEntries(Object.entries(responses).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** One response per status, which names each code of the route itself; the other codes are those of the default. */
+export function problemResponses(route: RouteContract): Json {
+  const responses = referencesOf(route).map(({ status, name, codes }) => [
+    String(status),
+    // OpenAPI 3.1: a description beside a reference replaces the one of the response that is referred to.
+    { $ref: `#/components/responses/${name}`, ...(name in groups ? {} : { description: inWords(codes) }) },
+  ]);
+  return { ...Object.fromEntries(responses), default: { $ref: '#/components/responses/Default' } };
+}
+
+interface Reference {
+  readonly status: number;
+  readonly name: string;
+  readonly codes: readonly ErrorCode[];
+}
+
+function referencesOf(route: RouteContract): Reference[] {
+  const own = errorsOf(route).filter((code) => !defaultErrors.includes(code) || route.errors.includes(code));
+  return [...Map.groupBy(own, (code) => errors[code].status)].map(([status, codes]) => {
+    const group = Object.entries(groups).find(([, ofGroup]) => inWords(ofGroup) === inWords(codes));
+    const name = group?.[0] ?? byStatus[status];
+    if (name === undefined) throw new Error(`Name the response ${status} in problem-responses.ts`);
+    return { status, name, codes };
+  });
+}
+
+const inWords = (codes: readonly ErrorCode[]): string => codes.map((code) => `\`${code}\``).join(', ');
+
+function component(description: string, [first = 'internal_error']: readonly ErrorCode[]): Json {
+  const headers = headersByStatus[errors[first].status];
+  return {
+    description,
+    ...(headers ? { headers: headerObjects(headers) } : {}),
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  };
+}
+
+export function headerObjects(headers: Readonly<Record<string, string>>): Json {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  );
+}

@@ -1,0 +1,65 @@
+/** The bodies that webhook endpoints receive: one schema for each kind of object that an event is about. */
+import Type, { type TSchema } from 'typebox';
+import { AccountId, Instant, KeyId, Text } from './schemas.ts';
+import { SessionId } from './sessions.ts';
+import { WebhookId, webhookEventTable, type WebhookEvent } from './webhooks.ts';
+
+/** `webhook.test` has no subscription: an administrator or an operator sends it on purpose. */
+export const webhookMessageTable = {
+  ...webhookEventTable,
+  'webhook.test': 'An administrator or an operator tests the endpoint.',
+} as const satisfies Record<WebhookEvent | 'webhook.test', string>;
+export type WebhookMessageType = keyof typeof webhookMessageTable;
+
+const strict = { additionalProperties: false } as const;
+
+const message = (types: readonly WebhookMessageType[], data: TSchema) =>
+  Type.Object(
+    {
+      id: Text('msg_3K9vQm1ZyT4cW8nB6pXr2L', 'The header `webhook-id`: the same in every attempt'),
+      type: Type.Enum([...types]),
+      timestamp: Type.String({ ...Instant, description: 'When it happened' }),
+      data,
+    },
+    strict,
+  );
+
+const accountEvents = [
+  'account.created',
+  'account.verified',
+  'account.disabled',
+  'account.enabled',
+  'account.deleted',
+  'account.password_changed',
+  'account.email_changed',
+  'account.sessions_ended',
+  'second_factor.added',
+  'second_factor.removed',
+] as const;
+const keyEvents = ['api_key.created', 'api_key.deleted'] as const;
+const sessionEvents = ['session.ended', 'session.reuse_detected'] as const;
+const testEvents = ['webhook.test'] as const;
+
+export const AccountEventData = Type.Object({ accountId: AccountId }, strict);
+export const KeyEventData = Type.Object(
+  { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') },
+  strict,
+);
+export const SessionEventData = Type.Object({ accountId: AccountId, sessionId: SessionId }, strict);
+export const TestEventData = Type.Object({ endpointId: WebhookId }, strict);
+
+export const AccountEvent = message(accountEvents, AccountEventData);
+export const KeyEvent = message(keyEvents, KeyEventData);
+export const SessionEvent = message(sessionEvents, SessionEventData);
+export const TestEvent = message(testEvents, TestEventData);
+
+const messagesOf = <T extends WebhookMessageType>(types: readonly T[], schema: TSchema): Record<T, TSchema> =>
+  Object.fromEntries(types.map((type) => [type, schema])) as Record<T, TSchema>;
+
+/** What each type of event carries. */
+export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
+  ...messagesOf(accountEvents, AccountEvent),
+  ...messagesOf(keyEvents, KeyEvent),
+  ...messagesOf(sessionEvents, SessionEvent),
+  ...messagesOf(testEvents, TestEvent),
+};
