@@ -24,7 +24,9 @@ function limitsPage(): string {
 
 function configurationPage(): string {
   const rows = Object.entries(variables).map(([name, { default: fallback, doc, isSecret }]) => {
-    const alsoFile = isSecret ? ` Or \`${name}_FILE\`: the path of a file with mode 0600.` : '';
+    const alsoFile = isSecret
+      ? ` Or \`${name}_FILE\`: the path of a [file that others cannot read](operating.md#secret-files).`
+      : '';
     return `| \`${name}\` | ${fallback === '' ? '–' : `\`${fallback}\``} | ${doc}${alsoFile} |`;
   });
   return page(

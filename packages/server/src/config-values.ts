@@ -1,5 +1,4 @@
 /** Values of environment variables: each parser takes the text of one and throws an Error that completes "NAME …". */
-import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keyPrefixPattern, reservedPrefixes } from '@keyreeve/contract';
@@ -189,18 +188,4 @@ export function masterKey(text: string): Buffer | undefined {
     throw new Error(`must be ${masterKeyBytes} bytes in base64url: 43 characters`);
   }
   return bytes;
-}
-
-/** @throws Error when others than its owner may read it */
-export function readSecretFile(path: string, subject: string): string {
-  let mode: number;
-  try {
-    ({ mode } = statSync(path));
-  } catch {
-    throw new Error(`${subject} can't be read`);
-  }
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-    throw new Error(`${subject} can be read by others; it must have mode 0600 (chmod 600 ${path})`);
-  }
-  return readFileSync(path, 'utf8').trim();
 }

@@ -18,12 +18,12 @@ import {
   oneOf,
   origin,
   publicUrl,
-  readSecretFile,
   smtpUrl,
   webhookTarget,
 } from './config-values.ts';
 import { describeDatabase, type DatabaseAddress } from './db/database.ts';
 import { logLevels, type LogLevel } from './log.ts';
+import { readSecretFile } from './secret-file.ts';
 import { signingAlgorithms, type SigningAlgorithm } from './signing-keys/signing-keys.ts';
 import { isLoopback } from './throttle/address.ts';
 import type { AddressLimit } from './throttle/login-throttle.ts';
@@ -70,6 +70,11 @@ export const variables = {
     '32 bytes in base64url (`openssl rand 32 | basenc --base64url`). Without it one is made beside a new embedded database, in a file that only this user can read.',
     masterKey,
     true,
+  ),
+  KEYREEVE_WORLD_READABLE_SECRETS: variable(
+    'refuse',
+    '`accept` reads secrets also from files that every user can read, as Docker Swarm mounts them in a container (0444). Files that others can change are refused all the same.',
+    oneOf(['refuse', 'accept']),
   ),
   KEYREEVE_DELETION_JOURNAL: variable(
     '',
@@ -186,6 +191,7 @@ export interface Config {
   readonly database: DatabaseAddress;
   /** Undefined where it is kept beside the embedded database. */
   readonly masterKey: Buffer | undefined;
+  readonly mayReadWorldReadableSecrets: boolean;
   /** Absolute. Undefined where none is kept. */
   readonly deletionJournal: string | undefined;
   readonly keyPrefix: string;
@@ -253,6 +259,7 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     audience: read('KEYREEVE_AUDIENCE') || undefined,
     database: read('KEYREEVE_DATABASE_URL'),
     masterKey: read('KEYREEVE_MASTER_KEY'),
+    mayReadWorldReadableSecrets: read('KEYREEVE_WORLD_READABLE_SECRETS') === 'accept',
     deletionJournal: read('KEYREEVE_DELETION_JOURNAL'),
     keyPrefix: read('KEYREEVE_KEY_PREFIX'),
     keyPrefixesAccepted: read('KEYREEVE_KEY_PREFIXES_ACCEPTED'),
@@ -318,29 +325,6 @@ function contradictions(config: Config): string[] {
   return mistakes;
 }
 
-/** What is allowed and still unwise, for the log and `doctor`. */
-export function warningsOf({
-  publicUrl: url,
-  trustedProxies,
-  isThrottled,
-  deletionJournal,
-}: Config): readonly string[] {
-  const isBlind = url?.startsWith('https:') === true && trustedProxies.length === 0;
-  return [
-    ...(isBlind
-      ? [
-          'KEYREEVE_PUBLIC_URL is https, so a proxy stands in front, but KEYREEVE_TRUSTED_PROXIES does not name it: all clients are one address to the limits on sign-ins, and a stranger can make everybody wait',
-        ]
-      : []),
-    ...(isThrottled ? [] : ['KEYREEVE_THROTTLE is off: sign-ins and creations are not limited']),
-    ...(deletionJournal === undefined
-      ? [
-          'KEYREEVE_DELETION_JOURNAL is not set: restoring an older backup, or a failover that loses the last commits, would revive deleted keys',
-        ]
-      : []),
-  ];
-}
-
 /** A misspelt name would leave a default in force that the operator thinks was changed. */
 function unknownNames(environment: Environment): string[] {
   const known = new Set<string>(
@@ -358,7 +342,8 @@ function textOf(environment: Environment, name: string, isSecret: boolean): stri
   const file = isSecret ? environment[`${name}_FILE`] : undefined;
   if (file === undefined || file === '') return text === '' ? undefined : text;
   if (text !== undefined && text !== '') throw new Error(`and ${name}_FILE are both set`);
-  const secret = readSecretFile(file, `is in the file ${file}, which`);
+  const mayBeWorldReadable = environment['KEYREEVE_WORLD_READABLE_SECRETS'] === 'accept';
+  const secret = readSecretFile(file, `is in the file ${file}, which`, { mayBeWorldReadable });
   // A secret that was never put there is not a wish for the default.
   if (secret === '') throw new Error(`is in the file ${file}, which is empty`);
   return secret;

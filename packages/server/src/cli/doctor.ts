@@ -3,10 +3,11 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { describeConfig, processEnvironment, readConfig, warningsOf, type Config } from '../config.ts';
+import { describeConfig, processEnvironment, readConfig, type Config } from '../config.ts';
+import { warningsOf } from '../config-warnings.ts';
 import { describeDatabase } from '../db/database.ts';
 import { durabilityOf, type Durability } from '../db/durability.ts';
-import { masterKeyPath } from '../installation.ts';
+import { masterKeyPath } from '../earlier-installation.ts';
 import { readTemplates } from '../mail/templates/templates.ts';
 import type { WaitingWork } from '../outbox/outbox.ts';
 import { describeFailure } from './failure.ts';
@@ -122,18 +123,17 @@ function masterKey({ masterKey: given, database, publicUrl }: Config): Check[] {
       state: isExposed ? 'warning' : 'note',
       detail: isExposed ? `${detail}. Set KEYREEVE_MASTER_KEY_FILE` : detail,
     },
-    { name: 'file modes', ...modes([database.path, path]) },
+    // Opening the installation has refused a master key that others can read (secret-file.ts).
+    { name: 'file modes', ...modes(database.path) },
   ];
 }
 
-function modes(paths: readonly string[]): Pick<Check, 'state' | 'detail'> {
-  const open = paths.filter((path) => {
-    const found = statSync(path, { throwIfNoEntry: false });
-    return process.platform !== 'win32' && found !== undefined && (found.mode & 0o077) !== 0;
-  });
-  return open.length === 0
-    ? { state: 'ok', detail: 'only this user can read the database and the master key' }
-    : { state: 'failed', detail: `others can read ${open.join(', ')}; chmod 600` };
+function modes(path: string): Pick<Check, 'state' | 'detail'> {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const isOpen = process.platform !== 'win32' && found !== undefined && (found.mode & 0o077) !== 0;
+  return isOpen
+    ? { state: 'failed', detail: `others can read ${path}; chmod 600` }
+    : { state: 'ok', detail: 'others can read neither the database nor the master key' };
 }
 
 /** One is the ordinary case and says nothing. */

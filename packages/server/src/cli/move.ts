@@ -8,14 +8,8 @@ import { deriveKeys, type InstallationKeys } from '../crypto/master-key.ts';
 import { describeDatabase, openDatabase, type DatabaseAddress } from '../db/database.ts';
 import type { Db } from '../db/db.ts';
 import { giveUpFile } from '../db/sqlite-alone.ts';
-import {
-  embeddedExists,
-  findMasterKey,
-  masterKeyPath,
-  movedPath,
-  noDatabase,
-  openInstallation,
-} from '../installation.ts';
+import { masterKeyPath } from '../earlier-installation.ts';
+import { embeddedExists, findMasterKey, movedPath, noDatabase, openInstallation } from '../installation.ts';
 import { rowsTable } from './backup.ts';
 import { UsageError } from './failure.ts';
 import { jsonHelp, print, type OutputOptions } from './output.ts';
@@ -50,7 +44,12 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
 
   const installed = { ...config, database: target, masterKey };
   const moved = await giveUpFile(database.path, movedPath(database.path), async (source) => {
-    const { db, keys } = await openInstallation(installed, { clock: systemClock, mayCreate: true, mayMigrate: true });
+    const { db, keys } = await openInstallation(installed, {
+      clock: systemClock,
+      mayCreate: true,
+      mayMigrate: true,
+      isToBeFilled: true,
+    });
     return closing(db, () => moveInstallation(operator, source, db, keys.check, systemClock));
   });
   const settings = settingsAfter(config, database.path, target);

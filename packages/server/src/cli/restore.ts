@@ -40,17 +40,19 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
   // Before a database is made: a new key would fit no backup.
   findMasterKey(config);
   if (mayReplace) await confirm(`All that ${describeDatabase(config.database)} holds is given up.`, options);
-  const restored = await withInstallation({ mayCreate: true }, ({ installation: { db, keys }, journal }) =>
-    restoreBackup(operator, {
-      db,
-      keys,
-      clock: systemClock,
-      path: resolve(from),
-      journal,
-      journalFolders: folders.map((folder) => resolve(folder)),
-      mayReplace,
-      acceptsRevival,
-    }),
+  const restored = await withInstallation(
+    { mayCreate: true, isToBeFilled: true },
+    ({ installation: { db, keys }, journal }) =>
+      restoreBackup(operator, {
+        db,
+        keys,
+        clock: systemClock,
+        path: resolve(from),
+        journal,
+        journalFolders: folders.map((folder) => resolve(folder)),
+        mayReplace,
+        acceptsRevival,
+      }),
   );
   print(options, restored, describe(restored));
 }

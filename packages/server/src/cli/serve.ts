@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { processEnvironment, readConfig, type Config } from '../config.ts';
 import { describeDatabase } from '../db/database.ts';
-import { masterKeyPath } from '../installation.ts';
+import { masterKeyPath } from '../earlier-installation.ts';
 import { createLog, type Log } from '../log.ts';
 import { startService, type Running, type ServiceOptions } from '../service.ts';
 import type { CrewError } from '../workers/crew.ts';

@@ -14,12 +14,12 @@ export interface CommandContext extends Services {
 }
 
 export async function withInstallation<T>(
-  { mayCreate = false }: { mayCreate?: boolean },
+  { mayCreate = false, isToBeFilled = false }: { mayCreate?: boolean; isToBeFilled?: boolean },
   work: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(processEnvironment());
   const clock = systemClock;
-  const installation = await openInstallation(config, { clock, mayCreate, mayMigrate: mayCreate });
+  const installation = await openInstallation(config, { clock, mayCreate, mayMigrate: mayCreate, isToBeFilled });
   try {
     const issuer = config.publicUrl ?? `http://localhost:${config.port}`;
     return await work({ config, installation, ...wire({ config, installation, clock, issuer }) });

@@ -4,7 +4,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ConfigError, describeConfig, readConfig, warningsOf, variables, type Config } from '../../src/config.ts';
+import { ConfigError, describeConfig, readConfig, variables, type Config } from '../../src/config.ts';
+import { warningsOf } from '../../src/config-warnings.ts';
 import type { PostgresAddress } from '../../src/db/postgres-address.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
 import { refused } from './refused-values.ts';
@@ -37,6 +38,7 @@ const defaults: Config = {
   audience: undefined,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
   masterKey: undefined,
+  mayReadWorldReadableSecrets: false,
   deletionJournal: join(checkout, 'data/keyreeve.db.deletions'),
   keyPrefix: 'krv',
   keyPrefixesAccepted: [],
@@ -119,6 +121,7 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
     { KEYREEVE_DATABASE_URL: 'sqlite:a b/c.db' },
     {
       database: { kind: 'sqlite', path: join(checkout, 'a b/c.db') },
+      mayReadWorldReadableSecrets: false,
       deletionJournal: join(checkout, 'a b/c.db.deletions'),
     },
   ],
@@ -313,6 +316,12 @@ test('a secret may lie in a file that nobody else can read', () => {
       /can be read by others; it must have mode 0600/,
     );
   }
+  chmodSync(path, 0o644);
+  const accepting = { KEYREEVE_MASTER_KEY_FILE: path, KEYREEVE_WORLD_READABLE_SECRETS: 'accept' };
+  assert.deepEqual(readConfig(accepting).masterKey, Buffer.alloc(32, 0xfb));
+  assert.match(warningsOf(readConfig(accepting)).join(), /^KEYREEVE_WORLD_READABLE_SECRETS is accept/);
+  chmodSync(path, 0o666);
+  assert.match(mistakesIn(accepting).join(), /can be changed by others; it must have mode 0644 at most/);
   assert.match(mistakesIn({ KEYREEVE_MASTER_KEY_FILE: join(folder.path, 'none') }).join(), /can't be read/);
   writeFileSync(join(folder.path, 'empty'), '', { mode: 0o600 });
   assert.match(mistakesIn({ KEYREEVE_MASTER_KEY_FILE: join(folder.path, 'empty') }).join(), /is empty/);

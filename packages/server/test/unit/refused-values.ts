@@ -17,6 +17,7 @@ export const refused: readonly (readonly [name: keyof typeof variables, value: s
   ['KEYREEVE_PUBLIC_URL', 'https://user:pass@auth.example.com', /must be like/],
   ['KEYREEVE_PUBLIC_URL', 'https://auth.example.com?x', /must be like/],
   ['KEYREEVE_PUBLIC_URL', 'ftp://auth.example.com', /must be like/],
+  ['KEYREEVE_WORLD_READABLE_SECRETS', 'yes', /must be one of refuse, accept/],
   ['KEYREEVE_DATABASE_URL', 'data/keyreeve.db', /must be like sqlite:data\/keyreeve\.db/],
   ['KEYREEVE_DATABASE_URL', 'sqlite:', /must be like/],
   ['KEYREEVE_DATABASE_URL', 'sqlite://host/keyreeve.db', /must be like/],

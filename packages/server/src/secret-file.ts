@@ -1,0 +1,86 @@
+/**
+ * Files that hold a secret: a setting whose name ends in `_FILE`, and the master key beside an embedded database. The
+ * server reads one only when no other user of the machine can read or change it.
+ *
+ * Kubernetes mounts a secret as a file of root with the group of the pod (`fsGroup`) and mode 0440. Docker Swarm mounts
+ * it readable for everybody within the container (0444), which an operator has to accept explicitly.
+ */
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+
+export interface SecretFileOptions {
+  /** Whether other users may read the file. They may never write to it. */
+  readonly mayBeWorldReadable: boolean;
+}
+
+/** Of `fs.Stats`. */
+export interface FileAccess {
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
+
+/** The user and the groups of a process. */
+export interface ProcessIdentity {
+  readonly uid: number;
+  readonly gid: number;
+  /** Supplementary groups. */
+  readonly groups: readonly number[];
+}
+
+const readableByGroup = 0o040;
+const readableByOthers = 0o044;
+const accessOfOthers = 0o077;
+
+/**
+ * @param subject begins the error's message
+ * @returns the text without surrounding white space
+ * @throws Error when the file cannot be read, or when others can read or change it
+ */
+export function readSecretFile(path: string, subject: string, options: SecretFileOptions): string {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch {
+    throw new Error(`${subject} can't be read`);
+  }
+  try {
+    // Of the opened file: another one may take its name meanwhile.
+    const refusal = refusalOf(path, fstatSync(descriptor), processIdentity(), options);
+    if (refusal !== undefined) throw new Error(`${subject} ${refusal}`);
+    return readFileSync(descriptor, 'utf8').trim();
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** @returns why a file with this owner and mode is refused; undefined when it is accepted */
+export function refusalOf(
+  path: string,
+  file: FileAccess,
+  self: ProcessIdentity | undefined,
+  { mayBeWorldReadable }: SecretFileOptions,
+): string | undefined {
+  // Windows has neither owners nor modes of this kind.
+  if (self === undefined) return undefined;
+  // Root can read every file: for a command that it runs, the owner is the service's user.
+  const isOwn = file.uid === self.uid || self.uid === 0;
+  if (!isOwn && file.uid !== 0 && !mayBeWorldReadable)
+    return `belongs to another user (${file.uid}); it must belong to the user of the service (chown ${self.uid} ${path}) or to root`;
+  const isSharedByRoot = file.uid === 0 && isOtherGroupOf(self, file.gid);
+  const allowed = mayBeWorldReadable ? readableByOthers : isSharedByRoot ? readableByGroup : 0;
+  if ((file.mode & accessOfOthers & ~allowed) === 0) return undefined;
+  if (mayBeWorldReadable) return `can be changed by others; it must have mode 0644 at most (chmod 644 ${path})`;
+  if (isOwn && !isSharedByRoot) return `can be read by others; it must have mode 0600 (chmod 600 ${path})`;
+  return `can be read by others; as a file of root it must have mode 0440 and a group of this process (Kubernetes: fsGroup and defaultMode: 0440), or set KEYREEVE_WORLD_READABLE_SECRETS=accept`;
+}
+
+/** A group that was given to the process. Root's own group is no such group: it is the group of all that root makes. */
+const isOtherGroupOf = ({ uid, gid, groups }: ProcessIdentity, group: number): boolean =>
+  (groups.includes(group) || group === gid) && !(uid === 0 && group === gid);
+
+function processIdentity(): ProcessIdentity | undefined {
+  const uid = process.geteuid?.();
+  const gid = process.getegid?.();
+  if (uid === undefined || gid === undefined) return undefined;
+  return { uid, gid, groups: process.getgroups?.() ?? [] };
+}
