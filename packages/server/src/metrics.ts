@@ -1,9 +1,9 @@
 /** What the admin listener tells Prometheus. The hot path only raises plain numbers; they are collected when asked for. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { PasswordStats } from './crypto/password.ts';
 import type { DbTimes } from './db/db.ts';
 import { workKinds, type Outbox, type WaitingWork } from './outbox/outbox.ts';
+import { collectProcessMetrics } from './process-metrics.ts';
 import type { LoginCounts } from './tokens/tokens.ts';
 import type { VerdictCounts } from './verification/verify.ts';
 
@@ -25,12 +25,9 @@ export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 export class Metrics {
   readonly contentType: string;
   readonly #registry = new Registry();
-  /** On what tells of this process alone; what counts requests has none, so that workers add up. */
-  readonly #processLabels: Readonly<Record<string, string>>;
 
   constructor({ verdicts, logins, passwords, dbTimes, outbox, webhooks }: MetricsSources, worker?: number) {
-    this.#processLabels = worker === undefined ? {} : { worker: String(worker) };
-    collectDefaultMetrics({ register: this.#registry, labels: this.#processLabels });
+    collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
     this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verdicts);
     this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => logins);
     this.#counter('keyreeve_password_hashes_total', 'Password hashes computed, or refused by a full queue', () => ({
@@ -40,7 +37,6 @@ export class Metrics {
     this.#counter('keyreeve_webhook_deliveries_total', 'Attempts to deliver webhooks, by result', () => webhooks);
     this.#gauge('keyreeve_password_hashes_running', 'Password hashes being computed', () => passwords.running);
     this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes waiting for their turn', () => passwords.waiting);
-    this.#eventLoopDelay();
     this.#databaseTimes(dbTimes);
     this.#outboxCounts(outbox);
     // It is the same for all workers, so one tells.
@@ -74,15 +70,14 @@ export class Metrics {
     });
   }
 
-  #gauge(name: string, help: string, read: () => number, labels: Readonly<Record<string, string>> = {}): void {
+  #gauge(name: string, help: string, read: () => number): void {
     const registers = [this.#registry];
     new Gauge({
       name,
       help,
-      labelNames: Object.keys(labels),
       registers,
       collect() {
-        this.set(labels, read());
+        this.set(read());
       },
     });
   }
@@ -122,22 +117,6 @@ export class Metrics {
         }
       },
     });
-  }
-
-  /** The largest since the last scrape: a mean would hide what a waiting client notices. */
-  #eventLoopDelay(): void {
-    const delay = monitorEventLoopDelay({ resolution: 10 });
-    delay.enable();
-    this.#gauge(
-      'keyreeve_event_loop_delay_max_seconds',
-      'Longest delay of the event loop since the last scrape',
-      () => {
-        const seconds = delay.max / 1e9;
-        delay.reset();
-        return seconds;
-      },
-      this.#processLabels,
-    );
   }
 
   #databaseTimes(dbTimes: DbTimes): void {

@@ -3,9 +3,10 @@
  * `worker`. The counts of workers that have died stay in the sums, as they were when last asked for: a sum that fell
  * would look like a restart to Prometheus, and the next rise like a flood.
  */
-import { collectDefaultMetrics, Counter, Gauge, Registry } from '@prometheus-io/client';
+import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type { MetricsPage } from '../http/admin-app.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
+import { collectProcessMetrics } from '../process-metrics.ts';
 import type { Crew } from './crew.ts';
 
 export class CrewMetrics implements MetricsPage {
@@ -21,7 +22,7 @@ export class CrewMetrics implements MetricsPage {
     this.#crew = crew;
     this.contentType = this.#own.contentType;
     const registers = [this.#own];
-    collectDefaultMetrics({ register: this.#own, labels: { worker: 'supervisor' } });
+    collectProcessMetrics(this.#own, { worker: 'supervisor' });
     new Gauge({
       name: 'keyreeve_workers_listening',
       help: 'Worker processes that answer requests',

@@ -1,0 +1,44 @@
+/** Metrics of one Node process: its memory, processor time, garbage collection and event loop. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { collectDefaultMetrics, Gauge, type Registry } from '@prometheus-io/client';
+
+/**
+ * Left out of the library's default metrics: those whose names `promtool check metrics` rejects, and those of the event
+ * loop that have impossible values (NaN, 292 years) after a reset and before the first sample.
+ */
+const leftOut = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+  'nodejs_eventloop_utilization_histogram',
+  'nodejs_eventloop_utilization_summary',
+  'nodejs_eventloop_lag_seconds',
+  'nodejs_eventloop_lag_min_seconds',
+  'nodejs_eventloop_lag_max_seconds',
+  'nodejs_eventloop_lag_mean_seconds',
+  'nodejs_eventloop_lag_stddev_seconds',
+  'nodejs_eventloop_lag_p50_seconds',
+  'nodejs_eventloop_lag_p90_seconds',
+  'nodejs_eventloop_lag_p99_seconds',
+];
+
+/** How often the event loop is measured. Each sample includes it. */
+const resolutionMs = 10;
+
+export function collectProcessMetrics(register: Registry, labels: Readonly<Record<string, string>>): void {
+  collectDefaultMetrics({ register, labels });
+  for (const name of leftOut) register.removeSingleMetric(name);
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
+  delay.enable();
+  new Gauge({
+    name: 'keyreeve_event_loop_delay_max_seconds',
+    help: 'Longest delay of the event loop since the last scrape',
+    labelNames: Object.keys(labels),
+    registers: [register],
+    // The largest: a mean would hide what a waiting client notices.
+    collect() {
+      this.set(labels, delay.count === 0 ? 0 : Math.max(0, delay.max / 1e9 - resolutionMs / 1e3));
+      delay.reset();
+    },
+  });
+}
