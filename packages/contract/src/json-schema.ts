@@ -75,11 +75,10 @@ function union(anyOf: readonly Json[], rest: Json, side: Side): Json {
   return { ...rest, anyOf: anyOf.map((schema) => use(schema, side)) };
 }
 
-/** Generators make a plain type of an enumeration that names its type. */
-function typed(schema: Json): Json {
-  const { enum: values } = schema as { enum?: readonly unknown[] };
-  const [type] = new Set(values?.map((value) => typeof value));
-  return type === undefined ? schema : { type, ...schema };
+/** Generators read enumerations that name their type; not all of them read `const`. */
+function typed({ const: constant, ...rest }: Json): Json {
+  const { enum: values = constant === undefined ? [] : [constant] } = rest as { enum?: readonly unknown[] };
+  return values.length === 0 ? rest : { type: typeof values[0], ...rest, enum: values };
 }
 
 function namesByText(schemas: Readonly<Record<string, TSchema>>): ReadonlyMap<string, string> {
