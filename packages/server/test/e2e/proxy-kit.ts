@@ -5,11 +5,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer, request } from 'node:http';
+import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pairs, send } from './proxy-client.ts';
 
 /** A key as its creation answered it. */
 export interface TestKey {
@@ -54,8 +55,6 @@ const portsInDocs = { keyreeve: '8787', proxy: '8080', backend: '9000' } as cons
 
 const startMsMax = 10_000;
 const stopMsMax = 5_000;
-/** Longer than the 30 s for which Traefik waits for an answer. */
-const answerMsMax = 40_000;
 
 /** Where a program is, or undefined. Debian keeps these in sbin, which a user's PATH may lack. */
 export function findProgram(program: string): string | undefined {
@@ -195,7 +194,7 @@ export interface Backend extends Running {
   taken(): Reached[];
 }
 
-/** Answers 200 to everything and remembers it. */
+/** Answers 200 to everything, or the status that a request names, remembers it, and echoes the bytes of a WebSocket. */
 export async function startBackend(): Promise<Backend> {
   let reached: Reached[] = [];
   const server = createHttpServer((req, res) => {
@@ -216,9 +215,31 @@ export async function startBackend(): Promise<Backend> {
         bodyBytes,
         bodySha256: hash.digest('hex'),
       });
+      res.statusCode = Number(req.headers['x-test-status'] ?? 200);
       res.setHeader('content-type', 'text/plain');
+      // A careless backend: only the proxy decides which origins may read a response.
+      res.setHeader('access-control-allow-origin', req.headers.origin ?? '*');
+      res.setHeader('access-control-allow-credentials', 'true');
       res.end('from the backend');
     });
+  });
+  server.on('upgrade', (req, socket) => {
+    reached.push({
+      method: req.method ?? '',
+      url: req.url ?? '',
+      headers: pairs(req.rawHeaders),
+      trailers: [],
+      bodyBytes: 0,
+      bodySha256: '',
+    });
+    if (req.headers.upgrade?.toLowerCase() !== 'websocket') return void socket.destroy();
+    const key = `${req.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+    const accept = createHash('sha1').update(key).digest('base64');
+    socket.on('error', () => socket.destroy());
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    );
+    socket.pipe(socket);
   });
   const port = await listen(server);
   const taken = (): Reached[] => {
@@ -296,70 +317,4 @@ export async function startTap(targetPort: number): Promise<Tap> {
       cut();
     },
   };
-}
-
-export interface Ask {
-  readonly method?: string;
-  readonly path?: string;
-  /** Sent as they are: name by name, repeated names included. `Host` is added. */
-  readonly headers?: readonly (readonly [string, string])[];
-  readonly body?: Buffer;
-  /** Sent after the body, which then goes in chunks. */
-  readonly trailers?: Record<string, string>;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: readonly (readonly [string, string])[];
-  readonly body: string;
-}
-
-/** One request on a connection of its own. */
-export function send(port: number, ask: Ask): Promise<Answer> {
-  const { method = 'GET', path = '/', headers = [], body, trailers } = ask;
-  const lines = [['Host', `127.0.0.1:${port}`] as const, ...headers];
-  if (trailers !== undefined) lines.push(['Transfer-Encoding', 'chunked'], ['Trailer', Object.keys(trailers).join()]);
-  else if (body !== undefined) lines.push(['Content-Length', String(body.length)]);
-  if (!has(headers, 'connection')) lines.push(['Connection', 'close']);
-  return new Promise((resolve, reject) => {
-    const req = request({
-      host: '127.0.0.1',
-      port,
-      method,
-      path,
-      headers: lines.flat(),
-      agent: false,
-      timeout: answerMsMax,
-    });
-    req.on('timeout', () => req.destroy(new Error(`no answer in ${answerMsMax} ms`)));
-    req.on('error', reject);
-    req.on('response', (res) => {
-      const chunks: Buffer[] = [];
-      res.on('data', (chunk: Buffer) => chunks.push(chunk));
-      res.on('error', reject);
-      res.on('end', () => {
-        resolve({
-          status: res.statusCode ?? 0,
-          headers: pairs(res.rawHeaders),
-          body: Buffer.concat(chunks).toString(),
-        });
-        req.destroy();
-      });
-    });
-    if (trailers !== undefined) req.addTrailers(trailers);
-    req.end(body);
-  });
-}
-
-/** All values under a name, in order. */
-export function values(headers: readonly (readonly [string, string])[], name: string): string[] {
-  return headers.filter(([each]) => each.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
-}
-
-function has(headers: readonly (readonly [string, string])[], name: string): boolean {
-  return values(headers, name).length > 0;
-}
-
-function pairs(raw: readonly string[]): (readonly [string, string])[] {
-  return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as const] : []));
 }

@@ -3,6 +3,12 @@ import { join } from 'node:path';
 import type { Proxy } from './proxy-kit.ts';
 
 export interface TestedProxy extends Proxy {
+  /** `/orders` needs a scope. Otherwise the client's path and query are part of the request to Keyreeve. */
+  readonly hasRuleByPath: boolean;
+  /** Removes dot segments and empty segments before everything else; the others reject them. */
+  readonly cleansPaths: boolean;
+  /** The file bounds bodies; a larger one is answered 413. */
+  readonly bodyBytesMax?: number;
   /** What the client gets while nothing listens where Keyreeve should be. */
   readonly whenUnreachable: number;
   /** What the client gets when Keyreeve answers 503. */
@@ -19,17 +25,22 @@ export const proxies: readonly TestedProxy[] = [
   {
     name: 'nginx',
     program: 'nginx',
+    hasRuleByPath: true,
+    cleansPaths: false,
+    bodyBytesMax: 10 * 2 ** 20,
     files: ['nginx.conf'],
     args: (directory) => ['-p', directory, '-c', join(directory, 'nginx.conf'), '-g', 'daemon off;'],
-    whenUnreachable: 500,
-    whenUnavailable: 500,
-    whenSilent: 500,
+    whenUnreachable: 503,
+    whenUnavailable: 503,
+    whenSilent: 503,
     whenNobodyIsNamed: 200,
     twoAuthorizationLines: [400, 401],
   },
   {
     name: 'Caddy',
     program: 'caddy',
+    hasRuleByPath: true,
+    cleansPaths: false,
     files: ['Caddyfile'],
     args: (directory) => ['run', '--config', join(directory, 'Caddyfile'), '--adapter', 'caddyfile'],
     whenUnreachable: 502,
@@ -41,6 +52,8 @@ export const proxies: readonly TestedProxy[] = [
   {
     name: 'HAProxy',
     program: 'haproxy',
+    hasRuleByPath: true,
+    cleansPaths: false,
     files: ['haproxy.cfg', 'keyreeve.lua'],
     args: (directory) => ['-C', directory, '-f', 'haproxy.cfg', '-db'],
     whenUnreachable: 503,
@@ -52,10 +65,14 @@ export const proxies: readonly TestedProxy[] = [
   {
     name: 'Traefik',
     program: 'traefik',
+    hasRuleByPath: true,
+    cleansPaths: true,
     files: ['traefik.yml'],
     args: (directory, port) => [
       `--entryPoints.web.address=127.0.0.1:${port}`,
-      '--entryPoints.web.http.encodedCharacters.allowEncodedSlash=false',
+      ...['Slash', 'BackSlash', 'NullCharacter', 'Semicolon', 'Percent', 'QuestionMark', 'Hash'].map(
+        (name) => `--entryPoints.web.http.encodedCharacters.allowEncoded${name}=false`,
+      ),
       `--providers.file.filename=${join(directory, 'traefik.yml')}`,
       '--global.checkNewVersion=false',
     ],
@@ -68,6 +85,8 @@ export const proxies: readonly TestedProxy[] = [
   {
     name: 'Envoy',
     program: 'envoy',
+    hasRuleByPath: false,
+    cleansPaths: true,
     files: ['envoy.yaml'],
     args: (directory) => [
       '-c',

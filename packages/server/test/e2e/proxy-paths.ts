@@ -1,0 +1,124 @@
+/**
+ * What each configuration in `docs/forward-auth/` promises about paths: a path that the proxy and a backend could read
+ * differently is rejected, so that no spelling of a path avoids a rule for it.
+ */
+import assert from 'node:assert/strict';
+import { ask, head } from '../http/raw-http.ts';
+import { bearer, identity, identityOfKey, passes, refused, type Stage } from './proxy-stage.ts';
+
+/** Each has a second reading. Sent as bytes: no client library would send all of them. */
+const ambiguous = [
+  // Backslashes, which Windows and some routers treat as slashes.
+  ['/%5corders', '/orders%5C1', '/x%5C..%5Corders'],
+  // An escape within an escape, for a backend that decodes twice.
+  ['/%256frders', '/orders%252f1', '/x/%252e%252e/orders', '/100%25'],
+  // An encoded slash is data to one program and a separator to another.
+  ['/orders%2f1', '/%2Forders', '/x%2f..%2forders'],
+  // Trailing blanks and dots, which Windows and some frameworks remove.
+  ['/orders%20', '/orders%20/1', '/orders%20?x', '/orders%09'],
+  ['/orders.', '/orders./1', '/orders%2e', '/orders%2E/1', '/.../orders', '/orders.?x=y'],
+  // NUL, which ends a string in C, and other control characters.
+  ['/orders%00', '/orders%00.png', '/%00/orders', '/orders\0', '/orders%0a', '/orders%0D', '/orders%7f', '/orders\x01'],
+  // What can end the path: parameters of a segment, a fragment, a query.
+  ['/orders;x', '/orders%3bx=y', '/;x/orders', '/orders%23', '/orders%3fx'],
+  // Overlong UTF-8 of "/" and ".", and escapes that are none.
+  ['/x%c0%aforders', '/%c0%ae%c0%ae/orders', '/x%e0%80%aforders', '/x%f0%80%80%aforders'],
+  ['/orders%', '/orders%2', '/%zz', '/%2/orders', '/orders%?x'],
+].flat();
+
+/** Envoy and Traefik may pass these on in their clean form, which has one reading; the others reject them. */
+const unclean: readonly (readonly [string, string])[] = [
+  ['//orders/1', '/orders/1'],
+  ['/orders//1', '/orders/1'],
+  ['/./orders/1', '/orders/1'],
+  ['/x/../orders/1', '/orders/1'],
+  ['/x/%2e%2e/orders/1', '/orders/1'],
+  ['/orders/%2e/1', '/orders/1'],
+  ['/orders/x/../1', '/orders/1'],
+  ['/\\orders/1', '/orders/1'],
+  ['/orders\\1', '/orders/1'],
+];
+
+/** The path of the rule in other words. */
+const spellingsOfOrders = [
+  ['/orders', '/orders?x=y', '/%6frders', '/%6Frders/1', '/ORDERS', '/Orders/1', '/%4frders'],
+  ['http://localhost/orders', 'HTTP://localhost/orders/1', 'http://localhost/%6frders'],
+  ['/orders ', '/orders\t'],
+].flat();
+
+/** No rule here may reject what an ordinary API uses. */
+const ordinary = [
+  '/caf%C3%A9/a%20b.txt?next=%2Fhome&n=1',
+  '/.well-known/x.y/a..b/..c',
+  "/~a/@b:c,d!$&'()*+=e",
+  '/%D0%B9/%E4%B8%AD/%F0%9F%94%91/%E0%A4%85',
+  '/x?path=%2e%2e//%5c%25%00%c0%af\\./',
+];
+
+async function status(stage: Stage, path: string, secret: string): Promise<number> {
+  const lines = [`GET ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${secret}`, 'Connection: close'];
+  return (await ask(stage.url, head(...lines))).status;
+}
+
+export const guaranteesOfPaths: Record<string, (stage: Stage) => Promise<void>> = {
+  'a path with a second reading is rejected': async (stage) => {
+    const statuses = await Promise.all(
+      ambiguous.map(async (path) => [path, await status(stage, path, stage.keyreeve.ordersKey.key)] as const),
+    );
+    assert.deepEqual(
+      statuses.filter(([, answered]) => answered !== 400),
+      [],
+    );
+    assert.deepEqual(stage.backend.taken(), []);
+  },
+
+  'a path with dot segments or empty segments is rejected, or reaches the backend in its clean form': async (stage) => {
+    for (const [path, clean] of unclean) {
+      const answered = await status(stage, path, stage.keyreeve.ordersKey.key);
+      const reached = stage.backend.taken().map(({ url }) => url);
+      const isCleaned = stage.proxy.cleansPaths && answered === 200;
+      assert.deepEqual([answered, reached], isCleaned ? [200, [clean]] : [400, []], path);
+    }
+  },
+
+  'a blank at the end of the path is rejected, or does not reach the backend': async (stage) => {
+    for (const blank of [' ', '\t', '  \t']) {
+      const answered = await status(stage, `/orders${blank}`, stage.keyreeve.ordersKey.key);
+      const reached = stage.backend.taken().map(({ url }) => url);
+      assert.deepEqual([answered, reached], answered === 200 ? [200, ['/orders']] : [400, []]);
+    }
+  },
+
+  'an ordinary path reaches the backend as it was sent': async (stage) => {
+    for (const path of ordinary) {
+      assert.equal(await status(stage, path, stage.keyreeve.key.key), 200, path);
+      assert.deepEqual(
+        stage.backend.taken().map(({ url }) => url),
+        [path],
+      );
+    }
+  },
+};
+
+/** Not for Envoy: its file has no rule by path. */
+export const guaranteesOfRulesByPath: Record<string, (stage: Stage) => Promise<void>> = {
+  'a key without the scope is answered 403, one with it passes': async (stage) => {
+    await refused(stage, { path: '/orders/1', headers: [bearer(stage.keyreeve.key.key)] }, [403]);
+    const reached = await passes(stage, { path: '/orders/1?x=y', headers: [bearer(stage.keyreeve.ordersKey.key)] });
+    assert.equal(reached.url, '/orders/1?x=y');
+    assert.deepEqual(identity(reached), identityOfKey(stage.keyreeve, stage.keyreeve.ordersKey, 'orders:read'));
+    await refused(stage, { path: '/orders/1' }, [401]);
+  },
+
+  'no spelling of a path goes around its scope': async (stage) => {
+    const spellings = [...spellingsOfOrders, ...ambiguous, ...unclean.map(([path]) => path)];
+    const statuses = await Promise.all(
+      spellings.map(async (path) => [path, await status(stage, path, stage.keyreeve.key.key)] as const),
+    );
+    assert.deepEqual(
+      statuses.filter(([, answered]) => answered !== 400 && answered !== 403),
+      [],
+    );
+    assert.deepEqual(stage.backend.taken(), []);
+  },
+};
