@@ -153,7 +153,7 @@ export const adminReportCompromised = change(
   'compromised',
   'Take an account from whoever has got into it',
   'In one commit: its sessions end, its API keys are deleted, its password stops working, and its owner is sent a link to choose a new one. A second factor stays in force. Without mail, disable it instead.',
-  ['mail_not_configured'],
+  ['mail_not_configured', 'last_administrator'],
 );
 
 export const adminRequireSecondFactor = change(
@@ -176,8 +176,8 @@ export const adminRemoveSecondFactor = change(
   'adminRemoveSecondFactor',
   'remove-second-factor',
   'Remove a lost second factor',
-  'With its recovery codes; the account’s sessions end, and its owner is told by mail. Make sure before that the owner asks for it: from then on the password is enough.',
-  ['second_factor_not_enrolled'],
+  'With its recovery codes; the account’s sessions end, and its owner is told by mail. An administrator can’t remove its own this way. Make sure before that the owner asks for it: from then on the password is enough.',
+  ['second_factor_not_enrolled', 'own_account'],
 );
 
 export const adminSetRole = {

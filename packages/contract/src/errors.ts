@@ -279,6 +279,12 @@ export const errors = {
     title: 'This installation sends no mail',
     meaning: 'What was asked for is sent by mail only. An operator sets KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM.',
   },
+  own_account: {
+    status: 409,
+    title: 'This can’t be done to the own account',
+    meaning:
+      'An administrator removes its own second factor with DELETE /auth/account/second-factor, which asks for the password and a code. When both the factor and the recovery codes are lost, another administrator or an operator removes it.',
+  },
   account_unverified: {
     status: 409,
     title: 'Nobody has shown that the email is theirs',

@@ -169,6 +169,10 @@ export const limitTable = {
   ),
   addressCharsMax: limit(64, 'What is kept of the address that began a session.'),
   verificationCodeSeconds: limit(86_400, 'How long the link of a sign-up is good.'),
+  signUpKeptDays: limit(
+    7,
+    'A sign-up that was not verified is deleted this long after it began, unless a link of it is still good. The first link is good for a day; the rest lets an owner sign up again with the same account.',
+  ),
   resetCodeSeconds: limit(600, 'How long the link of a password reset is good (ASVS 5.0 6.5.5).'),
   emailChangeCodeSeconds: limit(3_600, 'How long the link that confirms a new email is good.'),
   invitationCodeSeconds: limit(3_600, 'How long an invitation is good; an administrator can send another.'),

@@ -1,5 +1,6 @@
 /** Work that nobody waits for: last-used times are written, what has expired is deleted, how far the audit trail is is told. */
 import { limits } from '@keyreeve/contract';
+import { forgetExpiredSignUps } from './accounts/sign-ups/store.ts';
 import { takeCheckpoint } from './audit/checkpoint.ts';
 import type { Clock } from './clock.ts';
 import { forgetExpiredCodes } from './codes/store.ts';
@@ -74,6 +75,8 @@ export class Housekeeping {
     const now = clock.now();
     while ((await forgetExpiredSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await forgetExpiredCodes(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    const signedUpBefore = now - limits.signUpKeptDays * dayMs;
+    while ((await forgetExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await forget(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax);
   }
 

@@ -90,7 +90,7 @@ export class EmailChange {
     const change = db.transaction(async (tx) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
-      if (!(await setEmail(tx, id, wanted, now))) throw new DomainError('account_exists');
+      if (!(await setEmail(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
       await removeCodes(tx, id);
       const data = { newEmail: wanted.address, at: toInstant(now) };
       await queueMail(tx, mailer.prepare({ to: locked.email, template: 'email_changed', data }));

@@ -93,6 +93,8 @@ export class PasswordReset {
     const { codes, mailer, links } = this.#options;
     const code = codes.make();
     const expiresAt = now + limits.resetCodeSeconds * 1000;
+    // The newest mail alone is good: a forgotten older one in a mailbox opens nothing.
+    await removeCodes(tx, id, 'reset_password');
     await insertCode(tx, { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt });
     const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
     const data = { link: links.to('reset-password', code.text), expiresAt: toInstant(expiresAt), keys, address };

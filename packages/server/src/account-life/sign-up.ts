@@ -83,6 +83,7 @@ export class SignUp {
           role: 'user',
           now,
           isUnverified: true,
+          isSignUp: true,
         }));
       if (isNew) await this.#sendCode(tx, id, address, passwordHash, now);
       else await this.#repeat(tx, emailKey, passwordHash, now);

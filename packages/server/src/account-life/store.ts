@@ -3,6 +3,7 @@
  * under that lock: of any number of rivals each sees what the one before it has left.
  */
 import { recordEvent, type AuditAction, type AuditEvent, type Principal } from '../audit/audit.ts';
+import { displaceSignUpIn } from '../accounts/sign-ups/store.ts';
 import { credentialsColumns, type CredentialsRow } from '../accounts/store.ts';
 import { findCode, takeCode, type CodePurpose, type CodeRow } from '../codes/store.ts';
 import type { Db, Reader, Transaction } from '../db/db.ts';
@@ -27,7 +28,7 @@ const selectOwn = sql<OwnRow>(
 // Every session carries the epoch that the account had when it began: raising it ends them all.
 const updatePassword = sql(
   'set_account_password',
-  `update accounts set password_hash = $2, unverified_since = null, session_epoch = session_epoch + 1, updated_at = $3
+  `update accounts set password_hash = $2, unverified_since = null, signed_up_at = null, session_epoch = session_epoch + 1, updated_at = $3
    where id = $1`,
 );
 const updatePasswordFrom = sql(
@@ -37,8 +38,8 @@ const updatePasswordFrom = sql(
 );
 const updateEmail = sql(
   'change_account_email',
-  `update accounts set email = $2, email_key = $3, unverified_since = null, session_epoch = session_epoch + 1,
-     updated_at = $4
+  `update accounts set email = $2, email_key = $3, unverified_since = null, signed_up_at = null,
+     session_epoch = session_epoch + 1, updated_at = $4
    where id = $1 and not exists (select 1 from accounts other where other.email_key = $3 and other.id <> $1)`,
 );
 const keepSession = sql(
@@ -54,7 +55,8 @@ const selectSignUp = sql<{ passwordHash: string }>(
 );
 const selectTaken = sql<{ id: string }>(
   'select_other_account_by_email',
-  `select id from accounts where email_key = $1 and id <> $2`,
+  `select id from accounts where email_key = $1 and id <> $2
+     and not (signed_up_at is not null and unverified_since is not null and password_hash = '')`,
 );
 
 export const findOwnAccount = (reader: Pick<Reader, 'get'>, id: string): Promise<OwnRow | undefined> =>
@@ -69,7 +71,7 @@ export const lockAccountByEmail = (tx: Transaction, emailKey: string): Promise<C
 export const newestSignUpHash = async (tx: Transaction, accountId: string): Promise<string | undefined> =>
   (await tx.get(selectSignUp, [accountId]))?.passwordHash;
 
-/** Whether another account has the email. */
+/** Whether another account has the email address. A pending sign-up doesn't count: it gives way. */
 export const isEmailTaken = async (tx: Transaction, emailKey: string, accountId: string): Promise<boolean> =>
   (await tx.get(selectTaken, [emailKey, accountId])) !== undefined;
 
@@ -127,13 +129,20 @@ export async function keepSessionAlive(tx: Transaction, accountId: string, sessi
   await tx.run(keepSession, [sessionId, accountId]);
 }
 
-/** Also ends every session, and counts the email as verified. @returns false when another account has it */
-export const setEmail = async (
+/**
+ * Also ends every session, and counts the email address as verified. A pending sign-up of that address gives way.
+ * @returns false when another account has it
+ */
+export async function setEmail(
   tx: Transaction,
+  principal: Principal,
   id: string,
   email: { readonly address: string; readonly key: string },
   now: number,
-): Promise<boolean> => (await tx.run(updateEmail, [id, email.address, email.key, now])) === 1;
+): Promise<boolean> {
+  await displaceSignUpIn(tx, principal, email.key, now, id);
+  return (await tx.run(updateEmail, [id, email.address, email.key, now])) === 1;
+}
 
 /** What happened to an account, as its own target. */
 export const recordOf = (

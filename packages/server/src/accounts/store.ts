@@ -4,6 +4,7 @@ import { removeUnownedCodes } from '../codes/store.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
 import { DomainError } from '../errors.ts';
+import { displaceSignUpIn } from './sign-ups/store.ts';
 
 export type Role = 'user' | 'admin';
 
@@ -35,8 +36,8 @@ export const credentialsColumns = `${columns}, password_hash as "passwordHash", 
 
 const insert = sql(
   'insert_account',
-  `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at, disabled_at, unverified_since)
-   values ($1, $2, $3, $4, $5, 0, $6, $6, null, $7) on conflict (email_key) do nothing`,
+  `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at, disabled_at, unverified_since, signed_up_at)
+   values ($1, $2, $3, $4, $5, 0, $6, $6, null, $7, $8) on conflict (email_key) do nothing`,
 );
 const selectByIdOrKey = sql<AccountRow>(
   'select_account',
@@ -87,7 +88,7 @@ const remove = sql('delete_account', `delete from accounts where id = $1`);
 const updateRole = sql(
   'update_account_role',
   `update accounts set role = $2, updated_at = $3
-   where id = $1 and role <> $2 and ($2 = 'user' or unverified_since is null or password_hash = '')`,
+   where id = $1 and role <> $2 and ($2 = 'user' or unverified_since is null or (password_hash = '' and signed_up_at is null))`,
 );
 const raiseEpoch = sql('end_account_sessions', `update accounts set session_epoch = session_epoch + 1 where id = $1`);
 const updateSecondFactor = sql(
@@ -116,6 +117,8 @@ export interface NewAccount {
   readonly now: number;
   /** Whether somebody has yet to show that the email is theirs. */
   readonly isUnverified?: boolean;
+  /** Whether it was made by a sign-up: until it is verified it gives way to any other account of its email address. */
+  readonly isSignUp?: boolean;
 }
 
 /** @returns whether it was created: false when the email is taken */
@@ -124,9 +127,10 @@ export const createAccount = (db: Db, principal: Principal, account: NewAccount)
 
 /** The same as part of something larger. */
 export async function createAccountIn(tx: Transaction, principal: Principal, account: NewAccount): Promise<boolean> {
-  const { id, email, emailKey, passwordHash, role, now, isUnverified = false } = account;
-  const values = [id, email, emailKey, passwordHash, role, now, isUnverified ? now : null];
+  const { id, email, emailKey, passwordHash, role, now, isUnverified = false, isSignUp = false } = account;
+  const values = [id, email, emailKey, passwordHash, role, now, isUnverified ? now : null, isSignUp ? now : null];
   if (role === 'admin') await beginAdministrator(tx);
+  if (!isSignUp) await displaceSignUpIn(tx, principal, emailKey, now);
   if ((await tx.run(insert, values)) === 0) return false;
   await recordEvent(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
   return true;
@@ -219,8 +223,8 @@ export const deleteAccount = (db: Db, principal: Principal, id: string, now: num
   change(db, principal, now, guard, (tx) => deleteAccountIn(tx, principal, id, now));
 
 /**
- * @returns false when it has the role already, and for an administrator to be whose password somebody chose who never
- *   showed that the email is theirs
+ * @returns false when it has the role already, and when it is to become an administrator although its password was chosen
+ *   before the email address was verified
  * @throws DomainError `last_administrator`
  */
 export const setAccountRole = (
@@ -277,13 +281,16 @@ async function beginAdministrator(tx: Transaction): Promise<void> {
   await removeUnownedCodes(tx, 'first_administrator');
 }
 
-/** A change that may leave nobody who can administer: that is an operator’s to make, and no account’s. */
-async function unlessLast(
+/**
+ * A change that may leave no administrator who can sign in: an operator may make it, an account may not.
+ * @throws DomainError `last_administrator`
+ */
+export async function unlessLast<T>(
   tx: Transaction,
   principal: Principal,
   id: string,
-  make: () => Promise<boolean>,
-): Promise<boolean> {
+  make: () => Promise<T>,
+): Promise<T> {
   if ((await tx.get(selectByIdOrKey, [id, '']))?.role !== 'admin') return make();
   await lockAdministration(tx);
   const before = (await tx.get(countAdministrators))?.able ?? 0;

@@ -89,7 +89,8 @@ export class Administration {
   /**
    * Takes an account back from whoever has got into it: ends its sessions, deletes its keys, voids its password, and
    * sends its owner a link to choose a new one.
-   * @throws DomainError `mail_not_configured`, `account_not_found`, `invalid_access_token`, `unavailable`
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `last_administrator`, `invalid_access_token`,
+   *   `unavailable`
    */
   async takeBack(principal: Principal, id: string): Promise<void> {
     const { db, clock, accounts, mailer } = this.#options;
@@ -111,10 +112,12 @@ export class Administration {
 
   /**
    * For an owner who has lost it. Its sessions end, and its owner is told.
-   * @throws DomainError `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
+   * @throws DomainError `own_account`, `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
    */
   async removeSecondFactor(principal: Principal, id: string, address: string): Promise<void> {
     const { db, clock, mailer } = this.#options;
+    // With the session alone, so without the code that removing the own second factor needs.
+    if (principal.kind === 'account' && principal.accountId === id) throw new DomainError('own_account');
     const { email: to } = await this.#find(id);
     const now = clock.now();
     const data = { at: toInstant(now), address };

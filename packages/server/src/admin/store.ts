@@ -4,9 +4,11 @@ import {
   endAccountSessionsIn,
   hasAdministrator,
   lockAdministration,
+  unlessLast,
   type NewAccount,
   type Role,
 } from '../accounts/store.ts';
+import { endSignUpIn } from '../accounts/sign-ups/store.ts';
 import { deleteAccountKeysIn } from '../api-keys/store.ts';
 import { recordEvent, type Principal } from '../audit/audit.ts';
 import { insertCode, removeCodes, removeUnownedCodes, takeCode, type NewCode } from '../codes/store.ts';
@@ -149,6 +151,9 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
     if (hasPassword) throw new DomainError('account_has_password');
     const { code, mail } = codeTo(email);
     await removeCodes(tx, id, 'accept_invitation');
+    // A sign-up of the same address becomes this invitation: its passwords were chosen before the address was verified.
+    await removeCodes(tx, id, 'verify_email');
+    await endSignUpIn(tx, id);
     await insertCode(tx, code);
     await record(tx, principal, 'account.invited', id, now);
     await queueMail(tx, mail);
@@ -175,7 +180,7 @@ export const revokeKeys = (db: Db, principal: Principal, id: string, now: number
  * Ends its sessions, deletes its keys, voids its password and its codes, and sends a new one.
  * @param onEpoch told which sessions are to end, for {@link finishTakingBack}
  * @returns the ids of the keys
- * @throws DomainError `account_not_found`, `invalid_access_token`
+ * @throws DomainError `account_not_found`, `invalid_access_token`, `last_administrator`
  */
 export const takeBack = (
   db: Db,
@@ -188,7 +193,8 @@ export const takeBack = (
   db.transaction(async (tx) => {
     const { epoch } = await lock(tx, principal, id, now);
     onEpoch(epoch);
-    return takeBackIn(tx, principal, id, codeTo, now, epoch);
+    // Its password is void until its owner has the mail, so it doesn't count as an administrator meanwhile.
+    return unlessLast(tx, principal, id, () => takeBackIn(tx, principal, id, codeTo, now, epoch));
   });
 
 /** What was allowed and may have happened. @param epoch of the sessions that were to end */

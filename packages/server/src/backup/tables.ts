@@ -44,6 +44,7 @@ export const accounts = {
     unverified_since: 'integer',
     requires_second_factor: 'integer',
     enabled_count: 'integer',
+    signed_up_at: 'integer',
   },
   defaults: { requires_second_factor: 0, enabled_count: 0 },
   isPassing: false,

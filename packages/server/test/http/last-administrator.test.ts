@@ -78,6 +78,32 @@ test('who is invited as an administrator is none who is left until the invitatio
   assert.equal(refused && codeOf(refused), 'last_administrator');
 });
 
+test('the last administrator can’t mark itself compromised, one of two can, and an operator can', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const [one, other] = await administrators(app, 2);
+  assert.ok(one && other);
+  const report = (by: SignedIn): Promise<Answered> =>
+    administer(app, by, 'POST', `accounts/${by.account.id}/compromised`);
+  assert.equal((await report(one)).status, 200);
+  const refused = await report(other);
+  assert.deepEqual([refused.status, codeOf(refused)], [409, 'last_administrator']);
+  assert.equal((await administer(app, other, 'GET', 'accounts')).status, 200, 'nothing has changed');
+  await app.service.services.administration.takeBack(operator, other.account.id);
+  assert.equal((await administer(app, other, 'GET', 'accounts')).status, 401);
+});
+
+test('of administrators who each mark themselves compromised at once one is left', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const all = await administrators(app, rivalsMax);
+  const answers = await Promise.all(
+    all.map((by) => asked(() => administer(app, by, 'POST', `accounts/${by.account.id}/compromised`))),
+  );
+  const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+  assert.deepEqual(statuses, [...Array.from({ length: rivalsMax - 1 }, () => 200), 409]);
+});
+
 test('an account whose email nobody has verified is made no administrator', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);

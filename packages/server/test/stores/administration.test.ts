@@ -117,7 +117,7 @@ for (const [what, change] of Object.entries(resets)) {
     const ada = await addAccount(db, 'ada');
     const wanted = { address: 'new@example.com', key: 'new@example.com' };
     const late = withTransaction(db, async (work, options) => {
-      await db.transaction((tx) => setEmail(tx, ada, wanted, now));
+      await db.transaction((tx) => setEmail(tx, operator, ada, wanted, now));
       return db.transaction(work, options);
     });
     const [clock, installation] = [new FakeClock(), { db: late, keys, migrated: [] }];

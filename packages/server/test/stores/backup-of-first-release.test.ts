@@ -18,6 +18,7 @@ function asOfFirstSchema(text: string): string {
     'unverified_since',
     'requires_second_factor',
     'enabled_count',
+    'signed_up_at',
     'chain',
     'position',
     'mac',

@@ -4,3 +4,12 @@
 -- How often a request to enable the account was acknowledged, also when it was enabled already. A disabling of unknown
 -- outcome is finished only while this is what it was when the disabling was requested.
 alter table accounts add column enabled_count integer not null default 0;
+
+-- When the sign-up began that made the account. Null: it was made in another way, or has been verified.
+alter table accounts add column signed_up_at integer;
+update accounts set signed_up_at = unverified_since
+where unverified_since is not null and password_hash = ''
+  and exists (select 1 from audit_events e
+    where e.account_id = accounts.id and e.action = 'account.created' and e.actor = 'system')
+  and not exists (select 1 from audit_events e where e.account_id = accounts.id and e.action = 'account.invited');
+create index accounts_signed_up on accounts (signed_up_at) where signed_up_at is not null;
