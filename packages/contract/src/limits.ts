@@ -91,7 +91,22 @@ export const limitTable = {
   throttleForgetDays: limit(30, 'A counter that nothing touched for this long is deleted.'),
 
   // Tokens
-  clockSkewSeconds: limit(30, 'Tolerance when times in an access token are judged.'),
+  clockSkewSeconds: limit(
+    30,
+    'How far the clocks of instances may differ: tolerance for the times in an access token, and for moments that seem to lie in the future.',
+  ),
+  refreshReuseSeconds: limit(
+    5,
+    'A refresh token that was issued less than this ago is not replaced: a refresh returns it again with a new access token and writes nothing. So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 seconds.',
+  ),
+  unansweredRefreshesMax: limit(
+    10_000,
+    'Sessions of each worker whose refresh got a 503 or no response, for which a retry stays possible; about 2 MiB. Beyond it the ordinary grace applies.',
+  ),
+  unansweredRefreshSeconds: limit(
+    600,
+    'How long after the database answers again such a retry succeeds: clients that wait between retries come back within minutes.',
+  ),
   jwksMaxAgeSeconds: limit(300, 'How long others may cache the public keys.'),
   signingKeyLeadSeconds: limit(
     600,

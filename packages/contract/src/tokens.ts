@@ -11,7 +11,10 @@ export const discoveryCacheControl = `public, max-age=${limits.jwksMaxAgeSeconds
 export const TokenPair = Type.Object(
   {
     accessToken: Text('eyJhbGciOiJFZERTQSJ9…', 'A JWT (RFC 9068), valid for 10 minutes unless configured otherwise'),
-    refreshToken: Text('krvr_8sT2xUvN…', 'Opaque; valid once, and replaced at every use'),
+    refreshToken: Text(
+      'krvr_8sT2xUvN…',
+      `Opaque; replaced at every use that is ${limits.refreshReuseSeconds} seconds or more after it was issued`,
+    ),
   },
   { additionalProperties: false },
 );
@@ -47,8 +50,7 @@ export const refreshTokens = {
   path: '/auth/token/refresh',
   tag: 'Tokens',
   summary: 'Exchange a refresh token for a new pair',
-  description:
-    'The old refresh token is replaced. Presented again within 30 seconds, it gets the same successor, so a lost answer or two tabs sign nobody out; anything older ends the session.',
+  description: `The refresh token is replaced. A replaced token gets the same successor for 30 seconds more, so that a retry or a second tab ends no session; after a 503 or a lost response a retry succeeds until ${limits.unansweredRefreshSeconds / 60} minutes after the database answers again. Any other use of a replaced token ends the session. A token that was issued less than ${limits.refreshReuseSeconds} seconds ago is returned unchanged, with a new access token.`,
   auth: 'refresh_token',
   body: { type: 'json', schema: RefreshTokenBody },
   success: { status: 200, description: 'The session’s next tokens', schema: TokenPair },

@@ -50,6 +50,7 @@ export type AuditAction =
   | 'account.email_changed'
   | 'account.compromised'
   | 'session.created'
+  /** In events of earlier versions only: a refresh is not recorded any more (docs/audit.md). */
   | 'session.refreshed'
   | 'session.ended'
   | 'session.evicted'

@@ -15,10 +15,13 @@ export interface Answer {
   readonly cacheControl?: string;
   /** Content-Security-Policy of an answer that is a page. */
   readonly policy?: string;
+  /** Called when the connection ended before the response was written. */
+  readonly onLost?: () => void;
 }
 
 export function write(response: ServerResponse, security: SecurityHeaders, answer: Answer): void {
   const { status, body, contentType = 'application/json; charset=utf-8', headers = [] } = answer;
+  if (answer.onLost) whenLost(response, answer.onLost);
   const isData = answer.cacheControl === undefined && answer.policy === undefined;
   const pairs = [...(isData ? security.data : security.with(answer)), ...headers];
   if (body === undefined) {
@@ -30,6 +33,13 @@ export function write(response: ServerResponse, security: SecurityHeaders, answe
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   pairs.push('Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(text)));
   response.writeHead(status, pairs).end(text);
+}
+
+function whenLost(response: ServerResponse, onLost: () => void): void {
+  if (response.destroyed) return onLost();
+  response.once('close', () => {
+    if (!response.writableFinished) onLost();
+  });
 }
 
 export function writeProblem(

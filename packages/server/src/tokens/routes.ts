@@ -20,7 +20,11 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
       const { user, password } = basicOf(presented);
       return { status: 200, body: await tokens.signIn(user, password, { address, program }, oneTimePassword) };
     }),
-    route(contract.refreshTokens, async ({ body }) => ({ status: 200, body: await tokens.refresh(body.refreshToken) })),
+    route(contract.refreshTokens, async ({ body: { refreshToken } }) => ({
+      status: 200,
+      body: await tokens.refresh(refreshToken),
+      onLost: () => tokens.noteLostRefresh(refreshToken),
+    })),
     route(contract.revokeTokens, async ({ body }) => {
       await tokens.signOut(body.refreshToken);
       return { status: 204 };

@@ -71,12 +71,13 @@ const deleteOldest = sql<{ id: string }>('delete_oldest_sessions', {
   sqlite: deleteOldestText('limit -1'),
   postgres: deleteOldestText(''),
 });
-// One statement decides who rotates: of any number of rivals with the same token one finds the row as it was.
+// One statement decides who rotates: of any number of rivals with the same token one finds the row as it was. A token
+// that was just issued is not replaced; one that seems to be issued later than now is, because a clock was set back.
 const rotate = sql<SessionGeneration>(
   'rotate_refresh_token',
   `update sessions set generation = generation + 1, token_hash = $5, rotated_at = $1,
      idle_expires_at = case when expires_at < $6 then expires_at else $6 end
-   where id = $2 and generation = $3 and token_hash = $4 and ${isLive}
+   where id = $2 and generation = $3 and token_hash = $4 and (rotated_at <= $7 or rotated_at > $1) and ${isLive}
    returning ${ownerId}, created_at as "createdAt", generation, token_hash as "tokenHash", rotated_at as "rotatedAt"`,
 );
 const selectLive = sql<SessionGeneration>(
@@ -182,23 +183,24 @@ export interface Rotation {
   readonly tokenHash: Uint8Array;
   readonly successorHash: Uint8Array;
   readonly now: number;
+  /** A token that was issued after this is too young to be replaced. */
+  readonly issuedUntil: number;
   /** Not beyond the session's own end. */
   readonly idleExpiresAt: number;
 }
 
-/** @returns undefined when the token is not the current one of a live session */
+/**
+ * The one change without an audit event: a rotation changes nothing that the account may do, and events of it outgrew
+ * all others (docs/audit.md).
+ * @returns undefined when the token is not the current one of a live session, or too young
+ */
 export async function rotateRefreshToken(db: Db, rotation: Rotation): Promise<SessionGeneration | undefined> {
-  const { sessionId, generation, tokenHash, successorHash, now, idleExpiresAt } = rotation;
+  const { sessionId, generation, tokenHash, successorHash, now, issuedUntil, idleExpiresAt } = rotation;
   return db.transaction(async (tx) => {
-    const values = [now, sessionId, generation, tokenHash, successorHash, idleExpiresAt];
+    const values = [now, sessionId, generation, tokenHash, successorHash, idleExpiresAt, issuedUntil];
     // On PostgreSQL a statement that waited for the session's row reads the account's as of before it waited. While
     // another change keeps this session and raises the epoch, the two don't match: a second statement sees both.
-    const rotated = (await tx.get(rotate, values)) ?? (await tx.get(rotate, values));
-    if (!rotated) return undefined;
-    const { accountId } = rotated;
-    const principal: Principal = { kind: 'account', accountId, sessionId };
-    await recordEvent(tx, { at: now, principal, action: 'session.refreshed', accountId, target: sessionId });
-    return rotated;
+    return (await tx.get(rotate, values)) ?? tx.get(rotate, values);
   });
 }
 

@@ -3,11 +3,12 @@ import { timingSafeEqual } from 'node:crypto';
 import { limits, type ErrorCode, type ListedSession, type TokenPair } from '@keyreeve/contract';
 import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../audit/audit.ts';
-import { toInstant, type Clock } from '../clock.ts';
+import { isRecent, toInstant, type Clock } from '../clock.ts';
 import type { PasswordHasher } from '../crypto/password.ts';
 import type { Secret } from '../crypto/secret.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
+import { pingDatabase } from '../db/installation.ts';
 import { DomainError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
@@ -17,6 +18,7 @@ import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-
 import { isSessionId, type RefreshToken, type RefreshTokens } from './refresh-token.ts';
 import { describeClient, startSession, type Client } from './start-session.ts';
 import * as store from './store.ts';
+import { UnansweredRefreshes } from './unanswered-refreshes.ts';
 
 export interface TokensOptions {
   readonly db: Db;
@@ -59,6 +61,7 @@ const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_facto
 const retryAfterSeconds = 1;
 
 export class Tokens {
+  readonly unanswered: UnansweredRefreshes;
   readonly logins: LoginCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
   readonly #options: TokensOptions;
   readonly #sessions: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
@@ -67,6 +70,7 @@ export class Tokens {
   constructor(options: TokensOptions) {
     const { db } = options;
     this.#options = options;
+    this.unanswered = new UnansweredRefreshes({ ping: () => pingDatabase(db) });
     this.#sessions = new CoalescingReader((questions) => store.findSessionStates(db, questions), db.sharedReads);
   }
 
@@ -96,35 +100,25 @@ export class Tokens {
   }
 
   /**
-   * Replaces a refresh token. Its immediate predecessor gets the same successor for a while; anything older ends the
-   * session (RFC 9700 section 4.14.2).
-   * @throws DomainError `invalid_refresh_token`, `refresh_token_reused`
+   * Replaces a refresh token. One that was just issued is returned again. The immediate predecessor gets the same
+   * successor for a while; anything older ends the session (RFC 9700 section 4.14.2).
+   * @throws DomainError `invalid_refresh_token`, `refresh_token_reused`, `unavailable`
    */
   async refresh(text: string): Promise<TokenPair> {
-    const { db, clock, accessTokens, refreshTokens, idleTtlSeconds, graceSeconds } = this.#options;
-    const presented = refreshTokens.parse(text);
+    const presented = this.#options.refreshTokens.parse(text);
     if (!presented) throw new DomainError('invalid_refresh_token');
-    const { sessionId, generation } = presented;
-    // Before the rotation: one that is committed must not fail for lack of a signing key.
-    const sign = await accessTokens.signer();
-    const successor = refreshTokens.successor(presented);
-    const now = clock.now();
-    const rotated = await store.rotateRefreshToken(db, {
-      sessionId,
-      generation,
-      tokenHash: presented.hash,
-      successorHash: successor.hash,
-      now,
-      idleExpiresAt: now + idleTtlSeconds * 1000,
-    });
-    if (rotated) return pairOf(sign, rotated, successor);
-    const session = await store.findLiveSession(db, sessionId, now);
-    // A generation that is yet to come can only stem from a database that was restored: it proves no theft.
-    if (!session || generation >= session.generation) throw new DomainError('invalid_refresh_token');
-    const isImmediate = generation === session.generation - 1 && timingSafeEqual(session.tokenHash, successor.hash);
-    if (isImmediate && now - session.rotatedAt <= graceSeconds * 1000) return pairOf(sign, session, successor);
-    await store.endSession(db, { kind: 'system' }, sessionId, 'session.reuse_detected', now);
-    throw new DomainError('refresh_token_reused');
+    try {
+      return await this.#refresh(presented);
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'unavailable') this.#noteUnanswered(presented, true);
+      throw error;
+    }
+  }
+
+  /** Records that the response to a refresh was not written, so that a later retry of its client succeeds. */
+  noteLostRefresh(text: string): void {
+    const presented = this.#options.refreshTokens.parse(text);
+    if (presented) this.#noteUnanswered(presented, false);
   }
 
   /** Ends the session of a refresh token, be it the current one or a replaced one. Nothing happens for any other text. */
@@ -206,7 +200,48 @@ export class Tokens {
   /** For what is dangerous. @throws DomainError `reauth_required` when the session didn’t begin lately */
   assertRecent({ signedInAt = 0 }: AccountPrincipal): void {
     const recentMs = limits.recentSignInSeconds * 1000;
-    if (this.#options.clock.now() - signedInAt > recentMs) throw new DomainError('reauth_required');
+    if (!isRecent(this.#options.clock.now(), signedInAt, recentMs)) throw new DomainError('reauth_required');
+  }
+
+  async #refresh(presented: RefreshToken): Promise<TokenPair> {
+    const { db, clock, accessTokens, refreshTokens, idleTtlSeconds } = this.#options;
+    const { sessionId, generation } = presented;
+    const now = clock.now();
+    const issuedUntil = now - limits.refreshReuseSeconds * 1000;
+    const current = await store.findLiveSession(db, sessionId, now);
+    // Before the rotation: one that is committed must not fail for lack of a signing key.
+    const sign = await accessTokens.signer();
+    const isYoung = current && current.rotatedAt > issuedUntil && current.rotatedAt <= now;
+    if (isYoung && isCurrent(presented, current)) return pairOf(sign, current, presented);
+    const successor = refreshTokens.successor(presented);
+    const rotated = await store.rotateRefreshToken(db, {
+      sessionId,
+      generation,
+      tokenHash: presented.hash,
+      successorHash: successor.hash,
+      now,
+      issuedUntil,
+      idleExpiresAt: now + idleTtlSeconds * 1000,
+    });
+    if (rotated) return pairOf(sign, rotated, successor);
+    const session = await store.findLiveSession(db, sessionId, now);
+    // A generation that is yet to come can only stem from a database that was restored: it proves no theft.
+    if (!session || generation >= session.generation) throw new DomainError('invalid_refresh_token');
+    if (isCurrent(successor, session) && this.#isInGrace(presented, session.rotatedAt, now))
+      return pairOf(sign, session, successor);
+    await store.endSession(db, { kind: 'system' }, sessionId, 'session.reuse_detected', now);
+    throw new DomainError('refresh_token_reused');
+  }
+
+  #noteUnanswered({ sessionId, generation }: RefreshToken, isOutage: boolean): void {
+    this.unanswered.note({ sessionId, generation, failedAt: this.#options.clock.now(), isOutage });
+  }
+
+  /** Whether the token before the current one was first presented in time, also when that got no answer. */
+  #isInGrace(presented: RefreshToken, rotatedAt: number, now: number): boolean {
+    const graceMs = this.#options.graceSeconds * 1000;
+    const failedAt = this.unanswered.failedAt(presented);
+    return isRecent(now, rotatedAt, graceMs) || (failedAt !== undefined && isRecent(failedAt, rotatedAt, graceMs));
   }
 
   async #signIn(user: string, password: Secret, client: Client, code: string | undefined): Promise<TokenPair> {
@@ -269,6 +304,10 @@ export class Tokens {
     return pairOf(sign, { accountId: account.id, createdAt: now }, token);
   }
 }
+
+/** Whether it is the one token that the session accepts. */
+const isCurrent = (token: RefreshToken, session: store.SessionGeneration): boolean =>
+  token.generation === session.generation && timingSafeEqual(session.tokenHash, token.hash);
 
 async function pairOf(
   sign: SignAccessToken,

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
-import type { ToSupervisor, ToWorker } from './messages.ts';
+import type { Shared, ToSupervisor, ToWorker } from './messages.ts';
 
 /** A worker that ran for less than this is replaced later each time, so that a crash at each start doesn't fill a core. */
 const steadyMs = 10_000;
@@ -149,7 +149,8 @@ export class Crew {
     Object.assign(place, { process, isListening: false, startedMs: monotonicMs() });
     process.on('message', (message: ToSupervisor) => {
       if (message.kind === 'listening') this.#listens(place, process, message);
-      else this.#answers.get(message.id)?.(message.snapshot);
+      else if (message.kind === 'metrics') this.#answers.get(message.id)?.(message.snapshot);
+      else this.#passOn(process, message);
     });
     process.on('exit', (status, signal) => this.#died(place, process, status, signal));
     process.on('error', (error) => {
@@ -158,6 +159,10 @@ export class Crew {
       if (process.process.pid === undefined) this.#died(place, process, 1, null);
     });
     say(process, { kind: 'start', worker: place.worker, port: this.#port });
+  }
+
+  #passOn(from: Worker, message: Shared): void {
+    for (const { process } of this.#places) if (process && process !== from) say(process, message);
   }
 
   #listens(place: Place, process: Worker, { url, publicUrl }: Address): void {

@@ -1,5 +1,9 @@
 /** What a supervisor and its workers say to each other, over the channel that node:cluster keeps between them. */
 import type { MetricsSnapshot } from '../metrics.ts';
+import type { UnansweredRefresh } from '../tokens/unanswered-refreshes.ts';
+
+/** Sent to the supervisor by one worker, and by the supervisor to all others. */
+export type Shared = { readonly kind: 'unanswered_refresh' } & UnansweredRefresh;
 
 export type ToWorker =
   | {
@@ -10,8 +14,10 @@ export type ToWorker =
       readonly port: number;
     }
   | { readonly kind: 'metrics'; readonly id: number }
-  | { readonly kind: 'stop' };
+  | { readonly kind: 'stop' }
+  | Shared;
 
 export type ToSupervisor =
   | { readonly kind: 'listening'; readonly url: string; readonly publicUrl: string }
-  | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot };
+  | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
+  | Shared;

@@ -16,9 +16,12 @@ export async function runWorker(config: Config, clock: Clock): Promise<number> {
   const [start] = (await once(process, 'message')) as [Extract<ToWorker, { kind: 'start' }>];
   const log = createLog(config.logLevel).child({ worker: start.worker });
   const service = await startWorkerService({ config: { ...config, port: start.port }, clock, log }, start.worker);
+  const { unanswered } = service.services.tokens;
+  unanswered.onNote = (refresh) => tell({ kind: 'unanswered_refresh', ...refresh });
   return new Promise((resolve) => {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void service.stop().then((isDrained) => resolve(isDrained ? 0 : 1));
+      if (message.kind === 'unanswered_refresh') unanswered.keep(message);
       if (message.kind === 'metrics') void tellMetrics(service.metrics, message.id, log);
     });
     // A mistake in the program: nothing it does from here on can be trusted (ASVS 16.5.4).

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { ageSessions } from '../../src/testing/age-sessions.ts';
 import { codeIn, Mailbox } from '../../src/testing/mailbox.ts';
 import { basic, bearer, databaseIn, newProgram, type Environment, type Program } from './program.ts';
 
@@ -67,6 +68,8 @@ async function useEverything(program: Program, mailbox: Mailbox, canaries: Canar
   assert.equal(created.status, 201, created.text);
   const { id, key } = created.json as { id: number; key: string };
   note('key', key);
+  const { KEYREEVE_DATABASE_URL: databaseUrl = `sqlite:${databaseIn(program.folder)}` } = program.environment;
+  await ageSessions(databaseUrl);
   const refreshed = await call('POST', '/auth/token/refresh', {}, { refreshToken });
   const second = refreshed.json as { accessToken: string; refreshToken: string };
   note('second refresh token', second.refreshToken);
@@ -99,6 +102,7 @@ async function useEverything(program: Program, mailbox: Mailbox, canaries: Canar
   await fetch(`${program.url}/auth/api-keys`, { method: 'POST', headers, body: `{"nickname":"${key}` });
 
   // An old refresh token, twice replaced: the session ends, which is recorded.
+  await ageSessions(databaseUrl);
   const third = (await call('POST', '/auth/token/refresh', {}, { refreshToken: second.refreshToken })).json as {
     refreshToken: string;
   };

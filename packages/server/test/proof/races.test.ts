@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../../src/clock.ts';
 import type { CanaryAccount } from '../../src/proof/canaries.ts';
+import { ageSessions } from '../../src/testing/age-sessions.ts';
 import { PostgresServer } from '../../src/testing/postgres-server.ts';
 import { basic, bearer, type Environment } from '../e2e/program.ts';
 import { Cluster } from './cluster.ts';
@@ -84,7 +85,12 @@ async function signIn(account: CanaryAccount): Promise<Tokens> {
   return body as Tokens;
 }
 
-const newSession = async (): Promise<Tokens> => signIn(await cluster.canaries.newAccount());
+/** Its refresh token is old enough to be replaced. */
+async function newSession(): Promise<Tokens> {
+  const tokens = await signIn(await cluster.canaries.newAccount());
+  await ageSessions(cluster.databaseUrl);
+  return tokens;
+}
 
 const refresh = (url: string, refreshToken: string): Promise<Answer> =>
   ask(url, 'POST', '/auth/token/refresh', {}, { refreshToken });
@@ -132,6 +138,7 @@ for (const instances of [1, 2, 3]) {
     assert.deepEqual(tally(answers), { '200': rivals });
     const successors = [...successorsOf(answers)];
     assert.equal(successors.length, 1);
+    await ageSessions(cluster.databaseUrl);
     const next = await refresh(urlsOf().at(-1) ?? '', successors[0] ?? '');
     assert.equal(next.status, 200);
     // Whoever comes with the one before the last has stolen it or was stolen from: nobody’s token lives on.

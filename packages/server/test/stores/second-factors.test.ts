@@ -117,6 +117,7 @@ onEachDatabase('a refresh at the same time as the others are ended is not refuse
       tokenHash: hash(generation),
       successorHash: hash(generation + 1),
       now,
+      issuedUntil: now,
       idleExpiresAt: now + dayMs,
     };
     const settled = await race(opened, 2, (connection, rival) =>

@@ -26,6 +26,7 @@ const rotation = (name: string, generation: number, more: Partial<store.Rotation
   tokenHash: hash(`${name} ${generation}`),
   successorHash: hash(`${name} ${generation + 1}`),
   now,
+  issuedUntil: now,
   idleExpiresAt: now + 14 * dayMs,
   ...more,
 });
@@ -110,6 +111,21 @@ onEachDatabase('a refresh token rotates once, however many present it at once', 
   assert.equal(live?.rotatedAt, now + 7);
   assert.deepEqual([...(live?.tokenHash ?? [])], [...hash(`successor ${winners[0]}`)]);
 });
+
+onEachDatabase(
+  'a token that was just issued does not rotate, and a clock that was set back keeps none from it',
+  async ({ db }) => {
+    await addSession(db, await addAccount(db), 'one');
+    const issuedUntil = now - 1;
+    assert.equal(await store.rotateRefreshToken(db, rotation('one', 1, { issuedUntil })), undefined);
+    const before = await store.findLiveSession(db, 'ses_one', now);
+    assert.deepEqual([before?.generation, before?.rotatedAt], [1, now]);
+    const later = await store.rotateRefreshToken(db, rotation('one', 1, { now: now + 1, issuedUntil: now }));
+    assert.deepEqual([later?.generation, later?.rotatedAt], [2, now + 1]);
+    const setBack = await store.rotateRefreshToken(db, rotation('one', 2, { now: now - 9, issuedUntil: now - 10 }));
+    assert.deepEqual([setBack?.generation, setBack?.rotatedAt], [3, now - 9]);
+  },
+);
 
 onEachDatabase('a chain of rotations works, and no old link of it ever again', async ({ db }) => {
   await addSession(db, await addAccount(db), 'one');
