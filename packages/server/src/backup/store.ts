@@ -195,11 +195,12 @@ export async function clearTables(tx: Transaction): Promise<void> {
   for (const { clear } of storedTables.toReversed()) await tx.run(clear);
 }
 
-// Nobody else writes until the transaction has ended; reads go on. SQLite has one writer anyway.
+// No other transaction writes to any of them until this one has ended; reads go on. The list is the whole installation:
+// a table that a running service still wrote to would keep rows of the database that is replaced, or end the restore by
+// a deadlock. SQLite has one writer anyway.
 const lockAll = sql('lock_all_tables', {
   sqlite: `select null`,
-  postgres: `lock table installation, accounts, second_factors, recovery_codes, signing_keys, api_keys,
-    webhook_endpoints, audit_events, audit_chains, sessions, throttle_buckets, outbox, one_time_codes in exclusive mode`,
+  postgres: `lock table ${storedTables.map(({ name }) => name).join(', ')} in exclusive mode`,
 });
 export const lockTables = async (tx: Transaction): Promise<void> => void (await tx.all(lockAll));
 

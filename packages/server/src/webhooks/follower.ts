@@ -93,7 +93,7 @@ export class Follower {
     const [first, last] = [events.at(0), events.at(-1)];
     if (!first || !last) return [];
     const work = events.flatMap((event) => this.#deliveries(event, endpoints));
-    return [{ chain: first.chain, from: first.toldUntil, to: last.position, work }];
+    return [{ chain: first.chain, from: first.toldUntil, to: last.position, mac: last.mac, work }];
   }
 
   #deliveries(event: TrailEvent, endpoints: readonly Subscriber[]): NewWorkRow[] {

@@ -108,10 +108,12 @@ const listNews = sql<UntoldEvent>(
      and exists (select 1 from webhook_endpoints where disabled_at is null)
    order by e.chain, e.position`,
 );
-// Of rivals that have read the same events one gets to tell them.
+// Of rivals that have read the same events one publishes them. The event must still be there: a restore may have replaced
+// the audit log meanwhile, and events that it records at the same positions must not be skipped.
 const advance = sql(
   'advance_webhook_progress',
-  `insert into webhook_progress (chain, position) values ($1, $3)
+  `insert into webhook_progress (chain, position)
+   select chain, position from audit_events where chain = $1 and position = $3 and mac = $4
    on conflict (chain) do update set position = excluded.position where webhook_progress.position = $2`,
 );
 const skipToNow = sql(
@@ -235,14 +237,16 @@ export interface Step {
   readonly chain: number;
   readonly from: number;
   readonly to: number;
+  /** Of the event at `to`. */
+  readonly mac: Uint8Array;
   readonly work: readonly NewWorkRow[];
 }
 
-/** Puts deliveries into the outbox, unless somebody else has done so for the same events. @param steps by chain */
+/** Puts deliveries into the outbox, unless another instance has, or a restore has replaced the events. @param steps by chain */
 export async function takeSteps(db: Db, steps: readonly Step[]): Promise<void> {
   await db.transaction(async (tx) => {
-    for (const { chain, from, to, work } of steps) {
-      if ((await tx.run(advance, [chain, from, to])) === 0) continue;
+    for (const { chain, from, to, mac, work } of steps) {
+      if ((await tx.run(advance, [chain, from, to, mac])) === 0) continue;
       for (const row of work) await insertWork(tx, row);
     }
   });
