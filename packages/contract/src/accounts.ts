@@ -116,6 +116,7 @@ export const requestPasswordReset = {
   description: `The answer is the same, and takes the same time, whether the email has an account or not. The link in the mail is good for ${limits.resetCodeSeconds / 60} minutes.`,
   auth: 'none',
   body: { type: 'json', schema: EmailBody },
+  isNarrowing: true,
   success: { status: 202, description: 'A mail follows if the email has an account', schema: Message },
   errors: ['email_invalid', 'too_many_requests', 'mail_not_configured'],
 } as const satisfies RouteContract;
@@ -130,6 +131,7 @@ export const confirmPasswordReset = {
     'Ends all sessions and verifies the email. It doesn’t sign in, and a second factor stays in force. API keys go on working unless `revokeKeys` is true; the answer lists those that do.',
   auth: 'one_time_code',
   body: { type: 'json', schema: ResetBody },
+  isNarrowing: true,
   success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
   errors: ['code_invalid', ...newPasswordErrors, 'too_many_requests', 'overloaded'],
 } as const satisfies RouteContract;
@@ -169,6 +171,7 @@ export const changePassword = {
     'Ends every other session, always. This one goes on, with the tokens it has. API keys go on working unless `revokeKeys` is true; the answer lists those that do.',
   auth: 'access_token',
   body: { type: 'json', schema: ChangePasswordBody },
+  isNarrowing: true,
   success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
   errors: [...accessTokenErrors, ...currentPasswordErrors, ...newPasswordErrors],
 } as const satisfies RouteContract;
@@ -213,6 +216,7 @@ export const deleteAccount = {
   auth: 'access_token',
   needsRecentSignIn: true,
   body: { type: 'json', schema: DeleteAccountBody },
+  isNarrowing: true,
   success: { status: 204, description: 'The account is gone' },
   errors: [...accessTokenErrors, ...currentPasswordErrors, 'last_administrator'],
 } as const satisfies RouteContract;

@@ -20,8 +20,8 @@ import { AccountId, KeyId, Message, Role } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 
 const administrator = { tag: 'Administration', auth: 'administrator' } as const;
-/** What changes something. */
-const dangerous = { ...administrator, needsRecentSignIn: true } as const;
+/** A change. All of an administrator's use the reserved capacity: most take rights away, and few callers can send them. */
+const dangerous = { ...administrator, needsRecentSignIn: true, isNarrowing: true } as const;
 const ofAccount = { params: Type.Object({ id: AccountId }) } as const;
 const account = { status: 200, description: 'The account, as it is now', schema: AccountDetail } as const;
 const message = { status: 200, description: 'It is done', schema: Message } as const;

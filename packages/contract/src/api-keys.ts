@@ -122,6 +122,7 @@ export const deleteKey = {
     'Once this is answered, every verification that starts later is refused, on every instance and through every endpoint. It can’t be undone.',
   auth: 'access_token',
   params: Type.Object({ id: KeyId }),
+  isNarrowing: true,
   success: {
     status: 200,
     description: 'The key is dead',

@@ -353,6 +353,12 @@ export const errors = {
     title: 'Too many keys created',
     meaning: 'Wait for as long as Retry-After says.',
   },
+  too_many_in_progress: {
+    status: 429,
+    title: 'Too many requests in progress',
+    meaning:
+      'The server is still working on too many requests of this token, account or client IP range. Nothing was changed. Wait for as long as Retry-After says, and send fewer requests at once.',
+  },
   headers_too_large: {
     status: 431,
     title: 'The headers are too large',

@@ -141,7 +141,31 @@ export const limitTable = {
     100_000,
     'Credentials that may wait for the next database read, in one process; one more is answered 503.',
   ),
-  writesWaitingMax: limit(1_000, 'Writes of each worker that may wait for a commit; one more is answered 503.'),
+  writesWaitingMax: limit(
+    1_000,
+    'Writes of each worker that may wait for their turn. Beyond it, the account or client IP range with the most of them loses its newest, which is answered 429; without a larger one, the new write is answered 503.',
+  ),
+  writesWaitingPerOwnerMax: limit(
+    256,
+    'The same of one account or client IP range, a quarter of all; one more is answered 429.',
+  ),
+  writeWaitMsMax: limit(5_000, 'The longest that a write waits for its turn; then 503, and nothing has been changed.'),
+  requestsPerCredentialMax: limit(
+    128,
+    'Requests in progress with one access token or refresh token, in each worker; one more is answered 429. Verifications are not counted.',
+  ),
+  requestsPerAccountMax: limit(
+    256,
+    'Requests in progress of one account, over all its sessions, in each worker; one more is answered 429.',
+  ),
+  requestsPerRangeMax: limit(
+    512,
+    'Requests in progress from one client IP range, in each worker; one more is answered 429. Without KEYREEVE_TRUSTED_PROXIES all clients behind a proxy are one range.',
+  ),
+  refusalHoldMs: limit(
+    1_000,
+    'How long such a 429 is held back, as long as its Retry-After, so that a client that ignores it costs one request a second for each connection.',
+  ),
   unfinishedDeletionsMax: limit(
     1_000,
     'Deletions of each worker whose outcome is unknown and that are being finished; one more is answered 503 before anything is done.',
@@ -219,6 +243,10 @@ export const limitTable = {
   // PostgreSQL
   postgresReadersMax: limit(2, 'Connections of each worker for verifications, which any number of them share.'),
   postgresWritersMax: limit(8, 'Connections of each worker for everything else.'),
+  postgresReservedWritersMax: limit(
+    2,
+    'Of these, reserved for deletions, disabling, session ends, password changes and resets; as many are reserved for everything else.',
+  ),
   postgresConnectMsMax: limit(2_000, 'The longest wait for a connection; then 503.'),
   postgresStatementMsMax: limit(2_000, 'The longest that a statement may take or wait for a lock; then 503.'),
   postgresAnswerMsMax: limit(

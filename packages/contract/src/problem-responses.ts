@@ -2,7 +2,7 @@
 import { accessTokenErrors, administratorErrors } from './error-groups.ts';
 import { errors, type ErrorCode } from './errors.ts';
 import type { Json } from './json-schema.ts';
-import type { RouteAuth, RouteContract } from './route.ts';
+import { isBounded, type RouteAuth, type RouteContract } from './route.ts';
 
 /** Codes that any request can meet, whatever its route. */
 const commonErrors: readonly ErrorCode[] = [
@@ -25,6 +25,7 @@ const accountAuths: readonly RouteAuth[] = ['access_token', 'administrator'];
 /** Every code that a request to this route can be answered with. */
 export const errorsOf = ({
   auth,
+  method,
   needsRecentSignIn = false,
   isOpenBeforeEnrolment = false,
   params,
@@ -39,6 +40,7 @@ export const errorsOf = ({
     // What is no percent-encoding names nothing.
     ...(params ? (['not_found'] as const) : []),
     ...(body ? bodyErrors[body.type] : []),
+    ...(isBounded({ auth, method }) ? (['too_many_in_progress'] as const) : []),
     ...(auth === 'any_credential' ? [] : addressErrors),
     ...commonErrors,
   ]),

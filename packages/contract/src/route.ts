@@ -33,6 +33,11 @@ export interface RouteContract {
   readonly auth: RouteAuth;
   /** Whether the session must have begun lately (`limits.recentSignInSeconds`). */
   readonly needsRecentSignIn?: boolean;
+  /**
+   * Whether it takes rights away: a deletion, a session end, a new password. Such requests have capacity reserved for
+   * them, so that no other load keeps a caller from revoking what was stolen.
+   */
+  readonly isNarrowing?: boolean;
   /** Whether an account that must enrol a second factor and has none yet may call it. */
   readonly isOpenBeforeEnrolment?: boolean;
   /** What the document says of them. Handlers receive text. */
@@ -53,3 +58,10 @@ export interface RouteContract {
   /** Codes that this route itself can answer, beside those that any request can meet. */
   readonly errors: readonly ErrorCode[];
 }
+
+/**
+ * Whether the requests in progress are bounded per credential, account and client IP range, and run in turn. Verifications
+ * have their own queue, and pages are static.
+ */
+export const isBounded = ({ auth, method }: Pick<RouteContract, 'auth' | 'method'>): boolean =>
+  auth !== 'service_key' && auth !== 'any_credential' && (auth !== 'none' || method !== 'GET');

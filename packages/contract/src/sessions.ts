@@ -46,6 +46,7 @@ export const endSession = {
     'Its refresh token is dead, and on Keyreeve’s own endpoints its access tokens are dead at once. It may be the one that asks.',
   auth: 'access_token',
   params: Type.Object({ id: SessionId }),
+  isNarrowing: true,
   success: { status: 204, description: 'The session has ended' },
   errors: [...accessTokenErrors, 'session_not_found'],
 } as const satisfies RouteContract;
@@ -58,6 +59,7 @@ export const endOtherSessions = {
   summary: 'End all other sessions',
   description: 'All but the one that asks, and sign-ins that are under way.',
   auth: 'access_token',
+  isNarrowing: true,
   success: {
     status: 200,
     description: 'How many were ended',

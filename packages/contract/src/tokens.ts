@@ -67,6 +67,7 @@ export const revokeTokens = {
     'Ends the session of the refresh token: on Keyreeve’s own endpoints its access tokens are dead at once. The answer is the same for a token that is unknown or already ended.',
   auth: 'refresh_token',
   body: { type: 'json', schema: RefreshTokenBody },
+  isNarrowing: true,
   success: { status: 204, description: 'The session has ended' },
   errors: [],
 } as const satisfies RouteContract;

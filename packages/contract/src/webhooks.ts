@@ -147,6 +147,7 @@ export const deleteWebhook = {
   auth: 'administrator',
   needsRecentSignIn: true,
   params,
+  isNarrowing: true,
   success: { status: 204, description: 'It is gone' },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
@@ -161,6 +162,7 @@ export const disableWebhook = {
   auth: 'administrator',
   needsRecentSignIn: true,
   params,
+  isNarrowing: true,
   success: { status: 204, description: 'It is disabled' },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;

@@ -64,6 +64,12 @@ export interface Db {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
+   * Resolves once everything that was visible before the call is as durable as an acknowledged commit. For a negative
+   * answer that a plain read gave: the deletion that it saw may not have reached the standby yet.
+   * @throws DomainError `unavailable`
+   */
+  confirm(): Promise<void>;
+  /**
    * Everything that `work` reads is from one moment after the call, however long it takes; writes go on meanwhile.
    * Each call has a connection of its own: not for what happens often.
    */

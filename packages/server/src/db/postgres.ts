@@ -8,11 +8,14 @@ import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { AuditKey, Db, DbTimes, ReadOptions, Reader, Transaction, TransactionOptions } from './db.ts';
+import { CoalescedCall } from './coalesced-call.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { commit } from './postgres-commit.ts';
 import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
+import { currentShare, inShare, type Share } from './share.ts';
 import type { ManyStatement, SqlValue, Statement } from './sql.ts';
 import { unavailable } from './unavailable.ts';
+import { WriterSlots } from './writer-slots.ts';
 
 const attemptsMax = 3;
 
@@ -22,6 +25,8 @@ export class PostgresDb implements Db {
   readonly sharedReads = { underWayMax: limits.postgresReadersMax, questionsEnough: limits.lookupBatchMax };
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
+  readonly #slots = new WriterSlots();
+  readonly #confirmations: CoalescedCall;
   readonly #auditKey: AuditKey;
   readonly #underWay = new Set<Promise<unknown>>();
   #isClosing = false;
@@ -42,6 +47,7 @@ export class PostgresDb implements Db {
     this.#auditKey = auditKey;
     this.#readers = newPool(address, this.sharedReads.underWayMax, 'reader');
     this.#writers = newPool(address, limits.postgresWritersMax, 'writer');
+    this.#confirmations = new CoalescedCall(() => inShare(confirming, () => this.transaction(nothing)));
   }
 
   all<Row>(
@@ -53,7 +59,7 @@ export class PostgresDb implements Db {
       const pool = isShared ? this.#readers : this.#writers;
       return (await orUnavailable(pool.query(queryOf(statement, values)))).rows as Row[];
     };
-    return isShared ? this.#tracked(read) : this.#bounded(read);
+    return this.#tracked(() => (isShared ? read() : this.#slots.run(readShare(currentShare()), read)));
   }
 
   async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
@@ -78,7 +84,7 @@ export class PostgresDb implements Db {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>, { isLong = false }: TransactionOptions = {}): Promise<T> {
-    return this.#bounded(async () => {
+    const run = async (): Promise<T> => {
       const startedMs = monotonicMs();
       for (let attempt = 1; ; attempt++) {
         try {
@@ -89,11 +95,16 @@ export class PostgresDb implements Db {
           if (attempt === attemptsMax || !(error instanceof Error && isWorthRetrying(error.cause))) throw error;
         }
       }
-    });
+    };
+    return this.#tracked(() => this.#slots.run(currentShare(), run));
+  }
+
+  confirm(): Promise<void> {
+    return this.#confirmations.call();
   }
 
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
-    return this.#tracked(async () => {
+    const run = async (): Promise<T> => {
       const client = await orUnavailable(this.#writers.connect());
       try {
         await orUnavailable(client.query(beginSnapshot));
@@ -104,7 +115,8 @@ export class PostgresDb implements Db {
         // The transaction ends with its connection.
         client.release(true);
       }
-    });
+    };
+    return this.#tracked(() => this.#slots.run(readShare(currentShare()), run));
   }
 
   async close(): Promise<void> {
@@ -144,12 +156,6 @@ export class PostgresDb implements Db {
     await this.#writers.query(cancelWaiting, [processID]).catch(() => undefined);
   }
 
-  /** Who waits longer than its client does only uses memory. */
-  #bounded<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#underWay.size < limits.writesWaitingMax) return this.#tracked(work);
-    return Promise.reject(unavailable(new Error(`${limits.writesWaitingMax} operations wait already`)));
-  }
-
   async #tracked<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosing) throw unavailable(new Error('the database is closed'));
     const done = work();
@@ -161,6 +167,12 @@ export class PostgresDb implements Db {
     }
   }
 }
+
+/** Its commit waits for the standby, and so for everything that was visible when it began. */
+const confirming: Share = { workClass: 'narrowing', owner: 'confirmation', isOneAtATime: true };
+const nothing = async (): Promise<void> => undefined;
+/** Reads lock nothing: they neither wait for their owner's changes nor delay them. */
+const readShare = (share: Share): Share => ({ ...share, owner: `${share.owner}, reads`, isOneAtATime: false });
 
 /** It waits for files between its statements, which a server shouldn't do for ever when its client is gone. */
 const setLong =

@@ -2,13 +2,14 @@
  * The embedded database: one file, read on the main thread, written by a thread of its own (`sqlite-writer.ts`).
  *
  * Reads take their snapshot when they run (WAL mode), so they see every commit that was acknowledged before.
- * Writes that arrive while a commit waits for the disk share the next commit; each is a savepoint, so that one
- * that fails leaves the others alone, and each is answered only after the commit.
+ * Writes that wait or arrive while a batch is open share its commit, in the order of `fair-queue.ts`; each is a savepoint,
+ * so that one that fails leaves the others alone, and each is answered only after the commit.
  */
 import { Worker } from 'node:worker_threads';
-import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import type { AuditKey, Db, DbTimes, Reader, Transaction } from './db.ts';
+import { FairQueue, writesWaiting } from './fair-queue.ts';
+import { currentShare } from './share.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import type { WriterRequest, WriterResponse } from './sqlite-writer.ts';
@@ -17,6 +18,11 @@ import { orUnavailable, unavailable } from './unavailable.ts';
 
 /** Operations that share one commit at most. */
 const operationsPerCommitMax = 64;
+/**
+ * No operation joins a commit after this time, or after as long as the last commit waited for the disk if that is longer:
+ * an operation that arrives next waits for little more than that, and at least half of the time is not spent waiting.
+ */
+const batchWorkMsMax = 10;
 
 interface Operation {
   readonly work: (tx: Transaction) => Promise<unknown>;
@@ -35,8 +41,9 @@ export class SqliteDb implements Db {
   readonly #path: string;
   readonly #reader: SqliteConnection;
   readonly #writer: WriterThread;
-  readonly #operations: Operation[] = [];
+  readonly #waiting = new FairQueue<Operation>(writesWaiting);
   #committing: Promise<void> | undefined;
+  #lastCommitMs = 0;
 
   /** @param path of the file, which is created if it doesn't exist */
   static async open(path: string, auditKey: AuditKey): Promise<SqliteDb> {
@@ -79,14 +86,20 @@ export class SqliteDb implements Db {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    // Who waits longer than its client does only uses memory.
-    if (this.#operations.length >= limits.writesWaitingMax) {
-      return Promise.reject(unavailable(new Error(`${limits.writesWaitingMax} writes wait already`)));
-    }
     return new Promise<T>((resolve, reject) => {
-      this.#operations.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      const operation = { work, resolve: resolve as (value: unknown) => void, reject };
+      this.#waiting.push(currentShare(), operation, reject);
       this.#committing ??= this.#commitAll();
     });
+  }
+
+  /**
+   * A reader sees a commit only after its frames have been flushed: SQLite publishes the new end of the log in its index
+   * after the sync (`sqlite3WalFrames` in https://sqlite.org/src/file/src/wal.c), and `synchronous` is FULL on every
+   * connection.
+   */
+  confirm(): Promise<void> {
+    return Promise.resolve();
   }
 
   async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
@@ -105,43 +118,58 @@ export class SqliteDb implements Db {
   }
 
   async #commitAll(): Promise<void> {
-    while (this.#operations.length > 0) {
-      await this.#commitTogether(this.#operations.splice(0, operationsPerCommitMax));
-    }
+    for (let first = this.#waiting.take(); first; first = this.#waiting.take()) await this.#commitTogether(first);
     // In the same step as the last look at the queue: what comes later starts anew.
     this.#committing = undefined;
   }
 
-  /** Answers come after the commit, refusals too: a refusal may rest on what another operation of the batch wrote. */
-  async #commitTogether(operations: readonly Operation[]): Promise<void> {
+  /**
+   * The first operation, and those that wait or arrive before the commit. Answers come after the commit, refusals too: a
+   * refusal may rest on what another operation of the batch wrote.
+   */
+  async #commitTogether(first: Operation): Promise<void> {
     const writer = this.#writer;
+    const operations: Operation[] = [];
     const answers: (() => void)[] = [];
     const startedMs = monotonicMs();
-    let isCommitting = false;
+    const workMsMax = Math.max(batchWorkMsMax, this.#lastCommitMs);
+    let committingMs: number | undefined;
     try {
+      operations.push(first);
       await writer.ask('exec', 'begin immediate');
-      for (const { work, resolve, reject } of operations) {
-        await writer.ask('exec', 'savepoint operation');
-        try {
-          const value = await work(writer);
-          answers.push(() => resolve(value));
-        } catch (error) {
-          await writer.ask('exec', 'rollback to operation');
-          answers.push(() => reject(error));
-        }
-        await writer.ask('exec', 'release operation');
+      for (let next: Operation | undefined = first; next;) {
+        answers.push(await runInSavepoint(writer, next));
+        const isFull = operations.length >= operationsPerCommitMax || monotonicMs() - startedMs > workMsMax;
+        next = isFull ? undefined : this.#waiting.take();
+        if (next) operations.push(next);
       }
-      isCommitting = true;
+      committingMs = monotonicMs();
       await writer.ask('exec', 'commit');
     } catch (error) {
       await writer.ask('exec', 'rollback').catch(() => undefined);
       // A commit that fails may have reached the disk all the same.
-      for (const { reject } of operations) reject(unavailable(error, isCommitting));
+      for (const { reject } of operations) reject(unavailable(error, committingMs !== undefined));
       return;
     }
+    this.#lastCommitMs = monotonicMs() - committingMs;
     this.times.observe('commit', monotonicMs() - startedMs);
     for (const answer of answers) answer();
   }
+}
+
+/** @returns how to answer the operation once it has been committed */
+async function runInSavepoint(writer: WriterThread, { work, resolve, reject }: Operation): Promise<() => void> {
+  await writer.ask('exec', 'savepoint operation');
+  let answer: () => void;
+  try {
+    const value = await work(writer);
+    answer = () => resolve(value);
+  } catch (error) {
+    await writer.ask('exec', 'rollback to operation');
+    answer = () => reject(error);
+  }
+  await writer.ask('exec', 'release operation');
+  return answer;
 }
 
 /** Questions to the thread, answered in order; also what a transaction is given. */

@@ -7,6 +7,7 @@
 import { findEventMark, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
 import type { Clock } from '../clock.ts';
 import type { Db, Reader } from '../db/db.ts';
+import { asSystem } from '../db/share.ts';
 import { DomainError } from '../errors.ts';
 import {
   JournalFile,
@@ -129,7 +130,7 @@ export class DeletionJournal implements Revocations {
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer);
-    if (this.#watch) this.#timer = setTimeout(() => void this.#catchUpAgain(), ms).unref();
+    if (this.#watch) this.#timer = setTimeout(() => void asSystem(() => this.#catchUpAgain()), ms).unref();
   }
 
   async #catchUpAgain(): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
+import { asCompletion } from '../db/share.ts';
 import { DomainError } from '../errors.ts';
 
 const retryMsFirst = 50;
@@ -85,7 +86,7 @@ async function finishOne(queue: Queue, { finish }: UnfinishedChange): Promise<vo
   for (let ms = retryMsFirst; ; ms = Math.min(retryMsMax, 2 * ms)) {
     queue.isTrying = true;
     try {
-      await finish();
+      await asCompletion(finish);
       return;
     } catch {
       queue.isTrying = false;

@@ -4,7 +4,7 @@
  *     limits → route → who calls → query, body → handler → answer
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { forward, limits, type RouteContract } from '@keyreeve/contract';
+import { forward, isBounded, limits, type RefreshTokenBody, type RouteContract } from '@keyreeve/contract';
 import type { Enrolment } from '../enrolment/enrolment.ts';
 import { enrolmentRoutes } from '../enrolment/routes.ts';
 import type { AccountLife } from '../account-life/account-life.ts';
@@ -12,10 +12,13 @@ import { accountRoutes } from '../account-life/routes.ts';
 import { adminRoutes, firstAdministratorRoutes, type AdminParts } from '../admin/routes.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
+import type { AccountPrincipal } from '../audit/audit.ts';
 import { monotonicMs } from '../clock.ts';
+import { accountShare, inShare, rangeShare } from '../db/share.ts';
 import { DomainError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import { addressRange } from '../throttle/address.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../tokens/routes.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { answerForward, isForwardTarget } from '../verification/forward.ts';
@@ -33,6 +36,7 @@ import { contractRoutes } from './documentation.ts';
 import type { SecurityHeaders } from './headers.ts';
 import { healthRoutes, type Health } from './health.ts';
 import { logRefusal } from './refusal.ts';
+import { holdBack, RequestGate, type Passage } from './request-gate.ts';
 import type { Call, Route } from './route.ts';
 import { Router, type Match } from './router.ts';
 
@@ -92,6 +96,7 @@ export class App {
   readonly #security: SecurityHeaders;
   readonly #options: AppOptions;
   readonly #router: Router;
+  readonly #gate = new RequestGate();
   readonly #prepared: ReadonlyMap<RouteContract, Prepared>;
   readonly #cors: Cors;
   readonly #isHttps: boolean;
@@ -152,14 +157,51 @@ export class App {
     }
   }
 
-  async #answer({ route, params }: Match, request: IncomingMessage): Promise<Answer> {
-    const { tokens, verifier, trustedProxies } = this.#options;
-    const { contract, handle } = route;
-    const prepared = this.#prepared.get(contract);
+  async #answer(match: Match, request: IncomingMessage): Promise<Answer> {
+    const { contract } = match.route;
+    if (contract.auth === 'service_key') {
+      const presented = presentedCredential(request.rawHeaders);
+      await authenticateService(this.#options.verifier, presented, contract.body?.type === 'form');
+    }
+    if (!isBounded(contract)) return match.route.handle(await this.#call(match, request, undefined));
+    const passage = this.#gate.pass();
+    try {
+      return await this.#answerInTurn(match, request, passage);
+    } catch (error) {
+      passage.leave();
+      await holdBack(error);
+      throw error;
+    } finally {
+      passage.leave();
+    }
+  }
+
+  /** Its reads and writes use the share of the calling account, or of the client IP range. */
+  async #answerInTurn(match: Match, request: IncomingMessage, passage: Passage): Promise<Answer> {
+    const { contract, handle } = match.route;
+    const workClass = contract.isNarrowing ? 'narrowing' : 'ordinary';
     const presented = presentedCredential(request.rawHeaders);
+    if (presented.kind === 'bearer') passage.enter('credential', presented.text);
     // Who calls is settled before anything of the request is looked at.
-    const principal = await callerOf(contract, tokens, presented);
-    if (contract.auth === 'service_key') await authenticateService(verifier, presented, contract.body?.type === 'form');
+    const principal = await callerOf(contract, this.#options.tokens, presented);
+    if (principal) passage.enter('account', principal.accountId);
+    const call = await this.#call(match, request, principal);
+    if (contract.auth === 'refresh_token')
+      passage.enter('credential', (call.body as unknown as RefreshTokenBody).refreshToken);
+    const range = addressRange(call.address);
+    // Last, so that callers who share the range can't keep it busy by sending their bodies slowly.
+    passage.enter('range', range);
+    const share = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
+    return inShare(share, () => handle(call));
+  }
+
+  /** Everything of the request that a handler is given. */
+  async #call(
+    { route, params }: Match,
+    request: IncomingMessage,
+    principal: AccountPrincipal | undefined,
+  ): Promise<Call> {
+    const prepared = this.#prepared.get(route.contract);
     const query = prepared?.checkQuery?.(toRecord(queryOf(request)));
     const body = await prepared?.readBody?.(request);
     const { 'user-agent': program = '', 'x-keyreeve-otp': otp } = request.headers;
@@ -168,12 +210,12 @@ export class App {
       params,
       query,
       body,
-      presented,
-      address: clientAddress(request, trustedProxies, this.#warnOfProxy),
+      presented: presentedCredential(request.rawHeaders),
+      address: clientAddress(request, this.#options.trustedProxies, this.#warnOfProxy),
       program: program.slice(0, limits.programCharsMax),
       oneTimePassword: typeof otp === 'string' ? otp : undefined,
     };
-    return handle(call as unknown as Call);
+    return call as unknown as Call;
   }
 
   /** The value is not logged: a header may contain anything. */

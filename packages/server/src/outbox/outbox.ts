@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts';
 import type { Sealer } from '../crypto/seal.ts';
 import { randomId } from '../crypto/secret.ts';
 import type { Db, Transaction } from '../db/db.ts';
+import { asSystem } from '../db/share.ts';
 import * as store from './store.ts';
 
 /** What an outbox does, and the shape of each kind's payload is its handler's. */
@@ -141,7 +142,7 @@ export class Outbox {
   lookSoon(): void {
     if (this.#isStopped) return;
     if (this.#looking) this.#isAskedAgain = true;
-    else this.#looking = this.#look();
+    else this.#looking = asSystem(() => this.#look());
   }
 
   /** Begins nothing more, and finishes what is under way, for a bounded time. */

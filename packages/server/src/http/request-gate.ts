@@ -1,0 +1,57 @@
+/**
+ * Bounds the requests in progress of each credential, account and client IP range, in this process. A request beyond a
+ * bound is rejected before any work is done for it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
+import { DomainError } from '../errors.ts';
+import { tooMany } from '../db/fair-queue.ts';
+
+const bounds = {
+  credential: limits.requestsPerCredentialMax,
+  account: limits.requestsPerAccountMax,
+  range: limits.requestsPerRangeMax,
+} as const;
+
+export class RequestGate {
+  readonly #inProgress = new Map<string, number>();
+
+  /** A request's way through: what it entered is left together. */
+  pass(): Passage {
+    return new Passage(this.#inProgress);
+  }
+}
+
+export class Passage {
+  readonly #inProgress: Map<string, number>;
+  readonly #entered: string[] = [];
+
+  constructor(inProgress: Map<string, number>) {
+    this.#inProgress = inProgress;
+  }
+
+  /** @throws DomainError `too_many_in_progress` */
+  enter(kind: keyof typeof bounds, name: string): void {
+    const key = `${kind} ${name}`;
+    const count = this.#inProgress.get(key) ?? 0;
+    if (count >= bounds[kind]) throw tooMany();
+    this.#inProgress.set(key, count + 1);
+    this.#entered.push(key);
+  }
+
+  leave(): void {
+    for (const key of this.#entered.splice(0)) {
+      const count = (this.#inProgress.get(key) ?? 0) - 1;
+      if (count > 0) this.#inProgress.set(key, count);
+      else this.#inProgress.delete(key);
+    }
+  }
+}
+
+/**
+ * Holds such a refusal back for as long as its Retry-After. A client that ignores Retry-After would otherwise repeat the
+ * request at once, and thousands of them would occupy the event loop that other requests need.
+ */
+export async function holdBack(error: unknown): Promise<void> {
+  if (error instanceof DomainError && error.code === 'too_many_in_progress') await sleep(limits.refusalHoldMs);
+}
