@@ -11,6 +11,12 @@ interface Limit {
 
 const limit = (value: number, why: string): Limit => ({ value, why });
 
+const authorizationChars = 4_096;
+const credentialsPerBatch = 256;
+const batchItemBytes = 8;
+const batchFrameBytes = 64;
+const batchBodyBytes = credentialsPerBatch * (authorizationChars + batchItemBytes) + batchFrameBytes;
+
 /** The table itself, for documentation. Code reads {@link limits}. */
 export const limitTable = {
   // What a request may weigh (SECURITY.md: limits on input)
@@ -18,7 +24,10 @@ export const limitTable = {
   headerFieldsMax: limit(100, 'Header fields of a request; more is answered 431, none is silently dropped.'),
   urlCharsMax: limit(2_048, 'Request target; more is answered 414. /auth/forward is bounded by the headers alone.'),
   bodyBytesMax: limit(16_384, 'Request body; more is answered 413.'),
-  batchBodyBytesMax: limit(1_048_576, 'Body of POST /auth/verify/batch; more is answered 413.'),
+  batchBodyBytesMax: limit(
+    batchBodyBytes,
+    `Body of POST /auth/verify/batch; more is answered 413. It is what ${credentialsPerBatch} credentials of the greatest length need, with ${batchItemBytes} bytes each for quotes, comma and indentation, and ${batchFrameBytes} for the object around them.`,
+  ),
   jsonDepthMax: limit(8, 'Nesting of a JSON body; deeper is answered 400.'),
   headersTimeoutMs: limit(10_000, 'From a connection to the end of its request headers; slower is answered 408.'),
   requestTimeoutMs: limit(15_000, 'From a connection to the end of its request body; slower is answered 408.'),
@@ -38,12 +47,12 @@ export const limitTable = {
   ),
 
   // Credentials
-  authorizationCharsMax: limit(4_096, 'The Authorization header.'),
+  authorizationCharsMax: limit(authorizationChars, 'The Authorization header.'),
   basicCharsMax: limit(2_048, 'The base64 part of a Basic credential.'),
   emailCharsMax: limit(254, 'RFC 5321 section 4.5.3.1.3, less the angle brackets.'),
   passwordBytesMax: limit(1_024, 'UTF-8 bytes; longer is refused, never cut.'),
   passwordLengthFloor: limit(8, 'Code points; an operator can’t set the minimum below this.'),
-  credentialsPerBatchMax: limit(256, 'Credentials in one POST /auth/verify/batch.'),
+  credentialsPerBatchMax: limit(credentialsPerBatch, 'Credentials in one POST /auth/verify/batch.'),
 
   // API keys
   nicknameCodePointsMax: limit(64, 'Code points of a nickname in NFC.'),

@@ -45,7 +45,19 @@ export const RefusedCredential = Type.Object(
 export const VerifyResult = Type.Union([AcceptedCredential, RefusedCredential]);
 export type VerifyResult = Static<typeof VerifyResult>;
 
-export const VerifyBatchResult = Type.Object({ results: Type.Array(VerifyResult) }, { additionalProperties: false });
+/** In a batch the place of what is a 503 for a single credential. */
+export const UnknownCredential = Type.Object(
+  { valid: Type.Literal(false), code: Type.Literal('unavailable') },
+  {
+    additionalProperties: false,
+    description:
+      'The server cannot tell whether the credential is valid, for example while the outcome of a deletion is unknown. Reject it now, and verify it again after a second',
+  },
+);
+export const BatchResult = Type.Union([AcceptedCredential, RefusedCredential, UnknownCredential]);
+export type BatchResult = Static<typeof BatchResult>;
+
+export const VerifyBatchResult = Type.Object({ results: Type.Array(BatchResult) }, { additionalProperties: false });
 
 const serviceErrors = ['invalid_service_key', 'insufficient_scope', 'ambiguous_credentials'] as const;
 
@@ -68,7 +80,7 @@ export const verifyBatch = {
   path: '/auth/verify/batch',
   tag: 'Verification',
   summary: 'Verify many credentials in one round trip',
-  description: 'Up to 256 credentials; the results come in the same order.',
+  description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. Each credential has a result of its own: one that is malformed, or that the server cannot tell anything about now (\`unavailable\`), fails no other. The response is 503 when that is so for every credential.`,
   auth: 'service_key',
   body: { type: 'json', schema: VerifyBatchBody, bytesMax: limits.batchBodyBytesMax },
   success: {

@@ -35,7 +35,7 @@ import { presentedCredential } from './credentials.ts';
 import { contractRoutes } from './documentation.ts';
 import type { SecurityHeaders } from './headers.ts';
 import { healthRoutes, type Health } from './health.ts';
-import { logRefusal } from './refusal.ts';
+import { logFailure, logRefusal } from './refusal.ts';
 import { holdBack, RequestGate, type Passage } from './request-gate.ts';
 import type { Call, Route } from './route.ts';
 import { Router, type Match } from './router.ts';
@@ -83,7 +83,7 @@ function routesOf(options: AppOptions): readonly Route[] {
     ...adminRoutes(options),
     ...webhookRoutes(webhooks.endpoints),
     // A service, by an API key with the scope keyreeve:verify
-    ...verificationRoutes(verifier),
+    ...verificationRoutes(verifier, (error) => logFailure(options.log, 'verification_failed', error)),
   ];
 }
 

@@ -21,7 +21,7 @@ export function logRefusal(log: Log, error: unknown, request: RefusedRequest): P
   const { status, body } = problem;
   const { method, route, ms } = request;
   const fields = { event: 'refused', requestId, method, route, status, code: body.code, ms };
-  const cause = error instanceof DomainError ? error.cause : error;
+  const cause = causeOf(error);
   // Verifications come in floods, refused ones too, and a stranger can send them: a line each would fill the disk. At the
   // usual level their sum is logged once a minute (`housekeeping.ts`).
   if (route === forward.path && status < 500) log.debug(fields);
@@ -31,3 +31,11 @@ export function logRefusal(log: Log, error: unknown, request: RefusedRequest): P
   else log.error({ ...fields, err: cause });
   return problem;
 }
+
+/** A failure that no response shows. One that is foreseen has no cause and leaves no line. */
+export function logFailure(log: Log, event: string, error: unknown): void {
+  const cause = causeOf(error);
+  if (cause !== undefined) log.error({ event, err: cause });
+}
+
+const causeOf = (error: unknown): unknown => (error instanceof DomainError ? error.cause : error);

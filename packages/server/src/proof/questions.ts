@@ -101,6 +101,7 @@ function readResults(
     const result = results[index];
     if (!result) return 'mistaken';
     if (result.valid) return result.keyId === id ? 'accepted' : 'mistaken';
+    if (result.code === 'unavailable') return 'unknown';
     // Another code would be about a credential that isn't this one.
     return result.code === 'not_found' || result.code === 'disabled' ? result.code : 'mistaken';
   });

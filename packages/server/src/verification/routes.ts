@@ -3,18 +3,21 @@ import * as contract from '@keyreeve/contract';
 import { splitScopes } from '../api-keys/api-keys.ts';
 import { toInstant } from '../clock.ts';
 import { route, type Route } from '../http/route.ts';
-import type { Verdict, Verifier } from './verify.ts';
+import type { BatchVerdict, Verdict, Verifier } from './verify.ts';
 
-/** The caller has been authenticated as a service. */
-export function verificationRoutes(verifier: Verifier): readonly Route[] {
+/**
+ * The caller has been authenticated as a service.
+ * @param onFailure called with the cause of each credential of a batch about which nothing can be known
+ */
+export function verificationRoutes(verifier: Verifier, onFailure: (error: unknown) => void): readonly Route[] {
   return [
     route(contract.verify, async ({ body }) => ({
       status: 200,
       body: toResult(await verifier.verify(body.credential)),
     })),
     route(contract.verifyBatch, async ({ body }) => {
-      const verdicts = await verifier.verifyMany(body.credentials);
-      return { status: 200, body: { results: verdicts.map(toResult) } };
+      const verdicts = await verifier.verifyMany(body.credentials, onFailure);
+      return { status: 200, body: { results: verdicts.map(toBatchResult) } };
     }),
     route(contract.introspect, async ({ body }) => ({
       status: 200,
@@ -22,6 +25,9 @@ export function verificationRoutes(verifier: Verifier): readonly Route[] {
     })),
   ];
 }
+
+const toBatchResult = (verdict: BatchVerdict): contract.BatchResult =>
+  !verdict.valid && verdict.code === 'unavailable' ? { valid: false, code: 'unavailable' } : toResult(verdict);
 
 function toResult(verdict: Verdict): contract.VerifyResult {
   if (!verdict.valid) return { valid: false, code: verdict.code };

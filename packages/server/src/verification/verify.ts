@@ -37,6 +37,9 @@ export interface AcceptedToken {
 
 export type Verdict = AcceptedKey | AcceptedToken | { readonly valid: false; readonly code: Refusal };
 
+/** Of many: `unavailable` where it can't be known. */
+export type BatchVerdict = Verdict | { readonly valid: false; readonly code: 'unavailable' };
+
 /** One of the two is called, once. */
 type Answer = (verdict: Verdict) => void;
 /** With DomainError `unavailable` when it can't be known. */
@@ -104,18 +107,29 @@ export class Verifier {
     return new Promise((resolve, reject) => this.judgeKey(text, resolve, reject));
   }
 
-  /** Many, in order; one promise for all of them. */
-  verifyMany(texts: readonly string[]): Promise<Verdict[]> {
+  /**
+   * Many, in order; one promise for all of them. A credential about which nothing can be known fails no other.
+   * @param onFailure called with each cause
+   * @throws the first cause when nothing can be known of any
+   */
+  verifyMany(texts: readonly string[], onFailure: (error: unknown) => void): Promise<BatchVerdict[]> {
     return new Promise((resolve, reject) => {
-      const verdicts: Verdict[] = Array.from({ length: texts.length });
+      const verdicts: BatchVerdict[] = Array.from({ length: texts.length });
+      const failures: unknown[] = [];
       let missing = texts.length;
       if (missing === 0) resolve(verdicts);
       for (const [index, text] of texts.entries()) {
-        const answer = (verdict: Verdict): void => {
+        const answer = (verdict: BatchVerdict): void => {
           verdicts[index] = verdict;
-          if (--missing === 0) resolve(verdicts);
+          if (--missing > 0) return;
+          if (failures.length === texts.length) return reject(failures[0]);
+          for (const error of failures) onFailure(error);
+          resolve(verdicts);
         };
-        this.judge(text, answer, reject);
+        this.judge(text, answer, (error) => {
+          failures.push(error);
+          answer({ valid: false, code: 'unavailable' });
+        });
       }
     });
   }

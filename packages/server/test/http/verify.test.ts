@@ -1,6 +1,13 @@
 /** `/auth/verify` and its batch: what a backend is told of a credential, and which backend is told anything. */
 import assert from 'node:assert/strict';
-import { limits, oneTimeCodePrefix, type CreatedKey, type ErrorCode, type VerifyResult } from '@keyreeve/contract';
+import {
+  limits,
+  oneTimeCodePrefix,
+  type BatchResult,
+  type CreatedKey,
+  type ErrorCode,
+  type VerifyResult,
+} from '@keyreeve/contract';
 import { checksum } from '../../src/crypto/secret.ts';
 import { basic, bearer, goodPassword, newApp, operator } from '../../src/testing/new-app.ts';
 import { assertProblem, assertSecurityHeaders, fromFetch } from './assert-problem.ts';
@@ -116,7 +123,31 @@ test('a batch is answered in its order, repetitions and all', async () => {
   );
 });
 
-test('a batch has 1 to 256 credentials and 1 MiB', async () => {
+test('neither a malformed token nor an unknown deletion fails the rest of a batch', async () => {
+  await using at = await fixture();
+  const [doubtful, live] = [await at.create({ nickname: 'doubtful' }), await at.create({ nickname: 'live' })];
+  at.app.service.services.apiKeys.unfinished.add(doubtful.id, {
+    kind: 'delete',
+    finish: () => Promise.reject(new Error('still away')),
+  });
+  const mixed = await at.batch([doubtful.key, live.key, 'eyJhbGciOiJub25lIn0..', '', at.accessToken]);
+  const { results } = mixed.json as { results: BatchResult[] };
+  assert.deepEqual(
+    results.map((result) => (result.valid ? result.type : result)),
+    [
+      { valid: false, code: 'unavailable' },
+      'api_key',
+      { valid: false, code: 'malformed' },
+      { valid: false, code: 'malformed' },
+      'access_token',
+    ],
+  );
+  assertProblem(fromFetch(await at.batch([doubtful.key, doubtful.key])), 'unavailable', 'nothing is known of any');
+  const one = await at.app.call('POST', '/auth/verify', { headers: at.service, json: { credential: doubtful.key } });
+  assertProblem(fromFetch(one), 'unavailable');
+});
+
+test('a batch has 1 to 256 credentials, and the bytes that those need', async () => {
   await using at = await fixture();
   const { key } = await at.create({ nickname: 'worker' });
   using reads = countDatabaseReads();
@@ -140,8 +171,14 @@ test('a batch has 1 to 256 credentials and 1 MiB', async () => {
     const body = JSON.stringify({ credentials: [key] });
     return at.app.call('POST', '/auth/verify/batch', { headers: json, body: body + ' '.repeat(bytes - body.length) });
   };
-  assert.equal((await padded(1_048_576)).status, 200);
-  assertProblem(fromFetch(await padded(1_048_577)), 'body_too_large');
+  assert.equal((await padded(limits.batchBodyBytesMax)).status, 200);
+  assertProblem(fromFetch(await padded(limits.batchBodyBytesMax + 1)), 'body_too_large');
+  const longest = Array.from({ length: limits.credentialsPerBatchMax }, () => 'x'.repeat(limits.authorizationCharsMax));
+  const body = JSON.stringify({ credentials: longest }, undefined, 2);
+  const indented = await at.app.call('POST', '/auth/verify/batch', { headers: json, body });
+  assert.equal(indented.status, 200, 'with an indentation');
+  const needed = JSON.stringify({ credentials: longest }).length;
+  assert.ok(limits.batchBodyBytesMax <= needed * 1.01, 'and hardly more');
 });
 
 test('a body names one credential and nothing else', async () => {

@@ -98,7 +98,9 @@ export class FaultProxy implements AsyncDisposable {
   judgeCommit(transaction: string): CommitCut | undefined {
     const cutting = this.#cutting;
     if (cutting === undefined) return undefined;
-    if (cutting.statement !== undefined && !transaction.includes(`\0${cutting.statement}\0`)) return undefined;
+    // On the wire a statement's name is followed by a digest of its text (`db/sql.ts`).
+    const { statement } = cutting;
+    if (statement !== undefined && !new RegExp(`\\0${statement}(?:_[0-9a-f]+)?\\0`).test(transaction)) return undefined;
     return cutting.seen++ % cutting.every === 0 ? cutting.cut : undefined;
   }
 

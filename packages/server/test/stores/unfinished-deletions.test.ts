@@ -35,6 +35,15 @@ for (const state of ['cut before', 'cut after'] as const) {
         // Gone is gone; what is still there may be on its way out.
         assert.equal(said, state === 'cut after' ? false : 'unavailable');
         assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
+        const many = await verifier.verifyMany(
+          [key, other].map(({ secret }) => secret.reveal()).concat('x'),
+          assert.ok,
+        );
+        assert.deepEqual(
+          many.map((verdict) => (verdict.valid ? 'valid' : verdict.code)),
+          [state === 'cut after' ? 'not_found' : 'unavailable', 'valid', 'malformed'],
+          'in a batch too',
+        );
         await turn();
       }
 
