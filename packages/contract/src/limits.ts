@@ -43,7 +43,19 @@ export const limitTable = {
   ),
   pipelinedRequestsMax: limit(
     64,
-    'Requests of one connection that may wait behind an unanswered one; a further one closes it.',
+    'Requests of one connection that may wait until the response before them has drained; a further one closes it.',
+  ),
+  unreadBytesMax: limit(
+    33_554_432,
+    'Of each worker: response bytes that clients have not taken, at most one response of each connection, and the requests that wait behind them (4.5 KiB each and their own bytes). Over it the connections that stalled longest are closed.',
+  ),
+  responseBytesPerSecondMin: limit(
+    1_024,
+    'The slowest rate at which a client may take a response; the connection of a slower one is closed.',
+  ),
+  responseStallSecondsMax: limit(
+    30,
+    'A client may take nothing of a response for this long: at the minimum rate the kernel reports progress only about every 28 s.',
   ),
 
   // Credentials

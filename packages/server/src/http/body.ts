@@ -5,6 +5,7 @@ import { Compile } from 'typebox/schema';
 import { limits, type RouteContract } from '@keyreeve/contract';
 import { DomainError, type FieldError } from '../errors.ts';
 import { parseJson } from '../json.ts';
+import { onBrokenBody } from './broken-body.ts';
 
 type BodyContract = NonNullable<RouteContract['body']>;
 export type ReadBody = (request: IncomingMessage) => Promise<unknown>;
@@ -72,7 +73,8 @@ function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> 
       else reject(tooLarge());
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    // The client went away or broke the framing: its doing, not a failure of ours.
+    onBrokenBody(request, (code) => reject(new DomainError(code)));
+    // The client went away: its doing, not a failure of ours.
     request.on('error', (cause) => reject(new DomainError('malformed_request', { cause })));
   });
 }

@@ -1,71 +1,109 @@
-/** A node:http server with every bound set, and the answers that Node would otherwise give itself. */
-import {
-  createServer,
-  ServerResponse,
-  STATUS_CODES,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-} from 'node:http';
+/** A node:http server with every bound set, and with our responses in place of those that Node would write itself. */
+import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { limits, type ErrorCode } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { writeProblem } from './answer.ts';
+import { Backlog, type BacklogOptions } from './backlog.ts';
+import { whyBroken } from './broken-body.ts';
+import { Connection, QueuedResponse, type ConnectionOptions } from './connection.ts';
 import type { SecurityHeaders } from './headers.ts';
-import { boundPipelining } from './pipelining.ts';
 import { logRefusal } from './refusal.ts';
 
 /** Slow clients are looked for this often. */
 const connectionsCheckingIntervalMs = 1_000;
-/** How long a refused connection is read from after its answer. */
-const lingerMs = 1_000;
 
-export function createHttpServer(security: SecurityHeaders, log: Log, answerSound: RequestListener): Server {
-  const listener = boundPipelining((request, response) => {
-    if (isSound(request)) {
-      answerSound(request, response);
-      return;
-    }
-    response.shouldKeepAlive = false;
-    const problem = logRefusal(log, new DomainError('malformed_request'), { method: request.method });
-    writeProblem(response, security, problem);
+export function createHttpServer(
+  security: SecurityHeaders,
+  log: Log,
+  answerSound: RequestListener,
+  backlogOptions: BacklogOptions = {},
+): Server {
+  const server = createServer({
+    ServerResponse: QueuedResponse,
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: connectionsCheckingIntervalMs,
+    insecureHTTPParser: false,
+    // `isSound` looks for it: Node's own refusal would be bare.
+    requireHostHeader: false,
+    // A request without a body never gets a stream for one: 15 to 30 % of a bare answer.
+    optimizeEmptyRequests: true,
+    noDelay: true,
   });
-  const server = createServer(
-    {
-      maxHeaderSize: limits.headerBytesMax,
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
-      connectionsCheckingInterval: connectionsCheckingIntervalMs,
-      insecureHTTPParser: false,
-      // `isSound` looks for it: Node's own refusal would be bare.
-      requireHostHeader: false,
-      // A request without a body never gets a stream for one: 15 to 30 % of a bare answer.
-      optimizeEmptyRequests: true,
-      noDelay: true,
-    },
-    listener,
-  );
   // Node would drop what is over its own count in silence; the app refuses instead.
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = limits.requestsPerConnectionMax;
   server.maxConnections = limits.connectionsMax;
+  // A client that has closed its sending side still gets the responses to what it has sent.
+  (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
+  serveConnections(server, {
+    backlog: new Backlog({
+      onClosed: (closed) => log.warn({ event: 'stalled_connections_closed', closed }),
+      ...backlogOptions,
+    }),
+    requestsMax: () => server.maxRequestsPerSocket ?? Infinity,
+    process: (request, response) => {
+      const code = isSound(request) ? whyBroken(request) : 'malformed_request';
+      if (code === undefined) {
+        answerSound(request, response);
+        return;
+      }
+      response.shouldKeepAlive = false;
+      writeProblem(response, security, logRefusal(log, new DomainError(code), { method: request.method }));
+    },
+    refuse: (socket, code) => refuse(socket, code, security, log),
+  });
+  return server;
+}
+
+/** Has each client's requests go through its {@link Connection}. */
+function serveConnections(
+  server: Server<typeof IncomingMessage, typeof QueuedResponse>,
+  options: ConnectionOptions,
+): void {
+  const connections = new WeakMap<Socket, Connection>();
+  let open = 0;
+  server.on('connection', (socket: Socket) => {
+    const connection = new Connection(socket, options);
+    connections.set(socket, connection);
+    open++;
+    socket.once('close', () => {
+      open--;
+      options.backlog.release(connection);
+    });
+    // Room for the next client, at the cost of one that takes nothing.
+    if (open >= limits.connectionsMax) options.backlog.closeOne();
+  });
+  const accept = (request: IncomingMessage, response: QueuedResponse): void =>
+    connections.get(request.socket)?.accept(request, response);
+  server.on('request', accept);
   // Without these two Node answers an unknown Expect with a bare 417, and a CONNECT with nothing at all.
-  server.on('checkExpectation', listener);
-  server.on('connect', (request, socket) => {
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket as Socket);
-    response.once('finish', () => letGo(socket as Socket));
+  server.on('checkExpectation', accept);
+  server.on('connect', (request: IncomingMessage) => {
+    const { socket } = request;
     // Node has taken its own listener off, and without one a client that resets the connection would end the process.
     socket.on('error', () => socket.destroy());
-    listener(request, response);
+    const connection = connections.get(socket);
+    connection?.whenIdle(() => {
+      const response = new QueuedResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket);
+      response.once('finish', () => connection.letGo());
+      options.process(request, response);
+    });
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    refuse(error.code, socket as Socket, security, log),
-  );
-  return server;
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket;
+    // What follows a request that was said to be the last is ignored; that request's own answer ends the connection.
+    if (error.code === 'HPE_CLOSED_CONNECTION') return;
+    const connection = connections.get(socket);
+    if (error.code === 'ECONNRESET' || !connection) socket.destroy();
+    else connection.fail(codeOf(error.code));
+  });
 }
 
 /** @returns the address it listens on, once it does */
@@ -81,27 +119,25 @@ export async function listen(server: Server, host: string, port: number): Promis
 }
 
 /**
- * A version that is spoken here (Node lets HTTP/0.9 and 2.0 through), and exactly one Host, which HTTP/1.0 may lack
- * (RFC 9112 sections 2.3 and 3.2).
+ * A version that is spoken here (Node lets HTTP/0.9 and 2.0 through); exactly one Host, which HTTP/1.0 may lack; no
+ * transfer coding but chunked, and none at all in HTTP/1.0 (RFC 9112 sections 2.3, 3.2 and 6.1). A proxy in front may
+ * read any other request differently.
  */
 function isSound({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') {
+      if (httpVersion !== '1.1' || (rawHeaders[i + 1] ?? '').toLowerCase() !== 'chunked') return false;
+    }
   }
   return httpVersion === '1.1' ? hosts === 1 : httpVersion === '1.0' && hosts <= 1;
 }
 
 /** What never became a request is still answered in full. */
-function refuse(nodeCode: string | undefined, socket: Socket, security: SecurityHeaders, log: Log): void {
-  // What follows a request that was said to be the last is ignored; that request's own answer ends the connection.
-  if (nodeCode === 'HPE_CLOSED_CONNECTION') return;
-  if (nodeCode === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, body } = logRefusal(log, new DomainError(codeOf(nodeCode)), {});
+function refuse(socket: Socket, code: ErrorCode, security: SecurityHeaders, log: Log): void {
+  const { status, body } = logRefusal(log, new DomainError(code), {});
   const text = JSON.stringify(body);
   const headers = [
     ...security.data,
@@ -114,18 +150,6 @@ function refuse(nodeCode: string | undefined, socket: Socket, security: Security
   ];
   const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`);
-  letGo(socket);
-}
-
-/**
- * Ends a connection that Node no longer watches. What the client still sends is read for a moment, because closing over
- * unread bytes would reset the connection before the answer is seen; a client that never closes its side doesn't keep it.
- */
-function letGo(socket: Socket): void {
-  socket.end();
-  socket.resume();
-  const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
-  socket.once('close', () => clearTimeout(timer));
 }
 
 function codeOf(nodeCode: string | undefined): ErrorCode {

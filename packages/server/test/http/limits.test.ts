@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import Type from 'typebox';
 import { limits } from '@keyreeve/contract';
+import { write, writeProblem } from '../../src/http/answer.ts';
+import { bodyReader } from '../../src/http/body.ts';
 import { SecurityHeaders } from '../../src/http/headers.ts';
+import { toProblem } from '../../src/http/problem.ts';
 import { createHttpServer, listen } from '../../src/http/server.ts';
 import { createLog } from '../../src/log.ts';
 import { newApp } from '../../src/testing/new-app.ts';
@@ -96,7 +100,12 @@ test('a client that goes away in the middle of its body is not an error of the s
 });
 
 async function bareServer(adjust: (server: Server) => void) {
-  const server = createHttpServer(new SecurityHeaders(false), createLog('silent'), (request) => void request.resume());
+  const security = new SecurityHeaders(false);
+  const readBody = bodyReader({ type: 'form', schema: Type.Object({}) });
+  const server = createHttpServer(security, createLog('silent'), (request, response) => {
+    const refuse = (error: unknown): void => writeProblem(response, security, toProblem(error, 'sixteen-chars-id'));
+    readBody(request).then(() => write(response, security, { status: 204 }), refuse);
+  });
   adjust(server);
   const { port }: AddressInfo = await listen(server, '127.0.0.1', 0);
   const close = async (): Promise<void> => {
@@ -140,7 +149,8 @@ test('a client that sends nothing, its headers or its body too slowly is answere
     server.headersTimeout = 50;
     server.requestTimeout = 100;
   });
-  const post = head('POST /auth/token HTTP/1.1', 'Host: a', 'Content-Length: 10');
+  const form = 'Content-Type: application/x-www-form-urlencoded';
+  const post = head('POST /auth/token HTTP/1.1', 'Host: a', form, 'Content-Length: 10');
   const table = {
     nothing: [slowHeaders.url, ''],
     'half a request line': [slowHeaders.url, 'GET /health'],
