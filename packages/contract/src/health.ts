@@ -28,6 +28,14 @@ export const ready = {
   errors: ['unavailable'],
 } as const satisfies RouteContract;
 
+const OpenApiDocument = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    examples: [{ openapi: '3.1.1', info: { title: 'Keyreeve', version: '1.0.0' }, paths: {} }],
+  },
+);
+
 export const getOpenApi = {
   id: 'getOpenApi',
   method: 'GET',
@@ -35,7 +43,7 @@ export const getOpenApi = {
   tag: 'Contract',
   summary: 'This contract as an OpenAPI 3.1 document',
   auth: 'none',
-  success: { status: 200, description: 'The document', schema: Type.Object({}, { additionalProperties: true }) },
+  success: { status: 200, description: 'The document', schema: OpenApiDocument },
   errors: [],
 } as const satisfies RouteContract;
 

@@ -69,7 +69,7 @@ function routesOf(options: AppOptions): readonly Route[] {
     // Nobody needs to be known
     ...healthRoutes(health),
     ...discoveryRoutes(signingKeys, publicUrl),
-    ...contractRoutes(),
+    ...contractRoutes(publicUrl),
     // A password or a refresh token is the question
     ...tokenRoutes(tokens),
     ...firstAdministratorRoutes(options.firstAdministrator),

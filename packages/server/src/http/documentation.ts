@@ -2,28 +2,31 @@
 import { createHash } from 'node:crypto';
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
-import { docsPage, problemPage, style } from './pages.ts';
+import { problemPage, style } from './pages.ts';
+import { referencePage, referenceStyle } from './reference-page.ts';
 import { route, type Route } from './route.ts';
 
-/** The pages hold text and one style sheet, which is named by its hash: nothing else is shown, loaded or run. */
-const policy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** A page holds text and one style sheet, which its policy names by its hash: nothing else is shown, loaded or run. */
+const policyOf = (sheet: string): string =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(sheet).digest('base64')}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 
-export function contractRoutes(): readonly Route[] {
+/** @param publicUrl where clients reach this installation */
+export function contractRoutes(publicUrl: string): readonly Route[] {
   const document = kept(() => JSON.stringify(contract.openApiDocument(contract.allRoutes)));
-  const docs = kept(() => docsPage(contract.allRoutes));
-  const page = { status: 200, contentType: 'text/html; charset=utf-8', policy };
+  const docs = kept(() => referencePage(contract.allRoutes, publicUrl));
+  const page = (sheet: string) => ({ status: 200, contentType: 'text/html; charset=utf-8', policy: policyOf(sheet) });
   return [
     route(contract.getOpenApi, async () => ({ status: 200, body: document() })),
-    route(contract.getDocs, async () => ({ ...page, body: docs() })),
+    route(contract.getDocs, async () => ({ ...page(referenceStyle), body: docs() })),
     route(contract.getProblem, async ({ params: { code } }) => {
       if (!Object.hasOwn(contract.errors, code)) throw new DomainError('not_found');
-      return { ...page, body: problemPage(code as contract.ErrorCode) };
+      return { ...page(style), body: problemPage(code as contract.ErrorCode) };
     }),
   ];
 }

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { environmentFor, newProgram } from '../e2e/program.ts';
+import { hasCurl } from './curl-program.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const page = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
@@ -58,7 +59,8 @@ async function paste(shell: string, environment: Readonly<Record<string, string>
 }
 
 for (const shell of ['/bin/sh', '/bin/bash', '/bin/zsh'].filter((path) => existsSync(path))) {
-  test(`each block works as it stands in ${shell}: account, token, key, 200, deletion, 401`, async () => {
+  test(`each block works as it stands in ${shell}: account, token, key, 200, deletion, 401`, async (t) => {
+    if (!hasCurl(t)) return;
     await using program = await newProgram();
     const outputs = await paste(shell, environmentFor(program.folder), program.url);
     const [password = '', token, created = '', before = '', deleted = '', after = ''] = outputs;

@@ -1,0 +1,40 @@
+/** A curl command for each operation, with the shell variables that the reference page sets at its beginning. */
+import { exampleOf, type RouteAuth, type RouteContract } from '@keyreeve/contract';
+import type { TSchema } from 'typebox';
+
+const credentials: Readonly<Record<RouteAuth, readonly string[]>> = {
+  none: [],
+  password: ['-u "ada@example.com:$PASSWORD"'],
+  access_token: ['-H "Authorization: Bearer $ACCESS_TOKEN"'],
+  administrator: ['-H "Authorization: Bearer $ACCESS_TOKEN"'],
+  one_time_code: [],
+  refresh_token: [],
+  service_key: ['-H "X-API-Key: $SERVICE_KEY"'],
+  any_credential: ['-H "Authorization: Bearer $API_KEY"'],
+};
+
+/** The example values of the schemas stand in the path and in the body. */
+export function curlOf(route: RouteContract): string {
+  const { method, auth, body } = route;
+  const parts = [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} "$BASE_URL${pathOf(route)}"`,
+    ...credentials[auth],
+    ...(body ? bodyOf(body) : []),
+  ];
+  return parts.join(' \\\n  ');
+}
+
+function pathOf({ path, params }: RouteContract): string {
+  const examples = (params === undefined ? {} : exampleOf(params)) as Readonly<Record<string, unknown>>;
+  return path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(examples[name])));
+}
+
+function bodyOf({ type, schema }: { readonly type: 'json' | 'form'; readonly schema: TSchema }): string[] {
+  const example = exampleOf(schema) as Readonly<Record<string, unknown>>;
+  if (type === 'json')
+    return [`-H ${quoted('Content-Type: application/json')}`, `-d ${quoted(JSON.stringify(example))}`];
+  return Object.entries(example).map(([name, value]) => `--data-urlencode ${quoted(`${name}=${String(value)}`)}`);
+}
+
+/** POSIX: nothing is special between single quotes but their end. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,0 +1,79 @@
+/** The curl commands of the reference page, run as they stand: each is a request that its route understands. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { allRoutes, errors, type ErrorCode, type Problem, type RouteContract } from '@keyreeve/contract';
+import { bearer, goodPassword, newApp, type TestApp } from '../../src/testing/new-app.ts';
+import { newAdministrator } from '../http/admin-kit.ts';
+import { hasCurl } from './curl-program.ts';
+
+const run = promisify(execFile);
+
+/** The command that the page shows for a route, and what the page sets before it. */
+function commandsOf(page: string): { readonly variables: string; readonly commands: ReadonlyMap<string, string> } {
+  const text = (html: string): string =>
+    html.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+  const commands = new Map<string, string>();
+  for (const [, id = '', article = ''] of page.matchAll(/<article aria-labelledby="([\w-]+)">([^]*?)<\/article>/g)) {
+    const [, command] = /<pre><code>(curl [^]*?)<\/code><\/pre>/.exec(article) ?? [];
+    if (command !== undefined) commands.set(id, text(command));
+  }
+  return { variables: text(/<pre><code>(BASE_URL=[^]*?)<\/code><\/pre>/.exec(page)?.[1] ?? ''), commands };
+}
+
+/** A caller of the kind that the route needs, whom no other command has changed. */
+async function environmentOf(app: TestApp, { auth }: RouteContract): Promise<Record<string, string>> {
+  const caller = auth === 'administrator' ? await newAdministrator(app) : await app.signIn();
+  const headers = bearer(caller.accessToken);
+  const created = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'mine' } });
+  return {
+    BASE_URL: app.url,
+    PASSWORD: goodPassword,
+    ACCESS_TOKEN: caller.accessToken,
+    API_KEY: (created.json as { key: string }).key,
+    SERVICE_KEY: await app.serviceKey(),
+  };
+}
+
+/** Nothing of the kind exists, or the credential in the body is only an example: the request itself is right. */
+const isUnderstood = (route: RouteContract, code: ErrorCode): boolean => {
+  const { status } = errors[code];
+  const isExampleCredential =
+    (route.auth === 'refresh_token' && code === 'invalid_refresh_token') ||
+    (route.auth === 'one_time_code' && code === 'code_invalid');
+  return (
+    route.errors.includes(code) && (status === 404 || status === 409 || code === 'signup_closed' || isExampleCredential)
+  );
+};
+
+test('every curl command of the reference page runs as it stands, and its route understands it', async (t) => {
+  if (!hasCurl(t)) return;
+  await using app = await newApp();
+  await app.createAccount('ada@example.com');
+  const { text: page } = await app.call('GET', '/docs');
+  const { variables, commands } = commandsOf(page);
+  const names = [...variables.matchAll(/^(\w+)=/gm)].map(([, name]) => name);
+  assert.equal(commands.size, allRoutes.length);
+  const misunderstood: string[] = [];
+  const succeeded = new Set<string>();
+  for (const route of allRoutes) {
+    const command = commands.get(route.id.toLowerCase()) ?? '';
+    for (const [, name] of command.matchAll(/\$(\w+)/g)) assert.ok(names.includes(name), `${route.id} $${name}`);
+    const env = { PATH: process.env['PATH'] ?? '', ...(await environmentOf(app, route)) };
+    const { stdout } = await run('/bin/sh', ['-euc', `${command} -s -w '\\n%{http_code}'`], { env });
+    const [, body = '', status = ''] = /^([^]*)\n(\d{3})$/.exec(stdout) ?? [];
+    if (Number(status) === route.success.status) {
+      succeeded.add(route.id);
+      continue;
+    }
+    const { code } = JSON.parse(body) as Problem;
+    if (!isUnderstood(route, code)) misunderstood.push(`${route.id} ${status} ${body}\n${command}`);
+  }
+  assert.deepEqual(misunderstood, []);
+  const mustSucceed = ['issueTokens', 'createKey', 'listKeys', 'forward', 'verify', 'verifyBatch', 'introspect'];
+  assert.deepEqual(
+    mustSucceed.filter((id) => !succeeded.has(id)),
+    [],
+  );
+});
