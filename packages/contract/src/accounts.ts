@@ -3,8 +3,9 @@ import Type, { type Static } from 'typebox';
 import { accessTokenErrors, currentPasswordErrors, newPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import { ListedKey } from './api-keys.ts';
+import { languages } from './language.ts';
 import type { RouteContract } from './route.ts';
-import { AccountId, Instant, Message, Role, Text } from './schemas.ts';
+import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
 
 const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
 // Its rules need Unicode: see password_too_short, password_too_long, password_invalid, password_context, password_common.
@@ -42,6 +43,9 @@ export const ChangePasswordBody = Type.Object(
 export const ChangeEmailBody = Type.Object({ email: Email, currentPassword: CurrentPassword }, strict);
 export const DeleteAccountBody = Type.Object({ currentPassword: CurrentPassword }, strict);
 
+const Language = Type.Enum([...languages], { description: 'Of the mail that the account receives', examples: ['en'] });
+export const LanguageBody = Type.Object({ language: Language }, strict);
+
 export const MessageAndKeys = Type.Object(
   {
     message: Text('The new password is in force.'),
@@ -60,6 +64,7 @@ export const OwnAccount = Type.Object(
     verified: Type.Boolean({ description: 'Whether somebody has shown that the email is theirs' }),
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
     requiresSecondFactor: Type.Boolean({ description: 'Whether an operator requires one' }),
+    language: orNull(Language),
   },
   strict,
 );
@@ -158,6 +163,20 @@ export const getOwnAccount = {
   auth: 'access_token',
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The account', schema: OwnAccount },
+  errors: accessTokenErrors,
+} as const satisfies RouteContract;
+
+export const changeLanguage = {
+  id: 'changeLanguage',
+  method: 'PUT',
+  path: '/auth/account/language',
+  tag,
+  summary: 'Choose the language of mail',
+  description:
+    'Mail to the account is written in this language. A sign-up chooses the first one by its header `Accept-Language`; while none is chosen, `KEYREEVE_LANGUAGE` applies.',
+  auth: 'access_token',
+  body: { type: 'json', schema: LanguageBody },
+  success: { status: 204, description: 'The language is set' },
   errors: accessTokenErrors,
 } as const satisfies RouteContract;
 

@@ -8,6 +8,7 @@ export * from './credentials.ts';
 export * from './errors.ts';
 export * from './examples.ts';
 export * from './health.ts';
+export * from './language.ts';
 export * from './limits.ts';
 export { openApiDocument, contractVersion } from './openapi.ts';
 export { errorsOf } from './problem-responses.ts';

@@ -2,7 +2,7 @@
  * Configuration: every environment variable with its default and its meaning, in one table. This is the only reader of
  * the environment; `docs/configuration.md` is tested against the table. All mistakes are reported together.
  */
-import { keyPrefixDefault, limits } from '@keyreeve/contract';
+import { keyPrefixDefault, languages, limits, type Language } from '@keyreeve/contract';
 import {
   addressLimit,
   cidr,
@@ -162,6 +162,16 @@ export const variables = {
     'Where links in mail lead, for example `https://example.com/account`: your own pages instead of the small ones of the service.',
     linksUrl,
   ),
+  KEYREEVE_LANGUAGE: variable(
+    'en',
+    `Language of mail to accounts that have chosen none, and of the pages for its links in browsers that prefer no other: ${languages.join(', ')}.`,
+    oneOf(languages),
+  ),
+  KEYREEVE_SIGN_IN_URL: variable(
+    '',
+    'Your page for signing in, for example `https://example.com/sign-in`: the pages for links in mail lead there at the end.',
+    linksUrl,
+  ),
   KEYREEVE_WEBHOOK_TARGETS: variable(
     '',
     'Internal receivers that webhooks may reach, also over http: `hooks.internal:8080` for one port of a host, `10.1.0.0/16` for all ports of a network. Whoever may set up webhooks can make Keyreeve send requests there (`docs/webhooks.md`).',
@@ -217,6 +227,8 @@ export interface Config {
   readonly mailTemplates: string | undefined;
   /** Without a slash at its end. Undefined for the service’s own pages. */
   readonly linksUrl: string | undefined;
+  readonly language: Language;
+  readonly signInUrl: string | undefined;
   /** Beside public addresses. */
   readonly webhookTargets: readonly WebhookTarget[];
   readonly workers: number;
@@ -281,6 +293,8 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
     mailFrom: read('KEYREEVE_MAIL_FROM') || undefined,
     mailTemplates: read('KEYREEVE_MAIL_TEMPLATES'),
     linksUrl: read('KEYREEVE_LINKS_URL') || undefined,
+    language: read('KEYREEVE_LANGUAGE'),
+    signInUrl: read('KEYREEVE_SIGN_IN_URL') || undefined,
     webhookTargets: read('KEYREEVE_WEBHOOK_TARGETS'),
     workers: read('KEYREEVE_WORKERS'),
     drainSeconds: isTerminal && environment['KEYREEVE_DRAIN_SECONDS'] === undefined ? 0 : drainSeconds,

@@ -12,11 +12,13 @@ import { adminListener, type MetricsPage } from './http/admin-app.ts';
 import { App } from './http/app.ts';
 import { SecurityHeaders } from './http/headers.ts';
 import type { Health } from './http/health.ts';
+import type { LinkPageOptions } from './http/link-pages.ts';
 import { createHttpServer, listen } from './http/server.ts';
 import { stopAccepting } from './http/stop-accepting.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation } from './installation.ts';
 import type { Log } from './log.ts';
+import { operatorName } from './mail/sender.ts';
 import type { Metrics } from './metrics.ts';
 import { mailTemplates, wire, type Services } from './wiring.ts';
 
@@ -129,7 +131,8 @@ async function startPublic(installation: Installation, { config, clock, log, arg
       onForgotten: (forgotten) => log.warn({ event: 'deletion_journal_ahead', ...forgotten, detail: aheadHint }),
     });
     const { trustedProxies, corsOrigins } = config;
-    const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security });
+    const linkPages = linkPagesOf(config, publicUrl);
+    const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security, linkPages });
     listener = app.listener;
     stands(app);
     services.outbox.start();
@@ -158,6 +161,13 @@ export async function startAdmin(
   const { port } = await listen(server, config.adminHost, config.adminPort);
   return { server, url: urlOf(config.adminHost, port) };
 }
+
+const linkPagesOf = (config: Config, publicUrl: string): LinkPageOptions => ({
+  operator: operatorName(config.mailFrom, publicUrl),
+  signInUrl: config.signInUrl,
+  defaultLanguage: config.language,
+  passwordLengthMin: config.passwordLengthMin,
+});
 
 const securityOf = ({ publicUrl }: Config): SecurityHeaders =>
   new SecurityHeaders(publicUrl?.startsWith('https:') ?? false);

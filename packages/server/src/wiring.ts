@@ -7,6 +7,8 @@ import { Directory } from './admin/directory.ts';
 import { FirstAdministrator } from './admin/first-administrator.ts';
 import { CommonPasswords } from './accounts/common-passwords.ts';
 import { CurrentPassword } from './accounts/current-password.ts';
+import { parseEmail } from './accounts/email.ts';
+import { findLanguage } from './accounts/store.ts';
 import { ApiKeys } from './api-keys/api-keys.ts';
 import type { Clock } from './clock.ts';
 import { ConfigError, type Config } from './config.ts';
@@ -14,12 +16,13 @@ import { PasswordHasher, type Argon2Parameters } from './crypto/password.ts';
 import { Codes } from './codes/codes.ts';
 import { DeletionJournal } from './deletion-journal/deletion-journal.ts';
 import { Enrolment } from './enrolment/enrolment.ts';
+import type { Db } from './db/db.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from './log.ts';
-import { deliverMail, productOf } from './mail/delivery.ts';
+import { deliverMail } from './mail/delivery.ts';
 import { Links } from './mail/links.ts';
 import { Mailer } from './mail/mail.ts';
-import { parseSender } from './mail/sender.ts';
+import { operatorName, parseSender } from './mail/sender.ts';
 import { SmtpServer } from './mail/smtp.ts';
 import { readTemplates, type Templates } from './mail/templates/templates.ts';
 import { Outbox, type OutboxOptions } from './outbox/outbox.ts';
@@ -75,7 +78,7 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, ...(log ? { onFailure: logFailure(log) } : {}) });
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
   const links = new Links(config.linksUrl ?? `${issuer}/account`);
-  handleMail(outbox, config, issuer);
+  handleMail(outbox, db, config, issuer);
   const codes = new Codes(keys.oneTimeCodeHash);
   const webhooks = new Webhooks({
     db,
@@ -124,7 +127,7 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     seal: keys.secondFactorSeal,
     codeHash: keys.oneTimeCodeHash,
     throttle: new CodeThrottle({ db, clock, bucketHash: keys.throttleBucket, enabled }),
-    issuer: productOf(parseSender(config.mailFrom ?? ''), issuer),
+    issuer: operatorName(config.mailFrom, issuer),
   });
   const currentPassword = new CurrentPassword({ db, hasher, throttle });
   const enrolment = new Enrolment({ db, clock, accounts, currentPassword, secondFactors, mailer });
@@ -222,14 +225,16 @@ export function mailTemplates({ mailTemplates: folder }: Config): Templates {
   return templates;
 }
 
-function handleMail(outbox: Outbox, config: Config, publicUrl: string): void {
+function handleMail(outbox: Outbox, db: Db, config: Config, publicUrl: string): void {
   if (config.smtpUrl === undefined || config.mailFrom === undefined) return;
   const sender = parseSender(config.mailFrom);
   let templates: Templates | undefined;
   const handler = deliverMail({
     server: new SmtpServer(config.smtpUrl, sender),
-    product: productOf(sender, publicUrl),
+    product: operatorName(config.mailFrom, publicUrl),
     templates: () => (templates ??= mailTemplates(config)),
+    languageOf: (email) => findLanguage(db, parseEmail(email)?.key ?? ''),
+    defaultLanguage: config.language,
   });
   outbox.handle('mail', handler);
 }

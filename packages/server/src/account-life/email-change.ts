@@ -93,7 +93,10 @@ export class EmailChange {
       if (!(await setEmail(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
       await removeCodes(tx, id);
       const data = { newEmail: wanted.address, at: toInstant(now) };
-      await queueMail(tx, mailer.prepare({ to: locked.email, template: 'email_changed', data }));
+      await queueMail(
+        tx,
+        mailer.prepare({ to: locked.email, language: locked.language, template: 'email_changed', data }),
+      );
       await recordOf(tx, mailbox, 'account.email_changed', id, now);
     });
     await change.catch((error: unknown) => {

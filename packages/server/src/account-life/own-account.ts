@@ -1,6 +1,8 @@
 /** What an account reads and changes of itself: its password, and its end. Its email: email-change.ts. */
+import type { Language } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../audit/audit.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
+import { setLanguage } from '../accounts/store.ts';
 import { deleteAccountKeysIn, listAccountKeys } from '../api-keys/store.ts';
 import { toInstant } from '../clock.ts';
 import { removeCodes } from '../codes/store.ts';
@@ -37,6 +39,12 @@ export class OwnAccount {
   /** The same in a transaction. @throws DomainError as {@link find} */
   async findIn(tx: Transaction, { accountId }: AccountPrincipal): Promise<OwnRow> {
     return orEnded(await findOwnAccount(tx, accountId));
+  }
+
+  /** Of its mail. @throws DomainError `invalid_access_token` */
+  async setLanguage(principal: AccountPrincipal, language: Language): Promise<void> {
+    const { db, clock } = this.#options;
+    await setLanguage(db, principal, principal.accountId, { language, now: clock.now(), guard: assertSessionLives });
   }
 
   /**
@@ -84,9 +92,9 @@ export class OwnAccount {
   async delete(principal: AccountPrincipal, password: Secret, address: string): Promise<void> {
     const { clock, accounts, mailer, currentPassword } = this.#options;
     const account = await currentPassword.check(principal, password, address);
-    const { id, email } = account;
+    const { id, email, language } = account;
     const at = toInstant(clock.now());
-    const mail = mailer.prepare({ to: email, template: 'account_deleted', data: { at } });
+    const mail = mailer.prepare({ to: email, language, template: 'account_deleted', data: { at } });
     const existed = await accounts.delete(principal, id, async (tx, who, now) => {
       await assertSessionLives(tx, who, now);
       // Nor may it be by a password that somebody has replaced meanwhile.

@@ -2,23 +2,20 @@
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../clock.ts';
 import { Secret } from '../crypto/secret.ts';
-import { linkPages } from '../http/link-pages.ts';
+import { linkPages, type LinkPageOptions } from '../http/link-pages.ts';
 import { route, type Route } from '../http/route.ts';
 import type { AccountLife } from './account-life.ts';
 import type { LiveKey } from './life.ts';
 
 const mailFollows = 'If this can be done with this email, a mail with what to do next is on its way.';
 
-export function accountRoutes({
-  signUp,
-  verification,
-  passwordReset,
-  own,
-  emailChange,
-}: AccountLife): readonly Route[] {
+export function accountRoutes(
+  { signUp, verification, passwordReset, own, emailChange }: AccountLife,
+  pages: LinkPageOptions,
+): readonly Route[] {
   return [
-    route(contract.signUp, async ({ body, address }) => {
-      await signUp.request(body.email, new Secret(body.password), address);
+    route(contract.signUp, async ({ body, address, language }) => {
+      await signUp.request(body.email, new Secret(body.password), { address, language });
       return { status: 202, body: { message: mailFollows } };
     }),
     route(contract.verifyAccount, async ({ body, address }) => {
@@ -52,8 +49,13 @@ export function accountRoutes({
         verified: row.unverifiedSince === null,
         secondFactor: row.hasSecondFactor > 0,
         requiresSecondFactor: row.requiresSecondFactor === 1,
+        language: row.language,
       };
       return { status: 200, body };
+    }),
+    route(contract.changeLanguage, async ({ principal, body }) => {
+      await own.setLanguage(principal, body.language);
+      return { status: 204 };
     }),
     route(contract.changePassword, async ({ principal, body, address }) => {
       const { revokeKeys: revokesKeys = false } = body;
@@ -76,7 +78,7 @@ export function accountRoutes({
       await own.delete(principal, new Secret(body.currentPassword), address);
       return { status: 204 };
     }),
-    ...linkPages(),
+    ...linkPages(pages),
   ];
 }
 

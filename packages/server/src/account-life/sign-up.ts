@@ -7,6 +7,7 @@ import { acceptEmail } from '../accounts/accounts.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
 import { createAccountIn } from '../accounts/store.ts';
 import { toInstant } from '../clock.ts';
+import type { Language } from '@keyreeve/contract';
 import { insertCode } from '../codes/store.ts';
 import { randomId, type Secret } from '../crypto/secret.ts';
 import type { Transaction } from '../db/db.ts';
@@ -23,6 +24,8 @@ interface SignUpWork {
   readonly emailKey: string;
   /** Null where the mail of an earlier sign-up is asked for again. */
   readonly passwordHash: string | null;
+  /** Absent in the work of an older version. */
+  readonly language?: Language | null;
 }
 
 export class SignUp {
@@ -34,10 +37,14 @@ export class SignUp {
   }
 
   /**
-   * @param address of the client
+   * @param client its IP address, and the language of its browser
    * @throws DomainError `signup_closed`, `email_invalid`, `password_…`, `too_many_requests`, `overloaded`
    */
-  async request(emailText: string, password: Secret, address: string): Promise<void> {
+  async request(
+    emailText: string,
+    password: Secret,
+    { address, language }: { readonly address: string; readonly language: Language | undefined },
+  ): Promise<void> {
     const { isSignUpOpen, rules, requests, hasher } = this.#options;
     if (!isSignUpOpen) throw new DomainError('signup_closed');
     const email = acceptEmail(emailText);
@@ -45,7 +52,7 @@ export class SignUp {
     hasher.assertCapacity();
     await requests.countSignUp({ emailKey: email.key, address });
     const passwordHash = await hasher.hash(normal);
-    await this.#enqueue({ address: email.address, emailKey: email.key, passwordHash });
+    await this.#enqueue({ address: email.address, emailKey: email.key, passwordHash, language: language ?? null });
   }
 
   /** The mail of the newest sign-up once more. @throws DomainError `email_invalid`, `too_many_requests` */
@@ -66,7 +73,7 @@ export class SignUp {
 
   async #complete({ payload, finishIn }: Work): Promise<void> {
     const { db, mailer } = this.#options;
-    const { address, emailKey, passwordHash } = payload as SignUpWork;
+    const { address, emailKey, passwordHash, language = null } = payload as SignUpWork;
     const now = this.#options.clock.now();
     await db.transaction(async (tx) => {
       await finishIn(tx);
@@ -83,6 +90,7 @@ export class SignUp {
           role: 'user',
           now,
           isUnverified: true,
+          language,
           isSignUp: true,
         }));
       if (isNew) await this.#sendCode(tx, id, address, passwordHash, now);

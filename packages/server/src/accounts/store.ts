@@ -1,4 +1,5 @@
 /** Rows of accounts. */
+import type { Language } from '@keyreeve/contract';
 import { recordEvent, type AuditAction, type AuditEvent, type Principal } from '../audit/audit.ts';
 import { removeUnownedCodes } from '../codes/store.ts';
 import type { Db, Transaction } from '../db/db.ts';
@@ -26,18 +27,20 @@ export interface CredentialsRow extends AccountRow {
   /** Empty while there is none, as of an invited account: nothing matches it. */
   readonly passwordHash: string;
   readonly sessionEpoch: number;
+  /** Of its mail; null while it has chosen none. */
+  readonly language: Language | null;
 }
 
 const columns = `id, email, email_key as "emailKey", role, created_at as "createdAt", updated_at as "updatedAt",
   disabled_at as "disabledAt", unverified_since as "unverifiedSince",
   requires_second_factor as "requiresSecondFactor"`;
 /** Of a {@link CredentialsRow}. */
-export const credentialsColumns = `${columns}, password_hash as "passwordHash", session_epoch as "sessionEpoch"`;
+export const credentialsColumns = `${columns}, language, password_hash as "passwordHash", session_epoch as "sessionEpoch"`;
 
 const insert = sql(
   'insert_account',
-  `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at, disabled_at, unverified_since, signed_up_at)
-   values ($1, $2, $3, $4, $5, 0, $6, $6, null, $7, $8) on conflict (email_key) do nothing`,
+  `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at, disabled_at, unverified_since, signed_up_at, language)
+   values ($1, $2, $3, $4, $5, 0, $6, $6, null, $7, $8, $9) on conflict (email_key) do nothing`,
 );
 const selectByIdOrKey = sql<AccountRow>(
   'select_account',
@@ -108,6 +111,15 @@ const countAdministrators = sql<{ any: number; able: number }>(
    from accounts where role = 'admin'`,
 );
 
+const selectLanguage = sql<{ language: Language | null }>(
+  'select_account_language',
+  `select language from accounts where email_key = $1`,
+);
+const updateLanguage = sql(
+  'update_account_language',
+  `update accounts set language = $2, updated_at = $3 where id = $1 and (language is null or language <> $2)`,
+);
+
 export interface NewAccount {
   readonly id: string;
   readonly email: string;
@@ -117,6 +129,7 @@ export interface NewAccount {
   readonly now: number;
   /** Whether somebody has yet to show that the email is theirs. */
   readonly isUnverified?: boolean;
+  readonly language?: Language | null;
   /** Whether it was made by a sign-up: until it is verified it gives way to any other account of its email address. */
   readonly isSignUp?: boolean;
 }
@@ -128,13 +141,40 @@ export const createAccount = (db: Db, principal: Principal, account: NewAccount)
 /** The same as part of something larger. */
 export async function createAccountIn(tx: Transaction, principal: Principal, account: NewAccount): Promise<boolean> {
   const { id, email, emailKey, passwordHash, role, now, isUnverified = false, isSignUp = false } = account;
-  const values = [id, email, emailKey, passwordHash, role, now, isUnverified ? now : null, isSignUp ? now : null];
+  const times = [now, isUnverified ? now : null, isSignUp ? now : null];
+  const values = [id, email, emailKey, passwordHash, role, ...times, account.language ?? null];
   if (role === 'admin') await beginAdministrator(tx);
   if (!isSignUp) await displaceSignUpIn(tx, principal, emailKey, now);
   if ((await tx.run(insert, values)) === 0) return false;
   await recordEvent(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
   return true;
 }
+
+/** Of the account's mail: null when it has chosen none, undefined when there is no account. */
+export const findLanguage = async (db: Db, emailKey: string): Promise<Language | null | undefined> =>
+  (await db.get(selectLanguage, [emailKey]))?.language;
+
+/** With its event. @returns false when there is no such account, or it has that language already */
+export const setLanguage = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  { language, now, guard }: { readonly language: Language; readonly now: number; readonly guard: Guard },
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await guard(tx, principal, now);
+    if ((await tx.run(updateLanguage, [id, language, now])) === 0) return false;
+    const details = { language };
+    await recordEvent(tx, {
+      at: now,
+      principal,
+      action: 'account.language_changed',
+      accountId: id,
+      target: id,
+      details,
+    });
+    return true;
+  });
 
 export const findAccount = (db: Db, id: string, emailKey: string): Promise<AccountRow | undefined> =>
   db.get(selectByIdOrKey, [id, emailKey]);

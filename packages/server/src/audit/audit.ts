@@ -48,6 +48,7 @@ export type AuditAction =
   | 'account.verified'
   | 'account.email_change_requested'
   | 'account.email_changed'
+  | 'account.language_changed'
   | 'account.compromised'
   | 'session.created'
   /** In events of earlier versions only: a refresh is not recorded any more (docs/audit.md). */

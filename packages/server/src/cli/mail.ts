@@ -1,13 +1,13 @@
 /** `keyreeve mail …`: how mail reads, and whether it arrives. */
-import { Argument, Command } from 'commander';
+import { Argument, Command, Option } from 'commander';
+import { languages, type Language } from '@keyreeve/contract';
 import { parseEmail } from '../accounts/email.ts';
 import { systemClock } from '../clock.ts';
 import { ConfigError, processEnvironment, readConfig, type Config } from '../config.ts';
 import { randomId } from '../crypto/secret.ts';
-import { productOf } from '../mail/delivery.ts';
 import type { MailMessage, MailTemplate } from '../mail/mail.ts';
 import { render } from '../mail/render.ts';
-import { parseSender } from '../mail/sender.ts';
+import { operatorName, parseSender } from '../mail/sender.ts';
 import { SmtpServer } from '../mail/smtp.ts';
 import { samples } from '../mail/templates/samples.ts';
 import { templateNames } from '../mail/templates/templates.ts';
@@ -18,6 +18,7 @@ import { jsonHelp, print, type OutputOptions } from './output.ts';
 
 interface PreviewOptions extends OutputOptions {
   readonly html?: boolean;
+  readonly language?: Language;
 }
 
 export function mailCommand(): Command {
@@ -27,6 +28,7 @@ export function mailCommand(): Command {
     .description('Print a mail as it would be sent, with values made up, from the templates in force.')
     .addArgument(new Argument('<template>', 'which').choices(templateNames))
     .option('--html', 'its HTML instead of its text')
+    .addOption(new Option('--language <language>', 'instead of KEYREEVE_LANGUAGE').choices(languages))
     .option('--json', jsonHelp)
     .action(preview);
   mail
@@ -38,10 +40,10 @@ export function mailCommand(): Command {
   return mail;
 }
 
-function preview(template: MailTemplate, { html = false, ...options }: PreviewOptions): void {
+function preview(template: MailTemplate, { html = false, language, ...options }: PreviewOptions): void {
   const config = readConfig(processEnvironment());
   const message: MailMessage = { to: 'you@example.com', template, data: samples[template] };
-  const rendered = render(mailTemplates(config), productIn(config), message);
+  const rendered = render(mailTemplates(config), productIn(config), message, language ?? config.language);
   print(options, rendered, html ? rendered.html.trimEnd() : `${rendered.subject}\n\n${rendered.text.trimEnd()}`);
 }
 
@@ -60,5 +62,4 @@ async function sendTest(address: string, options: OutputOptions): Promise<void> 
   );
 }
 
-const productIn = ({ mailFrom = 'nobody@localhost', publicUrl = 'http://localhost' }: Config): string =>
-  productOf(parseSender(mailFrom), publicUrl);
+const productIn = ({ mailFrom, publicUrl = 'http://localhost' }: Config): string => operatorName(mailFrom, publicUrl);

@@ -35,6 +35,8 @@ import { presentedCredential } from './credentials.ts';
 import { contractRoutes } from './documentation.ts';
 import type { SecurityHeaders } from './headers.ts';
 import { healthRoutes, type Health } from './health.ts';
+import { preferredLanguage } from './language.ts';
+import type { LinkPageOptions } from './link-pages.ts';
 import { logFailure, logRefusal } from './refusal.ts';
 import { holdBack, RequestGate, type Passage } from './request-gate.ts';
 import type { Call, Route } from './route.ts';
@@ -55,6 +57,7 @@ export interface AppOptions extends AdminParts {
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly security: SecurityHeaders;
+  readonly linkPages: LinkPageOptions;
 }
 
 /** A proxy that sends a malformed X-Forwarded-For sends it with every request. */
@@ -74,7 +77,7 @@ function routesOf(options: AppOptions): readonly Route[] {
     ...tokenRoutes(tokens),
     ...firstAdministratorRoutes(options.firstAdministrator),
     // Nobody, a code from a mail, or an account, by its access token
-    ...accountRoutes(accountLife),
+    ...accountRoutes(accountLife, options.linkPages),
     // An account, by its access token
     ...apiKeyRoutes(apiKeys),
     ...sessionRoutes(tokens),
@@ -213,6 +216,9 @@ export class App {
       presented: presentedCredential(request.rawHeaders),
       address: clientAddress(request, this.#options.trustedProxies, this.#warnOfProxy),
       program: program.slice(0, limits.programCharsMax),
+      get language() {
+        return preferredLanguage(request.headers['accept-language']);
+      },
       oneTimePassword: typeof otp === 'string' ? otp : undefined,
     };
     return call as unknown as Call;

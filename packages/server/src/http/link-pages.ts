@@ -1,187 +1,65 @@
 /**
- * The small pages that links in mail open. They are the same for everybody and asking for them changes nothing, so a
- * mail scanner may visit them: the code stands in the fragment, which no browser sends, and goes out when the user asks
- * for it. They work without the console, load nothing, and run one script, which is named by its hash.
+ * The pages that links in mail open. A GET changes nothing, so a mail scanner may visit them: the code is in the fragment,
+ * which no browser sends, and the script sends it when the person submits the form. The pages load nothing; their script
+ * and style are named by their hashes.
  */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import * as contract from '@keyreeve/contract';
-import { style as pageStyle } from './pages.ts';
+import {
+  linkPageTexts,
+  type ExplainedError,
+  type FormTexts,
+  type LinkPage,
+  type LinkPageTexts,
+} from './link-page-texts.ts';
 import { route, type Route } from './route.ts';
 
-interface Field {
-  readonly name: string;
-  readonly label: string;
-  readonly type: 'password' | 'email' | 'checkbox';
-  readonly autocomplete?: string;
+export interface LinkPageOptions {
+  /** The operator's name. */
+  readonly operator: string;
+  /** Where a person signs in; undefined where the operator has configured no page. */
+  readonly signInUrl: string | undefined;
+  /** For a browser that prefers none of ours. */
+  readonly defaultLanguage: contract.Language;
+  /** Characters of a new password. */
+  readonly passwordLengthMin: number;
 }
+
+type FieldName = 'email' | 'password' | 'newPassword' | 'revokeKeys';
 
 interface Form {
-  /** Which of two forms is shown: the one that has a code to send, or the one for who came without. */
-  readonly when: 'code' | 'no code';
-  readonly text: string;
   readonly to: contract.RouteContract;
-  readonly fields: readonly Field[];
-  readonly button: string;
+  readonly fields: readonly FieldName[];
 }
 
-const email: Field = { name: 'email', label: 'Email', type: 'email', autocomplete: 'username' };
-const password: Field = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' };
-const newPassword: Field = {
-  name: 'password',
-  label: 'New password',
-  type: 'password',
-  autocomplete: 'new-password',
+const forms: Readonly<Record<LinkPage, { readonly code: Form; readonly noCode?: Form }>> = {
+  verifyEmailPage: {
+    code: { to: contract.verifyAccount, fields: ['password'] },
+    noCode: { to: contract.resendVerification, fields: ['email'] },
+  },
+  resetPasswordPage: {
+    code: { to: contract.confirmPasswordReset, fields: ['newPassword', 'revokeKeys'] },
+    noCode: { to: contract.requestPasswordReset, fields: ['email'] },
+  },
+  changeEmailPage: { code: { to: contract.confirmEmailChange, fields: ['password'] } },
+  acceptInvitationPage: { code: { to: contract.acceptInvitation, fields: ['newPassword'] } },
 };
 
-const pages: readonly { readonly at: contract.RouteContract; readonly title: string; readonly forms: Form[] }[] = [
-  {
-    at: contract.verifyEmailPage,
-    title: 'Complete your sign-up',
-    forms: [
-      {
-        when: 'code',
-        text: 'Enter the password that you chose when you signed up. If you didn’t sign up, close this page: nothing happens.',
-        to: contract.verifyAccount,
-        fields: [password],
-        button: 'Verify my email',
-      },
-      {
-        when: 'no code',
-        text: 'Enter your email to get the mail of your sign-up again.',
-        to: contract.resendVerification,
-        fields: [email],
-        button: 'Send the mail again',
-      },
-    ],
-  },
-  {
-    at: contract.resetPasswordPage,
-    title: 'Set a new password',
-    forms: [
-      {
-        when: 'code',
-        text: 'The new password takes effect at once, and you are signed out everywhere. Your API keys go on working unless you say otherwise. A phrase of several unrelated words is a good password.',
-        to: contract.confirmPasswordReset,
-        fields: [newPassword, { name: 'revokeKeys', label: 'Also delete all my API keys', type: 'checkbox' }],
-        button: 'Set the password',
-      },
-      {
-        when: 'no code',
-        text: 'Enter your email to get a link with which you can set a new password.',
-        to: contract.requestPasswordReset,
-        fields: [email],
-        button: 'Send the mail',
-      },
-    ],
-  },
-  {
-    at: contract.changeEmailPage,
-    title: 'Confirm your new email',
-    forms: [
-      {
-        when: 'code',
-        text: 'Enter your account’s password. If you didn’t ask for this change, close this page: nothing happens.',
-        to: contract.confirmEmailChange,
-        fields: [password],
-        button: 'Use this email',
-      },
-    ],
-  },
-  {
-    at: contract.acceptInvitationPage,
-    title: 'Accept your invitation',
-    forms: [
-      {
-        when: 'code',
-        text: 'Choose a password. A phrase of several unrelated words is a good one.',
-        to: contract.acceptInvitation,
-        fields: [newPassword],
-        button: 'Set the password',
-      },
-    ],
-  },
+/** Errors that the person corrects in the form's first field. */
+const aboutInput: readonly ExplainedError[] = [
+  'invalid_credentials',
+  'password_too_short',
+  'password_too_long',
+  'password_invalid',
+  'password_context',
+  'password_common',
+  'email_invalid',
 ];
 
-const style = `${pageStyle}
-body { max-width: 30rem; } label { display: block; margin: 1rem 0; }
-input:not([type=checkbox]) { display: block; width: 100%; box-sizing: border-box; font: inherit; padding: .5rem; margin-top: .3rem; }
-input { border: 1px solid GrayText; border-radius: 6px; }
-button { font: inherit; font-weight: 600; padding: .5rem 1.2rem; border: 0; border-radius: 6px; background: CanvasText; color: Canvas; }
-button:disabled { opacity: .5; } [hidden] { display: none; }
-[role=status]:not(:empty) { margin: 1rem 0; padding: .5rem .8rem; border-left: 4px solid #2a7; background: var(--soft); overflow-wrap: break-word; }
-[role=status].failed { border-color: #d33; }
-`;
-
-/** What a server says is shown as text, never as markup. */
-const script = `
-'use strict';
-let code = location.hash.slice(1);
-history.replaceState(null, '', location.pathname);
-const status = document.querySelector('[role=status]');
-const forms = [...document.forms];
-const withoutCode = forms.find((form) => form.dataset.when === 'no code');
-const shown = code === '' ? withoutCode : forms.find((form) => form !== withoutCode);
-if (shown) shown.hidden = false;
-else fail('The link is not complete. Open it from the mail once more.');
-for (const form of forms) form.addEventListener('submit', (event) => {
-  event.preventDefault();
-  void send(form);
-});
-async function send(form) {
-  const button = form.querySelector('button');
-  const body = code === '' ? {} : { code };
-  for (const { name, type, checked, value } of form.querySelectorAll('input')) {
-    if (type !== 'checkbox') body[name] = value;
-    else if (checked) body[name] = true;
-  }
-  button.disabled = true;
-  say('One moment …');
-  try {
-    const response = await fetch(form.dataset.to, {
-      method: 'POST',
-      credentials: 'omit',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const answer = await response.json();
-    if (!response.ok) return refused(form, answer);
-    form.remove();
-    say(answer.message);
-    if (answer.apiKeys) list(answer.apiKeys);
-  } catch {
-    fail('The service can’t be reached. Try again.');
-  } finally {
-    button.disabled = false;
-  }
-}
-function refused(form, { code: reason, title, detail, errors = [] }) {
-  if (reason === 'code_invalid') {
-    // No password makes it good: what helps is another mail, so that is what the page offers.
-    form.remove();
-    code = '';
-    if (withoutCode) withoutCode.hidden = false;
-    return fail('This link is not good any more: it was used, has expired, or a newer one took its place.');
-  }
-  if (reason === 'invalid_credentials') return fail('The password is wrong.');
-  fail([title + '.', detail, ...errors.map((error) => error.detail)].join(' '));
-}
-function say(text) {
-  status.className = '';
-  status.textContent = text;
-}
-function fail(text) {
-  say(text);
-  status.className = 'failed';
-}
-function list(keys) {
-  const line = document.createElement('p');
-  line.textContent = keys.length === 0 ? 'The account has no API keys.' : 'These API keys go on working:';
-  const items = document.createElement('ul');
-  for (const { nickname } of keys) items.appendChild(document.createElement('li')).textContent = nickname;
-  status.append(line, items);
-}
-`;
-
+const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8');
+const style = read('./link-page.css');
+const script = read('./link-page.js');
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 const policy = [
@@ -194,27 +72,65 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export function linkPages(): readonly Route[] {
-  return pages.map(({ at, title, forms }) => {
-    const body = pageOf(title, forms);
-    return route(at, async () => ({ status: 200, contentType: 'text/html; charset=utf-8', policy, body }));
+export function linkPages(options: LinkPageOptions): readonly Route[] {
+  return (Object.keys(forms) as LinkPage[]).map((page) => {
+    const bodies = Object.fromEntries(
+      contract.languages.map((language) => [language, pageOf(page, language, options)]),
+    ) as Record<contract.Language, string>;
+    return route(contract[page], async ({ language = options.defaultLanguage }) => ({
+      status: 200,
+      contentType: 'text/html; charset=utf-8',
+      headers: ['Content-Language', language, 'Vary', 'Accept-Language'],
+      policy,
+      body: bodies[language],
+    }));
   });
 }
 
-/** All of it is constant: nothing of a request is in it. */
-function pageOf(title: string, forms: readonly Form[]): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title}</title><style>${style}</style></head><body><main><h1>${title}</h1>
-<div role="status" aria-live="polite"></div>
-${forms.map(formOf).join('\n')}
-<noscript><p>This page needs JavaScript: it sends what you enter when you ask for it, and does nothing else.</p></noscript></main><script>${script}</script></body></html>`;
+/** Constant for each language: nothing of a request is in it. */
+function pageOf(page: LinkPage, language: contract.Language, options: LinkPageOptions): string {
+  const texts = linkPageTexts[language];
+  const { title, code, noCode } = texts.pages[page];
+  const { code: codeForm, noCode: noCodeForm } = forms[page];
+  const operator = escapeHtml(options.operator);
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${escapeHtml(title)} – ${operator}</title><style>${style}</style></head><body><main data-texts="${escapeHtml(JSON.stringify(scriptTexts(texts, options)))}"><p class="operator">${operator}</p><h1>${escapeHtml(title)}</h1>
+<div role="status" aria-live="polite" tabindex="-1"></div>
+${formOf('code', codeForm, code, texts, options)}
+${noCode && noCodeForm ? formOf('no code', noCodeForm, noCode, texts, options) : ''}
+<noscript><p>${escapeHtml(texts.withoutScript)}</p></noscript></main><script>${script}</script></body></html>`;
 }
 
-function formOf({ when, text, to, fields, button }: Form): string {
-  const labels = fields.map(({ name, label, type, autocomplete }) =>
-    type === 'checkbox'
-      ? `<label><input type="checkbox" name="${name}"> ${label}</label>`
-      : `<label>${label} <input type="${type}" name="${name}" autocomplete="${autocomplete}" required></label>`,
-  );
-  return `<form data-when="${when}" data-to="${to.path}" hidden><p>${text}</p>${labels.join('')}<button>${button}</button></form>`;
+function scriptTexts(texts: LinkPageTexts, { operator, signInUrl }: LinkPageOptions) {
+  const { sending, incomplete, unreachable, noKeys, liveKeys, errors } = texts;
+  const signIn = signInUrl === undefined ? {} : { signInUrl, signIn: texts.signIn(operator) };
+  return { sending, incomplete, unreachable, noKeys, liveKeys, errors, aboutInput, ...signIn };
 }
+
+function formOf(
+  when: 'code' | 'no code',
+  { to, fields }: Form,
+  { intro, button, done }: FormTexts,
+  texts: LinkPageTexts,
+  options: LinkPageOptions,
+): string {
+  const inputs = fields.map((field) => inputOf(field, texts, options));
+  return `<form data-when="${when}" data-to="${to.path}" data-done="${escapeHtml(done)}" hidden><p>${escapeHtml(intro)}</p>${inputs.join('')}<button>${escapeHtml(button)}</button></form>`;
+}
+
+function inputOf(field: FieldName, { labels, passwordRule }: LinkPageTexts, options: LinkPageOptions): string {
+  const label = escapeHtml(labels[field]);
+  switch (field) {
+    case 'email':
+      return `<label>${label} <input type="email" name="email" autocomplete="username" required></label>`;
+    case 'password':
+      return `<label>${label} <input type="password" name="password" autocomplete="current-password" required></label>`;
+    case 'newPassword':
+      return `<label>${label} <input type="password" name="password" autocomplete="new-password" aria-describedby="rule" required></label><p class="rule" id="rule">${escapeHtml(passwordRule(options.passwordLengthMin))}</p>`;
+    case 'revokeKeys':
+      return `<label><input type="checkbox" name="revokeKeys"> ${label}</label>`;
+  }
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escapeHtml = (text: string): string => text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? '');

@@ -1,6 +1,6 @@
 /** A route of the service: a contract, and what fulfils it. Handlers know no HTTP types. */
 import type { Static, TSchema } from 'typebox';
-import type { RouteContract } from '@keyreeve/contract';
+import type { Language, RouteContract } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../audit/audit.ts';
 import type { Answer } from './answer.ts';
 import type { Presented } from './credentials.ts';
@@ -28,6 +28,8 @@ export interface Call<C extends RouteContract = RouteContract> {
   readonly address: string;
   /** Its User-Agent, cut; empty when it doesn’t say. */
   readonly program: string;
+  /** The one of ours that its Accept-Language prefers, if any. */
+  readonly language: Language | undefined;
   /** The header X-Keyreeve-OTP. */
   readonly oneTimePassword: string | undefined;
 }

@@ -1,8 +1,8 @@
-/** What the outbox does with a mail: renders it with the templates in force and hands it to the mail server. */
+/** The outbox's handler for mail: renders a message with the templates in force and hands it to the mail server. */
+import type { Language } from '@keyreeve/contract';
 import type { Handler } from '../outbox/outbox.ts';
 import type { MailMessage } from './mail.ts';
 import { render } from './render.ts';
-import type { Sender } from './sender.ts';
 import type { SmtpServer } from './smtp.ts';
 import type { Templates } from './templates/templates.ts';
 
@@ -11,16 +11,18 @@ export interface DeliveryOptions {
   readonly product: string;
   /** Read when the first mail is sent. */
   readonly templates: () => Templates;
+  /** Of the account with the email address; null when it has chosen none, undefined when there is no account. */
+  readonly languageOf: (email: string) => Promise<Language | null | undefined>;
+  readonly defaultLanguage: Language;
 }
 
-/** Who speaks to the reader: the name in the sender, else the host that people know. */
-export const productOf = ({ name }: Sender, publicUrl: string): string => name || new URL(publicUrl).hostname;
-
-export function deliverMail({ server, product, templates }: DeliveryOptions): Handler {
+export function deliverMail(options: DeliveryOptions): Handler {
+  const { server, product, templates, languageOf, defaultLanguage } = options;
   return async ({ id, payload, createdAt }) => {
     // Written by `Mailer.prepare`, sealed since.
     const message = payload as MailMessage;
-    const rendered = render(templates(), product, message);
+    const language = message.language ?? (await languageOf(message.to)) ?? defaultLanguage;
+    const rendered = render(templates(), product, message, language);
     await server.send({ ...rendered, id, to: message.to, writtenAt: createdAt });
   };
 }

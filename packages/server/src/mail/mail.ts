@@ -2,6 +2,7 @@
  * Mail: what is said, to whom. A message is a row of the outbox, written in the transaction of what causes it; how it
  * reads is its template's.
  */
+import type { Language } from '@keyreeve/contract';
 import type { Transaction } from '../db/db.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { insertWork, type NewWorkRow } from '../outbox/store.ts';
@@ -35,6 +36,8 @@ export type MailTemplate = keyof MailData;
 export interface MailMessage<T extends MailTemplate = MailTemplate> {
   /** As the account has it. */
   readonly to: string;
+  /** For a recipient whose address has no account when the mail is sent; otherwise the account's own language applies. */
+  readonly language?: Language | null;
   readonly template: T;
   readonly data: MailData[T];
 }

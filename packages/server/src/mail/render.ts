@@ -1,4 +1,5 @@
-/** Turns what is to be said into what is sent. */
+/** Fills in a template: a message becomes a mail in the recipient's language. */
+import type { Language } from '@keyreeve/contract';
 import type { MailMessage } from './mail.ts';
 import { fill, type Value } from './templates/fill.ts';
 import type { Template, Templates } from './templates/templates.ts';
@@ -12,15 +13,21 @@ export interface RenderedMail {
 
 const subjectCharsMax = 200;
 
-/** @param product who speaks: what `{{product}}` stands for */
-export const render = (templates: Templates, product: string, { template, data }: MailMessage): RenderedMail =>
-  renderTemplate(templates[template], new Map<string, Value>(Object.entries({ product, ...data })));
+/** @param product the operator's name, for `{{product}}` */
+export const render = (
+  templates: Templates,
+  product: string,
+  { template, data }: MailMessage,
+  language: Language,
+): RenderedMail =>
+  renderTemplate(templates[language][template], new Map<string, Value>(Object.entries({ product, ...data })), language);
 
 export const renderTemplate = (
   { subject, text, html }: Template,
   values: ReadonlyMap<string, Value>,
+  language: Language,
 ): RenderedMail => ({
-  subject: fill(subject, values, 'subject').slice(0, subjectCharsMax),
-  text: fill(text, values, 'text'),
-  html: fill(html, values, 'html'),
+  subject: fill(subject, values, 'subject', language).slice(0, subjectCharsMax),
+  text: fill(text, values, 'text', language),
+  html: fill(html, values, 'html', language),
 });

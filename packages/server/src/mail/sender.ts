@@ -14,3 +14,7 @@ export function parseSender(text: string): Sender {
   const [, name = '', address = text] = /^(.*) <(.*)>$/.exec(text) ?? [];
   return { name: name.trim(), address, domain: domainToASCII(address.slice(address.lastIndexOf('@') + 1)) };
 }
+
+/** The operator's name: the one in KEYREEVE_MAIL_FROM, or the host of the public URL. */
+export const operatorName = (mailFrom: string | undefined, publicUrl: string): string =>
+  parseSender(mailFrom ?? '').name || new URL(publicUrl).hostname;

@@ -1,13 +1,13 @@
-/** What `keyreeve mail test` sends: to see whether mail arrives, and how it looks there. */
+/** The mail that `keyreeve mail test` sends, which shows whether mail arrives and how it looks there. */
 import { renderTemplate, type RenderedMail } from './render.ts';
 import { htmlOf } from './templates/html.ts';
 
 const template = {
   subject: 'Mail from {{product}} arrives',
-  text: `This is a test of the mail that {{product}} sends. Whoever runs it has asked for it.
+  text: `This is a test of the mail that {{product}} sends. An operator requested it.
 
-Nothing needs to be done.`,
+You need not do anything.`,
 };
 
 export const testMail = (product: string): RenderedMail =>
-  renderTemplate({ ...template, html: htmlOf(template) }, new Map([['product', product]]));
+  renderTemplate({ ...template, html: htmlOf(template, 'en') }, new Map([['product', product]]), 'en');

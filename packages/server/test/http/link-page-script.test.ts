@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { linkPages } from '../../src/http/link-pages.ts';
 
 interface Form {
-  readonly dataset: { readonly when: string; readonly to: string };
+  readonly dataset: { readonly when: string; readonly to: string; readonly done: string };
   hidden: boolean;
   isRemoved: boolean;
   readonly submit: () => void;
@@ -17,6 +17,8 @@ interface Page {
   /** What the address bar was set to, before which nothing was sent. */
   readonly replaced: readonly string[];
   readonly sent: { readonly to: string; readonly credentials: string; readonly body: unknown }[];
+  /** What had the focus, in turn. */
+  readonly focused: readonly string[];
   readonly settled: () => Promise<void>;
 }
 
@@ -25,19 +27,28 @@ interface Answer {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
+const options = { operator: 'Example', signInUrl: undefined, defaultLanguage: 'en', passwordLengthMin: 15 } as const;
 const refusal = (code: string, title: string, detail: string): Answer => ({ ok: false, json: { code, title, detail } });
 const badCode = refusal('code_invalid', 'The code is not good', 'It was used.');
 
 /** The page at an address, as a browser shows it to somebody who types `typed` into its fields. */
 async function open(path: string, hash: string, answer: Answer): Promise<Page> {
-  const route = linkPages().find(({ contract }) => contract.path === path);
+  const route = linkPages(options).find(({ contract }) => contract.path === path);
   assert.ok(route, path);
-  const { body } = (await route.handle({} as never)) as { body: string };
+  const { body } = (await route.handle({ language: 'en' } as never)) as { body: string };
   const [, script = ''] = /<script>([^]*?)<\/script>/.exec(body) ?? [];
-  const status = { textContent: '', className: '', append: () => undefined };
-  const forms = [...body.matchAll(/<form data-when="([^"]*)" data-to="([^"]*)" hidden>([^]*?)<\/form>/g)].map(
-    ([, when = '', to = '', content = '']) => newForm(when, to, content),
-  );
+  const focused: string[] = [];
+  const status = {
+    textContent: '',
+    className: '',
+    append: (...parts: readonly { href?: string }[]) => void parts,
+    focus: () => void focused.push('status'),
+  };
+  const [, encoded = ''] = /<main data-texts="([^"]*)"/.exec(body) ?? [];
+  const main = { dataset: { texts: encoded.replaceAll('&quot;', '"').replaceAll('&amp;', '&') } };
+  const forms = [
+    ...body.matchAll(/<form data-when="([^"]*)" data-to="([^"]*)" data-done="([^"]*)" hidden>([^]*?)<\/form>/g),
+  ].map(([, when = '', to = '', done = '', content = '']) => newForm({ when, to, done }, content, focused));
   const replaced: string[] = [];
   const sent: Page['sent'] = [];
   const fetch = async (to: string, init: { credentials: string; body: string }): Promise<unknown> => {
@@ -45,28 +56,38 @@ async function open(path: string, hash: string, answer: Answer): Promise<Page> {
     return { ok: answer.ok, json: async () => answer.json };
   };
   runInNewContext(script, {
-    document: { forms, querySelector: () => status, createElement: () => ({ append: () => undefined }) },
+    document: {
+      forms,
+      querySelector: (selector: string) => (selector === 'main' ? main : status),
+      createElement: () => ({ append: () => undefined }),
+    },
     location: { hash, pathname: path },
     history: { replaceState: (_: unknown, __: string, to: string) => replaced.push(to) },
     fetch,
   });
   const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-  return { forms, status, replaced, sent, settled };
+  return { forms, status, replaced, sent, focused, settled };
 }
 
-function newForm(when: string, to: string, content: string): Form {
+function newForm(dataset: Form['dataset'], content: string, focused: string[]): Form {
   const inputs = [...content.matchAll(/<input type="(\w+)" name="(\w+)"/g)].map(([, type = '', name = '']) => ({
     type,
     name,
     value: 'typed',
     checked: false,
+    setAttribute: () => undefined,
+    removeAttribute: () => undefined,
+    focus: () => void focused.push(name),
   }));
   let listener: (event: unknown) => void = () => undefined;
   const form = {
-    dataset: { when, to },
+    dataset,
     hidden: true,
     isRemoved: false,
-    querySelector: () => ({ disabled: false }),
+    querySelector: (selector: string) =>
+      selector === 'input'
+        ? inputs[0]
+        : { getAttribute: () => null, setAttribute: () => undefined, removeAttribute: () => undefined },
     querySelectorAll: () => inputs,
     addEventListener: (_: string, listen: typeof listener) => (listener = listen),
     remove: () => (form.isRemoved = true),
@@ -87,7 +108,10 @@ test('a page takes the code out of the address, and sends it only when the perso
   assert.deepEqual(page.sent, [
     { to: '/auth/password-resets/confirm', credentials: 'omit', body: { code: 'krvc_1', password: 'typed' } },
   ]);
-  assert.deepEqual([page.status.textContent, page.status.className, shown(page)], ['Done.', '', []]);
+  assert.deepEqual(
+    [page.status.textContent, page.status.className, shown(page), page.focused],
+    ['The new password is in force, and every session has ended.', '', [], ['status']],
+  );
 });
 
 test('who comes with a code that is not good is offered another mail, where the page has one to offer', async () => {
@@ -108,12 +132,25 @@ test('who comes with a code that is not good is offered another mail, where the 
   }
 });
 
-test('a wrong password is told in words for people, and any other refusal in the service’s', async () => {
+test('the focus moves to the field that the person corrects, and to the error where there is none', async () => {
+  for (const [answer, focused] of [
+    [refusal('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.'), 'password'],
+    [badCode, 'status'],
+    [refusal('not_found', 'Nothing is here', 'No route has this path.'), 'status'],
+  ] as const) {
+    const page = await open('/account/verify-email', '#krvc_1', answer);
+    page.forms.find(({ hidden }) => !hidden)?.submit();
+    await page.settled();
+    assert.equal(page.focused.at(-1), focused);
+  }
+});
+
+test('a wrong password is explained in words for people, and an unexpected problem in the service’s', async () => {
   const wrong = refusal('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.');
-  const short = refusal('password_too_short', 'The password is too short', 'It has 5 characters.');
+  const other = refusal('not_found', 'Nothing is here', 'No route has this path.');
   for (const [answer, words] of [
     [wrong, 'The password is wrong.'],
-    [short, 'The password is too short. It has 5 characters.'],
+    [other, 'Nothing is here. No route has this path.'],
   ] as const) {
     const page = await open('/account/verify-email', '#krvc_1', answer);
     page.forms.find(({ hidden }) => !hidden)?.submit();

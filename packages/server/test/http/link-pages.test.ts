@@ -83,3 +83,35 @@ test('passwords are typed into fields that hide them and that password managers 
   }
   assert.ok(found >= 4);
 });
+
+test('a page names the operator, the rule for passwords and, where one is configured, the page for signing in', async () => {
+  await using life = await newLife({
+    KEYREEVE_SIGN_IN_URL: 'https://example.com/sign-in',
+    KEYREEVE_PASSWORD_LENGTH_MIN: '17',
+  });
+  for (const path of pages) {
+    const { html } = await pageAt(life, path);
+    assert.match(html, /<p class="operator">Example<\/p>/, path);
+    assert.ok(html.includes('&quot;signInUrl&quot;:&quot;https://example.com/sign-in&quot;'), path);
+    if (html.includes('autocomplete="new-password"')) assert.match(html, /At least 17 characters\./, path);
+  }
+});
+
+test('a page is in the language that the browser prefers', async () => {
+  await using life = await newLife();
+  for (const [accepted, language, title] of [
+    [undefined, 'en', 'Set a new password'],
+    ['de', 'de', 'Neues Passwort setzen'],
+    ['de-AT, en;q=0.5', 'de', 'Neues Passwort setzen'],
+    ['fr, de;q=0.3, en;q=0.8', 'en', 'Set a new password'],
+    ['fr', 'en', 'Set a new password'],
+    ['*', 'en', 'Set a new password'],
+    [';;q=,', 'en', 'Set a new password'],
+  ] as const) {
+    const headers = accepted === undefined ? {} : { 'accept-language': accepted };
+    const { status, text, headers: answered } = await life.app.call('GET', '/account/reset-password', { headers });
+    assert.equal(status, 200);
+    assert.ok(text.includes(`<html lang="${language}">`) && text.includes(`<h1>${title}</h1>`), accepted);
+    assert.deepEqual([answered.get('content-language'), answered.get('vary')], [language, 'Accept-Language']);
+  }
+});

@@ -73,6 +73,8 @@ const rotation = (generation: number): tokens.Rotation => ({
   idleExpiresAt: now + 1_000,
 });
 
+const anyone = (): Promise<void> => Promise.resolve();
+
 type OfItself =
   | 'account.verification_requested'
   | 'account.verified'
@@ -117,6 +119,11 @@ const operations: Readonly<
     change: (db) => accounts.replacePasswordHash(db, 'acc_ada', 'phc', 'newer', now),
     rows: aboutAda('account.password_rehashed', 'system'),
     refused: (db) => accounts.replacePasswordHash(db, 'acc_ada', 'another', 'newer', now),
+  },
+  'account.language_changed': {
+    change: (db) => accounts.setLanguage(db, operator, 'acc_ada', { language: 'de', now, guard: anyone }),
+    rows: [row('operator', 'account.language_changed', 'acc_ada', 'acc_ada', { language: 'de' })],
+    refused: (db) => accounts.setLanguage(db, operator, 'acc_nobody', { language: 'de', now, guard: anyone }),
   },
   'session.created': {
     change: (db) => tokens.createSession(db, newSession('acc_ada', 'new'), 50),

@@ -59,6 +59,8 @@ const defaults: Config = {
   smtpUrl: undefined,
   mailFrom: undefined,
   mailTemplates: undefined,
+  language: 'en',
+  signInUrl: undefined,
   linksUrl: undefined,
   webhookTargets: [],
   workers: 1,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { languages } from '@keyreeve/contract';
 import type { MailMessage } from '../../src/mail/mail.ts';
 import { render } from '../../src/mail/render.ts';
 import { fill } from '../../src/mail/templates/fill.ts';
@@ -24,12 +25,14 @@ const suspicious = (program: string): MailMessage => ({
   data: { ...samples.suspicious_sign_in, program },
 });
 
-for (const name of templateNames) {
-  test(`the template ${name} says everything that it is given, in text and in HTML, and nothing is left open`, () => {
-    const { subject, text, html } = render(builtIn, 'Example & Sons', sample(name));
+for (const [name, language] of templateNames.flatMap((name) =>
+  languages.map((language) => [name, language] as const),
+)) {
+  test(`the template ${name} (${language}) says everything that it is given, in text and in HTML, and nothing is left open`, () => {
+    const { subject, text, html } = render(builtIn, 'Example & Sons', sample(name), language);
     assert.match(subject, /^[^\n]{10,100}$/);
     assert.match(subject, /Example & Sons/);
-    assert.match(html, /^<!doctype html>\n<html lang="en">/);
+    assert.ok(html.startsWith(`<!doctype html>\n<html lang="${language}">`), html);
     assert.match(html, /Example &amp; Sons/);
     for (const form of [subject, text, html]) assert.doesNotMatch(form, /\{\{|\}\}|undefined|\[object/);
     const values = Object.values(samples[name])
@@ -41,6 +44,9 @@ for (const name of templateNames) {
     }
     const links = html.match(/href="[^"]*"/g) ?? [];
     assert.equal(links.length, values.filter((value) => value.startsWith('https:')).length);
+    // A link is a button with a label; its URL stands below it as text.
+    assert.equal(links.length, (html.match(/<a [^>]*>[^<{}]+<\/a>/g) ?? []).length);
+    assert.doesNotMatch(html, /<a [^>]*>https:/);
     // Nothing is fetched when it is read: no tracking, no script, no style sheet.
     assert.doesNotMatch(html, /<(?:img|script|link|iframe|form|svg|base)|url\(|src=/i);
   });
@@ -58,8 +64,8 @@ const hostile: Readonly<Record<string, string>> = {
 
 for (const [what, program] of Object.entries(hostile)) {
   test(`a value with ${what} stays text`, () => {
-    const harmless = render(builtIn, 'Example', suspicious('PROGRAM'));
-    const { subject, text, html } = render(builtIn, 'Example', suspicious(program));
+    const harmless = render(builtIn, 'Example', suspicious('PROGRAM'), 'en');
+    const { subject, text, html } = render(builtIn, 'Example', suspicious(program), 'en');
     assert.equal(subject, harmless.subject);
     const printed = program.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
     assert.equal(
@@ -80,7 +86,7 @@ for (const [what, program] of Object.entries(hostile)) {
 }
 
 test('a subject is one line of bounded length, whatever stands in it', () => {
-  const { subject } = render(builtIn, `A\r\nBcc: eve@example.com ${'x'.repeat(500)}`, sample('invitation'));
+  const { subject } = render(builtIn, `A\r\nBcc: eve@example.com ${'x'.repeat(500)}`, sample('invitation'), 'en');
   assert.match(subject, /^You are invited to A Bcc: eve@example\.com x+$/);
   assert.equal(subject.length, 200);
 });
@@ -91,6 +97,7 @@ test('a list takes a line for each item, and says when it is empty; an item can�
   assert.equal(fill('{{keys}}', values, 'html'), 'laptop<br>\na b<br>\n&lt;b&gt;');
   assert.equal(fill('{{keys}}', values, 'subject'), 'laptop, a b, <b>');
   assert.equal(fill('{{keys}}', new Map([['keys', []]]), 'text'), 'none');
+  assert.equal(fill('{{keys}}', new Map([['keys', []]]), 'text', 'de'), 'keine');
 });
 
 test('times are printed as people read them, numbers as they are', () => {
@@ -120,12 +127,22 @@ test('an operator’s template replaces the built-in one of its name and no othe
   const { templates, mistakes } = readTemplates(folder.path);
   assert.deepEqual(mistakes, []);
   const { link } = samples.verify_email;
-  assert.deepEqual(render(templates, 'Acme', sample('verify_email')), {
+  assert.deepEqual(render(templates, 'Acme', sample('verify_email'), 'de'), {
     subject: 'Welcome to Acme',
     text: `Hello.\n\n${link}\n`,
     html: `<style>@media print { p { color: red }}</style><p>Hello.</p><a href="${link}">Go</a> until 2026-11-22 09:30 UTC`,
   });
-  assert.deepEqual({ ...templates, verify_email: builtIn.verify_email }, builtIn);
+  for (const language of languages)
+    assert.deepEqual({ ...templates[language], verify_email: builtIn[language].verify_email }, builtIn[language]);
+});
+
+test('an operator’s template for one language replaces that of this language alone', () => {
+  const german = Object.entries(own).map(([name, text]) => [name.replace('verify_email', 'verify_email.de'), text]);
+  using folder = folderOf(Object.fromEntries(german) as Record<string, string>);
+  const { templates, mistakes } = readTemplates(folder.path);
+  assert.deepEqual(mistakes, []);
+  assert.deepEqual(templates.en, builtIn.en);
+  assert.equal(render(templates, 'Acme', sample('verify_email'), 'de').subject, 'Welcome to Acme');
 });
 
 const mistaken: Readonly<Record<string, readonly [files: Record<string, string | Uint8Array>, reasons: RegExp[]]>> = {

@@ -10,3 +10,5 @@ where unverified_since is not null and password_hash = ''
     where e.account_id = accounts.id and e.action = 'account.created' and e.actor = 'system')
   and not exists (select 1 from audit_events e where e.account_id = accounts.id and e.action = 'account.invited');
 create index accounts_signed_up on accounts (signed_up_at) where signed_up_at is not null;
+
+alter table accounts add column language text;

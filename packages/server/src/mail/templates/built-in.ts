@@ -1,12 +1,14 @@
 /**
- * What mail says unless the operator says otherwise. Paragraphs are separated by an empty line; the HTML form is made
- * from them. `{{name}}` stands for a value, a list takes one line for each item.
+ * The built-in templates in English, which an operator's own replace. An empty line separates paragraphs, and the HTML form
+ * is made from them. `{{name}}` stands for a value; a list takes one line for each item.
  */
 import type { MailTemplate } from '../mail.ts';
 
 export interface PlainTemplate {
   readonly subject: string;
   readonly text: string;
+  /** The label of its link in the HTML form; none for a mail without a link. */
+  readonly button?: string;
 }
 
 const notYou = 'If this was not you, set a new password now and end all other sessions.';
@@ -14,15 +16,17 @@ const notYou = 'If this was not you, set a new password now and end all other se
 export const builtIn: Readonly<Record<MailTemplate, PlainTemplate>> = {
   verify_email: {
     subject: 'Confirm your email address for {{product}}',
-    text: `Somebody, probably you, is signing up for {{product}} with this email address. To complete it, open this page and enter the password that you have chosen:
+    button: 'Confirm the email address',
+    text: `This email address was used to sign up for {{product}}. To complete the sign-up, open this page and enter the password that you chose:
 
 {{link}}
 
-The link works once, until {{expiresAt}}. If you did not sign up, do nothing: no account becomes usable.`,
+The link works once, until {{expiresAt}}. If you did not sign up, you need not do anything: the account cannot be used.`,
   },
   account_exists: {
     subject: 'You already have an account with {{product}}',
-    text: `Somebody, probably you, tried to sign up for {{product}} with this email address. It has an account already, so nothing was changed: sign in with your password. If you do not know it any more, you can set a new one here:
+    button: 'Set a new password',
+    text: `This email address was used to sign up for {{product}}. It already has an account, so nothing was changed: sign in with your password. If you no longer know it, set a new one here:
 
 {{resetLink}}
 
@@ -30,31 +34,34 @@ If this was not you, you need not do anything.`,
   },
   reset_password: {
     subject: 'Set a new password for {{product}}',
-    text: `Somebody, probably you, has asked from the address {{address}} to set a new password for your account with {{product}}. You can do that here:
+    button: 'Set a new password',
+    text: `A new password for your account with {{product}} was requested from the IP address {{address}}. You can set it here:
 
 {{link}}
 
-The link works once, until {{expiresAt}}. All sessions end with it. These API keys of the account go on working unless you choose to delete them in the same step:
+The link works once, until {{expiresAt}}. All sessions end when you set it. These API keys of the account continue to work unless you delete them in the same step:
 
 {{keys}}
 
-If you did not ask for this, do nothing: your password stays as it is.`,
+If you did not request this, you need not do anything: your password stays as it is.`,
   },
   reset_by_administrator: {
     subject: 'Set a new password for {{product}}',
-    text: `An administrator of {{product}} sends you this link to set a new password for your account:
+    button: 'Set a new password',
+    text: `An administrator of {{product}} sent you this link to set a new password for your account:
 
 {{link}}
 
-The link works once, until {{expiresAt}}; later you can ask for another. Your old password may not work any more. All sessions end with the new one. These API keys go on working unless you choose to delete them in the same step:
+The link works once, until {{expiresAt}}; after that you can request another. Your old password may no longer work. All sessions end when you set the new one. These API keys continue to work unless you delete them in the same step:
 
 {{keys}}
 
-If you don’t know why you get this, ask the operator of {{product}}.`,
+If you do not know why you received this, ask the operator of {{product}}.`,
   },
   invitation: {
     subject: 'You are invited to {{product}}',
-    text: `An administrator of {{product}} has made an account for this email address. To use it, choose a password here:
+    button: 'Accept the invitation',
+    text: `An administrator of {{product}} created an account for this email address. To use it, choose a password here:
 
 {{link}}
 
@@ -62,27 +69,28 @@ The link works once, until {{expiresAt}}.`,
   },
   change_email: {
     subject: 'Confirm your new email address for {{product}}',
-    text: `Somebody, probably you, wants to use this email address for an account with {{product}}. To confirm it, open this page:
+    button: 'Confirm the email address',
+    text: `This email address is to be used for an account with {{product}}. To confirm it, open this page:
 
 {{link}}
 
-The link works once, until {{expiresAt}}. If you did not ask for this, do nothing: nothing is changed.`,
+The link works once, until {{expiresAt}}. If you did not request this, you need not do anything: nothing is changed.`,
   },
   email_change_requested: {
-    subject: 'A new email address was asked for at {{product}}',
-    text: `At {{at}} somebody who is signed in to your account with {{product}} asked to change its email address to {{newEmail}}. The change happens when that address is confirmed.
+    subject: 'A new email address was requested for your account with {{product}}',
+    text: `At {{at}}, a session of your account with {{product}} requested to change its email address to {{newEmail}}. The change takes effect when that address is confirmed.
 
-${notYou} Then the change can’t be confirmed any more.`,
+${notYou} The change can then no longer be confirmed.`,
   },
   email_changed: {
     subject: 'Your email address at {{product}} was changed',
-    text: `At {{at}} the email address of your account with {{product}} was changed to {{newEmail}}. No further mail goes to this one.
+    text: `At {{at}}, the email address of your account with {{product}} was changed to {{newEmail}}. This address receives no further mail.
 
-If this was not you, tell the operator of {{product}}.`,
+If this was not you, contact the operator of {{product}}.`,
   },
   password_changed: {
     subject: 'Your password for {{product}} was changed',
-    text: `At {{at}} the password of your account with {{product}} was changed from the address {{address}}. All other sessions have ended. These API keys of the account still work:
+    text: `At {{at}}, the password of your account with {{product}} was changed from the IP address {{address}}. All other sessions have ended. These API keys of the account continue to work:
 
 {{keys}}
 
@@ -90,25 +98,25 @@ If this was not you, set a new password now and delete the keys that you do not 
   },
   second_factor_added: {
     subject: 'A second factor was added to your account with {{product}}',
-    text: `At {{at}} a second factor was added to your account with {{product}} from the address {{address}}. From now on a sign-in needs its code too.
+    text: `At {{at}}, a second factor was added to your account with {{product}} from the IP address {{address}}. From now on, a sign-in also needs its code.
 
 ${notYou}`,
   },
   second_factor_removed: {
     subject: 'The second factor was removed from your account with {{product}}',
-    text: `At {{at}} the second factor of your account with {{product}} was removed from the address {{address}}. From now on the password alone signs in.
+    text: `At {{at}}, the second factor of your account with {{product}} was removed from the IP address {{address}}. From now on, a sign-in needs the password alone.
 
 ${notYou}`,
   },
   recovery_code_used: {
     subject: 'A recovery code of your account with {{product}} was used',
-    text: `At {{at}} somebody signed in to your account with {{product}} from the address {{address}} with a recovery code instead of the second factor. Codes left: {{remaining}}.
+    text: `At {{at}}, your account with {{product}} was signed in to from the IP address {{address}} with a recovery code instead of the second factor. Recovery codes left: {{remaining}}.
 
 ${notYou}`,
   },
   suspicious_sign_in: {
     subject: 'A sign-in to {{product}} after many failures',
-    text: `At {{at}} somebody signed in to your account with {{product}}, after this number of attempts that had failed: {{failures}}. It came from the address {{address}} with this program:
+    text: `At {{at}}, your account with {{product}} was signed in to after {{failures}} failed attempts. The sign-in came from the IP address {{address}} with this user agent:
 
 {{program}}
 
@@ -116,8 +124,8 @@ ${notYou}`,
   },
   account_deleted: {
     subject: 'Your account with {{product}} was deleted',
-    text: `At {{at}} your account with {{product}} was deleted, with its sessions and its API keys. The email address is free again.
+    text: `At {{at}}, your account with {{product}} was deleted with its sessions and API keys. The email address can be used for a new account.
 
-If this was not you, tell the operator of {{product}}.`,
+If this was not you, contact the operator of {{product}}.`,
   },
 };

@@ -3,6 +3,8 @@
  * is never looked at again, so that no value can be more than text.
  */
 
+import type { Language } from '@keyreeve/contract';
+
 /** A list takes one line for each item. */
 export type Value = string | number | readonly string[];
 
@@ -12,18 +14,23 @@ const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
 /** Line breaks, and what would make a text look like another: controls, direction marks, invisible characters. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z$/;
-const noItem = 'none';
+const noItem: Readonly<Record<Language, string>> = { en: 'none', de: 'keine' };
 
 /** In the order in which they stand there. */
 export const placeholdersOf = (template: string): string[] =>
   [...template.matchAll(placeholder)].map(([, name = '']) => name);
 
-export function fill(template: string, values: ReadonlyMap<string, Value>, form: Form): string {
-  return template.replace(placeholder, (_, name: string) => print(values.get(name) ?? '', form));
+export function fill(
+  template: string,
+  values: ReadonlyMap<string, Value>,
+  form: Form,
+  language: Language = 'en',
+): string {
+  return template.replace(placeholder, (_, name: string) => print(values.get(name) ?? '', form, language));
 }
 
-function print(value: Value, form: Form): string {
-  const items = typeof value === 'object' ? (value.length === 0 ? [noItem] : value) : [String(value)];
+function print(value: Value, form: Form, language: Language): string {
+  const items = typeof value === 'object' ? (value.length === 0 ? [noItem[language]] : value) : [String(value)];
   const lines = items.map(plain);
   if (form === 'html') return lines.map(escapeHtml).join('<br>\n');
   return lines.join(form === 'subject' ? ', ' : '\n');

@@ -1,43 +1,55 @@
 /**
  * The templates in force: the built-in ones, and those of the operator in their place. A folder of an operator has three
- * files for each template that it replaces: `<template>.subject.txt`, `<template>.txt` and `<template>.html`.
+ * files for each template that it replaces: `<template>.subject.txt`, `<template>.txt` and `<template>.html`, for every
+ * language, or `<template>.de.subject.txt` and so on for one.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { languages, type Language } from '@keyreeve/contract';
 import type { MailTemplate } from '../mail.ts';
-import { builtIn } from './built-in.ts';
+import { builtInOf } from './built-in-languages.ts';
 import { placeholdersOf, type Form } from './fill.ts';
 import { htmlOf } from './html.ts';
 import { samples } from './samples.ts';
 
 export type Template = Readonly<Record<Form, string>>;
-export type Templates = Readonly<Record<MailTemplate, Template>>;
+export type Templates = Readonly<Record<Language, Readonly<Record<MailTemplate, Template>>>>;
 
 export const templateNames = Object.keys(samples) as readonly MailTemplate[];
 
 const fileBytesMax = 65_536;
 const endings: Readonly<Record<Form, string>> = { subject: '.subject.txt', text: '.txt', html: '.html' };
 const forms = Object.keys(endings) as readonly Form[];
+/** Names of files without their endings. */
+const stems = templateNames.flatMap((name) => [name, ...languages.map((language) => `${name}.${language}`)]);
+const fileNames = new Set(stems.flatMap((stem) => forms.map((form) => `${stem}${endings[form]}`)));
 
-/** @returns what is wrong with the operator's as well: all of it, each a sentence that begins with a file */
+/** @returns the operator's mistakes as well: all of them, each a sentence that begins with a file */
 export function readTemplates(folder: string | undefined): { templates: Templates; mistakes: readonly string[] } {
   const mistakes: string[] = [];
   const names = folder === undefined ? [] : namesIn(folder, mistakes);
-  const fileNames = new Set(templateNames.flatMap((name) => forms.map((form) => `${name}${endings[form]}`)));
-  // A misspelt name would leave the built-in one in force.
-  const strangers = names.filter((name) => /\.(?:txt|html)$/.test(name) && !fileNames.has(name));
-  mistakes.push(...strangers.map((name) => `${join(folder ?? '', name)} belongs to no template`));
+  // A misspelt name would leave the built-in template in force.
+  const unknown = names.filter((name) => /\.(?:txt|html)$/.test(name) && !fileNames.has(name));
+  mistakes.push(...unknown.map((name) => `${join(folder ?? '', name)} belongs to no template`));
+  const own = new Map(
+    stems
+      .filter((stem) => forms.some((form) => names.includes(`${stem}${endings[form]}`)))
+      .map((stem) => [stem, readTemplate(folder ?? '', stem, mistakes)]),
+  );
   const templates = Object.fromEntries(
-    templateNames.map((name) => {
-      const ownForms = forms.filter((form) => names.includes(`${name}${endings[form]}`));
-      if (folder === undefined || ownForms.length === 0) return [name, whole(name)];
-      return [name, readTemplate(folder, name, mistakes)];
-    }),
-  ) as Templates;
+    languages.map((language) => [
+      language,
+      Object.fromEntries(
+        templateNames.map((name) => [
+          name,
+          own.get(`${name}.${language}`) ??
+            own.get(name) ?? { ...builtInOf[language][name], html: htmlOf(builtInOf[language][name], language) },
+        ]),
+      ),
+    ]),
+  ) as unknown as Templates;
   return { templates, mistakes };
 }
-
-const whole = (name: MailTemplate): Template => ({ ...builtIn[name], html: htmlOf(builtIn[name]) });
 
 function namesIn(folder: string, mistakes: string[]): string[] {
   try {
@@ -48,9 +60,10 @@ function namesIn(folder: string, mistakes: string[]): string[] {
   }
 }
 
-function readTemplate(folder: string, name: MailTemplate, mistakes: string[]): Template {
+function readTemplate(folder: string, stem: string, mistakes: string[]): Template {
+  const name = stem.split('.', 1)[0] as MailTemplate;
   const read = (form: Form): string => {
-    const path = join(folder, `${name}${endings[form]}`);
+    const path = join(folder, `${stem}${endings[form]}`);
     try {
       const text = readText(path);
       mistakes.push(...mistakesIn(name, form, text).map((mistake) => `${path} ${mistake}`));

@@ -1,0 +1,14 @@
+/** The language of a person's browser. */
+import Negotiator from 'negotiator';
+import { languages, type Language } from '@keyreeve/contract';
+
+/**
+ * By the header Accept-Language (RFC 9110 section 12.5.4): the most preferred of ours, whatever its region.
+ * @returns undefined where the header names none of ours; a wildcard is no preference
+ */
+export function preferredLanguage(acceptLanguage: string | undefined): Language | undefined {
+  if (acceptLanguage === undefined) return undefined;
+  const tags = new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages();
+  const primary = tags.map((tag) => tag.split('-', 1)[0]?.toLowerCase());
+  return primary.flatMap((tag) => languages.filter((language) => language === tag)).at(0);
+}

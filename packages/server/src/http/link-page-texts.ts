@@ -1,0 +1,221 @@
+/** The texts of the pages that links in mail open, in every language. */
+import type { ErrorCode, Language } from '@keyreeve/contract';
+
+export interface FormTexts {
+  readonly intro: string;
+  readonly button: string;
+  /** After the server has accepted the form. */
+  readonly done: string;
+}
+
+export interface PageTexts {
+  readonly title: string;
+  /** For a person who comes with a code. */
+  readonly code: FormTexts;
+  /** For a person who comes without one, or with one that is no longer valid. */
+  readonly noCode?: FormTexts;
+}
+
+export type LinkPage = 'verifyEmailPage' | 'resetPasswordPage' | 'changeEmailPage' | 'acceptInvitationPage';
+
+/** Codes of problems that a person can do something about; the others are shown as the service words them. */
+export type ExplainedError = Extract<
+  ErrorCode,
+  | 'code_invalid'
+  | 'invalid_credentials'
+  | 'password_too_short'
+  | 'password_too_long'
+  | 'password_invalid'
+  | 'password_context'
+  | 'password_common'
+  | 'email_invalid'
+  | 'account_exists'
+  | 'too_many_attempts'
+  | 'too_many_requests'
+  | 'overloaded'
+  | 'unavailable'
+>;
+
+export interface LinkPageTexts {
+  readonly labels: {
+    readonly email: string;
+    readonly password: string;
+    readonly newPassword: string;
+    readonly revokeKeys: string;
+  };
+  readonly passwordRule: (lengthMin: number) => string;
+  readonly sending: string;
+  readonly incomplete: string;
+  readonly unreachable: string;
+  readonly noKeys: string;
+  readonly liveKeys: string;
+  readonly signIn: (operator: string) => string;
+  readonly withoutScript: string;
+  readonly errors: Readonly<Record<ExplainedError, string>>;
+  readonly pages: Readonly<Record<LinkPage, PageTexts>>;
+}
+
+const english: LinkPageTexts = {
+  labels: {
+    email: 'Email address',
+    password: 'Password',
+    newPassword: 'New password',
+    revokeKeys: 'Also delete all my API keys',
+  },
+  passwordRule: (lengthMin) =>
+    `At least ${lengthMin} characters. A phrase of several unrelated words is a good password.`,
+  sending: 'Sending …',
+  incomplete: 'The link is not complete. Open it from the mail again.',
+  unreachable: 'The service cannot be reached. Try again.',
+  noKeys: 'The account has no API keys.',
+  liveKeys: 'These API keys continue to work:',
+  signIn: (operator) => `Sign in to ${operator}`,
+  withoutScript: 'This page needs JavaScript, which sends what you enter when you submit the form.',
+  errors: {
+    code_invalid: 'This link is no longer valid: it was used, has expired, or a newer one replaced it.',
+    invalid_credentials: 'The password is wrong.',
+    password_too_short: 'The password is too short.',
+    password_too_long: 'The password is too long.',
+    password_invalid: 'The password contains control characters, which cannot be sent.',
+    password_context:
+      'The password consists of the product’s name, the email address or repetitions. Choose another one.',
+    password_common: 'The password is on a list of common passwords, or repeats one of them. Choose another one.',
+    email_invalid: 'This is not an email address that the service accepts.',
+    account_exists: 'Another account has this email address.',
+    too_many_attempts: 'There were too many failed attempts. Try again in 15 minutes.',
+    too_many_requests: 'There were too many requests. Try again in an hour.',
+    overloaded: 'The service is busy. Try again in a few seconds.',
+    unavailable: 'The service is unavailable. Try again in a few seconds.',
+  },
+  pages: {
+    verifyEmailPage: {
+      title: 'Complete your sign-up',
+      code: {
+        intro:
+          'Enter the password that you chose when you signed up. If you did not sign up, close this page: nothing happens.',
+        button: 'Verify my email address',
+        done: 'Your email address is verified. You can now sign in.',
+      },
+      noCode: {
+        intro: 'Enter your email address to receive the mail of your sign-up again.',
+        button: 'Send the mail again',
+        done: 'If an unfinished sign-up has this email address, a mail is on its way to it.',
+      },
+    },
+    resetPasswordPage: {
+      title: 'Set a new password',
+      code: {
+        intro:
+          'The new password takes effect immediately and ends all your sessions. Your API keys continue to work unless you delete them here.',
+        button: 'Set the password',
+        done: 'The new password is in force, and every session has ended.',
+      },
+      noCode: {
+        intro: 'Enter your email address to receive a link for setting a new password.',
+        button: 'Send the mail',
+        done: 'If an account has this email address, a mail is on its way to it.',
+      },
+    },
+    changeEmailPage: {
+      title: 'Confirm your new email address',
+      code: {
+        intro: 'Enter your account’s password. If you did not request this change, close this page: nothing happens.',
+        button: 'Use this email address',
+        done: 'Your account has the new email address. Sign in with it from now on.',
+      },
+    },
+    acceptInvitationPage: {
+      title: 'Accept your invitation',
+      code: {
+        intro: 'Choose a password for your new account.',
+        button: 'Set the password',
+        done: 'The password is set. You can now sign in.',
+      },
+    },
+  },
+};
+
+const german: LinkPageTexts = {
+  labels: {
+    email: 'E-Mail-Adresse',
+    password: 'Passwort',
+    newPassword: 'Neues Passwort',
+    revokeKeys: 'Auch alle meine API-Schlüssel löschen',
+  },
+  passwordRule: (lengthMin) =>
+    `Mindestens ${lengthMin} Zeichen. Mehrere Wörter ohne Zusammenhang ergeben ein gutes Passwort.`,
+  sending: 'Wird gesendet …',
+  incomplete: 'Der Link ist unvollständig. Öffnen Sie ihn noch einmal aus der E-Mail.',
+  unreachable: 'Der Dienst ist nicht erreichbar. Versuchen Sie es noch einmal.',
+  noKeys: 'Das Konto hat keine API-Schlüssel.',
+  liveKeys: 'Diese API-Schlüssel gelten weiter:',
+  signIn: (operator) => `Bei ${operator} anmelden`,
+  withoutScript: 'Diese Seite benötigt JavaScript, um Ihre Eingaben beim Absenden des Formulars zu übertragen.',
+  errors: {
+    code_invalid:
+      'Dieser Link ist nicht mehr gültig: Er wurde verwendet, ist abgelaufen oder wurde durch einen neueren ersetzt.',
+    invalid_credentials: 'Das Passwort ist falsch.',
+    password_too_short: 'Das Passwort ist zu kurz.',
+    password_too_long: 'Das Passwort ist zu lang.',
+    password_invalid: 'Das Passwort enthält Steuerzeichen, die nicht übertragen werden können.',
+    password_context:
+      'Das Passwort besteht aus dem Namen des Produkts, der E-Mail-Adresse oder Wiederholungen. Wählen Sie ein anderes.',
+    password_common:
+      'Das Passwort steht auf einer Liste häufiger Passwörter oder wiederholt eines davon. Wählen Sie ein anderes.',
+    email_invalid: 'Diese E-Mail-Adresse wird nicht akzeptiert.',
+    account_exists: 'Ein anderes Konto hat diese E-Mail-Adresse.',
+    too_many_attempts: 'Es gab zu viele Fehlversuche. Versuchen Sie es in 15 Minuten noch einmal.',
+    too_many_requests: 'Es gab zu viele Anfragen. Versuchen Sie es in einer Stunde noch einmal.',
+    overloaded: 'Der Dienst ist ausgelastet. Versuchen Sie es in einigen Sekunden noch einmal.',
+    unavailable: 'Der Dienst ist zurzeit nicht verfügbar. Versuchen Sie es in einigen Sekunden noch einmal.',
+  },
+  pages: {
+    verifyEmailPage: {
+      title: 'Registrierung abschließen',
+      code: {
+        intro:
+          'Geben Sie das Passwort ein, das Sie bei der Registrierung gewählt haben. Falls Sie sich nicht registriert haben, schließen Sie diese Seite: Es geschieht nichts.',
+        button: 'E-Mail-Adresse bestätigen',
+        done: 'Ihre E-Mail-Adresse ist bestätigt. Sie können sich jetzt anmelden.',
+      },
+      noCode: {
+        intro: 'Geben Sie Ihre E-Mail-Adresse ein, um die E-Mail zur Registrierung noch einmal zu erhalten.',
+        button: 'E-Mail noch einmal senden',
+        done: 'Falls zu dieser Adresse eine offene Registrierung gehört, ist eine E-Mail unterwegs.',
+      },
+    },
+    resetPasswordPage: {
+      title: 'Neues Passwort setzen',
+      code: {
+        intro:
+          'Das neue Passwort gilt sofort und beendet alle Ihre Sitzungen. Ihre API-Schlüssel gelten weiter, wenn Sie sie nicht hier löschen.',
+        button: 'Passwort setzen',
+        done: 'Das neue Passwort gilt, und alle Sitzungen sind beendet.',
+      },
+      noCode: {
+        intro: 'Geben Sie Ihre E-Mail-Adresse ein, um einen Link zum Setzen eines neuen Passworts zu erhalten.',
+        button: 'E-Mail senden',
+        done: 'Falls zu dieser Adresse ein Konto gehört, ist eine E-Mail unterwegs.',
+      },
+    },
+    changeEmailPage: {
+      title: 'Neue E-Mail-Adresse bestätigen',
+      code: {
+        intro:
+          'Geben Sie das Passwort Ihres Kontos ein. Falls Sie diese Änderung nicht angefordert haben, schließen Sie diese Seite: Es geschieht nichts.',
+        button: 'Diese E-Mail-Adresse verwenden',
+        done: 'Ihr Konto hat die neue E-Mail-Adresse. Melden Sie sich ab jetzt mit ihr an.',
+      },
+    },
+    acceptInvitationPage: {
+      title: 'Einladung annehmen',
+      code: {
+        intro: 'Wählen Sie ein Passwort für Ihr neues Konto.',
+        button: 'Passwort setzen',
+        done: 'Das Passwort ist gesetzt. Sie können sich jetzt anmelden.',
+      },
+    },
+  },
+};
+
+export const linkPageTexts: Readonly<Record<Language, LinkPageTexts>> = { en: english, de: german };

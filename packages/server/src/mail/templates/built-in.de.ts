@@ -1,0 +1,122 @@
+/** The built-in templates in German: the same mails with the same values as in `built-in.ts`. */
+import type { MailTemplate } from '../mail.ts';
+import type { PlainTemplate } from './built-in.ts';
+
+const notYou = 'Falls Sie das nicht waren, setzen Sie jetzt ein neues Passwort und beenden Sie alle anderen Sitzungen.';
+
+export const builtInGerman: Readonly<Record<MailTemplate, PlainTemplate>> = {
+  verify_email: {
+    subject: 'Bestätigen Sie Ihre E-Mail-Adresse für {{product}}',
+    button: 'E-Mail-Adresse bestätigen',
+    text: `Mit dieser E-Mail-Adresse wurde ein Konto bei {{product}} angelegt. Um die Anmeldung abzuschließen, öffnen Sie diese Seite und geben Sie das Passwort ein, das Sie gewählt haben:
+
+{{link}}
+
+Der Link funktioniert einmal, bis {{expiresAt}}. Falls Sie kein Konto angelegt haben, müssen Sie nichts tun: Das Konto wird nicht nutzbar.`,
+  },
+  account_exists: {
+    subject: 'Sie haben bereits ein Konto bei {{product}}',
+    button: 'Neues Passwort setzen',
+    text: `Mit dieser E-Mail-Adresse sollte ein Konto bei {{product}} angelegt werden. Es gibt bereits eines, und es wurde nichts geändert: Melden Sie sich mit Ihrem Passwort an. Falls Sie es nicht mehr kennen, können Sie hier ein neues setzen:
+
+{{resetLink}}
+
+Falls Sie das nicht waren, müssen Sie nichts tun.`,
+  },
+  reset_password: {
+    subject: 'Setzen Sie ein neues Passwort für {{product}}',
+    button: 'Neues Passwort setzen',
+    text: `Von der IP-Adresse {{address}} wurde ein neues Passwort für Ihr Konto bei {{product}} angefordert. Sie können es hier setzen:
+
+{{link}}
+
+Der Link funktioniert einmal, bis {{expiresAt}}. Mit dem neuen Passwort enden alle Sitzungen. Diese API-Schlüssel des Kontos gelten weiter, wenn Sie sie nicht im selben Schritt löschen:
+
+{{keys}}
+
+Falls Sie das nicht angefordert haben, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist.`,
+  },
+  reset_by_administrator: {
+    subject: 'Setzen Sie ein neues Passwort für {{product}}',
+    button: 'Neues Passwort setzen',
+    text: `Eine Administratorin oder ein Administrator von {{product}} sendet Ihnen diesen Link, um ein neues Passwort für Ihr Konto zu setzen:
+
+{{link}}
+
+Der Link funktioniert einmal, bis {{expiresAt}}; danach können Sie einen neuen anfordern. Ihr bisheriges Passwort gilt möglicherweise nicht mehr. Mit dem neuen Passwort enden alle Sitzungen. Diese API-Schlüssel gelten weiter, wenn Sie sie nicht im selben Schritt löschen:
+
+{{keys}}
+
+Falls Sie nicht wissen, warum Sie diese E-Mail erhalten, fragen Sie den Betreiber von {{product}}.`,
+  },
+  invitation: {
+    subject: 'Einladung zu {{product}}',
+    button: 'Einladung annehmen',
+    text: `Eine Administratorin oder ein Administrator von {{product}} hat für diese E-Mail-Adresse ein Konto angelegt. Um es zu nutzen, wählen Sie hier ein Passwort:
+
+{{link}}
+
+Der Link funktioniert einmal, bis {{expiresAt}}.`,
+  },
+  change_email: {
+    subject: 'Bestätigen Sie Ihre neue E-Mail-Adresse für {{product}}',
+    button: 'E-Mail-Adresse bestätigen',
+    text: `Diese E-Mail-Adresse soll für ein Konto bei {{product}} verwendet werden. Um das zu bestätigen, öffnen Sie diese Seite:
+
+{{link}}
+
+Der Link funktioniert einmal, bis {{expiresAt}}. Falls Sie das nicht angefordert haben, müssen Sie nichts tun: Es wird nichts geändert.`,
+  },
+  email_change_requested: {
+    subject: 'Für Ihr Konto bei {{product}} wurde eine neue E-Mail-Adresse angefordert',
+    text: `Am {{at}} wurde in einer Sitzung Ihres Kontos bei {{product}} angefordert, die E-Mail-Adresse in {{newEmail}} zu ändern. Die Änderung gilt, sobald jene Adresse bestätigt ist.
+
+${notYou} Dann kann die Änderung nicht mehr bestätigt werden.`,
+  },
+  email_changed: {
+    subject: 'Ihre E-Mail-Adresse bei {{product}} wurde geändert',
+    text: `Am {{at}} wurde die E-Mail-Adresse Ihres Kontos bei {{product}} in {{newEmail}} geändert. An diese Adresse werden keine weiteren E-Mails gesendet.
+
+Falls Sie das nicht waren, wenden Sie sich an den Betreiber von {{product}}.`,
+  },
+  password_changed: {
+    subject: 'Ihr Passwort für {{product}} wurde geändert',
+    text: `Am {{at}} wurde das Passwort Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus geändert. Alle anderen Sitzungen sind beendet. Diese API-Schlüssel des Kontos gelten weiter:
+
+{{keys}}
+
+Falls Sie das nicht waren, setzen Sie jetzt ein neues Passwort und löschen Sie die Schlüssel, die Sie nicht kennen.`,
+  },
+  second_factor_added: {
+    subject: 'Ihrem Konto bei {{product}} wurde ein zweiter Faktor hinzugefügt',
+    text: `Am {{at}} wurde Ihrem Konto bei {{product}} von der IP-Adresse {{address}} aus ein zweiter Faktor hinzugefügt. Ab jetzt ist bei der Anmeldung auch dessen Code nötig.
+
+${notYou}`,
+  },
+  second_factor_removed: {
+    subject: 'Der zweite Faktor Ihres Kontos bei {{product}} wurde entfernt',
+    text: `Am {{at}} wurde der zweite Faktor Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus entfernt. Ab jetzt genügt bei der Anmeldung das Passwort.
+
+${notYou}`,
+  },
+  recovery_code_used: {
+    subject: 'Ein Wiederherstellungscode Ihres Kontos bei {{product}} wurde verwendet',
+    text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} von der IP-Adresse {{address}} mit einem Wiederherstellungscode statt des zweiten Faktors. Verbleibende Codes: {{remaining}}.
+
+${notYou}`,
+  },
+  suspicious_sign_in: {
+    subject: 'Anmeldung bei {{product}} nach vielen Fehlversuchen',
+    text: `Am {{at}} erfolgte eine Anmeldung an Ihrem Konto bei {{product}} nach dieser Zahl von Fehlversuchen: {{failures}}. Sie kam von der IP-Adresse {{address}} mit diesem Programm:
+
+{{program}}
+
+${notYou}`,
+  },
+  account_deleted: {
+    subject: 'Ihr Konto bei {{product}} wurde gelöscht',
+    text: `Am {{at}} wurde Ihr Konto bei {{product}} mit seinen Sitzungen und API-Schlüsseln gelöscht. Die E-Mail-Adresse ist wieder frei.
+
+Falls Sie das nicht waren, wenden Sie sich an den Betreiber von {{product}}.`,
+  },
+};

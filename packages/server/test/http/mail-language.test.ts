@@ -1,0 +1,47 @@
+/** The language of mail: chosen by the sign-up, changed by the account, and kept for its last mail. */
+import assert from 'node:assert/strict';
+import { goodPassword } from '../../src/testing/new-app.ts';
+import { newLife } from './life-kit.ts';
+import { test } from './on-each-database.ts';
+
+const email = 'ada@example.com';
+
+test('mail is in the language of the sign-up until the account chooses another', async () => {
+  await using life = await newLife();
+  const answer = await life.app.call('POST', '/auth/accounts', {
+    headers: { 'accept-language': 'fr;q=0.9, de-CH' },
+    json: { email, password: goodPassword },
+  });
+  assert.equal(answer.status, 202, answer.text);
+  const code = await life.code(email, /^Bestätigen Sie Ihre E-Mail-Adresse für Example$/);
+  assert.equal((await life.verify(code)).status, 200);
+  const tokens = await life.signIn(email);
+  assert.equal(((await life.as(tokens, 'GET', '/auth/account')).json as { language: string }).language, 'de');
+
+  await life.post('/auth/password-resets', { email });
+  assert.match((await life.mailbox.next({ to: email })).subject ?? '', /^Setzen Sie ein neues Passwort/);
+  assert.equal((await life.as(tokens, 'PUT', '/auth/account/language', { language: 'en' })).status, 204);
+  await life.post('/auth/password-resets', { email });
+  assert.match((await life.mailbox.next({ to: email })).subject ?? '', /^Set a new password/);
+
+  assert.equal((await life.as(tokens, 'PUT', '/auth/account/language', { language: 'de' })).status, 204);
+  const deleted = await life.as(tokens, 'DELETE', '/auth/account', { currentPassword: goodPassword });
+  assert.equal(deleted.status, 204, deleted.text);
+  assert.match((await life.mailbox.next({ to: email })).subject ?? '', /wurde gelöscht$/);
+});
+
+test('mail to an account that has chosen no language is in the operator’s', async () => {
+  await using life = await newLife({ KEYREEVE_LANGUAGE: 'de' });
+  await life.app.createAccount(email);
+  await life.post('/auth/password-resets', { email });
+  assert.match((await life.mailbox.next({ to: email })).subject ?? '', /^Setzen Sie ein neues Passwort/);
+});
+
+test('a language that there is no text in is refused', async () => {
+  await using life = await newLife();
+  const { accessToken } = await life.app.signIn();
+  for (const language of ['fr', 'EN', '', null, 1]) {
+    const { status } = await life.as({ accessToken, refreshToken: '' }, 'PUT', '/auth/account/language', { language });
+    assert.equal(status, 400, String(language));
+  }
+});
