@@ -27,6 +27,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   EmailConfirmation: accounts.CodeAndPasswordBody,
   PasswordReset: accounts.ResetBody,
   InvitationAcceptance: accounts.InvitationBody,
+  LanguageChange: accounts.LanguageBody,
   PasswordChange: accounts.ChangePasswordBody,
   EmailChange: accounts.ChangeEmailBody,
   Invitation: administration.InvitationRequest,

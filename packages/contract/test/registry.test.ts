@@ -9,6 +9,7 @@ const codes = Object.keys(errors) as ErrorCode[];
 const beyondRoutes: Readonly<Record<string, readonly ErrorCode[]>> = {
   'any request can meet them': ['internal_error', 'unavailable'],
   'any access token can meet it': ['second_factor_enrolment_required'],
+  'any caller with too many requests in progress meets it': ['too_many_in_progress'],
   'any body can meet them': ['invalid_request', 'malformed_json', 'body_too_large', 'unsupported_media_type'],
   'the listener answers before a route is found': [
     'malformed_request',
@@ -53,7 +54,7 @@ test('a refusal says why in a sentence', () => {
 });
 
 test('every limit is a positive whole number, with its unit in its name and its reason beside it', () => {
-  const unit = /(?:Ms|Seconds|Days|Bytes|Chars|CodePoints|Fields|Failures|Max|Floor|First)(?:Max)?$/;
+  const unit = /(?:Ms|Seconds|Days|Bytes|Chars|CodePoints|Fields|Failures|Max|Floor|First)(?:Max|Min)?$/;
   for (const [name, { value, why }] of Object.entries(limitTable)) {
     assert.ok(Number.isSafeInteger(value) && value > 0, name);
     assert.match(name, unit);

@@ -68,6 +68,7 @@ test('success is 200, but for a creation and an answer without a body', () => {
     ['signUp', 202],
     ['resendVerification', 202],
     ['requestPasswordReset', 202],
+    ['changeLanguage', 204],
     ['changeEmail', 202],
     ['deleteAccount', 204],
     ['adminInviteAccount', 201],

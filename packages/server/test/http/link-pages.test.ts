@@ -111,7 +111,7 @@ test('a page is in the language that the browser prefers', async () => {
     const headers = accepted === undefined ? {} : { 'accept-language': accepted };
     const { status, text, headers: answered } = await life.app.call('GET', '/account/reset-password', { headers });
     assert.equal(status, 200);
-    assert.ok(text.includes(`<html lang="${language}">`) && text.includes(`<h1>${title}</h1>`), accepted);
+    assert.ok(text.includes(`<html lang="${language}">`) && text.includes(`<h1>${title}</h1>`), String(accepted));
     assert.deepEqual([answered.get('content-language'), answered.get('vary')], [language, 'Accept-Language']);
   }
 });

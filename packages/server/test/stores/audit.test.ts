@@ -108,7 +108,8 @@ const operations: Readonly<
   'account.enabled': {
     change: (db) => accounts.enableAccount(db, operator, 'acc_off', now),
     rows: [row('operator', 'account.enabled', 'acc_off', 'acc_off')],
-    refused: (db) => accounts.enableAccount(db, operator, 'acc_ada', now),
+    // Enabling an enabled account is counted, so that it survives a disabling of unknown outcome (`enabled_count`).
+    refused: (db) => accounts.enableAccount(db, operator, 'acc_nobody', now),
   },
   'account.password_set': {
     change: (db) => accounts.setPasswordHash(db, operator, 'acc_ada', 'new', now),

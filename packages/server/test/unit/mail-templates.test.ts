@@ -25,9 +25,8 @@ const suspicious = (program: string): MailMessage => ({
   data: { ...samples.suspicious_sign_in, program },
 });
 
-for (const [name, language] of templateNames.flatMap((name) =>
-  languages.map((language) => [name, language] as const),
-)) {
+const inEachLanguage = templateNames.flatMap((name) => languages.map((language) => ({ name, language })));
+for (const { name, language } of inEachLanguage) {
   test(`the template ${name} (${language}) says everything that it is given, in text and in HTML, and nothing is left open`, () => {
     const { subject, text, html } = render(builtIn, 'Example & Sons', sample(name), language);
     assert.match(subject, /^[^\n]{10,100}$/);
