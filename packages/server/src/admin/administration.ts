@@ -13,6 +13,7 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
+import { findLiveSession } from '../tokens/store.ts';
 import * as store from './store.ts';
 
 export interface AdministrationOptions {
@@ -138,8 +139,12 @@ export class Administration {
   async endSession(principal: AccountPrincipal, id: string, sessionId: string): Promise<void> {
     const { db, clock } = this.#options;
     await this.#find(id);
-    const isId = /^[\w-]{1,64}$/.test(sessionId);
-    if (!isId || !(await store.endSession(db, principal, id, sessionId, clock.now())))
+    const now = clock.now();
+    if (!/^[\w-]{1,64}$/.test(sessionId)) throw new DomainError('session_not_found');
+    const isOwn = (await findLiveSession(db, sessionId, now))?.accountId === id;
+    // The writer isn't needed. The end that this read saw may not have reached the standby yet.
+    if (!isOwn) await db.confirm();
+    if (!isOwn || !(await store.endSession(db, principal, id, sessionId, now)))
       throw new DomainError('session_not_found');
   }
 

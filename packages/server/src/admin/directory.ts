@@ -44,7 +44,11 @@ export class Directory {
   async read(id: string): Promise<AccountDetail> {
     // What a database can't even be asked for.
     const row = isId(id) ? await store.findDetail(this.#db, id, this.#clock.now()) : undefined;
-    if (!row) throw new DomainError('account_not_found', { detail: 'No account has this id.' });
+    if (!row) {
+      // Its deletion may not have reached the standby yet, and a caller that retries it takes this answer as its end.
+      await this.#db.confirm();
+      throw new DomainError('account_not_found', { detail: 'No account has this id.' });
+    }
     return {
       ...toAccount(row),
       secondFactor: row.secondFactors > 0,

@@ -4,12 +4,13 @@ import type { Principal } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import type { Secret } from '../crypto/secret.ts';
+import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
 import { isOutcomeUnknown } from '../db/unavailable.ts';
 import { DomainError } from '../errors.ts';
-import type { CreationThrottle } from '../throttle/creation-throttle.ts';
+import { foreseeCreation, type CreationThrottle } from '../throttle/creation-throttle.ts';
 import { makeKey } from './key-text.ts';
 import { acceptNickname } from './nickname.ts';
 import { acceptScopes } from './scopes.ts';
@@ -53,9 +54,14 @@ function randomKeyId(): number {
 export class ApiKeys {
   readonly unfinished = new UnfinishedRevocations<number>();
   readonly #options: ApiKeysOptions;
+  readonly #owners: CoalescingReader<number, { accountId: string }>;
+  readonly #creations: CoalescingReader<readonly [accountId: string, nickname: string], store.CreationState>;
 
   constructor(options: ApiKeysOptions) {
+    const { db } = options;
     this.#options = options;
+    this.#owners = new CoalescingReader((ids) => store.findKeyOwners(db, ids), db.sharedReads);
+    this.#creations = new CoalescingReader((questions) => store.findForCreation(db, questions), db.sharedReads);
   }
 
   /**
@@ -79,8 +85,28 @@ export class ApiKeys {
     const secret = makeKey(prefix);
     const id = randomKeyId();
     const key = { id, hash: hash.stored(secret.reveal()), accountId, nickname, scopes, expiresAt, now };
-    await store.createKey(db, principal, key, keysPerAccountMax, principal.kind === 'account' ? throttle : undefined);
+    const counted = principal.kind === 'account' ? throttle : undefined;
+    await this.#foreseeRefusal(key, counted);
+    await store.createKey(db, principal, key, keysPerAccountMax, counted);
     return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };
+  }
+
+  /**
+   * What {@link store.createKey} would refuse, by plain reads: a creation that is refused doesn't occupy the writer.
+   * @throws DomainError as `createKey`
+   */
+  async #foreseeRefusal(
+    { accountId, nickname, now }: store.NewKey,
+    throttle: CreationThrottle | undefined,
+  ): Promise<void> {
+    const { db, keysPerAccountMax } = this.#options;
+    const state = await this.#creations.read([accountId, nickname]);
+    // The transaction tells an account that never existed from one whose session has just ended.
+    if (!state) return;
+    store.assertMayCreate(state);
+    if (throttle) await foreseeCreation(db, throttle, accountId, now);
+    store.assertRoomForKey(state.held, keysPerAccountMax);
+    if (state.isTaken > 0) throw new DomainError('nickname_taken');
   }
 
   /** All of the account's keys, oldest first. */
@@ -99,8 +125,11 @@ export class ApiKeys {
 
   /** For an operator, who may delete any account's key. @throws DomainError `key_not_found` */
   async ownerOf(id: number): Promise<string> {
-    const accountId = await store.findKeyOwner(this.#options.db, id);
-    if (accountId === undefined) throw new DomainError('key_not_found', { detail: `There is no API key ${id}.` });
+    const accountId = (await this.#owners.read(id))?.accountId;
+    if (accountId === undefined) {
+      await this.#options.db.confirm();
+      throw new DomainError('key_not_found', { detail: `There is no API key ${id}.` });
+    }
     return accountId;
   }
 
@@ -114,6 +143,12 @@ export class ApiKeys {
     const { db, clock, revocations } = this.#options;
     this.unfinished.assertRoom();
     const now = clock.now();
+    const owner = await this.#owners.read(id);
+    if (owner?.accountId !== accountId) {
+      // The writer isn't needed. The deletion that this read saw may not have reached the standby yet.
+      await db.confirm();
+      throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
+    }
     const record = async (): Promise<void> => revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);
     const outcome = await store.deleteKey(db, principal, accountId, id, now).catch((error: unknown) => {
       if (isOutcomeUnknown(error)) {

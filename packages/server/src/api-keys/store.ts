@@ -73,6 +73,28 @@ const selectOwner = sql<{ accountId: string }>(
   'select_api_key_owner',
   `select a.id as "accountId" from api_keys k join accounts a on a.pk = k.account_pk where k.id = $1`,
 );
+const selectOwners = sqlMany<{ accountId: string }>('select_api_key_owners', {
+  sqlite: `select a.id as "accountId" from api_keys k join accounts a on a.pk = k.account_pk where k.id = $1`,
+  postgres: `select asked.ordinal, a.id as "accountId" from unnest($1::bigint[]) with ordinality as asked (id, ordinal)
+     join api_keys k on k.id = asked.id join accounts a on a.pk = k.account_pk`,
+});
+/** What a creation rests on. */
+export interface CreationState {
+  readonly unverifiedSince: number | null;
+  readonly held: number;
+  readonly isTaken: number;
+}
+const stateForCreation = (id: string, nickname: string): string => `a.unverified_since as "unverifiedSince",
+     (select count(*) from api_keys k where k.account_pk = a.pk) as held,
+     (select count(*) from api_keys k where k.account_pk = a.pk and k.nickname = ${nickname}) as "isTaken"
+   from ${id}`;
+const selectForCreation = sqlMany<CreationState>('select_for_api_key_creation', {
+  sqlite: `select ${stateForCreation('accounts a where a.id = $1', '$2')}`,
+  postgres: `select asked.ordinal, ${stateForCreation(
+    'unnest($1::text[], $2::text[]) with ordinality as asked (id, nickname, ordinal) join accounts a on a.id = asked.id',
+    'asked.nickname',
+  )}`,
+});
 // The read of every verification: the key by its hash, with its account in the same snapshot. The hash is a MAC that
 // nobody outside can steer, so how long the comparison takes tells nothing.
 const stateColumns = `k.id, a.id as "accountId", k.nickname, k.scopes, k.expires_at as "expiresAt",
@@ -113,12 +135,10 @@ export async function createKey(
   await db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
     const account = await tx.get(lockAccount, [accountId]);
-    if (!account) throw new DomainError('account_not_found');
-    if (account.unverifiedSince !== null) throw new DomainError('email_unverified');
+    assertMayCreate(account);
     if (throttle) await countCreation(tx, throttle, accountId, now);
     const held = (await tx.get(countKeys, [account.pk]))?.count ?? 0;
-    if (held >= keysMax)
-      throw new DomainError('key_limit_reached', { detail: `An account has at most ${keysMax} keys.` });
+    assertRoomForKey(held, keysMax);
     const values = [lookupOf(hash), hash, id, account.pk, nickname, scopes.join(' '), expiresAt, now];
     if ((await tx.run(insertKey, values)) === 0) throw new DomainError('nickname_taken');
     await recordEvent(tx, {
@@ -135,9 +155,34 @@ export async function createKey(
 export const listAccountKeys = (reader: Pick<Db, 'all'> | Transaction, accountId: string): Promise<KeyRow[]> =>
   reader.all(listKeys, [accountId]);
 
+/** The accounts that keys belong to, by the ids of the keys, in order. */
+export const findKeyOwners = (db: Db, ids: readonly number[]): Promise<({ accountId: string } | undefined)[]> =>
+  db.getMany(
+    selectOwners,
+    ids.map((id) => [id]),
+  );
+
 /** @returns the id of the account that the key belongs to */
 export const findKeyOwner = async (db: Db, id: number): Promise<string | undefined> =>
-  (await db.get(selectOwner, [id]))?.accountId;
+  (await findKeyOwners(db, [id]))[0]?.accountId;
+
+/** What creations rest on, in order. */
+export const findForCreation = (
+  db: Db,
+  questions: readonly (readonly [accountId: string, nickname: string])[],
+): Promise<(CreationState | undefined)[]> => db.getMany(selectForCreation, questions);
+
+/** @throws DomainError `account_not_found`, `email_unverified` */
+export function assertMayCreate(account: Pick<CreationState, 'unverifiedSince'> | undefined): asserts account {
+  if (!account) throw new DomainError('account_not_found');
+  if (account.unverifiedSince !== null) throw new DomainError('email_unverified');
+}
+
+/** @throws DomainError `key_limit_reached` */
+export function assertRoomForKey(held: number, keysMax: number): void {
+  if (held >= keysMax)
+    throw new DomainError('key_limit_reached', { detail: `An account has at most ${keysMax} keys.` });
+}
 
 /**
  * @returns `foreign` when the key is another account's, `unknown` when no key has the id

@@ -80,11 +80,18 @@ const rotate = sql<SessionGeneration>(
    where id = $2 and generation = $3 and token_hash = $4 and (rotated_at <= $7 or rotated_at > $1) and ${isLive}
    returning ${ownerId}, created_at as "createdAt", generation, token_hash as "tokenHash", rotated_at as "rotatedAt"`,
 );
-const selectLive = sql<SessionGeneration>(
-  'select_live_session',
-  `select ${ownerId}, created_at as "createdAt", generation, token_hash as "tokenHash", rotated_at as "rotatedAt"
-   from sessions where id = $2 and ${isLive}`,
-);
+const generationColumns = `s.created_at as "createdAt", s.generation, s.token_hash as "tokenHash", s.rotated_at as "rotatedAt"`;
+const liveOf = (now: string, id: string): string =>
+  `s.id = ${id} and s.idle_expires_at > ${now} and s.expires_at > ${now}
+     and a.session_epoch = s.account_epoch and a.disabled_at is null`;
+const selectLive = sqlMany<SessionGeneration>('select_live_session', {
+  sqlite: `select a.id as "accountId", ${generationColumns}
+   from sessions s join accounts a on a.pk = s.account_pk where ${liveOf('$1', '$2')}`,
+  postgres: `select asked.ordinal, a.id as "accountId", ${generationColumns}
+   from unnest($1::bigint[], $2::text[]) with ordinality as asked (now, id, ordinal)
+     join sessions s on s.id = asked.id join accounts a on a.pk = s.account_pk
+   where ${liveOf('asked.now', 'asked.id')}`,
+});
 const deleteSession = sql<{ accountId: string }>(
   'delete_session',
   `delete from sessions where id = $1 returning ${ownerId}`,
@@ -204,8 +211,14 @@ export async function rotateRefreshToken(db: Db, rotation: Rotation): Promise<Se
   });
 }
 
-export const findLiveSession = (db: Db, id: string, now: number): Promise<SessionGeneration | undefined> =>
-  db.get(selectLive, [now, id]);
+/** Live sessions by their ids, in order, from one snapshot taken after the call. */
+export const findLiveSessions = (
+  db: Db,
+  questions: readonly (readonly [now: number, id: string])[],
+): Promise<(SessionGeneration | undefined)[]> => db.getMany(selectLive, questions);
+
+export const findLiveSession = async (db: Db, id: string, now: number): Promise<SessionGeneration | undefined> =>
+  (await findLiveSessions(db, [[now, id]]))[0];
 
 /** States of sessions, each with the key that signed the token in question, in order, from one snapshot taken after the call. */
 export const findSessionStates = (

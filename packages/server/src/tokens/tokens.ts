@@ -65,6 +65,7 @@ export class Tokens {
   readonly logins: LoginCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
   readonly #options: TokensOptions;
   readonly #sessions: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
+  readonly #live: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
   #underWay = 0;
 
   constructor(options: TokensOptions) {
@@ -72,6 +73,7 @@ export class Tokens {
     this.#options = options;
     this.unanswered = new UnansweredRefreshes({ ping: () => pingDatabase(db) });
     this.#sessions = new CoalescingReader((questions) => store.findSessionStates(db, questions), db.sharedReads);
+    this.#live = new CoalescingReader((questions) => store.findLiveSessions(db, questions), db.sharedReads);
   }
 
   /**
@@ -128,11 +130,10 @@ export class Tokens {
     if (!presented) return;
     const now = clock.now();
     const { sessionId } = presented;
-    const session = await store.findLiveSession(db, sessionId, now);
-    // Also when there is none: its end may not have reached the standby yet, and this answer must not come before it has.
-    const principal: Principal = session
-      ? { kind: 'account', accountId: session.accountId, sessionId }
-      : { kind: 'system' };
+    const session = await this.#live.read([now, sessionId]);
+    // Nothing is left to end. The end that this read saw may not have reached the standby yet.
+    if (!session) return db.confirm();
+    const principal: Principal = { kind: 'account', accountId: session.accountId, sessionId };
     await store.endSession(db, principal, sessionId, 'session.ended', now);
   }
 
@@ -154,8 +155,12 @@ export class Tokens {
   /** @throws DomainError `session_not_found`, `invalid_access_token` */
   async endSession(principal: AccountPrincipal, id: string): Promise<void> {
     const { db, clock } = this.#options;
-    const isEnded = isSessionId(id) && (await store.endOwnSession(db, principal, id, clock.now()));
-    if (!isEnded) throw new DomainError('session_not_found');
+    if (!isSessionId(id)) throw new DomainError('session_not_found');
+    const now = clock.now();
+    const session = await this.#live.read([now, id]);
+    const isOwn = session?.accountId === principal.accountId;
+    if (!isOwn) await db.confirm();
+    if (!isOwn || !(await store.endOwnSession(db, principal, id, now))) throw new DomainError('session_not_found');
   }
 
   /** @returns how many ended @throws DomainError `invalid_access_token` */
@@ -208,29 +213,41 @@ export class Tokens {
     const { sessionId, generation } = presented;
     const now = clock.now();
     const issuedUntil = now - limits.refreshReuseSeconds * 1000;
-    const current = await store.findLiveSession(db, sessionId, now);
+    const current = await this.#live.read([now, sessionId]);
+    if (!current) return this.#rejectRefresh();
     // Before the rotation: one that is committed must not fail for lack of a signing key.
     const sign = await accessTokens.signer();
-    const isYoung = current && current.rotatedAt > issuedUntil && current.rotatedAt <= now;
+    const isYoung = current.rotatedAt > issuedUntil && current.rotatedAt <= now;
     if (isYoung && isCurrent(presented, current)) return pairOf(sign, current, presented);
     const successor = refreshTokens.successor(presented);
-    const rotated = await store.rotateRefreshToken(db, {
+    // Only the newest token can be replaced, so any other doesn't occupy the writer.
+    const isNewest = generation === current.generation;
+    const rotation = {
       sessionId,
       generation,
       tokenHash: presented.hash,
       successorHash: successor.hash,
       now,
       issuedUntil,
-      idleExpiresAt: now + idleTtlSeconds * 1000,
-    });
+    };
+    const rotated =
+      isNewest && (await store.rotateRefreshToken(db, { ...rotation, idleExpiresAt: now + idleTtlSeconds * 1000 }));
     if (rotated) return pairOf(sign, rotated, successor);
-    const session = await store.findLiveSession(db, sessionId, now);
+    const session = isNewest ? await this.#live.read([now, sessionId]) : current;
     // A generation that is yet to come can only stem from a database that was restored: it proves no theft.
-    if (!session || generation >= session.generation) throw new DomainError('invalid_refresh_token');
+    if (!session || generation >= session.generation) return this.#rejectRefresh();
+    // The rotation that the read saw may not have reached the standby yet.
+    if (!isNewest) await db.confirm();
     if (isCurrent(successor, session) && this.#isInGrace(presented, session.rotatedAt, now))
       return pairOf(sign, session, successor);
     await store.endSession(db, { kind: 'system' }, sessionId, 'session.reuse_detected', now);
     throw new DomainError('refresh_token_reused');
+  }
+
+  /** The end of the session may not have reached the standby yet. @throws DomainError `invalid_refresh_token` */
+  async #rejectRefresh(): Promise<never> {
+    await this.#options.db.confirm();
+    throw new DomainError('invalid_refresh_token');
   }
 
   #noteUnanswered({ sessionId, generation }: RefreshToken, isOutage: boolean): void {

@@ -44,8 +44,9 @@ const findSessionState = async (db: Db, id: string, kid: string): Promise<store.
 onEachDatabase('a new session is live, at its first generation', async ({ db }) => {
   await addSigningKey(db, 'kid');
   const { tokenHash, idleExpiresAt, expiresAt } = await addSession(db, await addAccount(db), 'one');
-  const { tokenHash: stored, ...session } = (await store.findLiveSession(db, 'ses_one', now)) ?? {};
-  assert.deepEqual(session, { accountId: 'acc_ada', createdAt: now, generation: 1, rotatedAt: now });
+  const live = await store.findLiveSession(db, 'ses_one', now);
+  const { tokenHash: stored, ...session } = live ?? {};
+  assert.deepEqual(withoutOrdinal(session), { accountId: 'acc_ada', createdAt: now, generation: 1, rotatedAt: now });
   assert.deepEqual([...(stored ?? [])], [...tokenHash]);
   assert.deepEqual(withoutOrdinal(await findSessionState(db, 'ses_one', 'kid')), {
     accountId: 'acc_ada',
