@@ -28,6 +28,11 @@ export const limitTable = {
     batchBodyBytes,
     `Body of POST /auth/verify/batch; more is answered 413. It is what ${credentialsPerBatch} credentials of the greatest length need, with ${batchItemBytes} bytes each for quotes, comma and indentation, and ${batchFrameBytes} for the object around them.`,
   ),
+  validationErrorsMax: limit(
+    20,
+    'Errors that a response names; the search ends with them, so that no body costs more than three times its parsing.',
+  ),
+  errorNameCharsMax: limit(64, 'Characters of a field’s name in an error; names come from the client.'),
   jsonDepthMax: limit(8, 'Nesting of a JSON body; deeper is answered 400.'),
   headersTimeoutMs: limit(10_000, 'From a connection to the end of its request headers; slower is answered 408.'),
   requestTimeoutMs: limit(15_000, 'From a connection to the end of its request body; slower is answered 408.'),

@@ -28,7 +28,7 @@ import { webhookRoutes } from '../webhooks/routes.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { pathOf, queryOf, write, writeProblem, type Answer } from './answer.ts';
 import { authenticateService, callerOf } from './authenticate.ts';
-import { bodyReader, toRecord, validator, type ReadBody } from './body.ts';
+import { bodyReader, toRecord, type ReadBody } from './body.ts';
 import { cameByPlainHttp, clientAddress } from './client-address.ts';
 import { Cors } from './cors.ts';
 import { presentedCredential } from './credentials.ts';
@@ -41,6 +41,7 @@ import { logFailure, logRefusal } from './refusal.ts';
 import { holdBack, RequestGate, type Passage } from './request-gate.ts';
 import type { Call, Route } from './route.ts';
 import { Router, type Match } from './router.ts';
+import { validator } from './validation.ts';
 
 export interface AppOptions extends AdminParts {
   readonly tokens: Tokens;

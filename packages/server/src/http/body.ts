@@ -1,17 +1,15 @@
 /** Request bodies: their size, their type, and their validation by the contract's own schemas. */
 import type { IncomingMessage } from 'node:http';
-import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/schema';
 import { limits, type RouteContract } from '@keyreeve/contract';
-import { DomainError, type FieldError } from '../errors.ts';
+import { DomainError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { onBrokenBody } from './broken-body.ts';
+import { validator } from './validation.ts';
 
 type BodyContract = NonNullable<RouteContract['body']>;
 export type ReadBody = (request: IncomingMessage) => Promise<unknown>;
 
 const mediaTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' } as const;
-const errorsMax = 20;
 
 /**
  * Reads, parses and validates the body of a route. What comes out fits the schema.
@@ -24,27 +22,6 @@ export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax }: Bod
     const bytes = await readBytes(request, bytesMax);
     return validate(type === 'json' ? parseJson(bytes) : parseForm(bytes));
   };
-}
-
-/** @throws from the result: DomainError `invalid_request`, with a pointer for each mistake */
-export function validator(schema: TSchema): (value: unknown) => unknown {
-  const compiled = Compile(schema);
-  return (value) => {
-    if (compiled.Check(value)) return value;
-    const [, found] = compiled.Errors(value);
-    throw new DomainError('invalid_request', { errors: explain(found) });
-  };
-}
-
-function explain(found: readonly { keyword: string; instancePath: string; message: string }[]): FieldError[] {
-  const byPointer = new Map<string, string>();
-  for (const { keyword, instancePath, message } of found) {
-    // `boolean` and `anyOf` only repeat what their neighbours say in words.
-    const detail = keyword === 'boolean' ? 'This field is not known here.' : `It ${message}.`;
-    if (keyword !== 'anyOf' && keyword !== 'additionalProperties')
-      byPointer.set(instancePath, byPointer.get(instancePath) ?? detail);
-  }
-  return [...byPointer].slice(0, errorsMax).map(([pointer, detail]) => ({ pointer, detail }));
 }
 
 function assertMediaType(request: IncomingMessage, expected: string): void {

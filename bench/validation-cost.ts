@@ -1,0 +1,77 @@
+/**
+ * What validation costs beside parsing: `node bench/validation-cost.ts`. For each hostile body, in turns, the processor
+ * time of `parseJson` and that of validating what it returned; the median of the rounds, and their ratio.
+ */
+import { NewKeyBody, VerifyBatchBody } from '@keyreeve/contract';
+import { validator } from '../packages/server/src/http/validation.ts';
+import { parseJson } from '../packages/server/src/json.ts';
+import { hostileBatchBodies, hostileKeyBodies } from '../packages/server/src/testing/hostile-bodies.ts';
+
+const rounds = 31;
+const msPerRound = 4;
+
+interface Subject {
+  readonly name: string;
+  readonly parse: () => void;
+  readonly validate: () => void;
+  repeats: number;
+  readonly parseUs: number[];
+  readonly validateUs: number[];
+}
+
+const timed = (repeats: number, work: () => void): number => {
+  const { user, system } = process.cpuUsage();
+  for (let turn = 0; turn < repeats; turn++) work();
+  const spent = process.cpuUsage();
+  return (spent.user - user + spent.system - system) / repeats;
+};
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+
+function subjectsOf(
+  where: string,
+  bodies: Readonly<Record<string, string>>,
+  validate: (value: unknown) => unknown,
+): Subject[] {
+  return Object.entries(bodies).map(([name, text]) => {
+    const bytes = Buffer.from(text);
+    const value = parseJson(bytes);
+    return {
+      name: `${where}: ${name}`,
+      parse: () => void parseJson(bytes),
+      validate: () => {
+        try {
+          validate(value);
+        } catch {
+          // Most are rejected: that is what is measured.
+        }
+      },
+      repeats: 1,
+      parseUs: [],
+      validateUs: [],
+    };
+  });
+}
+
+const subjects = [
+  ...subjectsOf('key', hostileKeyBodies(), validator(NewKeyBody)),
+  ...subjectsOf('batch', hostileBatchBodies(), validator(VerifyBatchBody)),
+];
+for (const subject of subjects) {
+  timed(20, subject.parse);
+  timed(20, subject.validate);
+  subject.repeats = Math.max(1, Math.round((msPerRound * 1_000) / Math.max(1, timed(20, subject.parse))));
+}
+for (let round = 0; round < rounds; round++) {
+  for (const subject of subjects) {
+    subject.parseUs.push(timed(subject.repeats, subject.parse));
+    subject.validateUs.push(timed(subject.repeats, subject.validate));
+  }
+}
+console.log('| body | parsing, µs | validation, µs | validation / parsing |');
+console.log('| --- | ---: | ---: | ---: |');
+for (const { name, parseUs, validateUs } of subjects) {
+  const [parse, validate] = [median(parseUs), median(validateUs)];
+  console.log(`| ${name} | ${parse.toFixed(1)} | ${validate.toFixed(1)} | ${(validate / parse).toFixed(2)} |`);
+}

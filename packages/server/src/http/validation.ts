@@ -1,0 +1,174 @@
+/**
+ * Validation of bodies and queries by the contract's schemas, and the texts of what it finds.
+ *
+ * The cost is bounded by the schema, not by the body: an array that is too long is not looked into, the search ends after
+ * `validationErrorsMax` errors, and nothing is compared with everything else. Bars and measurements: bench/RESULTS.md.
+ */
+import type { TSchema } from 'typebox';
+import { IsDateTime } from 'typebox/format';
+import { Compile } from 'typebox/schema';
+import { limits } from '@keyreeve/contract';
+import { DomainError, type FieldError } from '../errors.ts';
+
+/** The part of JSON Schema that the contract uses; `test/unit/validation.test.ts` finds what is missing here. */
+interface Node {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean;
+  readonly items?: Node;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Node[];
+  readonly examples?: readonly unknown[];
+}
+
+/** What an error of each keyword says: what is expected. */
+export const errorTexts = {
+  type: ({ type }: Node, value: unknown) =>
+    `Expected ${articled(type ?? 'value')}, but found ${articled(kindOf(value))}.`,
+  required: () => 'This field is required.',
+  additionalProperties: ({ properties = {} }: Node) =>
+    `This field is unknown. Known fields are: ${Object.keys(properties).join(', ')}.`,
+  minItems: ({ minItems = 0 }: Node) => `Expected at least ${counted(minItems, 'item')}.`,
+  maxItems: ({ maxItems = 0 }: Node, value: unknown) =>
+    `Expected at most ${counted(maxItems, 'item')}, but found ${(value as unknown[]).length}.`,
+  uniqueItems: (_node: Node, value: unknown) =>
+    `Expected each item only once, but ${JSON.stringify(value)} is repeated.`,
+  minLength: ({ minLength = 0 }: Node) =>
+    minLength === 1
+      ? 'Expected text, but found an empty string.'
+      : `Expected at least ${counted(minLength, 'character')}.`,
+  maxLength: ({ maxLength = 0 }: Node) => `Expected at most ${counted(maxLength, 'character')}.`,
+  pattern: ({ pattern = '', examples: [example] = [] }: Node) =>
+    `Expected text of the form ${pattern}${example === undefined ? '' : `, such as ${JSON.stringify(example)}`}.`,
+  format: () => 'Expected a date and time with its zone (RFC 3339), such as "2026-11-21T09:30:00Z".',
+  const: (node: Node) => `Expected ${JSON.stringify(node.const)}.`,
+  enum: (node: Node) => `Expected one of ${(node.enum ?? []).map((value) => JSON.stringify(value)).join(', ')}.`,
+  anyOf: ({ anyOf = [] }: Node, value: unknown) =>
+    `Expected ${anyOf.map(({ type }) => articled(type ?? 'value')).join(' or ')}, but found ${articled(kindOf(value))}.`,
+} as const;
+
+/** @throws from the result: DomainError `invalid_request`, with a JSON pointer for each error */
+export function validator(schema: TSchema): (value: unknown) => unknown {
+  // Decides. What it rejects without a finding of ours is rejected all the same.
+  const compiled = Compile(withoutUniqueItems(schema));
+  return (value) => {
+    const found = new Findings();
+    find(found, schema, value, '');
+    if (found.errors.length > 0) throw new DomainError('invalid_request', { errors: found.errors });
+    if (!compiled.Check(value)) throw new DomainError('invalid_request');
+    return value;
+  };
+}
+
+class Findings {
+  readonly errors: FieldError[] = [];
+
+  get isFull(): boolean {
+    return this.errors.length >= limits.validationErrorsMax;
+  }
+
+  add(keyword: keyof typeof errorTexts, node: Node, value: unknown, pointer: string): void {
+    if (!this.isFull) this.errors.push({ pointer, detail: errorTexts[keyword](node, value) });
+  }
+}
+
+function find(found: Findings, node: Node, value: unknown, pointer: string): void {
+  if (found.isFull) return;
+  if (node.anyOf) return findInOneOf(found, node, node.anyOf, value, pointer);
+  if (node.type !== undefined && !isOfType(node.type, value)) return found.add('type', node, value, pointer);
+  if (node.const !== undefined && value !== node.const) return found.add('const', node, value, pointer);
+  if (node.enum && !node.enum.includes(value)) return found.add('enum', node, value, pointer);
+  if (typeof value === 'string') findInText(found, node, value, pointer);
+  else if (Array.isArray(value)) findInItems(found, node, value, pointer);
+  else if (typeof value === 'object' && value !== null) findInFields(found, node, value, pointer);
+}
+
+/** The alternatives differ in type: at most one of them is meant. */
+function findInOneOf(found: Findings, node: Node, anyOf: readonly Node[], value: unknown, pointer: string): void {
+  const meant = anyOf.find(({ type }) => type === undefined || isOfType(type, value));
+  if (meant) find(found, meant, value, pointer);
+  else found.add('anyOf', node, value, pointer);
+}
+
+function findInText(found: Findings, node: Node, value: string, pointer: string): void {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = node;
+  if (value.length < minLength) found.add('minLength', node, value, pointer);
+  else if (isLonger(value, maxLength)) found.add('maxLength', node, value, pointer);
+  else if (pattern !== undefined && !patternOf(pattern).test(value)) found.add('pattern', node, value, pointer);
+  else if (format === 'date-time' && !IsDateTime(value)) found.add('format', node, value, pointer);
+}
+
+function findInItems(found: Findings, node: Node, value: readonly unknown[], pointer: string): void {
+  const { items, minItems = 0, maxItems = Number.POSITIVE_INFINITY, uniqueItems = false } = node;
+  // First, and then nothing else: an array that is too long is not looked into.
+  if (value.length > maxItems) return found.add('maxItems', node, value, pointer);
+  if (value.length < minItems) return found.add('minItems', node, value, pointer);
+  for (const [index, item] of value.entries()) {
+    if (found.isFull) return;
+    if (items) find(found, items, item, `${pointer}/${index}`);
+  }
+  if (uniqueItems) findRepeated(found, node, value, pointer);
+}
+
+/** Once, for the first. Items that must be unique are texts: a schema whose items are not would need another comparison. */
+function findRepeated(found: Findings, node: Node, value: readonly unknown[], pointer: string): void {
+  const seen = new Set<unknown>();
+  const repeated = value.find((item) => typeof item === 'string' && (seen.has(item) || !seen.add(item)));
+  if (typeof repeated === 'string')
+    found.add('uniqueItems', node, repeated.slice(0, limits.errorNameCharsMax), pointer);
+}
+
+function findInFields(found: Findings, node: Node, value: object, pointer: string): void {
+  const { properties = {}, required = [], additionalProperties = true } = node;
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const name of required)
+    if (!Object.hasOwn(members, name)) found.add('required', node, undefined, `${pointer}/${escaped(name)}`);
+  for (const name of Object.keys(members)) {
+    if (found.isFull) return;
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (property) find(found, property, members[name], `${pointer}/${escaped(name)}`);
+    else if (!additionalProperties) found.add('additionalProperties', node, undefined, `${pointer}/${escaped(name)}`);
+  }
+}
+
+/** In code points, without counting those of a text that is much too long. */
+const isLonger = (text: string, codePointsMax: number): boolean =>
+  text.length > codePointsMax && (text.length > 2 * codePointsMax || [...text].length > codePointsMax);
+
+const compiledPatterns = new Map<string, RegExp>();
+
+/** Of the contract's schemas only: they are few. */
+function patternOf(source: string): RegExp {
+  const known = compiledPatterns.get(source) ?? new RegExp(source, 'u');
+  compiledPatterns.set(source, known);
+  return known;
+}
+
+/** RFC 6901 section 3. A name comes from the client, so it is cut. */
+const escaped = (name: string): string =>
+  name.slice(0, limits.errorNameCharsMax).replaceAll('~', '~0').replaceAll('/', '~1');
+
+const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+
+const isOfType = (type: string, value: unknown): boolean =>
+  type === 'integer' ? Number.isInteger(value) : kindOf(value) === type;
+
+const articled = (type: string): string => (type === 'null' ? type : `${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`);
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** The library hashes every item for that, at many times the cost of parsing it; {@link findInItems} has done it. */
+function withoutUniqueItems(schema: TSchema): TSchema {
+  return JSON.parse(JSON.stringify(schema), (name, value: unknown) =>
+    name === 'uniqueItems' && typeof value === 'boolean' ? undefined : value,
+  ) as TSchema;
+}
