@@ -96,7 +96,7 @@ export const verifyAccount = {
   auth: 'one_time_code',
   body: { type: 'json', schema: CodeAndPasswordBody },
   success: { status: 200, description: 'Verified; sign in now', schema: Message },
-  errors: ['code_invalid', 'invalid_credentials', 'too_many_attempts', 'overloaded'],
+  errors: ['code_invalid', 'invalid_credentials', 'too_many_attempts', 'too_many_requests', 'overloaded'],
 } as const satisfies RouteContract;
 
 export const resendVerification = {
@@ -221,7 +221,14 @@ export const confirmEmailChange = {
   auth: 'one_time_code',
   body: { type: 'json', schema: CodeAndPasswordBody },
   success: { status: 200, description: 'The account has the new email', schema: Message },
-  errors: ['code_invalid', 'invalid_credentials', 'account_exists', 'too_many_attempts', 'overloaded'],
+  errors: [
+    'code_invalid',
+    'invalid_credentials',
+    'account_exists',
+    'too_many_attempts',
+    'too_many_requests',
+    'overloaded',
+  ],
 } as const satisfies RouteContract;
 
 export const deleteAccount = {

@@ -88,21 +88,34 @@ export const limitTable = {
   ),
   signInsUnderWayMax: limit(
     72,
-    'Sign-ins at once, shared out among the workers, from being counted to being answered: those that are hashed, those that wait, and a few that are counted meanwhile. One more is answered 503 before anything is read or written, so that other writes never wait behind more than these.',
+    'Password checks in progress, shared out among the workers, from being counted to their response. One more is answered 503 before anything is written. One address range gets at most as many as remain free, address ranges that are not trusted get three quarters together.',
+  ),
+  passwordChecksPerEmailMax: limit(
+    2,
+    'Password checks in progress for one email, and as many from address ranges that it does not trust; one more is answered 429.',
   ),
   loginPairFreeFailures: limit(5, 'Failed sign-ins of one email from one address range before waiting begins.'),
   loginPairDelaySecondsFirst: limit(1, 'The first wait; it doubles with each further failure.'),
   loginPairDelaySecondsMax: limit(900, 'The longest such wait.'),
+  loginPairWindowSeconds: limit(86_400, 'The count of these failures starts again after this long.'),
   loginKnownPairFailuresMax: limit(
     10,
-    'Failed sign-ins of one email in one minute from an address range known to it, instead of those waits: a neighbour must be quick and tireless to leave its owner none.',
+    'Failed sign-ins of one email in one minute from a trusted address range, instead of those waits: a neighbour behind the same NAT must keep up ten failures a minute to lock the owner out there.',
   ),
   loginKnownPairWindowSeconds: limit(60, 'That minute.'),
+  signInsPerMinuteMax: limit(
+    60,
+    'Successful sign-ins of one account in one minute: each costs a password hash and a commit, and a script that needs more should use an API key.',
+  ),
   loginEmailFailuresMax: limit(
     100,
-    'Failed sign-ins in a row for one email (NIST SP 800-63B, rate limiting); then only address ranges from which it signed in before may try.',
+    'Failed sign-ins for one email, with and without its +tag, from address ranges that are not trusted (NIST SP 800-63B, rate limiting). Beyond it only trusted ranges may try.',
   ),
-  loginOriginTrustDays: limit(30, 'An address range counts as known to an email this long after a sign-in.'),
+  loginEmailLeakSeconds: limit(
+    36,
+    'That count falls by one this often, by time alone: 100 in an hour. It falls alike for an email without an account, and a successful sign-in does not change it.',
+  ),
+  loginOriginTrustDays: limit(30, 'An address range is trusted by an email for this long after a sign-in.'),
   loginAddressFailuresMax: limit(100, 'Failed sign-ins from one address range in one window, over all emails.'),
   loginNetworkFailuresMax: limit(
     400,
@@ -110,9 +123,13 @@ export const limitTable = {
   ),
   loginGlobalFailuresMax: limit(
     3_000,
-    'Failed sign-ins in one window over all addresses; then only known address ranges may try.',
+    'Failed sign-ins in one window over all address ranges that are not trusted; beyond it only trusted ranges may try.',
   ),
-  loginWindowSeconds: limit(900, 'The window of the three counts above.'),
+  loginTrustedFailuresFactor: limit(
+    10,
+    'Failures of emails that trust the range count separately, and so many times as many are allowed from a range and from a /48. They never use up the counts above.',
+  ),
+  loginWindowSeconds: limit(900, 'The window of the four counts above.'),
   creationWindowSeconds: limit(60, 'The window in which an account’s key creations are counted.'),
   throttleForgetDays: limit(30, 'A counter that nothing touched for this long is deleted.'),
 
@@ -219,11 +236,11 @@ export const limitTable = {
   recentSignInSeconds: limit(300, 'What is dangerous needs a session that began this lately (ASVS 5.0 7.5.1).'),
   secondFactorFreeFailures: limit(
     5,
-    'Wrong codes of an account’s second factor, after a right password, before waiting begins; the waits are those of a sign-in.',
+    'Wrong codes of an account’s second factor after a right password, and wrong current passwords of a session, before waiting begins; the waits are those of a sign-in.',
   ),
   secondFactorFailuresMax: limit(
     100,
-    'Such codes in a row (NIST SP 800-63B, rate limiting); then only a recovery code or an operator helps.',
+    'Such guesses in a row (NIST SP 800-63B, rate limiting); then only a recovery code or an operator helps, and for a password a new sign-in.',
   ),
   secondFactorEnrolmentSeconds: limit(600, 'A second factor that was begun must be confirmed within this time.'),
   recoveryCodesMax: limit(10, 'Recovery codes of an account, made together; each has 120 random bits.'),
@@ -241,7 +258,10 @@ export const limitTable = {
   resetCodeSeconds: limit(600, 'How long the link of a password reset is good (ASVS 5.0 6.5.5).'),
   emailChangeCodeSeconds: limit(3_600, 'How long the link that confirms a new email is good.'),
   invitationCodeSeconds: limit(3_600, 'How long an invitation is good; an administrator can send another.'),
-  codeTriesMax: limit(10, 'How often a code may be presented in an hour, with passwords that are refused.'),
+  codeTriesMax: limit(
+    10,
+    'How often a one-time code may be presented in an hour, with passwords that are rejected. Nobody but the holder of the code can use this up.',
+  ),
   resetsPerEmailMax: limit(
     3,
     'Password resets that may be asked for in an hour for one email, from everywhere but the address ranges it signed in from lately, which have as many of their own: so nobody can use up the owner’s.',

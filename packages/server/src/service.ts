@@ -28,6 +28,8 @@ export interface ServiceOptions {
   readonly log: Log;
   /** Cheaper ones for tests. */
   readonly argon2?: Argon2Parameters;
+  /** As of `wire`. */
+  readonly areRequestsLimited?: boolean;
 }
 
 export interface Running {
@@ -107,7 +109,8 @@ export async function ensureSigningKey(installation: Installation, { config, clo
 }
 
 /** What clients talk to. */
-async function startPublic(installation: Installation, { config, clock, log, argon2 }: ServiceOptions) {
+async function startPublic(installation: Installation, options: ServiceOptions) {
+  const { config, clock, log, argon2, areRequestsLimited = true } = options;
   const { db } = installation;
   const security = securityOf(config);
   const health: Health = { isStopping: false, isClosed: false, check: () => pingDatabase(db) };
@@ -122,7 +125,15 @@ async function startPublic(installation: Installation, { config, clock, log, arg
   const address = await listen(server, config.host, config.port);
   try {
     const publicUrl = config.publicUrl ?? `http://localhost:${address.port}`;
-    const services = wire({ config, installation, clock, issuer: publicUrl, log, ...(argon2 ? { argon2 } : {}) });
+    const services = wire({
+      config,
+      installation,
+      clock,
+      issuer: publicUrl,
+      log,
+      areRequestsLimited,
+      ...(argon2 ? { argon2 } : {}),
+    });
     await services.signingKeys.ensure();
     await services.verifier.prepare();
     await services.journal?.keepUp({

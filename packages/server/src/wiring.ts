@@ -1,5 +1,4 @@
 /** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
-import { limits } from '@keyreeve/contract';
 import { AccountLife } from './account-life/account-life.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { Administration } from './admin/administration.ts';
@@ -30,7 +29,8 @@ import { SecondFactors } from './second-factors/second-factors.ts';
 import { SigningKeys } from './signing-keys/signing-keys.ts';
 import { LoginThrottle } from './throttle/login-throttle.ts';
 import { RequestThrottle } from './throttle/request-throttle.ts';
-import { CodeThrottle } from './throttle/code-throttle.ts';
+import { GuessThrottle } from './throttle/guess-throttle.ts';
+import { PasswordChecks } from './throttle/password-checks.ts';
 import { AccessTokens } from './tokens/access-token.ts';
 import { RefreshTokens } from './tokens/refresh-token.ts';
 import { assertSessionLives } from './tokens/store.ts';
@@ -47,6 +47,7 @@ export interface Services {
   readonly directory: Directory;
   readonly enrolment: Enrolment;
   readonly firstAdministrator: FirstAdministrator;
+  readonly guesses: GuessThrottle;
   readonly hasher: PasswordHasher;
   /** None where none is configured. */
   readonly journal: DeletionJournal | undefined;
@@ -54,6 +55,7 @@ export interface Services {
   readonly mailer: Mailer;
   /** Started by whoever serves. */
   readonly outbox: Outbox;
+  readonly requests: RequestThrottle;
   readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
@@ -69,11 +71,14 @@ export interface WiringOptions {
   readonly issuer: string;
   /** Cheaper ones for tests. */
   readonly argon2?: Argon2Parameters;
+  /** False in measurements and race tests alone: limits on mail, on codes and on guesses of a session don't apply. */
+  readonly areRequestsLimited?: boolean;
   /** Of whoever serves. */
   readonly log?: Log;
 }
 
-export function wire({ config, installation, clock, issuer, argon2, log }: WiringOptions): Services {
+export function wire(options: WiringOptions): Services {
+  const { config, installation, clock, issuer, argon2, areRequestsLimited = true, log } = options;
   const { db, keys } = installation;
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, ...(log ? { onFailure: logFailure(log) } : {}) });
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
@@ -121,15 +126,25 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     accessTokenTtlSeconds,
     revocations: journal,
   });
+  const guesses = new GuessThrottle({ db, clock, bucketHash: keys.throttleBucket, enabled: areRequestsLimited });
   const secondFactors = new SecondFactors({
     db,
     clock,
     seal: keys.secondFactorSeal,
     codeHash: keys.oneTimeCodeHash,
-    throttle: new CodeThrottle({ db, clock, bucketHash: keys.throttleBucket, enabled }),
+    throttle: guesses,
     issuer: operatorName(config.mailFrom, issuer),
   });
-  const currentPassword = new CurrentPassword({ db, hasher, throttle });
+  const requests = new RequestThrottle({
+    db,
+    clock,
+    bucketHash: keys.throttleBucket,
+    addressLimits: config.loginAddressLimits,
+    logins: throttle,
+    enabled: areRequestsLimited,
+  });
+  const checks = new PasswordChecks({ hasher, share, isFair: enabled });
+  const currentPassword = new CurrentPassword({ db, hasher, checks, guesses, requests });
   const enrolment = new Enrolment({ db, clock, accounts, currentPassword, secondFactors, mailer });
   const audience = config.audience ?? issuer;
   const tokens = new Tokens({
@@ -139,14 +154,13 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     secondFactors,
     mailer,
     throttle,
-    hasher,
+    checks,
     accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
     refreshTokens: new RefreshTokens(keys),
     idleTtlSeconds: config.refreshIdleTtlSeconds,
     maxTtlSeconds: config.refreshMaxTtlSeconds,
     graceSeconds: config.refreshGraceSeconds,
     sessionsPerAccountMax: config.sessionsPerAccountMax,
-    signInsUnderWayMax: Math.ceil(limits.signInsUnderWayMax * share),
   });
   const apiKeys = new ApiKeys({
     db,
@@ -158,14 +172,6 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
       ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
       : undefined,
     revocations: journal,
-  });
-  const requests = new RequestThrottle({
-    db,
-    clock,
-    bucketHash: keys.throttleBucket,
-    addressLimits: config.loginAddressLimits,
-    logins: throttle,
-    enabled,
   });
   const accountLife = new AccountLife({
     db,
@@ -205,11 +211,13 @@ export function wire({ config, installation, clock, issuer, argon2, log }: Wirin
     apiKeys,
     codes,
     enrolment,
+    guesses,
     hasher,
     journal,
     links,
     mailer,
     outbox,
+    requests,
     secondFactors,
     signingKeys,
     tokens,

@@ -76,17 +76,18 @@ export class EmailChange {
   /**
    * Ends every session and makes every other code void: where a password is reset is not what it was.
    * @param address of the client
-   * @throws DomainError `code_invalid`, `invalid_credentials`, `account_exists`, `too_many_attempts`, `overloaded`
+   * @throws DomainError `code_invalid`, `invalid_credentials`, `account_exists`, `too_many_requests`,
+   *   `too_many_attempts`, `overloaded`
    */
   async confirm(codeText: string, password: Secret, address: string): Promise<void> {
-    const { db, clock, codes, mailer, currentPassword } = this.#options;
+    const { db, clock, codes, mailer, currentPassword, throttle } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'change_email', now);
     const { row, account } = code;
     if (row.email === null || row.emailKey === null) throw new DomainError('code_invalid');
     const wanted = { address: row.email, key: row.emailKey };
     const { id, emailKey, passwordHash: hash, sessionEpoch } = account;
-    await currentPassword.assertMatches({ emailKey, address, password, hash, refusal: 'invalid_credentials' });
+    await currentPassword.checkWithCode(code.hash, { emailKey, address }, password, hash);
     const change = db.transaction(async (tx) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
@@ -98,6 +99,9 @@ export class EmailChange {
         mailer.prepare({ to: locked.email, language: locked.language, template: 'email_changed', data }),
       );
       await recordOf(tx, mailbox, 'account.email_changed', id, now);
+      // Neither address may trust the ranges of an earlier owner.
+      await throttle.changeOwnerIn(tx, locked.emailKey);
+      await throttle.changeOwnerIn(tx, wanted.key, address);
     });
     await change.catch((error: unknown) => {
       // Of two that take the same address at once, the unique index refuses one.

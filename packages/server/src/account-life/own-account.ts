@@ -72,13 +72,13 @@ export class OwnAccount {
       const keys = await listAccountKeys(tx, id);
       const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
       await queueMail(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
+      await throttle.distrustIn(tx, emailKey, address);
       return { deleted: gone, live: keys };
     };
     const { deleted, live } = await (revokesKeys
       ? deletingKeys(this.#options, principal, id, now, work)
       : db.transaction(work));
     await recordDeletedKeys(revocations, deleted, now);
-    await throttle.distrust(emailKey, address);
     mailer.sendSoon();
     return live;
   }

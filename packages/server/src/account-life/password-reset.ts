@@ -132,6 +132,8 @@ export class PasswordReset {
         const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
         await queueMail(tx, mailer.prepare({ to: account.email, template: 'password_changed', data }));
       }
+      if (isNew) await throttle.changeOwnerIn(tx, account.emailKey, address);
+      else await throttle.distrustIn(tx, account.emailKey, address);
       return { deleted: gone, live: keys };
     };
     // Whoever verifies an account takes all its codes: while this one is good, it is as new as it was.
@@ -139,7 +141,6 @@ export class PasswordReset {
       ? deletingKeys(this.#options, mailbox, id, now, work)
       : db.transaction(work));
     await recordDeletedKeys(this.#options.revocations, deleted, now);
-    await throttle.forgive(emailKey, address);
     mailer.sendSoon();
     return live;
   }

@@ -18,21 +18,22 @@ export class Verification {
 
   /**
    * @param address of the client
-   * @throws DomainError `code_invalid`, `invalid_credentials`, `too_many_attempts`, `overloaded`, `unavailable`
+   * @throws DomainError `code_invalid`, `invalid_credentials`, `too_many_requests`, `too_many_attempts`, `overloaded`, `unavailable`
    */
   async verify(codeText: string, password: Secret, address: string): Promise<void> {
-    const { db, clock, codes, currentPassword } = this.#options;
+    const { db, clock, codes, currentPassword, throttle } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'verify_email', now);
     const hash = code.row.passwordHash;
     if (hash === null) throw new DomainError('code_invalid');
     const { emailKey, id } = code.account;
-    await currentPassword.assertMatches({ emailKey, address, password, hash, refusal: 'invalid_credentials' });
+    await currentPassword.checkWithCode(code.hash, { emailKey, address }, password, hash);
     const keyIds = await deletingKeys(this.#options, mailbox, id, now, async (tx) => {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPassword(tx, id, hash, now);
       const deleted = await startAnew(tx, mailbox, id, now);
       await recordOf(tx, mailbox, 'account.verified', id, now);
+      await throttle.changeOwnerIn(tx, emailKey, address);
       return deleted;
     });
     await recordDeletedKeys(this.#options.revocations, keyIds, now);

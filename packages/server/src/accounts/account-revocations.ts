@@ -10,11 +10,13 @@ import type { Db } from '../db/db.ts';
 import { isOutcomeUnknown } from '../db/unavailable.ts';
 import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
 import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
-import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Guard } from './store.ts';
+import type { LoginThrottle } from '../throttle/login-throttle.ts';
+import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Farewell, type Guard } from './store.ts';
 
 export interface AccountRevocationsOptions {
   readonly db: Db;
   readonly clock: Clock;
+  readonly throttle: LoginThrottle;
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
   /** Of accounts' changes. Without one no account makes any. */
@@ -50,12 +52,13 @@ export class AccountRevocations {
    * @throws DomainError what `guard` throws, `last_administrator`, `unavailable`
    */
   async delete(principal: Principal, id: string, guard = this.#options.guard, guardAgain = pass): Promise<boolean> {
-    const { db, clock } = this.#options;
+    const { db, clock, throttle } = this.#options;
     const at = clock.now();
+    const leave: Farewell = (tx, emailKey) => throttle.changeOwnerIn(tx, emailKey);
     const existed = await this.orFinish(id, {
       kind: 'delete',
-      change: () => deleteAccount(db, principal, id, at, guard),
-      finish: () => deleteAccount(db, principal, id, at, guardAgain),
+      change: () => deleteAccount(db, principal, id, at, guard, leave),
+      finish: () => deleteAccount(db, principal, id, at, guardAgain, leave),
     });
     if (existed) await this.#options.revocations?.record([{ kind: 'account', id, at }]);
     return existed;

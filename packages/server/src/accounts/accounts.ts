@@ -79,15 +79,16 @@ export class Accounts {
     }
   }
 
-  /** Ends every session and forgets failed sign-ins. @throws DomainError `account_not_found`, `password_…` */
+  /** Ends every session and clears the email's trusted address ranges. @throws DomainError `account_not_found`, `password_…` */
   async setPassword(principal: Principal, idOrEmail: string, password: Secret): Promise<Account> {
     const { db, clock, hasher, throttle } = this.#options;
     const account = await this.find(idOrEmail);
     const email = { address: account.email, key: account.emailKey };
     const hash = await hasher.hash(this.#acceptPassword(password, email));
-    if (!(await store.setPasswordHash(db, principal, account.id, hash, clock.now())))
-      throw new DomainError('account_not_found');
-    await throttle.forgive(account.emailKey);
+    const isSet = await store.setPasswordHash(db, principal, account.id, hash, clock.now(), (tx) =>
+      throttle.distrustIn(tx, account.emailKey),
+    );
+    if (!isSet) throw new DomainError('account_not_found');
     return this.find(account.id);
   }
 

@@ -1,28 +1,25 @@
 /**
- * A password that is asked for beside an access token or a code: counted before it is looked at, as at a sign-in (ASVS 5.0
- * 6.2.3, 7.5.1).
+ * A password that is sent beside an access token or a one-time code. The check is counted before it is made (ASVS 5.0
+ * 6.2.3, 7.5.1): per session and per code, so that a stranger can't use up the owner's allowance.
  */
 import type { AccountPrincipal } from '../audit/audit.ts';
 import type { PasswordHasher } from '../crypto/password.ts';
 import type { Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
-import type { LoginAttempt, LoginThrottle } from '../throttle/login-throttle.ts';
+import type { GuessThrottle } from '../throttle/guess-throttle.ts';
+import type { LoginAttempt } from '../throttle/login-throttle.ts';
+import type { PasswordChecks } from '../throttle/password-checks.ts';
+import type { RequestThrottle } from '../throttle/request-throttle.ts';
 import { normalizePassword } from './password-rules.ts';
 import * as store from './store.ts';
 
 export interface CurrentPasswordOptions {
   readonly db: Db;
   readonly hasher: PasswordHasher;
-  readonly throttle: LoginThrottle;
-}
-
-export interface PasswordCheck extends LoginAttempt {
-  readonly password: Secret;
-  /** What it is compared with; empty when there is none, and then nothing matches. */
-  readonly hash: string;
-  /** What a wrong one is answered with. */
-  readonly refusal: 'password_wrong' | 'invalid_credentials';
+  readonly checks: PasswordChecks;
+  readonly guesses: GuessThrottle;
+  readonly requests: RequestThrottle;
 }
 
 export class CurrentPassword {
@@ -33,31 +30,49 @@ export class CurrentPassword {
   }
 
   /**
-   * Of the account that asks.
+   * Of the account whose session the request has.
    * @param address of the client
    * @returns the account, as it was when it had this password
    * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `invalid_access_token` when the account is gone
    */
-  async check({ accountId }: AccountPrincipal, password: Secret, address: string): Promise<store.CredentialsRow> {
-    const account = await store.findCredentialsById(this.#options.db, accountId);
+  async check(
+    { accountId, sessionId }: AccountPrincipal,
+    password: Secret,
+    address: string,
+  ): Promise<store.CredentialsRow> {
+    const { db, checks, guesses } = this.#options;
+    const account = await store.findCredentialsById(db, accountId);
     if (!account) throw new DomainError('invalid_access_token');
-    const { emailKey, passwordHash: hash } = account;
-    await this.assertMatches({ emailKey, address, password, hash, refusal: 'password_wrong' });
+    const session = { sessionId };
+    await checks.run({ emailKey: account.emailKey, address, isTrusted: true }, async () => {
+      await guesses.reserve(session);
+      const isRight = await this.#matches(password, account.passwordHash).catch(async (error: unknown) => {
+        await guesses.release(session);
+        throw error;
+      });
+      if (!isRight) throw new DomainError('password_wrong');
+      await guesses.succeed(session);
+    });
     return account;
   }
 
-  /** @throws DomainError the refusal, `too_many_attempts`, `overloaded` */
-  async assertMatches({ password, hash, refusal, ...attempt }: PasswordCheck): Promise<void> {
-    const { hasher, throttle } = this.#options;
-    hasher.assertCapacity();
-    await throttle.reserve(attempt);
-    const typed = password.reveal();
-    const isRight = await hasher.verify(normalizePassword(typed), hash, typed).catch(async (error: unknown) => {
-      await throttle.release(attempt);
-      throw error;
+  /**
+   * Of the account, or of the sign-up, that a one-time code was sent for.
+   * @param codeHash of a valid code
+   * @param attempt of the client
+   * @param hash empty when there is no password: then none matches
+   * @throws DomainError `invalid_credentials`, `too_many_requests`, `too_many_attempts`, `overloaded`
+   */
+  async checkWithCode(codeHash: Buffer, attempt: LoginAttempt, password: Secret, hash: string): Promise<void> {
+    const { checks, requests } = this.#options;
+    await checks.run({ ...attempt, isTrusted: true }, async () => {
+      await requests.countCodeTry(codeHash);
+      if (!(await this.#matches(password, hash))) throw new DomainError('invalid_credentials');
     });
-    if (!isRight) throw new DomainError(refusal);
-    // Not forgiven: it is no sign-in, so what failed before goes on counting.
-    await throttle.release(attempt);
+  }
+
+  #matches(password: Secret, hash: string): Promise<boolean> {
+    const typed = password.reveal();
+    return this.#options.hasher.verify(normalizePassword(typed), hash, typed);
   }
 }

@@ -87,7 +87,10 @@ const enable = sql(
   `update accounts set disabled_at = null, updated_at = $2 where id = $1 and disabled_at is not null`,
 );
 // Sessions and keys go with it: their foreign keys cascade.
-const remove = sql('delete_account', `delete from accounts where id = $1`);
+const remove = sql<{ emailKey: string }>(
+  'delete_account',
+  `delete from accounts where id = $1 returning email_key as "emailKey"`,
+);
 const updateRole = sql(
   'update_account_role',
   `update accounts set role = $2, updated_at = $3
@@ -205,17 +208,21 @@ const noAccount: Guard = async (_tx, { kind }) => {
 
 type ChangeIn = (tx: Transaction, principal: Principal, id: string, now: number) => Promise<boolean>;
 
-/** Also ends every session. @returns whether the account exists */
+/** Also ends every session. @param andThen in the same transaction @returns whether the account exists */
 export const setPasswordHash = (
   db: Db,
   principal: Principal,
   id: string,
   hash: string,
   now: number,
+  andThen?: (tx: Transaction) => Promise<void>,
 ): Promise<boolean> =>
-  db.transaction((tx) =>
-    changeIn(tx, principal, { action: 'account.password_set', id, now }, updatePassword, [id, hash, now]),
-  );
+  db.transaction(async (tx) => {
+    const made = { action: 'account.password_set', id, now } as const;
+    const isSet = await changeIn(tx, principal, made, updatePassword, [id, hash, now]);
+    if (isSet) await andThen?.(tx);
+    return isSet;
+  });
 
 /** The same password under newer parameters; nothing if it was changed meanwhile. */
 export const replacePasswordHash = (db: Db, id: string, from: string, to: string, now: number): Promise<boolean> =>
@@ -255,12 +262,27 @@ export const enableAccount = (db: Db, principal: Principal, id: string, now: num
     return changeIn(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]);
   });
 
-/** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
-const deleteAccountIn: ChangeIn = (tx, principal, id, now) =>
-  unlessLast(tx, principal, id, () => changeIn(tx, principal, { action: 'account.deleted', id, now }, remove, [id]));
+/** In the transaction that deletes an account, with the email that it had. */
+export type Farewell = (tx: Transaction, emailKey: string) => Promise<void>;
 
-export const deleteAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>
-  change(db, principal, now, guard, (tx) => deleteAccountIn(tx, principal, id, now));
+/** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
+export const deleteAccount = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  now: number,
+  guard?: Guard,
+  farewell?: Farewell,
+): Promise<boolean> =>
+  change(db, principal, now, guard, (tx) =>
+    unlessLast(tx, principal, id, async () => {
+      const deleted = await tx.get(remove, [id]);
+      if (!deleted) return false;
+      await recordEvent(tx, { at: now, principal, action: 'account.deleted', accountId: id, target: id });
+      await farewell?.(tx, deleted.emailKey);
+      return true;
+    }),
+  );
 
 /**
  * @returns false when it has the role already, and when it is to become an administrator although its password was chosen
@@ -363,7 +385,7 @@ async function changeIn(
   tx: Transaction,
   principal: Principal,
   { action, id, now, details }: Change,
-  statement: typeof remove,
+  statement: typeof disable,
   values: readonly (string | number)[],
 ): Promise<boolean> {
   if ((await tx.run(statement, values)) === 0) return false;

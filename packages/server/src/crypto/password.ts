@@ -104,6 +104,12 @@ export class PasswordHasher {
     return JSON.stringify(parameters) !== JSON.stringify(this.#parameters);
   }
 
+  /** How many checks may be in progress before the last of them is expected to wait too long. */
+  get checksMax(): number {
+    const inTime = Math.floor((this.concurrency * limits.hashWaitMsMax) / this.#hashMs);
+    return Math.max(1, Math.min(this.concurrency + this.queueMax, inTime));
+  }
+
   /** @throws DomainError `overloaded` when a hash asked for now would have to wait too long */
   assertCapacity(): void {
     const waiting = this.#queue.length;

@@ -10,7 +10,7 @@ import type { Sealer } from '../crypto/seal.ts';
 import type { Secret } from '../crypto/secret.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
-import type { CodeThrottle } from '../throttle/code-throttle.ts';
+import type { GuessThrottle } from '../throttle/guess-throttle.ts';
 import { makeRecoveryCode, recoveryCodeHash } from './recovery-code.ts';
 import * as store from './store.ts';
 import { isTotpCode, newTotpSecret, stepOf, totpUri } from './totp.ts';
@@ -30,7 +30,7 @@ export interface SecondFactorsOptions {
   readonly clock: Clock;
   readonly seal: Sealer;
   readonly codeHash: KeyedHash;
-  readonly throttle: CodeThrottle;
+  readonly throttle: GuessThrottle;
   /** Whose account it is, for the user's program. */
   readonly issuer: string;
 }

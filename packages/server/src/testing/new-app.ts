@@ -30,6 +30,8 @@ export interface TestAppOptions {
   readonly clock?: FakeClock;
   /** Where its database lies, when it isn't one of its own. */
   readonly place?: DatabasePlace;
+  /** As of `wire`. */
+  readonly areRequestsLimited?: boolean;
 }
 
 export interface SignedIn {
@@ -126,6 +128,7 @@ export async function newApp({
   environment = {},
   clock = new FakeClock(),
   place,
+  areRequestsLimited = true,
 }: TestAppOptions = {}): Promise<TestApp> {
   const own = place ?? (await newPlace());
   const cleanUp = async (): Promise<void> => {
@@ -142,7 +145,7 @@ export async function newApp({
       ...environment,
     });
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
-    const service = await startService({ config, clock, log, argon2 });
+    const service = await startService({ config, clock, log, argon2, areRequestsLimited });
     const db = await openDatabase(config.database, deriveKeys(findMasterKey(config)).auditChain);
     return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
   } catch (error) {

@@ -3,7 +3,7 @@ import { limits } from '@keyreeve/contract';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
-import { foresee, raise, type Bucket } from './store.ts';
+import { foresee, raise, readBuckets, type Bucket } from './store.ts';
 
 export interface CreationThrottle {
   readonly bucketHash: KeyedHash;
@@ -21,7 +21,7 @@ export async function countCreation(
   accountId: string,
   now: number,
 ): Promise<void> {
-  assertBelow(throttle, await raise(tx, bucketOf(throttle, accountId), now, windowMs), now);
+  assertBelow(throttle, await raise(tx, bucketOf(throttle, accountId), now, { windowMs }), now);
 }
 
 /** What {@link countCreation} would do, by a plain read. @throws DomainError `too_many_creations` */
@@ -31,7 +31,8 @@ export async function foreseeCreation(
   accountId: string,
   now: number,
 ): Promise<void> {
-  assertBelow(throttle, await foresee(db, bucketOf(throttle, accountId), now, windowMs), now);
+  const [row] = await readBuckets(db, [bucketOf(throttle, accountId)]);
+  assertBelow(throttle, foresee(row, now, { windowMs }), now);
 }
 
 function assertBelow(

@@ -1,19 +1,24 @@
 /**
- * How often a sign-in may be tried. Each attempt is counted as a failure before the password is looked at and given
- * back when it was right, so a parallel burst finds the counters already raised. Emails are counted whether or not an
- * account has them. A refused attempt never reaches the hash, not even with the right password. Numbers: `limits`.
+ * Rate limits of sign-ins. Each attempt is counted as a failure before the password is checked, and given back when the
+ * password was right: a parallel burst finds the counters already raised. Emails are counted whether or not an account
+ * has them. A rejected attempt never reaches the hash, not even with the right password. Numbers: `limits`.
  *
- * - email and address range together: a few tries, then waits that double; where the email signed in lately (a known
- *   range), a number in a minute instead, so that one neighbour's try doesn't make the owner wait. A new password
- *   makes all ranges strange but the one it was set from: a thief may have signed in with the old one
- * - email: after 100 failures in a row only known ranges may go on, so that nobody can lock the owner out from
- *   elsewhere (NIST SP 800-63B)
- * - address range over all emails, its /48 of IPv6, and all addresses together: failures in a window, with the same
- *   exception
+ * An attempt from a trusted address range (the email signed in from there within 30 days) and any other attempt count
+ * in separate counters:
+ *
+ * - trusted: email and range together, and the range (and its /48 of IPv6) over all emails. No client elsewhere can
+ *   raise these counters.
+ * - any other: email and range together, then waits that double; the email, and the email without its `+tag`; the
+ *   range, its /48, and all ranges together. Anyone can raise these counters, so they decay by time alone: a successful
+ *   sign-in or a new password changes nothing in them, and they behave alike for an email without an account.
+ *
+ * Setting a password clears the email's trusted ranges, except the one that it was set from: a thief may have signed in
+ * with the old password. When an email gets another owner, all its trusted ranges are cleared.
  */
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
+import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
 import { addressRange, isWithin } from './address.ts';
@@ -35,151 +40,181 @@ export interface LoginThrottleOptions {
 }
 
 export interface LoginAttempt {
-  /** Normalised; for what is no address at all, the text as it came. */
+  /** The canonical email; for text that is no email address, the text as it was sent. */
   readonly emailKey: string;
+  /** The client IP. */
   readonly address: string;
 }
 
-/** How the counters are raised: for good, or only to see whether that would be refused. */
-interface Counting {
-  readonly tx: Pick<Transaction, 'get'>;
-  readonly raise: (bucket: Buffer, now: number, windowMs?: number) => Promise<store.Bucket>;
-  readonly block: (bucket: Buffer, until: number) => Promise<void>;
+/** An attempt that the committed counters allow. */
+export interface AssessedAttempt extends LoginAttempt {
+  /** Whether the email signed in from this address range within 30 days. */
+  readonly isTrusted: boolean;
+  /** Before the password is checked. */
+  readonly startedAt: number;
+}
+
+/** An attempt that was counted. */
+export interface Reservation extends AssessedAttempt {
+  /** Failed sign-ins of the email since its last successful one. */
+  readonly failures: number;
+}
+
+/** A count over which an attempt is rejected. */
+interface Counter {
+  readonly bucket: Buffer;
+  readonly max: number;
+  readonly decay: Exclude<store.Decay, undefined>;
 }
 
 const dayMs = 86_400_000;
+const minuteMs = limits.loginKnownPairWindowSeconds * 1000;
 const windowMs = limits.loginWindowSeconds * 1000;
-const knownPairWindowMs = limits.loginKnownPairWindowSeconds * 1000;
+const pairDecay = { windowMs: limits.loginPairWindowSeconds * 1000 };
+const emailDecay = { leakMs: limits.loginEmailLeakSeconds * 1000 };
+
+type Row = Awaited<ReturnType<typeof store.readBuckets>>[number];
 
 export class LoginThrottle {
   readonly #options: LoginThrottleOptions;
+  /** Attempts share their reads: a flood of rejected attempts costs few statements. */
+  readonly #reader: CoalescingReader<Buffer, NonNullable<Row>>;
 
   constructor(options: LoginThrottleOptions) {
+    const { db } = options;
     this.#options = options;
+    this.#reader = new CoalescingReader((buckets) => store.readBuckets(db, buckets), db.sharedReads);
   }
 
   /**
-   * Counts the attempt.
-   * @returns how many for the email have failed in a row before it
+   * Judges the attempt by reads alone, so that a rejection costs no commit.
+   * @throws DomainError `too_many_attempts`
+   */
+  async assess(attempt: LoginAttempt): Promise<AssessedAttempt> {
+    const { clock, enabled } = this.#options;
+    const now = clock.now();
+    if (!enabled) return { ...attempt, isTrusted: false, startedAt: now };
+    const { pair, origin, moved, replaced, successes, trusted, untrusted } = this.#buckets(attempt);
+    const counters = [...trusted, successes, ...untrusted];
+    const buckets = [pair, origin, moved, replaced, ...counters.map(({ bucket }) => bucket)];
+    const [pairRow, seen, left, renewed, ...rows] = await this.#read(buckets);
+    const clearedAt = Math.max(left?.touchedAt ?? 0, renewed?.touchedAt ?? 0);
+    const isTrusted = isRecent(seen, now) && seen.touchedAt >= clearedAt;
+    if (!isTrusted) assertUnblocked(store.foresee(pairRow, now, pairDecay), now);
+    for (const [index, counter] of counters.entries()) {
+      if (untrusted.includes(counter) === isTrusted) continue;
+      assertBelow(store.foresee(rows[index], now, counter.decay), counter, now);
+    }
+    return { ...attempt, isTrusted, startedAt: now };
+  }
+
+  /**
+   * Counts the attempt, in the transaction that decides.
    * @throws DomainError `too_many_attempts`, with nothing counted
    */
-  async reserve(attempt: LoginAttempt): Promise<number> {
-    const { db, enabled } = this.#options;
-    if (!enabled) return 0;
-    // First by plain reads: a flood of what is refused already would keep the only writer from everybody else.
-    await this.#count(attempt, {
-      tx: db,
-      raise: (...counter) => store.foresee(db, ...counter),
-      block: () => Promise.resolve(),
+  async reserve(attempt: LoginAttempt | AssessedAttempt): Promise<Reservation> {
+    const { db, clock, enabled } = this.#options;
+    const assessed = 'isTrusted' in attempt ? attempt : await this.assess(attempt);
+    const { isTrusted } = assessed;
+    if (!enabled) return { ...assessed, failures: 0 };
+    const { pair, trusted, untrusted, failures } = this.#buckets(attempt);
+    const now = clock.now();
+    const before = await db.transaction(async (tx) => {
+      if (!isTrusted) {
+        const raised = await store.raise(tx, pair, now, pairDecay);
+        assertUnblocked(raised, now);
+        const paid = raised.count - limits.loginPairFreeFailures;
+        if (paid >= 0) await store.block(tx, pair, now + waitMs(paid));
+      }
+      for (const counter of isTrusted ? trusted : untrusted)
+        assertBelow(await store.raise(tx, counter.bucket, now, counter.decay), counter, now);
+      // For the mail about a suspicious sign-in. It rejects nothing, so that a success may clear it.
+      return (await store.raise(tx, failures, now)).count - 1;
     });
-    // This decides.
-    return db.transaction((tx) =>
-      this.#count(attempt, {
-        tx,
-        raise: (...counter) => store.raise(tx, ...counter),
-        block: (...pair) => store.block(tx, ...pair),
-      }),
-    );
+    return { ...assessed, failures: before };
   }
 
   /**
-   * Gives the attempt back: the password was right. The address range is known to the email from now on.
-   * @param startedAt before the password was looked at: one that has been replaced since makes nothing known
+   * In the transaction of the session: gives the attempt back, counts the success, and trusts the address range.
+   * @throws DomainError `too_many_attempts` when the account signs in too often; the attempt stays counted then
    */
-  async succeed(attempt: LoginAttempt, startedAt: number): Promise<void> {
-    const { db, enabled } = this.#options;
+  async succeedIn(tx: Transaction, reservation: Reservation): Promise<void> {
+    const { clock, enabled } = this.#options;
     if (!enabled) return;
-    const buckets = this.#buckets(attempt);
-    await db.transaction(async (tx) => {
-      const [email, mailbox] = buckets.emails;
-      for (const pair of [buckets.pair, buckets.knownPair]) await store.clear(tx, pair);
-      // Its own failures are over; those of its aliases stay.
-      await store.lower(tx, mailbox, await store.clear(tx, email));
-      for (const { bucket } of buckets.windows) await store.lower(tx, bucket);
-      await store.raise(tx, buckets.origin, startedAt);
-    });
+    const { pair, trusted, successes, failures, origin } = this.#buckets(reservation);
+    const [{ bucket: trustedPair }] = trusted;
+    const now = clock.now();
+    await store.clear(tx, reservation.isTrusted ? trustedPair : pair);
+    await this.#lowerIn(tx, reservation);
+    assertBelow(await store.raise(tx, successes.bucket, now, successes.decay), successes, now);
+    await store.clear(tx, failures);
+    // As of before the password was checked: a password that was replaced since makes no range trusted.
+    await store.raise(tx, origin, reservation.startedAt);
   }
 
-  /** Takes the count back: the password was never looked at. */
-  async release(attempt: LoginAttempt): Promise<void> {
+  /** {@link succeedIn} in a transaction of its own. */
+  async succeed(reservation: Reservation): Promise<void> {
+    await this.#options.db.transaction((tx) => this.succeedIn(tx, reservation));
+  }
+
+  /** Takes the count back: the password was not checked. */
+  async release(reservation: Reservation): Promise<void> {
     const { db, enabled } = this.#options;
     if (!enabled) return;
-    const { pair, knownPair, emails, windows } = this.#buckets(attempt);
+    const { pair, failures } = this.#buckets(reservation);
     await db.transaction(async (tx) => {
-      for (const bucket of [pair, knownPair, ...emails]) await store.lower(tx, bucket);
-      for (const { bucket } of windows) await store.lower(tx, bucket);
-      await store.block(tx, pair, 0);
+      if (!reservation.isTrusted) {
+        await store.lower(tx, pair);
+        await store.block(tx, pair, 0);
+      }
+      await this.#lowerIn(tx, reservation);
+      await store.lower(tx, failures);
     });
   }
 
   /**
-   * Whether the email signed in from this address range lately, be it with a password that was replaced since: a thief who
-   * replaces it must not take from the owner what lets the owner recover.
+   * Whether the account signed in from this address range within 30 days, even with a password that was replaced since: a
+   * thief who replaces it must not take the owner's own allowance of resets.
    */
   async signedInLately(attempt: LoginAttempt): Promise<boolean> {
-    const { db, clock } = this.#options;
-    return isLately(await store.touchedAt(db, this.#buckets(attempt).origin), clock.now());
+    const { origin, moved } = this.#buckets(attempt);
+    const [seen, left] = await this.#read([origin, moved]);
+    return isRecent(seen, this.#options.clock.now()) && seen.touchedAt >= (left?.touchedAt ?? 0);
   }
 
   /**
-   * The password was replaced: address ranges that are known by an earlier one may have been a thief's, and are strange.
-   * @param address from where it was replaced, which is known at once, so that nobody can lock the owner out there
+   * A password was replaced: clears the trusted address ranges in the same transaction.
+   * @param address of the client that replaced it: its range is trusted at once, so that no other client can lock the
+   *   owner out there
    */
-  async distrust(emailKey: string, address?: string): Promise<void> {
-    const { db } = this.#options;
-    await db.transaction((tx) => this.#distrust(tx, emailKey, address));
+  async distrustIn(tx: Transaction, emailKey: string, address?: string): Promise<void> {
+    const { replaced } = this.#buckets({ emailKey, address: address ?? '' });
+    await this.#clearTrustIn(tx, replaced, emailKey, address);
   }
 
-  /** Forgets an email's failures as well: an operator or the mailbox's owner has set a new password. */
-  async forgive(emailKey: string, address?: string): Promise<void> {
-    const { emails } = this.#buckets({ emailKey, address: '' });
-    await this.#options.db.transaction(async (tx) => {
-      for (const bucket of emails) await store.clear(tx, bucket);
-      await this.#distrust(tx, emailKey, address);
-    });
+  /**
+   * The email has another owner, or none: clears everything that the former owner's address ranges were trusted with.
+   * @param address of the client that showed that the email is its own
+   */
+  async changeOwnerIn(tx: Transaction, emailKey: string, address?: string): Promise<void> {
+    const { moved } = this.#buckets({ emailKey, address: address ?? '' });
+    await this.#clearTrustIn(tx, moved, emailKey, address);
   }
 
-  async #distrust(tx: Transaction, emailKey: string, address?: string): Promise<void> {
-    const now = this.#options.clock.now();
-    const { origin, replaced } = this.#buckets({ emailKey, address: address ?? '' });
-    await store.raise(tx, replaced, now);
-    if (address !== undefined) await store.raise(tx, origin, now);
+  async #clearTrustIn(tx: Transaction, marker: Buffer, emailKey: string, address?: string): Promise<void> {
+    // Later than every sign-in that has begun.
+    const from = this.#options.clock.now() + 1;
+    await store.raise(tx, marker, from);
+    if (address !== undefined) await store.raise(tx, this.#buckets({ emailKey, address }).origin, from);
   }
 
-  /** Whether the email signed in from this address range lately, with the password that it has now. */
-  async #isKnown(tx: Pick<Transaction, 'get'>, attempt: LoginAttempt, now: number): Promise<boolean> {
-    const { origin, replaced } = this.#buckets(attempt);
-    const seenAt = await store.touchedAt(tx, origin);
-    return isLately(seenAt, now) && seenAt >= ((await store.touchedAt(tx, replaced)) ?? 0);
+  async #lowerIn(tx: Transaction, reservation: Reservation): Promise<void> {
+    const { trusted, untrusted } = this.#buckets(reservation);
+    for (const { bucket } of reservation.isTrusted ? trusted : untrusted) await store.lower(tx, bucket);
   }
 
-  /** @throws DomainError `too_many_attempts` at the first counter that is full */
-  async #count(attempt: LoginAttempt, { tx, raise, block }: Counting): Promise<number> {
-    const { pair, knownPair, emails, windows } = this.#buckets(attempt);
-    const now = this.#options.clock.now();
-    const isKnown = await this.#isKnown(tx, attempt, now);
-    if (isKnown) {
-      const { count, windowStartedAt } = await raise(knownPair, now, knownPairWindowMs);
-      const failuresMax = limits.loginKnownPairFailuresMax;
-      if (count > failuresMax) throw refusal(windowStartedAt + knownPairWindowMs - now, failuresMax, knownPairWindowMs);
-    } else {
-      const { count, blockedUntil } = await raise(pair, now);
-      if (blockedUntil > now) throw refusal(blockedUntil - now);
-      const paid = count - limits.loginPairFreeFailures;
-      if (paid >= 0) await block(pair, now + waitMs(paid));
-    }
-    let failures: number | undefined;
-    for (const email of emails) {
-      const { count } = await raise(email, now);
-      // The first is the email as it is.
-      failures ??= count - 1;
-      if (count > limits.loginEmailFailuresMax && !isKnown) throw refusal(limits.loginPairDelaySecondsMax * 1000);
-    }
-    for (const { bucket, failuresMax } of windows) {
-      const { count, windowStartedAt } = await raise(bucket, now, windowMs);
-      if (count > failuresMax && !isKnown) throw refusal(windowStartedAt + windowMs - now, failuresMax);
-    }
-    return failures ?? 0;
+  #read(buckets: readonly Buffer[]): Promise<Row[]> {
+    return Promise.all(buckets.map((bucket) => this.#reader.read(bucket)));
   }
 
   #buckets({ emailKey, address }: LoginAttempt) {
@@ -187,29 +222,61 @@ export class LoginThrottle {
     const network = addressRange(address, 48);
     const raised = this.#options.addressLimits.find(({ cidr }) => isWithin(address, cidr));
     const bucket = (...parts: readonly string[]): Buffer => this.#options.bucketHash.stored(JSON.stringify(parts));
-    // Aliases such as name+tag@ often are one mailbox, so they are counted together as well.
+    const windowed = (name: readonly string[], max: number, ms = windowMs): Counter => ({
+      bucket: bucket(...name),
+      max,
+      decay: { windowMs: ms },
+    });
+    const leaking = (name: readonly string[]): Counter => ({
+      bucket: bucket(...name),
+      max: limits.loginEmailFailuresMax,
+      decay: emailDecay,
+    });
+    const rangeMax = raised?.failuresMax ?? limits.loginAddressFailuresMax;
+    // An IPv4 address has no such network, and a range that the operator trusts must not use up its neighbours' share.
+    const hasNetwork = network !== range && !raised;
+    const trustedFactor = limits.loginTrustedFailuresFactor;
+    // Aliases such as name+tag@ are often one mailbox, so they are counted together as well.
     const untagged = emailKey.replace(/\+[^@]*@/, '@');
-    const email = bucket('login email', emailKey);
     return {
       pair: bucket('login pair', emailKey, range),
-      knownPair: bucket('login known pair', emailKey, range),
-      emails: [email, bucket('login mailbox', untagged)] as const,
-      windows: [
-        { bucket: bucket('login address', range), failuresMax: raised?.failuresMax ?? limits.loginAddressFailuresMax },
-        // An IPv4 address has none, and what the operator trusts with more doesn't use up its neighbours' share.
-        ...(network === range || raised
-          ? []
-          : [{ bucket: bucket('login network', network), failuresMax: limits.loginNetworkFailuresMax }]),
-        { bucket: bucket('login global'), failuresMax: limits.loginGlobalFailuresMax },
-      ],
+      successes: windowed(['login successes', emailKey], limits.signInsPerMinuteMax, minuteMs),
+      failures: bucket('login failures', emailKey),
       origin: bucket('login origin', emailKey, range),
+      moved: bucket('login email moved', emailKey),
       replaced: bucket('login password replaced', emailKey),
+      trusted: [
+        windowed(['login known pair', emailKey, range], limits.loginKnownPairFailuresMax, minuteMs),
+        windowed(['login trusted address', range], rangeMax * trustedFactor),
+        ...(hasNetwork
+          ? [windowed(['login trusted network', network], limits.loginNetworkFailuresMax * trustedFactor)]
+          : []),
+      ] as const,
+      untrusted: [
+        leaking(['login email', emailKey]),
+        leaking(['login mailbox', untagged]),
+        windowed(['login address', range], rangeMax),
+        ...(hasNetwork ? [windowed(['login network', network], limits.loginNetworkFailuresMax)] : []),
+        windowed(['login global'], limits.loginGlobalFailuresMax),
+      ],
     };
   }
 }
 
-const isLately = (seenAt: number | undefined, now: number): seenAt is number =>
-  seenAt !== undefined && seenAt >= now - limits.loginOriginTrustDays * dayMs;
+const isRecent = (origin: Row, now: number): origin is NonNullable<Row> =>
+  origin !== undefined && origin.touchedAt >= now - limits.loginOriginTrustDays * dayMs;
+
+/** @throws DomainError `too_many_attempts` */
+function assertUnblocked({ blockedUntil }: store.Bucket, now: number): void {
+  if (blockedUntil > now) throw refusal(blockedUntil - now);
+}
+
+/** @throws DomainError `too_many_attempts` */
+function assertBelow({ count, windowStartedAt }: store.Bucket, { max, decay }: Counter, now: number): void {
+  if (count <= max) return;
+  if ('leakMs' in decay) throw refusal(windowStartedAt + decay.leakMs - now, max, max * decay.leakMs);
+  throw refusal(windowStartedAt + decay.windowMs - now, max, decay.windowMs);
+}
 
 /** Doubles with each try beyond the free ones. */
 export function waitMs(paid: number): number {

@@ -1,8 +1,8 @@
 /**
- * How often strangers may ask for what sends mail or costs a hash: counted by email, whether or not it has an account,
- * by address range and over all, so that nobody can flood a mailbox, make the service work for nothing (ASVS 5.0 2.4.1)
- * or have its mail taken for spam.
- * Numbers: `limits`. What is asked for is refused before anything is done, and then nothing is counted.
+ * Rate limits of requests that strangers may make and that send mail or cost a hash: counted by email, whether or not it
+ * has an account, by address range and in total, so that nobody can flood a mailbox, make the service work for nothing
+ * (ASVS 5.0 2.4.1) or ruin the reputation of its mail. All of these counts decay by time alone.
+ * Numbers: `limits`. A rejected request has no effect, and is not counted.
  */
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../clock.ts';
@@ -11,7 +11,7 @@ import type { Db, Transaction } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
 import { addressRange, isWithin } from './address.ts';
 import type { AddressLimit, LoginAttempt, LoginThrottle } from './login-throttle.ts';
-import { foresee, raise, type Bucket } from './store.ts';
+import { foresee, raise, readBuckets, type Bucket, type Decay } from './store.ts';
 
 export interface RequestThrottleOptions {
   readonly db: Db;
@@ -21,15 +21,17 @@ export interface RequestThrottleOptions {
   readonly addressLimits: readonly AddressLimit[];
   /** Knows from where an email signed in lately. */
   readonly logins: LoginThrottle;
-  /** Off for load tests. */
-  readonly enabled: boolean;
+  /** Off in measurements and race tests alone, which ask more often than any client may. */
+  readonly enabled?: boolean;
 }
 
 interface Counter {
   readonly bucket: Buffer;
   readonly max: number;
-  /** An hour where nothing else is said. */
+  /** `max` requests are allowed at once, and as many in this time. An hour unless given. */
   readonly windowSeconds?: number;
+  /** Whether the count falls by one at a time instead of starting again when the window is over. */
+  readonly isLeaking?: boolean;
 }
 
 const dayMs = 86_400_000;
@@ -62,7 +64,10 @@ export class RequestThrottle {
     await this.#count([...this.#ofEmail('reset', emailKey, max), ...this.#ofAddress(address), this.#ofAll()]);
   }
 
-  /** For a code that is good, while what comes with it is not. @throws DomainError `too_many_requests` */
+  /**
+   * For a valid code that comes with a password: only its holder can use this allowance up.
+   * @throws DomainError `too_many_requests`
+   */
   async countCodeTry(codeHash: Buffer): Promise<void> {
     await this.#count([{ bucket: this.#bucket('code', codeHash.toString('hex')), max: limits.codeTriesMax }]);
   }
@@ -70,20 +75,23 @@ export class RequestThrottle {
   /** As part of something larger. @returns whether the address may be told once more that it has an account */
   async mayTellIn(tx: Transaction, emailKey: string): Promise<boolean> {
     const { clock } = this.#options;
-    const { count } = await raise(tx, this.#bucket('account exists', emailKey), clock.now(), dayMs);
+    const { count } = await raise(tx, this.#bucket('account exists', emailKey), clock.now(), { windowMs: dayMs });
     return count <= limits.accountExistsMailsMax;
   }
 
   async #count(counters: readonly Counter[]): Promise<void> {
-    const { db, clock, enabled } = this.#options;
+    const { db, clock, enabled = true } = this.#options;
     if (!enabled) return;
     const now = clock.now();
-    // First by plain reads: a flood of what is refused anyway would keep the only writer from everybody else.
-    for (const counter of counters)
-      assertBelow(await foresee(db, counter.bucket, now, windowMs(counter)), counter, now);
+    // First by plain reads: a flood of requests that are rejected anyway must not occupy the only writer.
+    const rows = await readBuckets(
+      db,
+      counters.map(({ bucket }) => bucket),
+    );
+    for (const [index, counter] of counters.entries())
+      assertBelow(foresee(rows[index], now, decayOf(counter)), counter, now);
     await db.transaction(async (tx) => {
-      for (const counter of counters)
-        assertBelow(await raise(tx, counter.bucket, now, windowMs(counter)), counter, now);
+      for (const counter of counters) assertBelow(await raise(tx, counter.bucket, now, decayOf(counter)), counter, now);
     });
   }
 
@@ -91,8 +99,8 @@ export class RequestThrottle {
   #ofEmail(kind: string, emailKey: string, max: number): Counter[] {
     const untagged = emailKey.replace(/\+[^@]*@/, '@');
     return [
-      { bucket: this.#bucket(`${kind} email`, emailKey), max },
-      ...(untagged === emailKey ? [] : [{ bucket: this.#bucket(`${kind} email`, untagged), max }]),
+      { bucket: this.#bucket(`${kind} email`, emailKey), max, isLeaking: true },
+      ...(untagged === emailKey ? [] : [{ bucket: this.#bucket(`${kind} email`, untagged), max, isLeaking: true }]),
     ];
   }
 
@@ -121,11 +129,16 @@ export class RequestThrottle {
 
 const secondsOf = ({ windowSeconds = limits.mailRequestWindowSeconds }: Counter): number => windowSeconds;
 const windowMs = (counter: Counter): number => secondsOf(counter) * 1000;
+const decayOf = (counter: Counter): NonNullable<Decay> =>
+  counter.isLeaking ? { leakMs: Math.ceil(windowMs(counter) / counter.max) } : { windowMs: windowMs(counter) };
 
+/** @throws DomainError `too_many_requests` */
 function assertBelow({ count, windowStartedAt }: Bucket, counter: Counter, now: number): void {
   if (count <= counter.max) return;
+  const decay = decayOf(counter);
+  const endsAt = windowStartedAt + ('leakMs' in decay ? decay.leakMs : decay.windowMs);
   throw new DomainError('too_many_requests', {
-    retryAfterSeconds: Math.max(1, Math.ceil((windowStartedAt + windowMs(counter) - now) / 1000)),
+    retryAfterSeconds: Math.max(1, Math.ceil((endsAt - now) / 1000)),
     rate: { policy: 'mail', quota: counter.max, windowSeconds: secondsOf(counter) },
   });
 }

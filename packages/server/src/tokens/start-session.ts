@@ -30,10 +30,16 @@ export interface SessionStart {
 }
 
 /**
+ * @param andThen in the session's own transaction
  * @returns whether there is a session: false when the account has changed meanwhile
- * @throws DomainError `second_factor_invalid` when a rival took the code first; nothing is kept then
+ * @throws DomainError `second_factor_invalid` when a rival took the code first; nothing is kept then, nor when `andThen` throws
  */
-export async function startSession(db: Db, mailer: Mailer, start: SessionStart): Promise<boolean> {
+export async function startSession(
+  db: Db,
+  mailer: Mailer,
+  start: SessionStart,
+  andThen: (tx: Transaction) => Promise<void>,
+): Promise<boolean> {
   const { account, session, proof, failures, sessionsMax } = start;
   const { id: sessionId, now } = session;
   const principal: AccountPrincipal = { kind: 'account', accountId: account.id, sessionId };
@@ -51,6 +57,7 @@ export async function startSession(db: Db, mailer: Mailer, start: SessionStart):
     const taken = proof && (await takeProofIn(tx, principal, account.id, proof, now));
     if (proof && !taken) throw new DomainError('second_factor_invalid');
     if (to !== undefined) await tell(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...taken });
+    await andThen(tx);
     return true;
   });
   if (isCreated && to !== undefined) mailer.sendSoon();

@@ -4,7 +4,6 @@ import { limits, type ErrorCode, type ListedSession, type TokenPair } from '@key
 import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../audit/audit.ts';
 import { isRecent, toInstant, type Clock } from '../clock.ts';
-import type { PasswordHasher } from '../crypto/password.ts';
 import type { Secret } from '../crypto/secret.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
@@ -12,7 +11,8 @@ import { pingDatabase } from '../db/installation.ts';
 import { DomainError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
-import type { LoginThrottle } from '../throttle/login-throttle.ts';
+import type { AssessedAttempt, LoginThrottle, Reservation } from '../throttle/login-throttle.ts';
+import type { PasswordChecks } from '../throttle/password-checks.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-token.ts';
 import { isSessionId, type RefreshToken, type RefreshTokens } from './refresh-token.ts';
@@ -27,15 +27,22 @@ export interface TokensOptions {
   readonly secondFactors: SecondFactors;
   readonly mailer: Mailer;
   readonly throttle: LoginThrottle;
-  readonly hasher: PasswordHasher;
+  readonly checks: PasswordChecks;
   readonly accessTokens: AccessTokens;
   readonly refreshTokens: RefreshTokens;
   readonly idleTtlSeconds: number;
   readonly maxTtlSeconds: number;
   readonly graceSeconds: number;
   readonly sessionsPerAccountMax: number;
-  /** From being counted to being answered. */
-  readonly signInsUnderWayMax: number;
+}
+
+/** What a client sends to sign in. */
+interface SignIn {
+  readonly user: string;
+  readonly password: Secret;
+  readonly client: Client;
+  /** Of the second factor. */
+  readonly code: string | undefined;
 }
 
 /** Why an access token is not good. */
@@ -57,8 +64,6 @@ export type LoginCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloa
 
 /** Of a sign-in that was looked at. */
 const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_required', 'second_factor_invalid'];
-/** After a refusal for lack of room. */
-const retryAfterSeconds = 1;
 
 export class Tokens {
   readonly unanswered: UnansweredRefreshes;
@@ -66,7 +71,6 @@ export class Tokens {
   readonly #options: TokensOptions;
   readonly #sessions: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
   readonly #live: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
-  #underWay = 0;
 
   constructor(options: TokensOptions) {
     const { db } = options;
@@ -83,11 +87,8 @@ export class Tokens {
    *   `overloaded`
    */
   async signIn(user: string, password: Secret, client: Client, oneTimePassword?: string): Promise<TokenPair> {
-    this.#underWay++;
     try {
-      // The queue of hashes bounds only those that have been counted; those that wait for it count here.
-      if (this.#underWay > this.#options.signInsUnderWayMax) throw new DomainError('overloaded', { retryAfterSeconds });
-      const pair = await this.#signIn(user, password, client, oneTimePassword);
+      const pair = await this.#signIn({ user, password, client, code: oneTimePassword });
       this.logins.accepted++;
       return pair;
     } catch (error) {
@@ -96,8 +97,6 @@ export class Tokens {
       if (code === 'too_many_attempts') this.logins.throttled++;
       if (code === 'overloaded') this.logins.overloaded++;
       throw error;
-    } finally {
-      this.#underWay--;
     }
   }
 
@@ -261,15 +260,20 @@ export class Tokens {
     return isRecent(now, rotatedAt, graceMs) || (failedAt !== undefined && isRecent(failedAt, rotatedAt, graceMs));
   }
 
-  async #signIn(user: string, password: Secret, client: Client, code: string | undefined): Promise<TokenPair> {
-    const { clock, accounts, throttle, hasher } = this.#options;
-    // Refused before the counters are read or written, so that a flood costs no commits.
-    hasher.assertCapacity();
-    const attempt = { emailKey: parseEmail(user)?.key ?? user, address: client.address };
-    const startedAt = clock.now();
-    const failures = await throttle.reserve(attempt);
+  async #signIn(signIn: SignIn): Promise<TokenPair> {
+    const { throttle, checks } = this.#options;
+    const { user, client } = signIn;
+    // A rejection here costs reads alone: a flood of them takes neither places nor commits.
+    const attempt = await throttle.assess({ emailKey: parseEmail(user)?.key ?? user, address: client.address });
+    return checks.run(attempt, () => this.#checkSignIn(attempt, signIn));
+  }
+
+  /** Counts the attempt, checks password and code, and starts the session. */
+  async #checkSignIn(attempt: AssessedAttempt, { user, password, client, code }: SignIn): Promise<TokenPair> {
+    const { accounts, throttle } = this.#options;
+    const reservation = await throttle.reserve(attempt);
     const giveBack = async (error: unknown): Promise<never> => {
-      await throttle.release(attempt);
+      await throttle.release(reservation);
       throw error;
     };
     const account = await accounts.authenticate(user, password).catch(giveBack);
@@ -278,10 +282,8 @@ export class Tokens {
       // A wrong code stays counted. Asking whether one is needed is neither a failure nor a success.
       error instanceof DomainError && error.code === 'second_factor_invalid' ? Promise.reject(error) : giveBack(error),
     );
-    // First the session: it is refused when the account has changed while the password was being hashed.
-    const pair = await this.#startSession(account, client, proof, failures);
-    await throttle.succeed(attempt, startedAt);
-    return pair;
+    // The session is rejected when the account has changed while the password was being hashed.
+    return this.#startSession(account, client, proof, reservation);
   }
 
   /** @returns undefined when the account has no second factor @throws DomainError `second_factor_required`, `second_factor_invalid`, `too_many_attempts` */
@@ -298,9 +300,9 @@ export class Tokens {
     account: AuthenticatedAccount,
     client: Client,
     proof: FactorProof | undefined,
-    failures: number,
+    reservation: Reservation,
   ): Promise<TokenPair> {
-    const { db, clock, mailer, accessTokens, refreshTokens, secondFactors } = this.#options;
+    const { db, clock, mailer, throttle, accessTokens, refreshTokens, secondFactors } = this.#options;
     const { idleTtlSeconds, maxTtlSeconds } = this.#options;
     const sign = await accessTokens.signer();
     const token = refreshTokens.first();
@@ -315,7 +317,9 @@ export class Tokens {
       ...describeClient(client),
     };
     const { sessionsPerAccountMax: sessionsMax } = this.#options;
-    const isCreated = await startSession(db, mailer, { account, session, proof, failures, sessionsMax });
+    const { failures } = reservation;
+    const start = { account, session, proof, failures, sessionsMax };
+    const isCreated = await startSession(db, mailer, start, (tx) => throttle.succeedIn(tx, reservation));
     if (!isCreated) throw new DomainError('invalid_credentials');
     if (proof) await secondFactors.succeed(account.id);
     return pairOf(sign, { accountId: account.id, createdAt: now }, token);

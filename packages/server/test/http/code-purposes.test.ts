@@ -40,7 +40,7 @@ async function codeFor(life: Life, purpose: CodePurpose, accountId: string, addr
 }
 
 test('a code opens the one address that is for its purpose', { timeout: 240_000 }, async () => {
-  await using life = await newLife({ KEYREEVE_THROTTLE: 'off' });
+  await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
   for (const purpose of purposes) {
     const { id } = await life.app.createAccount(`${purpose.replace('_', '-')}@example.com`);
     const code = await codeFor(life, purpose, id, `new-${purpose.replace('_', '-')}@example.com`);

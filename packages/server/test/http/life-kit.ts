@@ -129,10 +129,15 @@ export class Life implements AsyncDisposable {
   }
 }
 
-export async function newLife(environment: Readonly<Record<string, string>> = {}): Promise<Life> {
+/** @param areRequestsLimited false where the test asks more often for mail than a client may */
+export async function newLife(
+  environment: Readonly<Record<string, string>> = {},
+  areRequestsLimited = true,
+): Promise<Life> {
   const mailbox = await Mailbox.start();
   const app = await newApp({
     clock: new FakeClock(),
+    areRequestsLimited,
     environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open', ...environment },
   }).catch(async (error: unknown) => {
     await mailbox[Symbol.asyncDispose]();

@@ -49,7 +49,7 @@ const refused: readonly (readonly [password: string, code: ErrorCode])[] = [
 ];
 
 test('every place where a password is set refuses what is short, guessable, common or can’t be sent', async () => {
-  await using life = await newLife({ KEYREEVE_THROTTLE: 'off' });
+  await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
   const places = await placesOf(life);
   const inContract = allRoutes.filter(({ errors }) => (errors as readonly string[]).includes('password_common'));
   assert.deepEqual(

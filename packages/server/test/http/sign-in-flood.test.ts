@@ -21,11 +21,12 @@ const email = (n: number): string => `user${n}@example.com`;
 /** The commit under way, the one that holds all sign-ins that may wait, and one that they overflow into. */
 const commitsAheadMax = 3;
 
-for (const [where, address] of [
-  ['one address', () => '192.0.2.1'],
-  ['as many addresses', (n: number) => `198.18.${n >> 8}.${n & 255}`],
+const places = limits.signInsUnderWayMax;
+for (const [where, address, placesMax] of [
+  ['one client IP', () => '192.0.2.1', places / 2],
+  ['as many client IPs', (n: number) => `198.18.${n >> 8}.${n & 255}`, places * 0.75],
 ] as const) {
-  test(`2,000 sign-ins at once from ${where} are mostly refused at the door, and a deletion waits for three commits at most`, async () => {
+  test(`of 2,000 sign-ins at once from ${where} at most ${placesMax} get a place, and a deletion waits for three commits at most`, async () => {
     using folder = newTempFolder();
     const clock = new FakeClock();
     const config = readConfig({ KEYREEVE_DATABASE_URL: `sqlite:${join(folder.path, 'keyreeve.db')}` });
@@ -50,8 +51,10 @@ for (const [where, address] of [
       await apiKeys.delete(operator, accountId, id);
       assert.ok(commits <= commitsAheadMax, `${commits} commits`);
       const ended = outcomes(await signIns);
-      assert.equal(ended['overloaded'], floodSize - limits.signInsUnderWayMax);
-      assert.equal(ended['invalid_credentials'], limits.signInsUnderWayMax);
+      const checked = ended['invalid_credentials'] ?? 0;
+      // Fewer where the machine is too slow for as many in time.
+      assert.ok(checked > 0 && checked <= placesMax, JSON.stringify(ended));
+      assert.equal(ended['overloaded'], floodSize - checked);
       // The places are free again.
       await assert.rejects(
         tokens.signIn('you@example.com', new Secret(wrongPassword), { address: '192.0.2.2', program: '' }),

@@ -4,22 +4,17 @@ import { limits } from '@keyreeve/contract';
 import type { Db } from '../../src/db/db.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { LoginThrottle } from '../../src/throttle/login-throttle.ts';
+import { GuessThrottle, type Guessed } from '../../src/throttle/guess-throttle.ts';
+import { RequestThrottle } from '../../src/throttle/request-throttle.ts';
 import * as store from '../../src/throttle/store.ts';
 import { codeOf, onEachDatabase, outcomes, race, raceToValues, rivalsMin } from './on-each-database.ts';
 import { keys, now } from './rows.ts';
+import { clock, reserve, severalAtOnce, signIn, throttleOn } from './throttle-kit.ts';
 
 const bucket = keys.throttleBucket.stored('one');
 const other = keys.throttleBucket.stored('other');
-const raise = (db: Db, at = now, windowMs?: number, of = bucket): Promise<store.Bucket> =>
-  db.transaction((tx) => store.raise(tx, of, at, windowMs));
-
-const clock = new FakeClock(now);
-const throttleOn = (db: Db): LoginThrottle =>
-  new LoginThrottle({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true });
-const reserve = async (db: Db, emailKey: string, address: string): Promise<'reserved'> => {
-  await throttleOn(db).reserve({ emailKey, address });
-  return 'reserved';
-};
+const raise = (db: Db, at = now, decay?: store.Decay, of = bucket): Promise<store.Bucket> =>
+  db.transaction((tx) => store.raise(tx, of, at, decay));
 
 onEachDatabase('no two of many that raise a counter at once see the same count', async (opened) => {
   const raised = await raceToValues(opened, rivalsMin * 4, (connection) => raise(connection));
@@ -31,11 +26,41 @@ onEachDatabase('no two of many that raise a counter at once see the same count',
 });
 
 onEachDatabase('a counter starts anew when its window is over, and never without one', async ({ db }) => {
-  const counted = async (at: number, windowMs?: number) => ({ ...(await raise(db, at, windowMs)) });
-  assert.deepEqual(await counted(now, 1_000), { count: 1, windowStartedAt: now, blockedUntil: 0 });
-  assert.deepEqual(await counted(now + 999, 1_000), { count: 2, windowStartedAt: now, blockedUntil: 0 });
-  assert.deepEqual(await counted(now + 1_000, 1_000), { count: 1, windowStartedAt: now + 1_000, blockedUntil: 0 });
+  const second = { windowMs: 1_000 };
+  const counted = (at: number, decay?: store.Decay) => countedAsForeseen(db, at, decay);
+  assert.deepEqual(await counted(now, second), { count: 1, windowStartedAt: now, blockedUntil: 0 });
+  assert.deepEqual(await counted(now + 999, second), { count: 2, windowStartedAt: now, blockedUntil: 0 });
+  assert.deepEqual(await counted(now + 1_000, second), { count: 1, windowStartedAt: now + 1_000, blockedUntil: 0 });
   assert.equal((await counted(now + 10 ** 12)).count, 2);
+});
+
+/** The counter as a read foresees it, which must be as it is raised. */
+async function countedAsForeseen(db: Db, at: number, decay?: store.Decay): Promise<store.Bucket> {
+  const [row] = await store.readBuckets(db, [bucket]);
+  const foreseen = store.foresee(row, at, decay);
+  assert.deepEqual({ ...(await raise(db, at, decay)) }, foreseen);
+  return foreseen;
+}
+
+onEachDatabase('a leaking counter loses one at a time, whether or not it is raised meanwhile', async ({ db }) => {
+  const leak = { leakMs: 1_000 };
+  const at = async (ms: number, count: number, from: number): Promise<void> =>
+    assert.deepEqual(await countedAsForeseen(db, now + ms, leak), {
+      count,
+      windowStartedAt: now + from,
+      blockedUntil: 0,
+    });
+  await at(0, 1, 0);
+  await at(0, 2, 0);
+  await at(0, 3, 0);
+  await at(999, 4, 0);
+  await at(1_000, 4, 1_000);
+  await at(2_999, 4, 2_000);
+  await at(4_500, 3, 4_000);
+  // A clock that is behind another instance's loses nothing.
+  await at(100, 4, 4_000);
+  await at(8_000, 1, 8_000);
+  await at(1_000_000_000_000, 1, 1_000_000_000_000);
 });
 
 onEachDatabase('counters are lowered to zero at most, blocked, cleared, each by itself', async ({ db }) => {
@@ -59,9 +84,11 @@ onEachDatabase('counters that nothing touched since are forgotten, a bounded num
   assert.equal(await store.forget(db, now, 2), 2);
   assert.equal(await store.forget(db, now, 2), 1);
   assert.equal(await store.forget(db, now, 2), 0);
-  const touched = (of: Buffer): Promise<number | undefined> => db.transaction((tx) => store.touchedAt(tx, of));
-  assert.deepEqual(await Promise.all(old.map(touched)), [undefined, undefined, undefined]);
-  assert.equal(await touched(bucket), now);
+  const rows = await store.readBuckets(db, [...old, bucket]);
+  assert.deepEqual(
+    rows.map((row) => row?.touchedAt),
+    [undefined, undefined, undefined, now],
+  );
 });
 
 onEachDatabase('a burst on one email from one address gets exactly its free tries', async (opened) => {
@@ -117,8 +144,8 @@ onEachDatabase('reservations given back at once leave no count behind', async (o
     const attempt = attempts[rival];
     if (!attempt) return;
     const throttle = throttleOn(connection);
-    await throttle.reserve(attempt);
-    await (rival % 2 === 0 ? throttle.succeed(attempt, now) : throttle.release(attempt));
+    const reservation = await throttle.reserve(attempt);
+    await (rival % 2 === 0 ? throttle.succeed(reservation) : throttle.release(reservation));
   });
   const settled = await race(opened, limits.loginPairFreeFailures * rivalsMin, (connection, rival) => {
     const attempt = attempts[rival % rivalsMin];
@@ -130,74 +157,37 @@ onEachDatabase('reservations given back at once leave no count behind', async (o
 onEachDatabase('where an email is known, what is given back leaves room for as many as before', async ({ db }) => {
   const throttle = throttleOn(db);
   const home = { emailKey: 'ada@example.com', address: '192.0.2.1' };
-  await throttle.reserve(home);
-  await throttle.succeed(home, now);
-  for (let n = 0; n < limits.loginKnownPairFailuresMax * 2; n++) {
-    await throttle.reserve(home);
-    await throttle.release(home);
-  }
+  await signIn(throttle, home);
+  for (let n = 0; n < limits.loginKnownPairFailuresMax * 2; n++) await throttle.release(await throttle.reserve(home));
   const reserving = async (): Promise<void> => void (await throttle.reserve(home));
   const settled = await Promise.allSettled(Array.from({ length: 20 }, reserving));
   const max = limits.loginKnownPairFailuresMax;
   assert.deepEqual(outcomes(settled), { undefined: max, too_many_attempts: 20 - max });
 });
 
-const places = { thief: '192.0.2.66', owner: '192.0.2.1' };
-/** How many tries of more than anybody unknown has are let through. */
-async function triesFrom(throttle: LoginThrottle, place: keyof typeof places): Promise<number> {
-  let tries = 0;
-  for (; tries < limits.loginKnownPairFailuresMax; tries++) {
-    const isRefused = await throttle.reserve({ emailKey: 'ada@example.com', address: places[place] }).then(
-      () => false,
-      (error: unknown) => codeOf(error) === 'too_many_attempts',
-    );
-    if (isRefused) break;
-  }
-  return tries;
-}
-const replacements: Readonly<Record<string, (throttle: LoginThrottle, address: string) => Promise<void>>> = {
-  'a reset': (throttle, address) => throttle.forgive('ada@example.com', address),
-  'an own change': (throttle, address) => throttle.distrust('ada@example.com', address),
+const guesses: Readonly<Record<string, Guessed>> = {
+  'of a second factor': { accountId: 'acc_ada', createdAt: now },
+  'of a session’s current password': { sessionId: 'ada1' },
 };
-
-for (const [what, replace] of Object.entries(replacements)) {
-  onEachDatabase(
-    `${what} of the password makes a thief’s address range strange, and not the owner’s`,
-    async ({ db }) => {
-      const at = new FakeClock(now);
-      const options = { db, clock: at, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true };
-      const throttle = new LoginThrottle(options);
-      const thief = { emailKey: 'ada@example.com', address: places.thief };
-      await throttle.reserve(thief);
-      await throttle.succeed(thief, at.now());
-      await throttle.reserve(thief);
-      const startedAt = at.now();
-      at.advance({ seconds: 1 });
-      await replace(throttle, places.owner);
-      // The thief's password was looked at before that, and its sign-in ends after it.
-      await throttle.succeed(thief, startedAt);
-      // At the same moment, and again by a clock that is behind.
-      await throttle.succeed({ ...thief, address: places.owner }, at.now());
-      await throttle.succeed({ ...thief, address: places.owner }, startedAt);
-      assert.equal(await triesFrom(throttle, 'thief'), limits.loginPairFreeFailures);
-      assert.equal(await triesFrom(throttle, 'owner'), limits.loginKnownPairFailuresMax);
-      assert.ok(await throttle.signedInLately(thief), 'a reset by mail can still be asked for as before');
-      at.advance({ days: 1 });
-      await throttle.succeed(thief, at.now());
-      assert.equal(await triesFrom(throttle, 'thief'), limits.loginKnownPairFailuresMax);
-    },
-  );
+for (const [what, guessed] of Object.entries(guesses)) {
+  onEachDatabase(`a burst of guesses ${what} gets exactly its free tries`, async (opened) => {
+    const guess = async (connection: Db): Promise<'reserved'> => {
+      await new GuessThrottle({ db: connection, clock, bucketHash: keys.throttleBucket }).reserve(guessed);
+      return 'reserved';
+    };
+    const settled = await race(opened, rivalsMin * 2, guess);
+    const free = limits.secondFactorFreeFailures;
+    assert.deepEqual(outcomes(settled), { reserved: free, too_many_attempts: rivalsMin * 2 - free });
+  });
 }
 
-onEachDatabase('a password set by an operator makes every address range strange', async ({ db }) => {
-  const at = new FakeClock(now);
-  const options = { db, clock: at, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true };
-  const throttle = new LoginThrottle(options);
-  for (const address of Object.values(places)) await throttle.succeed({ emailKey: 'ada@example.com', address }, now);
-  at.advance({ seconds: 1 });
-  await throttle.forgive('ada@example.com');
-  for (const place of ['thief', 'owner'] as const)
-    assert.equal(await triesFrom(throttle, place), limits.loginPairFreeFailures);
+onEachDatabase('a burst of tries with one code gets exactly its limit', async (opened) => {
+  const rivals = limits.codeTriesMax + rivalsMin;
+  const settled = await race(opened, rivals, async (connection) => {
+    const options = { db: connection, clock, bucketHash: keys.throttleBucket, addressLimits: [] };
+    await new RequestThrottle({ ...options, logins: throttleOn(connection) }).countCodeTry(Buffer.from('code'));
+  });
+  assert.deepEqual(outcomes(settled), { undefined: limits.codeTriesMax, too_many_requests: rivalsMin });
 });
 
 /** What exhausts each counter for the attempt below, at the cost of reservations that are let through. */
@@ -221,22 +211,6 @@ const exhausting: Readonly<Record<string, { readonly times: number; readonly lik
     like: (n) => ({ emailKey: `user${n}@example.com`, address: `2001:db8:0:${n.toString(16)}::1` }),
   },
 };
-/** No more at once than the service lets through (`limits.signInsUnderWayMax`). */
-async function severalAtOnce(
-  count: number,
-  one: (n: number) => Promise<unknown>,
-): Promise<PromiseSettledResult<unknown>[]> {
-  const settled: PromiseSettledResult<unknown>[] = [];
-  while (settled.length < count) {
-    const first = settled.length;
-    const length = Math.min(limits.signInsUnderWayMax, count - first);
-    settled.push(
-      ...(await Promise.allSettled(Array.from({ length }, async (_, index) => void (await one(first + index))))),
-    );
-  }
-  return settled;
-}
-
 for (const [what, { times, like }] of Object.entries(exhausting)) {
   onEachDatabase(`when ${what} is exhausted, a refusal costs no commit`, async ({ db }) => {
     const throttle = throttleOn(db);

@@ -16,8 +16,7 @@ for (const [name, open] of Object.entries(databases)) {
     const bucketHash = new KeyedHash(randomBytes(32));
     const throttle = new LoginThrottle({ db: opened.db, clock, bucketHash, addressLimits: [], enabled: true });
     const owner = { emailKey: 'you@example.com', address: '192.0.2.7' };
-    await throttle.reserve(owner);
-    await throttle.succeed(owner, clock.now());
+    await throttle.succeed(await throttle.reserve(owner));
 
     // Each email and each address once: no other limit is near.
     const flood = (from: number, count: number) =>

@@ -23,10 +23,9 @@ for (const [name, open] of Object.entries(databases)) {
     await using opened = await open();
     const common = { db: opened.db, clock: new FakeClock(), bucketHash: new KeyedHash(randomBytes(32)) };
     const logins = new LoginThrottle({ ...common, addressLimits: [], enabled: true });
-    const requests = new RequestThrottle({ ...common, logins, addressLimits: [], enabled: true });
+    const requests = new RequestThrottle({ ...common, logins, addressLimits: [] });
     const owner = { emailKey: 'you@example.com', address: '192.0.2.7' };
-    await logins.reserve(owner);
-    await logins.succeed(owner, common.clock.now());
+    await logins.succeed(await logins.reserve(owner));
 
     const ask = (n: number) => (n % 2 ? requests.countReset(stranger(n)) : requests.countSignUp(stranger(n)));
     let accepted = 0;
