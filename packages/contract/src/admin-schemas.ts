@@ -1,6 +1,7 @@
 /** What administrators are shown and what they say. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
+import { nextCursor } from './paging.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { ListedSession } from './sessions.ts';
@@ -34,21 +35,6 @@ export const AccountDetail = Type.Object(
   strict,
 );
 export type AccountDetail = Static<typeof AccountDetail>;
-
-const nextCursor = orNull(
-  Type.String({ description: 'For the next page. A page may have fewer entries than asked for, even none, before it' }),
-  null,
-);
-/** Of every list that comes in pages. */
-export const pageFields = {
-  limit: Type.Optional(
-    Type.String({
-      pattern: '^(?:[1-9]|[1-9][0-9]|100)$',
-      description: `How many at most: 1 to ${limits.adminPageMax}; ${limits.adminPageMax} when it isn’t given`,
-    }),
-  ),
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'From the page before' })),
-};
 
 export const AccountPage = Type.Object({ accounts: Type.Array(AdministeredAccount), nextCursor }, strict);
 export type AccountPage = Static<typeof AccountPage>;

@@ -9,12 +9,12 @@ import {
   FirstAdministrator,
   FirstAdministratorBody,
   InvitationRequest,
-  pageFields,
   RoleBody,
 } from './admin-schemas.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
+import { pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, KeyId, Message, Role } from './schemas.ts';
 import { SessionId } from './sessions.ts';

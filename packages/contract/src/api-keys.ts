@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
+import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
@@ -65,9 +66,10 @@ export type ListedKeyFull = Static<typeof ListedKeyFull>;
 
 export const KeyList = Type.Object(
   {
-    apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)], { examples: [[exampleOf(ListedKey)]] }),
+    apiKeys: Type.Union([Type.Array(ListedKeyFull), Type.Array(ListedKey)]),
+    nextCursor: Type.Optional(nextCursor),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, examples: [{ apiKeys: [exampleOf(ListedKey)] }] },
 );
 
 export const createKey = {
@@ -103,10 +105,12 @@ export const listKeys = {
   path: '/auth/api-keys',
   tag: 'API keys',
   summary: 'List the account’s API keys',
-  description: 'All of them, oldest first. Secrets are never listed.',
+  description:
+    'Oldest first: all of them, or one page with `limit` or `cursor`, which also adds `nextCursor`. Secrets are never listed.',
   auth: 'access_token',
   query: Type.Object({
     view: Type.Optional(Type.Literal('full', { description: 'Adds scopes, expiresAt and lastUsedAt' })),
+    ...pageFields,
   }),
   success: { status: 200, description: 'The keys', schema: KeyList },
   errors: [...accessTokenErrors, 'invalid_request'],

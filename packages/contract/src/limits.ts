@@ -54,7 +54,7 @@ export const limitTable = {
     33_554_432,
     'Of each worker: response bytes that clients have not taken, at most one response of each connection, and the requests that wait behind them (4.5 KiB each and their own bytes). Over it the connections that stalled longest are closed.',
   ),
-  responseBytesPerSecondMin: limit(
+  responseBytesPerSecondFloor: limit(
     1_024,
     'The slowest rate at which a client may take a response; the connection of a slower one is closed.',
   ),
@@ -279,7 +279,7 @@ export const limitTable = {
   programCharsMax: limit(256, 'What is kept of the User-Agent that began a session.'),
 
   // Administration
-  adminPageMax: limit(100, 'Accounts or events on one page of /admin.'),
+  adminPageMax: limit(100, 'Accounts or events on one page of /admin, and API keys on one page of /auth/api-keys.'),
   adminRowsPerPageMax: limit(
     5_000,
     'Rows that one page of /admin looks at: with the embedded database nothing else is answered meanwhile.',

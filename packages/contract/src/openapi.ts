@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document, made from the same routes and schemas as the service. */
 import type { TSchema } from 'typebox';
-import { pageFields } from './admin-schemas.ts';
+import { pageFields } from './paging.ts';
 import { requirementsInWords, securityOf, securitySchemes } from './authentication.ts';
 import { componentSchemas, schemaOf, type Json } from './json-schema.ts';
 import { headerObjects, problemComponents, problemResponses } from './problem-responses.ts';

@@ -94,7 +94,9 @@ test('the four fixed requests are where the customer put them, with exactly the 
   assert.deepEqual(fieldsOf(issueTokens.success.schema), ['accessToken', 'refreshToken']);
   assert.deepEqual(fieldsOf(createKey.success.schema), ['id', 'nickname', 'key', 'createdAt', 'updatedAt']);
   assert.deepEqual(fieldsOf(deleteKey.success.schema), ['message']);
-  assert.deepEqual(fieldsOf(listKeys.success.schema), ['apiKeys']);
+  // Only a request with `limit` or `cursor` adds the second.
+  assert.deepEqual(fieldsOf(listKeys.success.schema), ['apiKeys', 'nextCursor']);
+  assert.deepEqual((listKeys.success.schema as { required?: string[] }).required, ['apiKeys']);
   const [full, listed] = listKeys.success.schema.properties.apiKeys.anyOf.map((list) => fieldsOf(itemsOf(list)));
   assert.deepEqual(listed, ['id', 'nickname', 'createdAt', 'updatedAt']);
   assert.ok(full && !full.includes('key'));

@@ -9,16 +9,10 @@ import {
 import { parseEmail } from '../accounts/email.ts';
 import { listEvents, type RecordedEvent } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../clock.ts';
+import { fromCursor, sizeOf, toCursor, type PageRequest } from '../cursor.ts';
 import type { Db } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
-import { fromCursor, toCursor } from './cursor.ts';
 import * as store from './store.ts';
-
-export interface PageRequest {
-  /** Decimal digits, 1 to 100. */
-  readonly limit?: string;
-  readonly cursor?: string;
-}
 
 export interface AccountSearch extends PageRequest {
   readonly query?: string;
@@ -100,7 +94,6 @@ export class Directory {
 const isId = (text: string): boolean => /^acc_[0-9A-Za-z]{1,60}$/.test(text);
 const isEmailKey = (text: string): boolean => parseEmail(text)?.key === text;
 const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
-const sizeOf = (limit: string | undefined): number => (limit === undefined ? limits.adminPageMax : Number(limit));
 
 const toAccount = (row: store.AdministeredRow): AdministeredAccount => ({
   id: row.id,

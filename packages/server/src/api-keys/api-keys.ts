@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import type { Secret } from '../crypto/secret.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
+import { fromCursor, sizeOf, toCursor, type PageRequest } from '../cursor.ts';
 import type { Db } from '../db/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
@@ -112,15 +113,24 @@ export class ApiKeys {
   /** All of the account's keys, oldest first. */
   async list(accountId: string): Promise<ApiKey[]> {
     const rows = await store.listAccountKeys(this.#options.db, accountId);
-    return rows.map(({ id, nickname, scopes, expiresAt, lastUsedAt, createdAt, updatedAt }) => ({
-      id,
-      nickname,
-      scopes: splitScopes(scopes),
-      expiresAt,
-      lastUsedAt,
-      createdAt,
-      updatedAt,
-    }));
+    return rows.map(toApiKey);
+  }
+
+  /**
+   * One page of the same list. A key that is created or deleted meanwhile neither repeats nor hides another one.
+   * @throws DomainError `invalid_request` for a cursor of something else
+   */
+  async page(
+    accountId: string,
+    { limit, cursor }: PageRequest,
+  ): Promise<{ keys: ApiKey[]; nextCursor: string | null }> {
+    const after = cursor === undefined ? beforeAll : positionOf(fromCursor(cursor, isPosition));
+    const size = sizeOf(limit);
+    // One more than the page has: whether there is a next one.
+    const rows = await store.pageAccountKeys(this.#options.db, accountId, after, size + 1);
+    const keys = rows.slice(0, size).map(toApiKey);
+    const last = rows.length > size ? keys.at(-1) : undefined;
+    return { keys, nextCursor: last === undefined ? null : toCursor(`${last.createdAt}.${last.id}`) };
   }
 
   /** For an operator, who may delete any account's key. @throws DomainError `key_not_found` */
@@ -170,5 +180,27 @@ export class ApiKeys {
     }
   }
 }
+
+/** Where a page begins: behind the key with this time and id. */
+const beforeAll = { createdAt: -1, id: 0 } as const;
+
+const isPosition = (text: string): boolean =>
+  /^(?:0|[1-9]\d{0,15})\.[1-9]\d{0,15}$/.test(text) &&
+  text.split('.').every((part) => Number.isSafeInteger(Number(part)));
+
+function positionOf(text: string): { createdAt: number; id: number } {
+  const [createdAt, id] = text.split('.').map(Number);
+  return { createdAt: createdAt ?? 0, id: id ?? 0 };
+}
+
+const toApiKey = ({ id, nickname, scopes, expiresAt, lastUsedAt, createdAt, updatedAt }: store.KeyRow): ApiKey => ({
+  id,
+  nickname,
+  scopes: splitScopes(scopes),
+  expiresAt,
+  lastUsedAt,
+  createdAt,
+  updatedAt,
+});
 
 export const splitScopes = (scopes: string): string[] => (scopes === '' ? [] : scopes.split(' '));

@@ -16,8 +16,14 @@ export function apiKeyRoutes(apiKeys: ApiKeys): readonly Route[] {
       return { status: 201, headers: ['Location', `/auth/api-keys/${id}`], body: created };
     }),
     route(contract.listKeys, async ({ principal, query }) => {
-      const keys = await apiKeys.list(principal.accountId);
-      return { status: 200, body: { apiKeys: keys.map(query.view === 'full' ? toFullKey : toKey) } };
+      const { view, limit, cursor } = query;
+      const toView = view === 'full' ? toFullKey : toKey;
+      if (limit === undefined && cursor === undefined) {
+        const keys = await apiKeys.list(principal.accountId);
+        return { status: 200, body: { apiKeys: keys.map(toView) } };
+      }
+      const { keys, nextCursor } = await apiKeys.page(principal.accountId, query);
+      return { status: 200, body: { apiKeys: keys.map(toView), nextCursor } };
     }),
     route(contract.deleteKey, async ({ principal, params }) => {
       const id = parseKeyId(params.id);

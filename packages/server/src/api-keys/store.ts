@@ -61,6 +61,13 @@ const listKeys = sql<KeyRow>(
      k.created_at as "createdAt", k.updated_at as "updatedAt"
    from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 order by k.created_at, k.id`,
 );
+const pageKeys = sql<KeyRow>(
+  'page_api_keys',
+  `select k.id, k.nickname, k.scopes, k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt",
+     k.created_at as "createdAt", k.updated_at as "updatedAt"
+   from api_keys k join accounts a on a.pk = k.account_pk
+   where a.id = $1 and (k.created_at > $2 or k.created_at = $2 and k.id > $3) order by k.created_at, k.id limit $4`,
+);
 const deleteOwnKey = sql<{ nickname: string }>(
   'delete_api_key',
   `delete from api_keys where id = $1 and account_pk = (select pk from accounts where id = $2) returning nickname`,
@@ -161,6 +168,14 @@ export const findKeyOwners = (db: Db, ids: readonly number[]): Promise<({ accoun
     selectOwners,
     ids.map((id) => [id]),
   );
+
+/** At most `count` keys, in the order of the list, that come after the one with this time and id. */
+export const pageAccountKeys = (
+  db: Db,
+  accountId: string,
+  after: { readonly createdAt: number; readonly id: number },
+  count: number,
+): Promise<KeyRow[]> => db.all(pageKeys, [accountId, after.createdAt, after.id, count]);
 
 /** @returns the id of the account that the key belongs to */
 export const findKeyOwner = async (db: Db, id: number): Promise<string | undefined> =>

@@ -47,7 +47,7 @@ export class Backlog {
 
   constructor({
     bytesMax = limits.unreadBytesMax,
-    bytesPerSecondMin = limits.responseBytesPerSecondMin,
+    bytesPerSecondMin = limits.responseBytesPerSecondFloor,
     stallSecondsMax = limits.responseStallSecondsMax,
     sweepMs = 1_000,
     onClosed = () => undefined,

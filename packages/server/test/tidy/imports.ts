@@ -52,7 +52,7 @@ export const slices: readonly string[] = [
   'import',
 ];
 /** What every slice may stand on. */
-const foundation = ['clock.ts', 'errors.ts', 'json.ts', 'crypto/', 'db/'];
+const foundation = ['clock.ts', 'cursor.ts', 'errors.ts', 'json.ts', 'crypto/', 'db/'];
 /** The rooms of a slice that may know HTTP. */
 const httpRooms = /\/(?:routes|forward)\.ts$/;
 

@@ -1,5 +1,15 @@
-/** Cursors of pages: where the next one begins, in a form that nobody builds upon. */
-import { DomainError } from '../errors.ts';
+/** Pages of lists: how many entries, and cursors, which name the last entry in a form that clients do not build on. */
+import { limits } from '@keyreeve/contract';
+import { DomainError } from './errors.ts';
+
+export interface PageRequest {
+  /** Decimal digits, 1 to 100. */
+  readonly limit?: string;
+  readonly cursor?: string;
+}
+
+export const sizeOf = (limit: string | undefined): number =>
+  limit === undefined ? limits.adminPageMax : Number(limit);
 
 export const toCursor = (text: string): string => Buffer.from(text).toString('base64url');
 
