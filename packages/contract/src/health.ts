@@ -4,6 +4,15 @@ import type { RouteContract } from './route.ts';
 import { ErrorCodes } from './schemas.ts';
 
 export const Health = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false });
+export const Readiness = Type.Object(
+  {
+    status: Type.Literal('ok'),
+    writes: Type.Boolean({
+      description: 'Whether changes can be committed. Verifications are answered when it is false as well.',
+    }),
+  },
+  { additionalProperties: false },
+);
 
 export const live = {
   id: 'live',
@@ -24,7 +33,7 @@ export const ready = {
   summary: 'The instance can answer',
   description: '503 while its database can’t be reached and from the moment it is told to stop.',
   auth: 'none',
-  success: { status: 200, description: 'Send it requests', schema: Health },
+  success: { status: 200, description: 'Send it requests', schema: Readiness },
   errors: ['unavailable'],
 } as const satisfies RouteContract;
 

@@ -77,6 +77,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   JsonWebKeySet: tokens.Jwks,
   ServerMetadata: tokens.Metadata,
   Health: health.Health,
+  Readiness: health.Readiness,
   Problem: schemas.Problem,
   FieldProblem: schemas.FieldProblem,
   AccountEvent: events.AccountEvent,

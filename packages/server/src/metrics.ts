@@ -2,6 +2,8 @@
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { PasswordStats } from './crypto/password.ts';
 import type { DbTimes } from './db/db.ts';
+import type { WriteHealth } from './db/write-health.ts';
+import type { ErrorCount } from './http/request-errors.ts';
 import { workKinds, type Outbox, type WaitingWork } from './outbox/outbox.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import type { LoginCounts } from './tokens/tokens.ts';
@@ -12,6 +14,9 @@ export interface MetricsSources {
   readonly logins: LoginCounts;
   readonly passwords: PasswordStats;
   readonly dbTimes: DbTimes;
+  readonly writes: WriteHealth;
+  /** Responses by route and status. */
+  readonly errors: Iterable<ErrorCount>;
   readonly outbox: Outbox;
   /** Deliveries by result. */
   readonly webhooks: Readonly<Record<string, number>>;
@@ -26,7 +31,8 @@ export class Metrics {
   readonly contentType: string;
   readonly #registry = new Registry();
 
-  constructor({ verdicts, logins, passwords, dbTimes, outbox, webhooks }: MetricsSources, worker?: number) {
+  constructor(sources: MetricsSources, worker?: number) {
+    const { verdicts, logins, passwords, dbTimes, writes, outbox, webhooks } = sources;
     collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
     this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verdicts);
     this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => logins);
@@ -38,6 +44,10 @@ export class Metrics {
     this.#gauge('keyreeve_password_hashes_running', 'Password hashes being computed', () => passwords.running);
     this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes waiting for their turn', () => passwords.waiting);
     this.#databaseTimes(dbTimes);
+    this.#counter('keyreeve_database_commits_total', 'Changes of the database, by result', () => writes.commits);
+    const help = '1 while changes can be committed, 0 while they fail';
+    this.#gauge('keyreeve_database_writes', help, () => (writes.isHealthy ? 1 : 0), worker);
+    this.#requestErrors(sources.errors);
     this.#outboxCounts(outbox);
     // It is the same for all workers, so one tells.
     if (worker === undefined || worker === 1) {
@@ -70,14 +80,30 @@ export class Metrics {
     });
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  /** @param worker for what one process alone can tell */
+  #gauge(name: string, help: string, read: () => number, worker?: number): void {
+    const labels: Record<string, string> = worker === undefined ? {} : { worker: String(worker) };
     const registers = [this.#registry];
     new Gauge({
       name,
       help,
+      labelNames: Object.keys(labels),
       registers,
       collect() {
-        this.set(read());
+        this.set(labels, read());
+      },
+    });
+  }
+
+  #requestErrors(errors: Iterable<ErrorCount>): void {
+    new Counter({
+      name: 'keyreeve_request_errors_total',
+      help: 'Responses with an error, by route and status',
+      labelNames: ['route', 'status'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { route, status, count } of errors) this.inc({ route, status }, count);
       },
     });
   }

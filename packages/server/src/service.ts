@@ -13,6 +13,7 @@ import { App } from './http/app.ts';
 import { SecurityHeaders } from './http/headers.ts';
 import type { Health } from './http/health.ts';
 import type { LinkPageOptions } from './http/link-pages.ts';
+import { RequestErrors } from './http/request-errors.ts';
 import { createHttpServer, listen } from './http/server.ts';
 import { stopAccepting } from './http/stop-accepting.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -62,8 +63,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, log } = options;
   const installation = await openFirst(options);
   return orClose(installation, async () => {
-    const { server, health, ...rest } = await startPublic(installation, options);
-    const admin = await startAdmin(options, health, lazyMetrics(rest.services, installation)).catch(
+    const { server, health, errors, ...rest } = await startPublic(installation, options);
+    const admin = await startAdmin(options, health, lazyMetrics(rest.services, installation, errors)).catch(
       (error: unknown) => {
         server.close();
         throw error;
@@ -84,11 +85,11 @@ export async function startWorkerService(options: ServiceOptions, worker: number
   const { config, clock, log } = options;
   const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
   return orClose(installation, async () => {
-    const { server, health, ...rest } = await startPublic(installation, options);
+    const { server, health, errors, ...rest } = await startPublic(installation, options);
     const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log, worker === 1);
     const stop = () =>
       end([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
-    return { ...rest, metrics: lazyMetrics(rest.services, installation, worker), stop };
+    return { ...rest, metrics: lazyMetrics(rest.services, installation, errors, worker), stop };
   });
 }
 
@@ -113,7 +114,13 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
   const { config, clock, log, argon2, areRequestsLimited = true } = options;
   const { db } = installation;
   const security = securityOf(config);
-  const health: Health = { isStopping: false, isClosed: false, check: () => pingDatabase(db) };
+  const health: Health = {
+    isStopping: false,
+    isClosed: false,
+    check: () => pingDatabase(db),
+    canWrite: () => db.writes.isHealthy,
+  };
+  const errors = new RequestErrors();
 
   // The issuer names the port, and the system may pick it: the address is taken first. Who comes before all stands waits.
   let stands: (app: App) => void = () => undefined;
@@ -143,12 +150,22 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     });
     const { trustedProxies, corsOrigins } = config;
     const linkPages = linkPagesOf(config, publicUrl);
-    const app = new App({ ...services, health, log, publicUrl, trustedProxies, corsOrigins, security, linkPages });
+    const app = new App({
+      ...services,
+      errors,
+      health,
+      log,
+      publicUrl,
+      trustedProxies,
+      corsOrigins,
+      security,
+      linkPages,
+    });
     listener = app.listener;
     stands(app);
     services.outbox.start();
     services.webhooks.follower.start();
-    return { server, health, services, publicUrl, url: urlOf(config.host, address.port) };
+    return { server, health, errors, services, publicUrl, url: urlOf(config.host, address.port) };
   } catch (error) {
     // It would keep the process that has failed to start.
     server.close();
@@ -196,6 +213,7 @@ async function orClose<T>({ db }: Installation, start: () => Promise<T>): Promis
 function lazyMetrics(
   { verifier, tokens, hasher, outbox, webhooks }: Services,
   { db }: Installation,
+  errors: RequestErrors,
   worker?: number,
 ): () => Promise<Metrics> {
   let metrics: Promise<Metrics> | undefined;
@@ -208,6 +226,8 @@ function lazyMetrics(
             logins: tokens.logins,
             passwords: hasher.stats,
             dbTimes: db.times,
+            writes: db.writes,
+            errors,
             outbox,
             webhooks: webhooks.sender.counts,
           },

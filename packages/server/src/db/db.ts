@@ -1,4 +1,5 @@
 /** What stores ask of a database. `sqlite.ts` is the embedded driver, `postgres.ts` the one for many instances. */
+import type { WriteHealth } from './write-health.ts';
 import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
 
 /** Where a database reports how long its work takes; nobody listens until `observe` is replaced. */
@@ -51,6 +52,7 @@ export interface Db {
   readonly dialect: Dialect;
   readonly times: DbTimes;
   readonly sharedReads: SharedReads;
+  readonly writes: WriteHealth;
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[], options?: ReadOptions): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
   /** The same single-row read for many values in one snapshot taken after the call; results in order. */

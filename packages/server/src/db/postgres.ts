@@ -14,7 +14,8 @@ import { commit } from './postgres-commit.ts';
 import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
 import { currentShare, inShare, type Share } from './share.ts';
 import type { ManyStatement, SqlValue, Statement } from './sql.ts';
-import { unavailable } from './unavailable.ts';
+import { isUniqueViolation, unavailable } from './unavailable.ts';
+import { WriteHealth } from './write-health.ts';
 import { WriterSlots } from './writer-slots.ts';
 
 const attemptsMax = 3;
@@ -23,6 +24,7 @@ export class PostgresDb implements Db {
   readonly dialect = 'postgres';
   readonly times: DbTimes = { observe: () => undefined };
   readonly sharedReads = { underWayMax: limits.postgresReadersMax, questionsEnough: limits.lookupBatchMax };
+  readonly writes = new WriteHealth(() => this.confirm());
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
   readonly #slots = new WriterSlots();
@@ -121,16 +123,17 @@ export class PostgresDb implements Db {
 
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.writes.stop();
     await Promise.allSettled(this.#underWay);
     await Promise.all([this.#readers.end(), this.#writers.end()]);
   }
 
   async #attempt<T>(work: (tx: Transaction) => Promise<T>, isLong: boolean): Promise<T> {
-    const client = await orUnavailable(this.#writers.connect());
+    const client = await this.#watched(orUnavailable(this.#writers.connect()));
     // Whatever isn't ended in order ends with its connection.
     let isBroken = true;
     try {
-      await orUnavailable(client.query(isLong ? beginLong : 'begin'));
+      await this.#watched(orUnavailable(client.query(isLong ? beginLong : 'begin')));
       let value: T;
       try {
         value = await work(new OpenTransaction(client, isLong, this.#auditKey));
@@ -139,14 +142,25 @@ export class PostgresDb implements Db {
         if (!isWithoutAnswer(error)) isBroken = !(await didRollBack(client));
         throw error;
       }
-      await commit(client, queryMsMax(isLong)).catch((error: unknown) => {
+      await this.#watched(commit(client, queryMsMax(isLong))).catch((error: unknown) => {
         if (isWithoutAnswer(error)) void this.#letGo(client);
         throw error;
       });
       isBroken = false;
+      this.writes.succeeded();
       return value;
     } finally {
       client.release(isBroken);
+    }
+  }
+
+  /** A conflict with another transaction is no failure to write. */
+  async #watched<T>(step: Promise<T>): Promise<T> {
+    try {
+      return await step;
+    } catch (error) {
+      if (!(error instanceof Error && isWorthRetrying(error.cause)) && !isUniqueViolation(error)) this.writes.failed();
+      throw error;
     }
   }
 

@@ -15,6 +15,7 @@ import { SqliteReader } from './sqlite-reader.ts';
 import type { WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import type { ManyStatement, SqlValue, Statement } from './sql.ts';
 import { orUnavailable, unavailable } from './unavailable.ts';
+import { WriteHealth } from './write-health.ts';
 
 /** Operations that share one commit at most. */
 const operationsPerCommitMax = 64;
@@ -40,7 +41,9 @@ export class SqliteDb implements Db {
   readonly sharedReads = { underWayMax: 2, questionsEnough: 16 };
   readonly #path: string;
   readonly #reader: SqliteConnection;
-  readonly #writer: WriterThread;
+  readonly writes = new WriteHealth(() => this.transaction((tx) => (tx as WriterThread).ask('exec', touch)));
+  readonly #auditKey: AuditKey;
+  #writer: WriterThread;
   readonly #waiting = new FairQueue<Operation>(writesWaiting);
   #committing: Promise<void> | undefined;
   #lastCommitMs = 0;
@@ -50,11 +53,12 @@ export class SqliteDb implements Db {
     createFile(path);
     const writer = new WriterThread(path, auditKey);
     await writer.ask('exec', 'select 1');
-    return new SqliteDb(path, writer);
+    return new SqliteDb(path, writer, auditKey);
   }
 
-  private constructor(path: string, writer: WriterThread) {
+  private constructor(path: string, writer: WriterThread, auditKey: AuditKey) {
     this.#path = path;
+    this.#auditKey = auditKey;
     this.#reader = new SqliteConnection(path, 'read');
     this.#writer = writer;
   }
@@ -112,6 +116,7 @@ export class SqliteDb implements Db {
   }
 
   async close(): Promise<void> {
+    this.writes.stop();
     await this.#committing;
     this.#reader.close();
     await this.#writer.close();
@@ -123,12 +128,20 @@ export class SqliteDb implements Db {
     this.#committing = undefined;
   }
 
+  /** Another thread in place of one that has ended. What was in flight there has been rejected as unknown. */
+  async #liveWriter(): Promise<WriterThread> {
+    if (this.#writer.isAlive) return this.#writer;
+    await this.#writer.ended();
+    this.#writer = new WriterThread(this.#path, this.#auditKey);
+    return this.#writer;
+  }
+
   /**
    * The first operation, and those that wait or arrive before the commit. Answers come after the commit, refusals too: a
    * refusal may rest on what another operation of the batch wrote.
    */
   async #commitTogether(first: Operation): Promise<void> {
-    const writer = this.#writer;
+    const writer = await this.#liveWriter();
     const operations: Operation[] = [];
     const answers: (() => void)[] = [];
     const startedMs = monotonicMs();
@@ -147,15 +160,22 @@ export class SqliteDb implements Db {
       await writer.ask('exec', 'commit');
     } catch (error) {
       await writer.ask('exec', 'rollback').catch(() => undefined);
+      this.writes.failed();
+      // A later flush could report success for what this one lost, so the file is opened anew.
+      if (committingMs !== undefined) writer.giveUp();
       // A commit that fails may have reached the disk all the same.
       for (const { reject } of operations) reject(unavailable(error, committingMs !== undefined));
       return;
     }
+    this.writes.succeeded();
     this.#lastCommitMs = monotonicMs() - committingMs;
     this.times.observe('commit', monotonicMs() - startedMs);
     for (const answer of answers) answer();
   }
 }
+
+/** Writes a page that is as it was: a change of nothing that reaches the disk all the same. */
+const touch = 'pragma user_version = 0';
 
 /** @returns how to answer the operation once it has been committed */
 async function runInSavepoint(writer: WriterThread, { work, resolve, reject }: Operation): Promise<() => void> {
@@ -214,14 +234,27 @@ class WriterThread implements Transaction {
     return this.ask('run', statement.text.sqlite, values) as Promise<number>;
   }
 
+  get isAlive(): boolean {
+    return this.#failure === undefined;
+  }
+
+  /** Resolves once nothing of the thread runs any more. */
+  async ended(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  giveUp(): void {
+    this.#fail(new Error('a commit failed; the file is opened anew'));
+  }
+
   async close(): Promise<void> {
-    await this.ask('close', '');
+    if (this.isAlive) await this.ask('close', '');
     await this.#worker.terminate();
   }
 
   /** Whoever waits learns it; what was in flight may or may not have been committed. */
   #fail(error: Error): void {
-    this.#failure = error;
+    this.#failure ??= error;
     for (const { reject } of this.#waiting.values()) reject(unavailable(error));
     this.#waiting.clear();
   }

@@ -38,6 +38,7 @@ import { healthRoutes, type Health } from './health.ts';
 import { preferredLanguage } from './language.ts';
 import type { LinkPageOptions } from './link-pages.ts';
 import { logFailure, logRefusal } from './refusal.ts';
+import type { RequestErrors } from './request-errors.ts';
 import { holdBack, RequestGate, type Passage } from './request-gate.ts';
 import type { Call, Route } from './route.ts';
 import { Router, type Match } from './router.ts';
@@ -52,6 +53,7 @@ export interface AppOptions extends AdminParts {
   readonly signingKeys: SigningKeys;
   readonly webhooks: Webhooks;
   readonly health: Health;
+  readonly errors: RequestErrors;
   readonly log: Log;
   /** The public address: scheme, host and port, without a slash at the end. */
   readonly publicUrl: string;
@@ -247,6 +249,7 @@ export class App {
     { route, cors = [], ms }: { route?: string | undefined; cors?: readonly string[]; ms?: number },
   ): void {
     const problem = logRefusal(this.#options.log, error, { method: request.method, route, ms });
+    this.#options.errors.count(route, problem.status);
     if (response.headersSent || response.destroyed) {
       response.destroy();
       return;

@@ -10,6 +10,8 @@ export interface Health {
   isClosed: boolean;
   /** Asks the database. @throws DomainError `unavailable` */
   readonly check: () => Promise<void>;
+  /** Whether changes can be committed. Verifications don't depend on it. */
+  readonly canWrite: () => boolean | Promise<boolean>;
 }
 
 export function healthRoutes(health: Health): readonly Route[] {
@@ -19,7 +21,7 @@ export function healthRoutes(health: Health): readonly Route[] {
       if (health.isStopping)
         throw new DomainError('unavailable', { detail: 'The instance is stopping.', retryAfterSeconds: 1 });
       await health.check();
-      return { status: 200, body: { status: 'ok' } };
+      return { status: 200, body: { status: 'ok', writes: await health.canWrite() } };
     }),
   ];
 }

@@ -5,6 +5,7 @@ export const withTransaction = (db: Db, transaction: Db['transaction']): Db => (
   dialect: db.dialect,
   times: db.times,
   sharedReads: db.sharedReads,
+  writes: db.writes,
   all: (...args) => db.all(...args),
   get: (...args) => db.get(...args),
   getMany: (...args) => db.getMany(...args),

@@ -32,6 +32,12 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
         throw new DomainError('unavailable', { detail: 'No worker runs.', retryAfterSeconds: 1 });
       await pingDatabase(db);
     },
+    canWrite: async () =>
+      [...(await crew.snapshots()).values()].every((snapshot = []) =>
+        snapshot.every(
+          ({ name, values }) => name !== 'keyreeve_database_writes' || values.every(({ value }) => value !== 0),
+        ),
+      ),
   };
   try {
     await ensureSigningKey(installation, options);

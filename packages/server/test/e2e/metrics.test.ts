@@ -36,6 +36,8 @@ test('verifications and logins are counted by their result, and the time of the 
   ]);
   for (const name of names.filter((it) => it.includes('_total{'))) assert.equal(before.get(name), 0, name);
   assert.ok(before.has('process_resident_memory_bytes'));
+  assert.equal(before.get('keyreeve_database_writes'), 1);
+  assert.equal(before.get('keyreeve_database_commits_total{result="failed"}'), 0);
 
   // One sign-in.
   const { accessToken, refreshToken } = await program.signIn();
@@ -51,7 +53,11 @@ test('verifications and logins are counted by their result, and the time of the 
   await program.call('GET', '/auth/forward');
 
   const after = await scrape(program);
-  const moved = [...after].filter(([name, value]) => name.includes('_total{result') && value !== before.get(name));
+  const errors = [...after].filter(([name]) => name.startsWith('keyreeve_request_errors_total'));
+  assert.ok(after.get('keyreeve_request_errors_total{route="/auth/token",status="401"}') === 1, JSON.stringify(errors));
+  const moved = [...after].filter(
+    ([name, value]) => name.includes('_total{result') && !name.includes('database') && value !== before.get(name),
+  );
   assert.deepEqual(Object.fromEntries(moved), {
     'keyreeve_logins_total{result="accepted"}': 1,
     'keyreeve_logins_total{result="refused"}': 1,
@@ -101,7 +107,8 @@ test('the admin listener answers metrics and health and nothing else; the public
     const text = await response.text();
     assert.equal(response.status, status, `${method} ${path} on the ${side} side`);
     assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
-    if (path.startsWith('/health') && status === 200) assert.equal(text, '{"status":"ok"}');
+    const health = path === '/health/ready' ? '{"status":"ok","writes":true}' : '{"status":"ok"}';
+    if (path.startsWith('/health') && status === 200) assert.equal(text, health);
     if (status === 404) assert.equal((JSON.parse(text) as { code: string }).code, 'not_found');
     if (status === 405) assert.match(response.headers.get('allow') ?? '', /\bGET\b/);
   }

@@ -45,7 +45,7 @@ test('on an empty folder it makes its data, readable by this user alone, and say
     database,
     masterKeyFile: `${database}.master-key`,
   });
-  assert.equal((await first.call('GET', '/health/ready')).text, '{"status":"ok"}');
+  assert.equal((await first.call('GET', '/health/ready')).text, '{"status":"ok","writes":true}');
   assert.deepEqual(
     [dirname(database), database, `${database}-wal`, `${database}.master-key`].map(modeOf),
     [0o700, 0o600, 0o600, 0o600],

@@ -72,6 +72,7 @@ test('while the standby is away no commit is acknowledged, not even of what is d
     assert.equal(await remove1(), 'unavailable');
     // It is gone here, but not there: whoever asks again must not hear that nothing is left to do.
     assert.equal(await remove1(), 'unavailable');
+    assert.equal(db.writes.isHealthy, false);
     // Nor a plain read that finds nothing: it is answered after a commit that the standby has confirmed.
     const confirmations = Array.from({ length: 16 }, () => outcomeOf(db.confirm().then(() => 0)));
     assert.deepEqual(new Set(await Promise.all(confirmations)), new Set(['unavailable']));
@@ -84,6 +85,7 @@ test('while the standby is away no commit is acknowledged, not even of what is d
     assert.equal(await outcomeOf(db.transaction((tx) => tx.run(remove, [2]))), 1);
     assert.equal(await remove1(), 0);
     await db.confirm();
+    assert.equal(db.writes.isHealthy, true);
   });
 });
 

@@ -1,0 +1,25 @@
+/** Responses with an error, counted by route and status for the metrics. */
+
+export interface ErrorCount {
+  readonly route: string;
+  readonly status: number;
+  readonly count: number;
+}
+
+/** What no route of the contract fits. Never the path of the request, of which there are any number. */
+const noRoute = 'none';
+
+export class RequestErrors {
+  readonly #counts = new Map<string, { route: string; status: number; count: number }>();
+
+  count(route: string = noRoute, status: number): void {
+    const key = `${status} ${route}`;
+    const row = this.#counts.get(key);
+    if (row) row.count++;
+    else this.#counts.set(key, { route, status, count: 1 });
+  }
+
+  *[Symbol.iterator](): Generator<ErrorCount> {
+    yield* this.#counts.values();
+  }
+}
