@@ -1,6 +1,6 @@
 /** `keyreeve prove-revocation`: on a live installation, that deleted means dead. What it proves: docs/proof.md. */
 import { Command } from 'commander';
-import { countKeyDeletions } from '../audit/audit.ts';
+import { wereKeysImported } from '../db/installation.ts';
 import { rules } from '../proof/history.ts';
 import type { LatencySummary } from '../proof/latencies.ts';
 import type { Proof } from '../proof/prove.ts';
@@ -54,11 +54,11 @@ async function proveWith(options: ProveOptions): Promise<Proof> {
   const seconds = parseCount('--seconds', options.seconds, secondsMax) ?? secondsLeft;
   const concurrency = parseCount('--concurrency', options.concurrency, concurrencyMax) ?? concurrencyDefault;
   // Only now: every command would start later by what these load.
-  const [{ Canaries }, { prove }] = await Promise.all([import('../proof/canaries.ts'), import('../proof/prove.ts')]);
+  const [{ canariesOf }, { prove }] = await Promise.all([import('./canaries.ts'), import('../proof/prove.ts')]);
   using interruption = stopOnSignal();
   const { signal } = interruption;
-  return await withInstallation({}, ({ accounts, apiKeys, installation: { db } }) => {
-    const canaries = new Canaries({ accounts, apiKeys, deletionsRecorded: (id) => countKeyDeletions(db, id) });
+  return await withInstallation({}, async (context) => {
+    const canaries = canariesOf(context, await wereKeysImported(context.installation.db));
     const end = deletions === undefined ? {} : { deletionsMax: deletions };
     return prove({ instances, canaries, concurrency, seconds, signal, ...end });
   });
@@ -109,6 +109,9 @@ function describe(proof: Proof, report: Report): string {
     ['  without an answer', number(verifications.unknown)],
     ['  started after a revocation’s answer', number(verifications.afterRevocation)],
     ['deletions', number(deletions.acknowledged)],
+    ['  of keys that were created over HTTP', number(deletions.created)],
+    ['  of callers’ keys', number(deletions.caller)],
+    ['  of imported keys', number(deletions.imported)],
     ['deletions without an answer', number(deletions.unknown)],
     ['accounts disabled or enabled', number(report.accountChanges)],
     ['lists compared', number(report.lists)],

@@ -7,13 +7,12 @@ import type { CanaryKey } from './canaries.ts';
 import type { Checker } from './checker.ts';
 import type { Verdict } from './history.ts';
 import type { HttpAnswer, Instance } from './instance.ts';
-import { questions, type Question } from './questions.ts';
+import { describeRequest, questions, type Question } from './questions.ts';
 
 /** Where and how. */
 export interface Target {
   readonly instance: Instance;
   readonly question: Question;
-  readonly source: string;
 }
 
 /** What is asked anew after its deletion: the last ones. */
@@ -27,6 +26,8 @@ export const pick = <T>(values: readonly T[]): T => values[randomInt(values.leng
 
 export class Asker {
   readonly targets: readonly Target[];
+  /** For keys that are not callers' keys. */
+  readonly #targetsOfOthers: readonly Target[];
   /** Keys that may live. */
   readonly live = new Set<CanaryKey>();
   readonly #buried: CanaryKey[] = [];
@@ -35,9 +36,8 @@ export class Asker {
 
   /** @param service the key that the askers themselves present */
   constructor(instances: readonly Instance[], checker: Checker, service: CanaryKey) {
-    this.targets = instances.flatMap((instance) =>
-      questions.map((question) => ({ instance, question, source: `${question.name} at ${instance.url}` })),
-    );
+    this.targets = instances.flatMap((instance) => questions.map((question) => ({ instance, question })));
+    this.#targetsOfOthers = this.targets.filter(({ question }) => !question.isForCallers);
     this.#checker = checker;
     this.#service = service;
   }
@@ -51,8 +51,8 @@ export class Asker {
 
   /** About the key, and about others where there is room; sometimes about a deleted one instead. */
   async askSomewhere(key: CanaryKey): Promise<void> {
-    const target = pick(this.targets);
     const own = this.#buried.length > 0 && randomInt(8) === 0 ? pick(this.#buried) : key;
+    const target = pick(this.targetsOf(own));
     const verdicts = await this.ask(target, [own, ...this.#others(target.question.keysMax - 1)]);
     if (verdicts[0] === 'unknown') await setTimeout(pauseMs);
   }
@@ -66,12 +66,18 @@ export class Asker {
 
   /** At all instances, in all ways, all started before this returns. */
   async askEverywhere(key: CanaryKey): Promise<void> {
-    await Promise.all(this.targets.map((target) => this.ask(target, [key])));
+    await Promise.all(this.targetsOf(key).map((target) => this.ask(target, [key])));
   }
 
-  async ask({ instance, question, source }: Target, keys: readonly CanaryKey[]): Promise<readonly Verdict[]> {
+  targetsOf({ kind }: CanaryKey): readonly Target[] {
+    return kind === 'caller' ? this.targets : this.#targetsOfOthers;
+  }
+
+  async ask({ instance, question }: Target, keys: readonly CanaryKey[]): Promise<readonly Verdict[]> {
+    const request = question.request(keys, this.#service);
+    const source = `${describeRequest(question, request)} at ${instance.url}`;
     const startedAt = monotonicMs();
-    const answer = await instance.ask(question.request(keys, this.#service)).catch(() => undefined);
+    const answer = await instance.ask(request).catch(() => undefined);
     const endedAt = monotonicMs();
     const read = answer && readSafely(question, answer, keys);
     if (read === 'caller refused') {

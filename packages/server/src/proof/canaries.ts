@@ -1,13 +1,16 @@
 /**
- * Accounts and keys of a proof's own, made beside the service, and removed after it whatever happens. Keys are made
- * here and not over HTTP because that is limited to some a minute and account; what is proven is how they end.
+ * Accounts and keys of the revocation check, and their removal after it in every case. Accounts are created directly in
+ * the database, because sign-up needs mail. So are callers' keys, whose scope an account cannot give itself, and imported
+ * keys, which no endpoint creates. All other keys are created over HTTP (`key-source.ts`).
  */
+import { createHash } from 'node:crypto';
 import { generatePassword, type Accounts } from '../accounts/accounts.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
+import { verifyScope } from '../api-keys/scopes.ts';
 import type { Principal } from '../audit/audit.ts';
 import { randomBase62 } from '../crypto/secret.ts';
 import { DomainError } from '../errors.ts';
-import type { AccountState } from './history.ts';
+import type { AccountState, KeyKind } from './history.ts';
 
 export interface CanaryAccount {
   readonly id: string;
@@ -19,25 +22,35 @@ export interface CanaryKey {
   readonly id: number;
   readonly secret: string;
   readonly accountId: string;
+  readonly kind: KeyKind;
 }
 
 export interface CanariesOptions {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
-  /** How many deletions of each of the account's keys the audit trail records, by the key's id. */
+  /** How many deletions of each of the account's keys the audit log records, by the key's id. */
   readonly deletionsRecorded: (accountId: string) => Promise<ReadonlyMap<number, number>>;
+  /**
+   * Imports one key by its SHA-256 in hexadecimal; false when it was refused. Undefined where no key was ever imported:
+   * there the service looks no such key up, and the check must not change that.
+   */
+  readonly importKey: ((accountId: string, nickname: string, hash: string) => Promise<boolean>) | undefined;
 }
 
 const operator: Principal = { kind: 'operator' };
 
 export class Canaries {
   readonly #options: CanariesOptions;
-  /** From before they are made: one whose creation was never answered may be there. */
+  /** From before they are created: one whose creation got no response may exist. */
   readonly #emails = new Set<string>();
-  #keys = 0;
+  #nicknames = 0;
 
   constructor(options: CanariesOptions) {
     this.#options = options;
+  }
+
+  get importsKeys(): boolean {
+    return this.#options.importKey !== undefined;
   }
 
   async newAccount(): Promise<CanaryAccount> {
@@ -48,10 +61,24 @@ export class Canaries {
     return { id, email, password: password.reveal() };
   }
 
-  async newKey(accountId: string, scopes: readonly string[] = []): Promise<CanaryKey> {
-    const nickname = `canary ${++this.#keys}`;
-    const { id, secret } = await this.#options.apiKeys.create(operator, accountId, { nickname, scopes });
-    return { id, secret: secret.reveal(), accountId };
+  /** Unique among the keys of all canary accounts. */
+  newNickname(): string {
+    return `canary ${++this.#nicknames}`;
+  }
+
+  /** A key that may call `/auth/verify` and introspection. @throws DomainError */
+  async newCallerKey(accountId: string): Promise<CanaryKey> {
+    const request = { nickname: this.newNickname(), scopes: [verifyScope] };
+    const { id, secret } = await this.#options.apiKeys.create(operator, accountId, request);
+    return { id, secret: secret.reveal(), accountId, kind: 'caller' };
+  }
+
+  /** A key of another system. Its id is in the account's list. @returns undefined when it was refused @throws DomainError */
+  async importKey(accountId: string): Promise<{ readonly secret: string; readonly nickname: string } | undefined> {
+    const secret = `canary.${randomBase62(32)}`;
+    const nickname = this.newNickname();
+    const hash = createHash('sha256').update(secret).digest('hex');
+    return (await this.#options.importKey?.(accountId, nickname, hash)) === true ? { secret, nickname } : undefined;
   }
 
   async change(accountId: string, to: AccountState): Promise<void> {
@@ -63,14 +90,14 @@ export class Canaries {
     return this.#options.deletionsRecorded(accountId);
   }
 
-  /** Deletes keys whose creation was never answered: an account holds so many. */
+  /** Deletes keys whose creation got no response: an account holds a limited number. */
   async removeStrays(accountId: string, isKnown: (id: number) => boolean): Promise<void> {
     for (const { id } of await this.#options.apiKeys.list(accountId)) {
       if (!isKnown(id)) await this.#options.apiKeys.delete(operator, accountId, id);
     }
   }
 
-  /** All of them. @returns the emails of those that couldn't be removed */
+  /** All of them. @returns the emails of those that could not be removed */
   async removeAll(): Promise<readonly string[]> {
     for (const email of this.#emails) {
       try {

@@ -17,6 +17,7 @@ import type {
   Deletion,
   DeletionOutcome,
   Interval,
+  KeyKind,
   Observation,
   Verification,
   Violation,
@@ -40,7 +41,7 @@ export class Checker {
   readonly #accounts = new Map<string, AccountRecord>();
   readonly #examples: Violation[] = [];
   readonly #counts = { accepted: 0, refused: 0, unknown: 0, afterRevocation: 0, changes: 0, lists: 0 };
-  readonly #deletions = { acknowledged: 0, unknown: 0 };
+  readonly #deletions = { acknowledged: 0, unknown: 0, created: 0, caller: 0, imported: 0 };
   readonly #verifyLatencies = new Latencies();
   readonly #deleteLatencies = new Latencies();
   #violations = 0;
@@ -56,8 +57,8 @@ export class Checker {
   }
 
   /** A key and when its creation was answered. */
-  addKey(id: number, accountId: string, createdAt: number): void {
-    const key = new KeyRecord(id, accountId, createdAt);
+  addKey(id: number, accountId: string, createdAt: number, kind: KeyKind = 'created'): void {
+    const key = new KeyRecord(id, accountId, createdAt, kind);
     this.#keys.set(id, key);
     const keys = this.#keysOf.get(accountId) ?? { all: [], open: new Set() };
     keys.all.push(key);
@@ -85,7 +86,10 @@ export class Checker {
       this.#deleteLatencies.add(endedAt - deletion.startedAt);
     }
     const key = this.#key(id);
-    if (outcome === 'deleted') this.#keysOf.get(key.accountId)?.open.delete(key);
+    if (outcome === 'deleted') {
+      this.#deletions[key.kind]++;
+      this.#keysOf.get(key.accountId)?.open.delete(key);
+    }
     this.#note(key.endDeletion(deletion));
   }
 

@@ -1,21 +1,16 @@
-/** One key after the other: made, verified while it is deleted over HTTP, and verified everywhere once it is. */
+/** One key after the other: created, verified while it is deleted over HTTP, and verified everywhere after that. */
 import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
-import { AccountSession } from './account-session.ts';
-import { pick, type Asker } from './asker.ts';
+import { pick } from './asker.ts';
 import { Asking } from './asking.ts';
-import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
-import type { Checker } from './checker.ts';
-import type { DeletionOutcome } from './history.ts';
+import type { CanaryAccount, CanaryKey } from './canaries.ts';
+import type { DeletionOutcome, KeyKind } from './history.ts';
 import type { HttpAnswer, Instance } from './instance.ts';
+import { KeySource, type KeySourceOptions } from './key-source.ts';
 
-export interface LaneOptions {
-  readonly instances: readonly Instance[];
-  readonly canaries: Canaries;
-  readonly checker: Checker;
-  readonly asker: Asker;
+export interface LaneOptions extends KeySourceOptions {
   /** Verifications under way at once. */
   readonly askers: number;
   /** Of a key before its deletion is asked for at most, and as many after it is answered. */
@@ -32,74 +27,76 @@ const deletionsPerList = 4;
 /** One in so many is asked for once more: a key dies once. */
 const deletionsPerRepetition = 4;
 
+/** One key in so many is deleted as soon as it exists. */
+const keysPerShortLife = 3;
+/** The order in which a lane creates its keys, so that a short run sees every kind. */
+const kinds: readonly KeyKind[] = ['created', 'caller', 'imported', 'created', 'created', 'caller'];
+
 export class DeletionLane {
-  readonly account: CanaryAccount;
   readonly #options: LaneOptions;
-  readonly #session: AccountSession;
+  /** By account: a new one when the last may create no more keys in this minute. */
+  readonly #sources = new Map<string, KeySource>();
+  #source: KeySource;
+  #keys = 0;
 
   constructor(account: CanaryAccount, options: LaneOptions) {
-    this.account = account;
     this.#options = options;
-    this.#session = new AccountSession(account);
+    this.#source = this.#addSource(account);
+  }
+
+  get sources(): readonly KeySource[] {
+    return [...this.#sources.values()];
   }
 
   async run(): Promise<void> {
     const { isOver } = this.#options;
     let key = await this.#newKey();
     while (!isOver()) {
-      // The next one is made meanwhile: nothing waits for its commit.
+      // The next one is created meanwhile: nothing waits for its commit.
       [key] = await Promise.all([this.#newKey(), key ? this.#lifeOf(key) : setTimeout(pauseMs)]);
     }
   }
 
-  /** The account's list, as an instance shows it now. */
-  async list(instance: Instance): Promise<void> {
-    if (!(await this.#session.ready(instance))) return;
+  /** Compares an account's list, as an instance returns it now. */
+  async list(source: KeySource, instance: Instance): Promise<void> {
     const startedAt = monotonicMs();
-    const answer = await this.#session.ask(instance, 'GET', '/auth/api-keys');
+    const listed = await source.list(instance);
+    if (!listed) return;
+    const ids = new Set(listed.map(({ id }) => id));
     const interval = { startedAt, endedAt: monotonicMs() };
-    if (answer?.status !== 200) return;
-    const { apiKeys } = JSON.parse(answer.text) as { apiKeys: { id: number }[] };
-    const ids = new Set(apiKeys.map(({ id }) => id));
-    this.#options.checker.listed(this.account.id, interval, `GET /auth/api-keys at ${instance.url}`, ids);
+    this.#options.checker.listed(source.session.account.id, interval, `GET /auth/api-keys at ${instance.url}`, ids);
   }
 
-  /** Undefined when the database couldn't be reached: the key may be there all the same. */
+  #addSource(account: CanaryAccount): KeySource {
+    const source = new KeySource(account, this.#options);
+    this.#sources.set(account.id, source);
+    return source;
+  }
+
+  /** Undefined when the outcome is not known: the key may exist. */
   async #newKey(): Promise<CanaryKey | undefined> {
-    const { canaries, checker, asker } = this.#options;
-    const { id: accountId } = this.account;
+    const { canaries } = this.#options;
+    const kind = kinds[this.#keys++ % kinds.length] ?? 'created';
     try {
-      const key = await canaries.newKey(accountId);
-      checker.addKey(key.id, accountId, monotonicMs());
-      asker.live.add(key);
-      return key;
+      if (this.#source.isExhausted) this.#source = this.#addSource(await canaries.newAccount());
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      if (error.code === 'key_limit_reached') await this.#removeStrays();
       return undefined;
     }
-  }
-
-  /** Keys whose creation was never answered fill the account. What fails is tried again at the next key. */
-  async #removeStrays(): Promise<void> {
-    const { canaries, checker } = this.#options;
-    try {
-      await canaries.removeStrays(this.account.id, (id) => checker.hasKey(id));
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-    }
+    return this.#source.newKey(kind === 'imported' && !canaries.importsKeys ? 'created' : kind);
   }
 
   async #lifeOf(key: CanaryKey): Promise<void> {
     const { asker, askers, asksMax, instances } = this.#options;
     const asking = new Asking(askers, () => asker.askSomewhere(key));
-    await asking.more(1 + randomInt(asksMax));
+    // A key that was created just now: what remembers a creation has not forgotten it.
+    if (randomInt(keysPerShortLife) > 0) await asking.more(1 + randomInt(asksMax));
     // Whatever could remember an acceptance anywhere has just seen one.
     const before = asker.askEverywhere(key);
     if (await this.#delete(key)) await asker.askEverywhere(key);
     await before;
     asker.bury(key);
-    if (randomInt(deletionsPerList) === 0) await this.list(pick(instances));
+    if (randomInt(deletionsPerList) === 0) await this.list(this.#sourceOf(key), pick(instances));
     if (randomInt(deletionsPerRepetition) === 0) await this.#deleteOnce(key);
     await asking.more(1 + randomInt(asksMax));
     await asking.stop();
@@ -116,18 +113,24 @@ export class DeletionLane {
   }
 
   /** At some instance. @returns undefined when nobody could be asked */
-  async #deleteOnce({ id }: CanaryKey): Promise<DeletionOutcome | undefined> {
+  async #deleteOnce(key: CanaryKey): Promise<DeletionOutcome | undefined> {
     const { instances, checker, onDeleted } = this.#options;
+    const { session } = this.#sourceOf(key);
     const instance = pick(instances);
     // Signed in before the clock starts.
-    if (!(await this.#session.ready(instance))) return undefined;
+    if (!(await session.ready(instance))) return undefined;
+    const { id } = key;
     const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
     const deletion = checker.beginDeletion(id, source, monotonicMs());
-    const answer = await this.#session.ask(instance, 'DELETE', `/auth/api-keys/${id}`);
+    const answer = await session.ask(instance, 'DELETE', `/auth/api-keys/${id}`);
     const outcome = outcomeOf(answer);
     checker.endDeletion(id, deletion, outcome, monotonicMs());
     if (outcome === 'deleted') onDeleted?.(checker.deletions);
     return outcome;
+  }
+
+  #sourceOf({ accountId }: CanaryKey): KeySource {
+    return this.#sources.get(accountId) ?? this.#source;
   }
 }
 

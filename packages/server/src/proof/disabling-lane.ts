@@ -7,10 +7,11 @@ import { pick } from './asker.ts';
 import { Asking } from './asking.ts';
 import type { CanaryKey } from './canaries.ts';
 import type { LaneOptions } from './deletion-lane.ts';
-import type { AccountState } from './history.ts';
+import type { AccountState, KeyKind } from './history.ts';
+import { KeySource } from './key-source.ts';
 
-/** Keys of each account; fewer where an account may hold fewer. */
-const keysMax = 3;
+/** The keys of each account; fewer where an account may hold fewer. */
+const kinds: readonly KeyKind[] = ['created', 'caller', 'created'];
 /** Verifications between two changes. */
 const asksMax = 48;
 const pauseMs = 50;
@@ -23,15 +24,14 @@ export async function runDisablingLane(options: LaneOptions): Promise<void> {
   }
 }
 
-/** None when the database couldn't be reached. */
-async function newAccountWithKeys({ canaries, checker }: LaneOptions): Promise<CanaryKey[]> {
+/** None when neither the database nor an instance could be reached. */
+async function newAccountWithKeys(options: LaneOptions): Promise<CanaryKey[]> {
   const keys: CanaryKey[] = [];
   try {
-    const { id } = await canaries.newAccount();
-    while (keys.length < keysMax) {
-      const key = await canaries.newKey(id);
-      checker.addKey(key.id, id, monotonicMs());
-      keys.push(key);
+    const source = new KeySource(await options.canaries.newAccount(), options);
+    for (const kind of kinds) {
+      const key = await source.newKey(kind);
+      if (key) keys.push(key);
     }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
@@ -42,7 +42,6 @@ async function newAccountWithKeys({ canaries, checker }: LaneOptions): Promise<C
 /** Until the end, or until an outcome isn't known: from there on such an account could prove nothing. */
 async function disableAndEnable(keys: readonly CanaryKey[], options: LaneOptions): Promise<void> {
   const { asker, askers, isOver } = options;
-  for (const key of keys) asker.live.add(key);
   const asking = new Asking(askers, () => asker.askSomewhere(pick(keys)));
   for (let to: AccountState = 'disabled'; ; to = to === 'disabled' ? 'enabled' : 'disabled') {
     await asking.more(1 + randomInt(asksMax));

@@ -36,6 +36,9 @@ export interface Deletion {
   outcome: DeletionOutcome | 'running';
 }
 
+/** How a key came to be: over HTTP, with the scope of a service beside it, or imported. */
+export type KeyKind = 'created' | 'caller' | 'imported';
+
 export type AccountState = 'enabled' | 'disabled';
 
 /** An account being disabled or enabled, from its start on; with the same infinite end. */

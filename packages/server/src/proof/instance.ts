@@ -3,7 +3,7 @@ import { Agent, request as requestHttp, type IncomingHttpHeaders } from 'node:ht
 import { Agent as TlsAgent, request as requestHttps } from 'node:https';
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /** Below the instance's own address. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -5,13 +5,22 @@
  * The moment of its death, D, lies within its successful deletion, or after the start of one whose outcome is unknown.
  * Whoever saw it alive started before D; whoever saw it dead ended after D. The rules are what makes such a D impossible.
  */
-import { tell, type Deletion, type Interval, type Observation, type Rule, type Violation } from './history.ts';
+import {
+  tell,
+  type Deletion,
+  type Interval,
+  type KeyKind,
+  type Observation,
+  type Rule,
+  type Violation,
+} from './history.ts';
 
 export class KeyRecord {
   readonly id: number;
   readonly accountId: string;
   /** When its creation was answered: nothing that starts earlier can be blamed for not finding it. */
   readonly createdAt: number;
+  readonly kind: KeyKind;
   /** The one that started last. */
   lastAlive: Observation | undefined;
   /** The one that ended first. */
@@ -21,10 +30,11 @@ export class KeyRecord {
   /** The one that was answered with success. */
   deleted: Deletion | undefined;
 
-  constructor(id: number, accountId: string, createdAt: number) {
+  constructor(id: number, accountId: string, createdAt: number, kind: KeyKind) {
     this.id = id;
     this.accountId = accountId;
     this.createdAt = createdAt;
+    this.kind = kind;
   }
 
   beginDeletion(deletion: Deletion): void {

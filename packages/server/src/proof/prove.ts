@@ -53,7 +53,7 @@ export async function prove(options: ProofOptions): Promise<Proof> {
 }
 
 async function run(options: ProofOptions): Promise<Omit<Proof, 'leftBehind'>> {
-  const { seconds, deletionsMax, signal } = options;
+  const { seconds, deletionsMax, signal, canaries } = options;
   const workload = await Workload.prepare(options);
   try {
     const startedAt = monotonicMs();
@@ -69,7 +69,7 @@ async function run(options: ProofOptions): Promise<Omit<Proof, 'leftBehind'>> {
     });
     const found = counted();
     const report = await workload.finish();
-    const reason = signal.aborted ? 'it was interrupted' : weaknessOf(report, found.instances);
+    const reason = signal.aborted ? 'it was interrupted' : weaknessOf(report, found.instances, canaries.importsKeys);
     return { isProven: reason === null, reason, report, ...found };
   } finally {
     workload.close();
@@ -79,12 +79,15 @@ async function run(options: ProofOptions): Promise<Omit<Proof, 'leftBehind'>> {
 const unproven = (reason: string) => ({ isProven: false, reason, report: null });
 
 /** Nothing wrong was seen where nothing was looked at. */
-function weaknessOf(report: Report, instances: Proof['instances']): string | null {
+function weaknessOf(report: Report, instances: Proof['instances'], importsKeys: boolean): string | null {
   const { violations, verifications, deletions } = report;
   if (violations > 0) return `${violations} violation${violations === 1 ? '' : 's'}`;
   const silent = instances.filter(({ verdicts }) => verdicts === 0);
   if (silent.length > 0) return `no verification was answered by ${silent.map(({ url }) => url).join(', ')}`;
   if (deletions.acknowledged === 0) return 'no deletion was acknowledged';
+  if (deletions.created === 0) return 'no key that was created over HTTP was deleted';
+  if (deletions.caller === 0) return 'no key of a caller was deleted';
+  if (importsKeys && deletions.imported === 0) return 'no imported key was deleted';
   if (verifications.accepted === 0) return 'no verification was accepted';
   return verifications.afterRevocation === 0 ? 'no verification was answered after a deletion' : null;
 }

@@ -17,6 +17,10 @@ export interface Report {
     readonly acknowledged: number;
     /** Without an answer. */
     readonly unknown: number;
+    /** Of those that were acknowledged, by how the key came to be. */
+    readonly created: number;
+    readonly caller: number;
+    readonly imported: number;
   };
   /** Accounts disabled or enabled, as far as it was acknowledged. */
   readonly accountChanges: number;

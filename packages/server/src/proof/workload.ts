@@ -3,7 +3,8 @@
  * of them, accounts are disabled and enabled, and the checker judges what was seen. Instances and the database may
  * fail meanwhile: what has no answer has an unknown outcome, and is tried again elsewhere.
  */
-import { verifyScope } from '../api-keys/scopes.ts';
+import { setTimeout } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import { AccountSession } from './account-session.ts';
 import { Asker } from './asker.ts';
@@ -12,6 +13,7 @@ import { Checker } from './checker.ts';
 import { DeletionLane, type LaneOptions } from './deletion-lane.ts';
 import { runDisablingLane } from './disabling-lane.ts';
 import { Instance } from './instance.ts';
+import { describeRequest } from './questions.ts';
 import type { Report } from './report.ts';
 
 export interface WorkloadOptions {
@@ -58,7 +60,7 @@ export class Workload {
   static async prepare(options: WorkloadOptions): Promise<Workload> {
     const { canaries } = options;
     const owner = await canaries.newAccount();
-    return new Workload(options, owner, await canaries.newKey(owner.id, [verifyScope]));
+    return new Workload(options, owner, await canaries.newCallerKey(owner.id));
   }
 
   private constructor(options: WorkloadOptions, owner: CanaryAccount, service: CanaryKey) {
@@ -70,7 +72,7 @@ export class Workload {
     this.#session = new AccountSession(owner);
     this.#service = service;
     this.#asker = new Asker(this.instances, this.checker, service);
-    this.checker.addKey(service.id, service.accountId, monotonicMs());
+    this.checker.addKey(service.id, service.accountId, monotonicMs(), service.kind);
     // One lane is the one that disables.
     this.#deletionLanes = Math.max(1, Math.round(concurrency / askersPerLane) - 1);
   }
@@ -89,7 +91,9 @@ export class Workload {
       ),
     );
     const obstacles = found.filter((obstacle) => obstacle !== undefined);
-    return obstacles.length > 0 ? obstacles : await this.#findStrangers();
+    if (obstacles.length > 0) return obstacles;
+    const strangers = await this.#findStrangers();
+    return strangers.length > 0 ? strangers : await this.#findImportsRefused();
   }
 
   /** Until the signal or the last deletion. @throws DomainError when the canary accounts can't be made */
@@ -118,11 +122,12 @@ export class Workload {
 
   /** Compares lists and the audit trail with what happened, and sums up. Once, after the run. */
   async finish(): Promise<Report> {
-    for (const lane of this.#lanes) {
-      await Promise.all(this.instances.map((instance) => lane.list(instance)));
+    for (const [lane, source] of this.#lanes.flatMap((one) => one.sources.map((from) => [one, from] as const))) {
+      await Promise.all(this.instances.map((instance) => lane.list(source, instance)));
+      const { id } = source.session.account;
       const startedAt = monotonicMs();
-      const recorded = await this.#canaries.deletionsRecorded(lane.account.id);
-      this.checker.auditRead(lane.account.id, { startedAt, endedAt: monotonicMs() }, recorded);
+      const recorded = await this.#canaries.deletionsRecorded(id);
+      this.checker.auditRead(id, { startedAt, endedAt: monotonicMs() }, recorded);
     }
     return this.checker.finish();
   }
@@ -142,12 +147,14 @@ export class Workload {
   async #findRefusal(instance: Instance): Promise<string | undefined> {
     for (const { question, instance: asked } of this.#asker.targets) {
       if (asked !== instance) continue;
+      const request = question.request([this.#service], this.#service);
+      const name = describeRequest(question, request);
       try {
-        const answer = await instance.ask(question.request([this.#service], this.#service));
+        const answer = await instance.ask(request);
         if (question.read(answer, [this.#service])[0] === 'accepted') continue;
-        return `${instance.url} refuses a key that was just made (${question.name} answers ${answer.status}): is its database the one of this configuration?`;
+        return `${instance.url} refuses a key that was just made (${name} answers ${answer.status}): is its database the one of this configuration?`;
       } catch (error) {
-        return `${instance.url} can’t be asked (${question.name}): ${describe(error)}`;
+        return `${instance.url} can’t be asked (${name}): ${describe(error)}`;
       }
     }
     return undefined;
@@ -166,6 +173,22 @@ export class Workload {
         `${instance.url} ${status} an access token of ${first.url}: have all instances the same KEYREEVE_PUBLIC_URL and KEYREEVE_AUDIENCE?`,
       );
       await this.#session.ready(first);
+    }
+    return found;
+  }
+
+  /** For a moment after the first import a running instance may refuse imported keys; that must not count as a violation. */
+  async #findImportsRefused(): Promise<readonly string[]> {
+    const imported = this.#canaries.importsKeys && (await this.#canaries.importKey(this.#service.accountId));
+    if (!imported) return [];
+    const headers = { authorization: `Bearer ${imported.secret}` };
+    const found: string[] = [];
+    for (const instance of this.instances) {
+      const accepted = async (): Promise<boolean> =>
+        (await instance.ask({ method: 'GET', path: '/auth/forward', headers }).catch(() => undefined))?.status === 200;
+      if (await accepted()) continue;
+      await setTimeout(limits.importedKeysLookSeconds * 1_000);
+      if (!(await accepted())) found.push(`${instance.url} refuses a key that was just imported`);
     }
     return found;
   }

@@ -5,11 +5,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { countKeyDeletions } from '../../src/audit/audit.ts';
+import { canariesOf } from '../../src/cli/canaries.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { openInstallation } from '../../src/installation.ts';
-import { Canaries } from '../../src/proof/canaries.ts';
+import type { Canaries } from '../../src/proof/canaries.ts';
 import { freePort } from '../../src/testing/free-port.ts';
 import type { TestDatabase } from '../../src/testing/postgres-databases.ts';
 import { runningProcesses } from '../../src/testing/postgres-processes.ts';
@@ -207,10 +207,13 @@ async function openCanaries(environment: Environment): Promise<{ canaries: Canar
   const clock = systemClock;
   const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
   const { db } = installation;
-  const { accounts, apiKeys } = wire({ config, installation, clock, issuer: publicUrl });
-  const deletionsRecorded = (accountId: string): Promise<ReadonlyMap<number, number>> =>
-    countKeyDeletions(db, accountId);
-  return { canaries: new Canaries({ accounts, apiKeys, deletionsRecorded }), close: () => db.close() };
+  const canaries = canariesOf(
+    { config, installation, ...wire({ config, installation, clock, issuer: publicUrl }) },
+    true,
+  );
+  // Before an instance runs: none has to notice the first import.
+  await canaries.importKey((await canaries.newAccount()).id);
+  return { canaries, close: () => db.close() };
 }
 
 /** Its server may be gone by then, with all that was in it. */

@@ -7,7 +7,8 @@ import type { Report } from '../../src/proof/report.ts';
 import type { PostgresServer } from '../../src/testing/postgres-server.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
 import { Cluster } from './cluster.ts';
-import type { Edit, Mutant } from './mutants.ts';
+import type { Edit } from './mutant-edits.ts';
+import type { Mutant } from './mutants.ts';
 import { runProof } from './proof-run.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));

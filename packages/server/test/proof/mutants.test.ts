@@ -11,8 +11,10 @@ import { applyEdits, runMutant, serverOptions } from './mutant-run.ts';
 import { mutants } from './mutants.ts';
 
 const source = new URL('../../src/', import.meta.url);
-/** The reader, the driver, the deletion, and the embedded database. */
+/** The creation, the caller, the reader, the driver, the deletion, and the embedded database. */
 const here = [
+  'keys that were created over HTTP, remembered for 2 s',
+  'the key of a caller of /auth/verify, remembered for 5 s',
   'a reader whose questions join a read that is already under way',
   'reads from a replica that lags by up to 100 ms',
   'a deletion of unknown outcome that is answered with success',

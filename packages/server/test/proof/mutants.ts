@@ -3,13 +3,18 @@
  * an edit that doesn't fit exactly once fails the test, so that none of them quietly stops being tried.
  */
 import { faults, type Fault } from './faults.ts';
-
-export interface Edit {
-  /** Below `packages/server/src/`. */
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
+import {
+  beforeVerifier,
+  deleteRow,
+  unknownDeletion,
+  cached,
+  readAndKeep,
+  remembered,
+  rememberedForwards,
+  rememberedCallers,
+  listener,
+  type Edit,
+} from './mutant-edits.ts';
 
 export interface Mutant {
   readonly name: string;
@@ -19,42 +24,6 @@ export interface Mutant {
   readonly database?: 'embedded';
 }
 
-const judgeByReading = `else this.#reader.find(hash.stored(text), (key) => answer(this.#judgeState(key)), fail);`;
-const beforeVerifier = `export class Verifier {`;
-const deleteRow = `const deleted = await tx.get(deleteOwnKey, [id, accountId]);`;
-const unknownDeletion = `      if (isOutcomeUnknown(error)) {\n`;
-
-/** In `verify.ts`: a cache, and what a verification does with it. */
-const cached = (judge: string): readonly Edit[] => [
-  {
-    file: 'verification/verify.ts',
-    find: beforeVerifier,
-    replace: `const cache: Map<string, { verdict: any; at: number }> = ((globalThis as any).verdicts = new Map());\n${beforeVerifier}`,
-  },
-  { file: 'verification/verify.ts', find: judgeByReading, replace: judge },
-];
-
-const readAndKeep = `this.#reader.find(hash.stored(text), (key) => {
-      const verdict = this.#judgeState(key);
-      if (verdict.valid) cache.set(text, { verdict, at: Date.now() });
-      answer(verdict);
-    }, fail);`;
-
-/** Listens for announced deletions on a connection of its own, which is made again when it breaks. */
-const listener = `import pg from 'pg';
-import { sql } from '../db/sql.ts';
-const selectDisabled = sql<{ at: number | null }>('select_disabled', \`select disabled_at as at from accounts where id = $1\`);
-function listen(): void {
-  const client = new pg.Client({ connectionString: process.env['KEYREEVE_DATABASE_URL'], ssl: false });
-  const again = (): void => void setTimeout(listen, 50);
-  client.on('error', () => undefined).on('end', again);
-  client.on('notification', ({ payload }) => {
-    for (const [text, { verdict }] of cache) if (String(verdict.keyId) === payload) cache.delete(text);
-  });
-  client.connect().then(() => client.query('listen deleted'), () => client.connection?.stream?.destroyed === true ? again() : undefined).catch(() => undefined);
-}
-listen();`;
-
 export const mutants: readonly Mutant[] = [
   {
     name: 'a positive cache of 100 ms',
@@ -63,6 +32,67 @@ export const mutants: readonly Mutant[] = [
       if (found && Date.now() - found.at < 100) answer(found.verdict);
       else ${readAndKeep}
     }`),
+    faults: [],
+  },
+  {
+    name: 'keys that were created over HTTP, remembered for 2 s',
+    edits: [
+      ...remembered,
+      {
+        file: 'api-keys/api-keys.ts',
+        find: `    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };`,
+        replace: `    if (principal.kind === 'account')
+      (globalThis as any).remembered?.set(secret.reveal(), {
+        verdict: { valid: true, type: 'api_key', accountId, keyId: id, nickname, scopes: scopes.join(' '), expiresAt, issuedAt: now },
+        until: Date.now() + 2000,
+      });
+    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'the key of a caller of /auth/verify, remembered for 5 s',
+    edits: rememberedCallers('true'),
+    faults: [],
+  },
+  {
+    name: 'the key of a caller of introspection by Basic, remembered for 5 s',
+    edits: rememberedCallers('basic !== undefined'),
+    faults: [],
+  },
+  {
+    name: 'what is accepted below /auth/forward, remembered for 2 s',
+    edits: rememberedForwards(`request.url?.startsWith('/auth/forward/') === true`),
+    faults: [],
+  },
+  {
+    name: 'what /auth/forward accepts by other methods than GET, remembered for 2 s',
+    edits: rememberedForwards(`request.method !== 'GET'`),
+    faults: [],
+  },
+  {
+    name: 'imported keys, remembered for 2 s',
+    edits: [
+      {
+        file: 'verification/verify.ts',
+        find: beforeVerifier,
+        replace: `const imported = new Map<string, { verdict: any; until: number }>();\n${beforeVerifier}`,
+      },
+      {
+        file: 'verification/verify.ts',
+        find: `    const find = (): void =>
+      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#judgeState(key)), fail);`,
+        replace: `    const found = imported.get(text);
+    if (found && Date.now() < found.until) return answer(found.verdict);
+    const find = (): void =>
+      this.#reader.find(this.#options.hash.stored(text), (key) => {
+        const verdict = this.#judgeState(key);
+        if (verdict.valid) imported.set(text, { verdict, until: Date.now() + 2000 });
+        answer(verdict);
+      }, fail);`,
+      },
+    ],
     faults: [],
   },
   {
@@ -309,11 +339,15 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'embedded: a write that is answered before the commit that gathers others for 100 ms',
     edits: [
-      { file: 'db/sqlite.ts', find: `answers.push(() => resolve(value));`, replace: `resolve(value);` },
       {
         file: 'db/sqlite.ts',
-        find: `      isCommitting = true;\n`,
-        replace: `      await new Promise((resolve) => setTimeout(resolve, 100));\n      isCommitting = true;\n`,
+        find: `    answer = () => resolve(value);`,
+        replace: `    resolve(value);\n    answer = () => undefined;`,
+      },
+      {
+        file: 'db/sqlite.ts',
+        find: `      committingMs = monotonicMs();\n`,
+        replace: `      await new Promise((resolve) => setTimeout(resolve, 100));\n      committingMs = monotonicMs();\n`,
       },
     ],
     faults: [],

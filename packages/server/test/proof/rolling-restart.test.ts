@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { verifyScope } from '../../src/api-keys/scopes.ts';
 import { monotonicMs } from '../../src/clock.ts';
 import { Instance, type HttpRequest } from '../../src/proof/instance.ts';
 import { freePort } from '../../src/testing/free-port.ts';
@@ -97,7 +96,7 @@ class Load {
 
   async #run(canaries: Cluster['canaries']): Promise<void> {
     const { id, email, password } = await canaries.newAccount();
-    const key = await canaries.newKey(id, [verifyScope]);
+    const key = await canaries.newCallerKey(id);
     const service = bearer(key.secret);
     let session = await this.#tokens({ method: 'POST', path: '/auth/token', headers: basic(email, password) });
     for (let round = 0; !this.#isOver && this.failures.length === 0; round++) {

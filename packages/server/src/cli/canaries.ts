@@ -1,0 +1,29 @@
+/** The canaries of the revocation check on this installation's database. */
+import { countKeyDeletions } from '../audit/audit.ts';
+import { systemClock } from '../clock.ts';
+import { keyImporter } from '../import/api-keys.ts';
+import { Canaries } from '../proof/canaries.ts';
+import { operator, type CommandContext } from './session.ts';
+
+export type CanariesContext = Pick<CommandContext, 'accounts' | 'apiKeys' | 'config' | 'installation'>;
+
+/** @param importsKeys whether to import keys too, which an installation without imported keys should not start with */
+export function canariesOf(
+  { accounts, apiKeys, config, installation: { db, keys } }: CanariesContext,
+  importsKeys: boolean,
+): Canaries {
+  const importKey = async (account: string, nickname: string, hash: string): Promise<boolean> => {
+    const { keysPerAccountMax } = config;
+    const options = { db, clock: systemClock, keyHash: keys.apiKeyHash, keysPerAccountMax, isDryRun: false };
+    const importer = keyImporter(operator, options);
+    const item = importer.read(1, Buffer.from(JSON.stringify({ account, nickname, hash })));
+    const [outcome] = await importer.write([{ line: 1, item }]);
+    return outcome === 'imported';
+  };
+  return new Canaries({
+    accounts,
+    apiKeys,
+    deletionsRecorded: (accountId) => countKeyDeletions(db, accountId),
+    importKey: importsKeys ? importKey : undefined,
+  });
+}
