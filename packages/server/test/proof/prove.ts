@@ -1,14 +1,15 @@
 /**
- * `npm run prove`: the long run of the proof. For an hour (`--minutes N`) it goes through every arrangement of instances
- * and every fault, again and again, and writes what it saw to `docs/proof-run.md`; `--mutants` runs every broken build
- * instead, and writes `docs/proof-mutants.md`. It exits 1 at a violation or a mutant that survives.
+ * `npm run prove`: the published runs of the revocation check. For an hour (`--minutes N`) it goes through every arrangement
+ * of instances and every fault, again and again, and writes `docs/proof-run.md`; `--mutants` runs every broken build instead,
+ * and writes `docs/proof-mutants.md`; `--all` does both. Each page names the commit and a hash of the files that the run
+ * depends on, which `npm run release` compares. It exits 1 at a violation or a mutant that survives.
  */
-import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
+import { filesLine, git, publishedRuns } from '../../../../scripts/run-files.ts';
 import { monotonicMs } from '../../src/clock.ts';
 import { PostgresServer } from '../../src/testing/postgres-server.ts';
 import { Cluster } from './cluster.ts';
@@ -102,22 +103,37 @@ const table = (rows: readonly (readonly (string | number)[])[]): string[] =>
     ...(index === 0 ? [`| ${row.map(() => '---').join(' | ')} |`] : []),
   ]);
 
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+
 function machine(): string {
-  const commit = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout.trim();
   const memory = Math.round(totalmem() / 2 ** 30);
-  return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${memory} GiB, Node ${process.versions.node}, commit ${commit}`;
+  return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${memory} GiB, Node ${process.versions.node}`;
 }
 
-function describeLong({ minutes, sums, total, happened }: LongRun): string {
+/** What a page says of every run. Taken when it starts: what changes meanwhile was not part of it. */
+function originOfRun(): (hasPassed: boolean) => readonly string[] {
+  const commit = git(root, 'rev-parse', '--short', 'HEAD').trim();
+  const others = publishedRuns.map((path) => `:!${path}`);
+  const isDirty = git(root, 'status', '--porcelain', '--', '.', ...others).trim() !== '';
+  const files = filesLine(root);
+  return (hasPassed) => [
+    `- ${machine()}`,
+    `- commit ${commit}${isDirty ? ' with uncommitted changes' : ''}`,
+    files,
+    `- result: ${hasPassed ? 'passed' : 'failed'}`,
+  ];
+}
+
+function describeLong({ minutes, sums, total, happened }: LongRun, origin: readonly string[]): string {
   const wanted = (count: number): number => Math.round((count * minutes) / 60);
   const reached = (found: number, count: number): string =>
     `${found} (${found >= wanted(count) ? 'at least' : '**missed:**'} ${wanted(count)})`;
   return [
-    '# The long run of the proof',
+    '# The long run of the revocation check',
     '',
-    'Written by `npm run prove`; what it does is in [proof.md](proof.md). Instances, database and clients share the machine.',
+    '`npm run prove` wrote this page; [proof.md](proof.md) describes the check. Instances, database and clients share the machine.',
     '',
-    `- ${machine()}`,
+    ...origin,
     `- ${minutes.toFixed(1)} minutes, ${total.violations} violations`,
     `- verifications: ${reached(total.verifications, hourly.verifications)}; deletions: ${reached(total.deletions, hourly.deletions)}`,
     `- longest time from a revocation’s answer to an acceptance that started later: ${ms(total.acceptedAfterMsMax)}`,
@@ -156,6 +172,7 @@ function describeLong({ minutes, sums, total, happened }: LongRun): string {
 }
 
 async function runMutants(): Promise<{ readonly text: string; readonly survivors: number }> {
+  const origin = originOfRun();
   await using postgres = await PostgresServer.start(serverOptions);
   const rows: (readonly (string | number)[])[] = [['broken build', 'caught', 'by', 'deletions until then', 'seconds']];
   let survivors = 0;
@@ -176,9 +193,11 @@ async function runMutants(): Promise<{ readonly text: string; readonly survivors
     process.stderr.write(`${rows.at(-1)?.join(', ')}\n`);
   }
   const text = [
-    '# Broken builds that the proof must catch',
+    '# Broken builds that the revocation check must catch',
     '',
-    `Written by \`npm run prove -- --mutants\`: ${machine()}. Two instances each, and the faults of the ordinary runs.`,
+    '`npm run prove -- --mutants` wrote this page. Two instances each, and the faults of the ordinary runs.',
+    '',
+    ...origin(survivors === 0),
     '',
     ...table(rows),
     '',
@@ -186,17 +205,37 @@ async function runMutants(): Promise<{ readonly text: string; readonly survivors
   return { text, survivors };
 }
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' }, mutants: { type: 'boolean' } } });
 const docs = new URL('../../../../docs/', import.meta.url);
-if (values.mutants === true) {
-  const { text, survivors } = await runMutants();
-  writeFileSync(fileURLToPath(new URL('proof-mutants.md', docs)), text);
+
+function publish(page: string, text: string): void {
+  writeFileSync(fileURLToPath(new URL(page, docs)), text);
   process.stdout.write(text);
-  process.exitCode = survivors > 0 ? 1 : 0;
-} else {
-  const run = await runLong(Number(values.minutes));
-  const text = describeLong(run);
-  writeFileSync(fileURLToPath(new URL('proof-run.md', docs)), text);
-  process.stdout.write(text);
-  process.exitCode = run.total.violations > 0 ? 1 : 0;
 }
+
+/** @returns whether it passed */
+async function publishLong(minutes: number): Promise<boolean> {
+  const origin = originOfRun();
+  const run = await runLong(minutes);
+  const hasPassed = run.total.violations === 0;
+  publish('proof-run.md', describeLong(run, origin(hasPassed)));
+  return hasPassed;
+}
+
+/** @returns whether it passed */
+async function publishMutants(): Promise<boolean> {
+  const { text, survivors } = await runMutants();
+  publish('proof-mutants.md', text);
+  return survivors === 0;
+}
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '60' }, mutants: { type: 'boolean' }, all: { type: 'boolean' } },
+});
+const minutes = Number(values.minutes);
+if (!(minutes > 0)) throw new Error(`--minutes must be a number above 0, not “${values.minutes}”`);
+// The short one first.
+const results = [
+  values.mutants === true || values.all === true ? await publishMutants() : true,
+  values.mutants === true && values.all !== true ? true : await publishLong(minutes),
+];
+process.exitCode = results.every(Boolean) ? 0 : 1;

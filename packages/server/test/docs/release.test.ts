@@ -1,0 +1,78 @@
+/** `npm run release` refuses what must not be released, and names each reason. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { findObstacles } from '../../../../scripts/release.ts';
+import { filesLine, git } from '../../../../scripts/run-files.ts';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+
+const source = 'packages/server/src/main.ts';
+const runs = ['docs/proof-run.md', 'docs/proof-mutants.md'];
+
+function write(root: string, path: string, content: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), content);
+}
+
+function commit(root: string): void {
+  git(root, 'add', '--all');
+  git(root, '-c', 'user.name=test', '-c', 'user.email=test@example.com', 'commit', '-qm', 'test: a commit');
+}
+
+/** A repository that can be released. */
+function newRepository(root: string): void {
+  git(root, 'init', '-q');
+  write(root, 'packages/server/package.json', '{ "version": "1.2.3" }');
+  write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- Something.\n');
+  write(root, source, 'one');
+  publish(root);
+}
+
+function publish(root: string, result = 'passed'): void {
+  for (const path of runs) write(root, path, `# A run\n\n${filesLine(root)}\n- result: ${result}\n`);
+  commit(root);
+}
+
+test('a release needs a clean tree, an entry in the changelog, and published runs of the files that it has', () => {
+  using folder = newTempFolder();
+  const root = folder.path;
+  newRepository(root);
+  assert.deepEqual(findObstacles(root), []);
+
+  write(root, source, 'two');
+  assert.match(findObstacles(root).join('\n'), /^The working tree differs .*:\n M packages\/server\/src\/main\.ts\n/);
+  commit(root);
+  assert.deepEqual(
+    findObstacles(root),
+    runs.map(
+      (path) => `${path} is of other files than these. Run \`npm run prove -- --all\` and commit what it writes.`,
+    ),
+  );
+  write(root, source, 'one');
+  commit(root);
+  assert.deepEqual(findObstacles(root), []);
+
+  // A file that is not part of the program changes nothing; a new one of the program does.
+  write(root, 'docs/other.md', 'other');
+  commit(root);
+  assert.deepEqual(findObstacles(root), []);
+  write(root, 'packages/server/test/proof/new.ts', 'new');
+  commit(root);
+  assert.equal(findObstacles(root).length, 2);
+
+  publish(root, 'failed');
+  assert.match(
+    findObstacles(root).join('\n'),
+    /^docs\/proof-run\.md is not of a run that passed\..*\ndocs\/proof-mutants/,
+  );
+  publish(root);
+  assert.deepEqual(findObstacles(root), []);
+
+  write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.3 (unreleased)\n');
+  commit(root);
+  assert.deepEqual(findObstacles(root), ['CHANGELOG.md calls 1.2.3 unreleased. Write the date instead.']);
+  write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.30\n');
+  commit(root);
+  assert.deepEqual(findObstacles(root), ['CHANGELOG.md has no entry “## 1.2.3”. Write one.']);
+});

@@ -1,0 +1,43 @@
+/**
+ * `npm run release`: checks that this commit can be released, and names everything that prevents it. It exits 1 unless the
+ * tree is clean, the changelog has the version, and the published runs of the revocation check are of these very files.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { filesLine, git, publishedRuns } from './run-files.ts';
+
+/** @returns one sentence for each thing that prevents a release, with the remedy */
+export function findObstacles(root: string): readonly string[] {
+  return [...uncommitted(root), ...missingChanges(root), ...publishedRuns.flatMap((path) => outdatedRun(root, path))];
+}
+
+function uncommitted(root: string): string[] {
+  const changed = git(root, 'status', '--porcelain').trimEnd();
+  return changed === '' ? [] : [`The working tree differs from the commit. Commit or remove:\n${changed}`];
+}
+
+function missingChanges(root: string): string[] {
+  const { version } = JSON.parse(read(root, 'packages/server/package.json')) as { version: string };
+  const headings = read(root, 'CHANGELOG.md').split('\n');
+  const heading = headings.find((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
+  if (heading === undefined) return [`CHANGELOG.md has no entry “## ${version}”. Write one.`];
+  return heading.includes('unreleased') ? [`CHANGELOG.md calls ${version} unreleased. Write the date instead.`] : [];
+}
+
+function outdatedRun(root: string, path: string): string[] {
+  const remedy = 'Run `npm run prove -- --all` and commit what it writes.';
+  if (!existsSync(join(root, path))) return [`${path} is missing. ${remedy}`];
+  const lines = read(root, path).split('\n');
+  if (!lines.includes('- result: passed')) return [`${path} is not of a run that passed. ${remedy}`];
+  return lines.includes(filesLine(root)) ? [] : [`${path} is of other files than these. ${remedy}`];
+}
+
+const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
+
+if (import.meta.main) {
+  const obstacles = findObstacles(fileURLToPath(new URL('..', import.meta.url)));
+  for (const obstacle of obstacles) process.stderr.write(`- ${obstacle}\n`);
+  process.stdout.write(obstacles.length === 0 ? 'Ready for a release.\n' : '');
+  process.exitCode = obstacles.length === 0 ? 0 : 1;
+}
