@@ -198,7 +198,7 @@ test('the report has the numbers, and explanations that name both operations wit
   ]);
   assert.deepEqual(report, {
     verifications: { total: 5, accepted: 3, refused: 1, unknown: 1, afterRevocation: 2 },
-    deletions: { acknowledged: 1, unknown: 1 },
+    deletions: { acknowledged: 1, unknown: 1, created: 1, caller: 0, imported: 0 },
     accountChanges: 0,
     lists: 1,
     violations: 1,
