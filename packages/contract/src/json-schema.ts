@@ -4,6 +4,7 @@
  */
 import type { TSchema } from 'typebox';
 import { exampleOf } from './examples.ts';
+import { documentedAs } from './schemas.ts';
 import { requestSchemas, responseSchemas, valueSchemas } from './named-schemas.ts';
 
 export type Json = Record<string, unknown>;
@@ -50,7 +51,7 @@ function definition(schema: Json, side: Side): Json {
     additionalProperties,
     examples: _,
     ...rest
-  } = schema as Json & {
+  } = documented(schema) as Json & {
     properties?: Record<string, Json>;
     items?: Json;
     anyOf?: readonly Json[];
@@ -65,6 +66,10 @@ function definition(schema: Json, side: Side): Json {
     // RFC 9110 section 15 and every sensible client: an unknown member of a response is ignored.
     ...(additionalProperties !== undefined && side === 'request' ? { additionalProperties } : {}),
   };
+}
+
+function documented({ [documentedAs]: other, ...schema }: Json): Json {
+  return other === undefined ? schema : { description: schema['description'], ...(other as Json) };
 }
 
 /** `string | null` is one schema with two types; a named schema or a union stays `anyOf`. */

@@ -17,6 +17,15 @@ export const Text = (example: string, description?: string) =>
 export const orNull = <S extends Type.TSchema>(schema: S, example?: null) =>
   Type.Union([schema, Type.Null()], example === null ? { examples: [null] } : {});
 
+/** Keyword of a schema that the document shows as another one. */
+export const documentedAs = 'x-documented-as';
+
+/**
+ * A whole number in a query. There it is text, and the server checks the text; the document and generated clients know
+ * the number.
+ */
+export const IntegerText = (pattern: string, documented: { minimum: number; maximum: number }, description: string) =>
+  Type.String({ pattern, description, [documentedAs]: { type: 'integer', ...documented } });
 export const AccountId = Type.String({ examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'] });
 
 export const KeyId = Type.Integer({

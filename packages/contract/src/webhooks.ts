@@ -7,20 +7,23 @@ import { Instant, orNull, Text } from './schemas.ts';
 
 /** What an endpoint can be told, and what each means; the data of each stands in `docs/webhooks.md`. */
 export const webhookEventTable = {
-  'account.created': 'An account was made: by its owner, an operator or an administrator. Imported ones are not told.',
-  'account.verified': 'The email of an account was shown to be its owner’s.',
-  'account.disabled': 'An account was disabled: its sessions have ended and its keys are paused.',
-  'account.enabled': 'A disabled account works again, and so do its keys.',
-  'account.deleted': 'An account was deleted, with its sessions and keys.',
-  'account.password_changed': 'An account has a new password; its other sessions have ended.',
-  'account.email_changed': 'An account has a new email.',
-  'account.sessions_ended': 'Sessions of an account were ended together.',
-  'second_factor.added': 'An account signs in with a second factor from now on.',
+  'account.created':
+    'Its owner, an operator or an administrator created an account. Imported accounts are not published.',
+  'account.verified': 'The owner of an account verified its email address.',
+  'account.disabled':
+    'An account was disabled. Its sessions have ended, and its keys are rejected until it is enabled.',
+  'account.enabled': 'A disabled account was enabled. Its keys are accepted again.',
+  'account.deleted': 'An account was deleted with its sessions and keys.',
+  'account.password_changed': 'An account has a new password. Its other sessions have ended.',
+  'account.email_changed': 'An account has a new email address.',
+  'account.sessions_ended': 'All sessions of an account were ended together.',
+  'second_factor.added': 'An account enrolled a second factor. Its sign-ins need it from now on.',
   'second_factor.removed': 'An account’s second factor was removed.',
-  'api_key.created': 'An API key was made. Imported ones are not told.',
-  'api_key.deleted': 'An API key was deleted: it is dead already.',
-  'session.ended': 'A session was ended before its time: signed out, ended by hand, or the oldest of too many.',
-  'session.reuse_detected': 'A refresh token was used twice, so somebody may hold a copy; its session has ended.',
+  'api_key.created': 'An API key was created. Imported keys are not published.',
+  'api_key.deleted': 'An API key was deleted. Every verification already rejects it.',
+  'session.ended':
+    'A session ended before it expired: by sign-out, by a request to end it, or as the oldest of too many.',
+  'session.reuse_detected': 'A refresh token was used twice, so it may have been copied. Its session has ended.',
 } as const;
 
 export type WebhookEvent = keyof typeof webhookEventTable;

@@ -8,6 +8,7 @@ import {
   errors,
   errorsOf,
   exampleOf,
+  limits,
   openApiDocument,
   webhookEvents,
   webhookMessages,
@@ -24,6 +25,7 @@ interface Schema {
   readonly additionalProperties?: unknown;
   readonly examples?: readonly unknown[];
   readonly format?: string;
+  readonly description?: string;
 }
 interface Parameter {
   readonly name: string;
@@ -103,6 +105,20 @@ test('every operation names each code that it can answer, under that code’s st
   }
 });
 
+test('codes that five operations share under a status have a named response', () => {
+  const described = operations.flatMap(({ responses }) =>
+    Object.entries(responses)
+      .filter(([, { $ref, description }]) => $ref !== undefined && description !== undefined)
+      .map(([status, { description }]) => `${status} ${description}`),
+  );
+  const often = [...Map.groupBy(described, (codes) => codes)].filter(([, same]) => same.length >= 5);
+  assert.deepEqual(
+    often.map(([codes]) => codes),
+    [],
+    'add them to the groups of problem-responses.ts',
+  );
+});
+
 test('a route that takes a body says so, with the failures of bodies', () => {
   for (const { id, body } of allRoutes) {
     const { requestBody, responses } = operationOf(id);
@@ -141,6 +157,12 @@ test('the id of a key is a 64-bit integer, in paths as in bodies', () => {
     const parameters = (operationOf(id).parameters ?? []).map((parameter) => resolved<Parameter>(parameter));
     assert.deepEqual(parameters.find((parameter) => parameter.name === name)?.schema, reference, id);
   }
+});
+
+test('the limit of a page is an integer in the document, though a query is text', () => {
+  const { description, ...schema } = document.components.parameters['PageLimit']?.schema ?? {};
+  assert.deepEqual(schema, { type: 'integer', minimum: 1, maximum: limits.adminPageMax });
+  assert.match(description ?? '', /entries/);
 });
 
 test('every reference and every security scheme exists', () => {

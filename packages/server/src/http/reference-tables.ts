@@ -1,5 +1,6 @@
 /** The members of a schema as the rows of a table: nested ones by their path, alternatives merged. */
 import type { TSchema } from 'typebox';
+import { documentedAs } from '@keyreeve/contract';
 import { escape, prose } from './html.ts';
 
 interface Schema {
@@ -18,6 +19,7 @@ interface Schema {
   readonly maxItems?: number;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly [documentedAs]?: Schema;
 }
 
 interface Row {
@@ -43,7 +45,7 @@ function rowsOf(schema: Schema, prefix: string): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => [
     {
       name: `${prefix}${name}`,
-      types: [...new Set(typesOf(property))],
+      types: [...new Set(typesOf(property[documentedAs] ?? property))],
       isRequired: schema.required?.includes(name) ?? false,
       description: describe(property),
     },

@@ -23,7 +23,11 @@ function commandsOf(page: string): { readonly variables: string; readonly comman
 }
 
 /** A caller of the kind that the route needs, whom no other command has changed. */
-async function environmentOf(app: TestApp, { auth }: RouteContract): Promise<Record<string, string>> {
+async function environmentOf(
+  app: TestApp,
+  { auth }: RouteContract,
+  SERVICE_KEY: string,
+): Promise<Record<string, string>> {
   const caller = auth === 'administrator' ? await newAdministrator(app) : await app.signIn();
   const headers = bearer(caller.accessToken);
   const created = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'mine' } });
@@ -32,7 +36,7 @@ async function environmentOf(app: TestApp, { auth }: RouteContract): Promise<Rec
     PASSWORD: goodPassword,
     ACCESS_TOKEN: caller.accessToken,
     API_KEY: (created.json as { key: string }).key,
-    SERVICE_KEY: await app.serviceKey(),
+    SERVICE_KEY,
   };
 }
 
@@ -51,6 +55,7 @@ test('every curl command of the reference page runs as it stands, and its route 
   if (!hasCurl(t)) return;
   await using app = await newApp();
   await app.createAccount('ada@example.com');
+  const serviceKey = await app.serviceKey();
   const { text: page } = await app.call('GET', '/docs');
   const { variables, commands } = commandsOf(page);
   const names = [...variables.matchAll(/^(\w+)=/gm)].map(([, name]) => name);
@@ -60,7 +65,7 @@ test('every curl command of the reference page runs as it stands, and its route 
   for (const route of allRoutes) {
     const command = commands.get(route.id.toLowerCase()) ?? '';
     for (const [, name] of command.matchAll(/\$(\w+)/g)) assert.ok(names.includes(name), `${route.id} $${name}`);
-    const env = { PATH: process.env['PATH'] ?? '', ...(await environmentOf(app, route)) };
+    const env = { PATH: process.env['PATH'] ?? '', ...(await environmentOf(app, route, serviceKey)) };
     const { stdout } = await run('/bin/sh', ['-euc', `${command} -s -w '\\n%{http_code}'`], { env });
     const [, body = '', status = ''] = /^([^]*)\n(\d{3})$/.exec(stdout) ?? [];
     if (Number(status) === route.success.status) {
