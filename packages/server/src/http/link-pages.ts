@@ -72,12 +72,14 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+const routes: Readonly<Record<LinkPage, contract.RouteContract>> = contract;
+
 export function linkPages(options: LinkPageOptions): readonly Route[] {
   return (Object.keys(forms) as LinkPage[]).map((page) => {
     const bodies = Object.fromEntries(
       contract.languages.map((language) => [language, pageOf(page, language, options)]),
     ) as Record<contract.Language, string>;
-    return route(contract[page], async ({ language = options.defaultLanguage }) => ({
+    return route(routes[page], async ({ language = options.defaultLanguage }) => ({
       status: 200,
       contentType: 'text/html; charset=utf-8',
       headers: ['Content-Language', language, 'Vary', 'Accept-Language'],
