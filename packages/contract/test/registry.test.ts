@@ -54,7 +54,8 @@ test('a refusal says why in a sentence', () => {
 });
 
 test('every limit is a positive whole number, with its unit in its name and its reason beside it', () => {
-  const unit = /(?:Ms|PerSecond|Seconds|Days|Bytes|Chars|CodePoints|Fields|Failures|Max|Floor|First|Factor)(?:Max|Min)?$/;
+  const unit =
+    /(?:Ms|PerSecond|Seconds|Days|Bytes|Chars|CodePoints|Fields|Failures|Max|Floor|First|Factor)(?:Max|Min)?$/;
   for (const [name, { value, why }] of Object.entries(limitTable)) {
     assert.ok(Number.isSafeInteger(value) && value > 0, name);
     assert.match(name, unit);
