@@ -22,7 +22,7 @@ export const NewKeyBody = Type.Object(
         maxItems: limits.scopesPerKeyMax,
         uniqueItems: true,
         description:
-          'What your services may ask for. Those that begin with keyreeve: are granted on the command line only',
+          'What your services may ask for. `keyreeve:verify` is for services that verify credentials: an administrator grants it within 5 minutes of a sign-in, and it counts while the account is an administrator’s',
       }),
     ),
     expiresAt: Type.Optional(
@@ -92,6 +92,7 @@ export const createKey = {
     'nickname_invalid',
     'scope_invalid',
     'reserved_scope',
+    'reauth_required',
     'email_unverified',
     'nickname_taken',
     'key_limit_reached',

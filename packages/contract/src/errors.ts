@@ -206,12 +206,13 @@ export const errors = {
   insufficient_scope: {
     status: 403,
     title: 'The credential lacks a scope',
-    meaning: 'The credential is good, but it has not been granted the scope that is needed here.',
+    meaning:
+      'The credential is valid, but it lacks a scope that this request needs. The detail names it. Create a key that has it: scopes of an existing key do not change.',
   },
   reserved_scope: {
     status: 403,
-    title: 'This scope is granted by an operator only',
-    meaning: 'Scopes that begin with `keyreeve:` are granted on the command line.',
+    title: 'Only an administrator or an operator grants this scope',
+    meaning: `An administrator grants scopes that begin with \`keyreeve:\` to keys of the administrator’s own account, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator grants them on the command line.`,
   },
   https_required: {
     status: 403,

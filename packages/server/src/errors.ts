@@ -18,6 +18,8 @@ export interface DomainErrorOptions {
   readonly allowed?: readonly string[];
   /** Scopes that would have been needed. */
   readonly scopes?: readonly string[];
+  /** Those of them that the credential lacks. */
+  readonly missing?: readonly string[];
   /** The change that was asked for may have happened all the same. */
   readonly isOutcomeUnknown?: boolean;
   /** For the log only. */

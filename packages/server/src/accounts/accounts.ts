@@ -126,7 +126,13 @@ export class Accounts {
   async setRole(principal: Principal, idOrEmail: string, role: store.Role): Promise<Account> {
     const { db, clock, guard } = this.#options;
     const { id } = await this.find(idOrEmail);
-    await store.setAccountRole(db, principal, id, role, clock.now(), guard);
+    const now = clock.now();
+    // A role that is lost takes scopes from keys. Whether it is lost must be settled before any of them is accepted again.
+    await this.revocations.orFinish(id, {
+      kind: 'role',
+      change: () => store.setAccountRole(db, principal, id, role, now, guard),
+      finish: () => store.awaitAdministration(db),
+    });
     const account = await this.find(id);
     if (account.role !== role) throw new DomainError('account_unverified');
     return account;

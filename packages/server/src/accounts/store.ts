@@ -333,6 +333,9 @@ export const requireSecondFactor = (
 /** First in a transaction in which one account changes another, or in which the first administrator is made. */
 export const lockAdministration = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));
 
+/** Waits until no change of administrators is under way, and until the last one is durable. */
+export const awaitAdministration = (db: Db): Promise<void> => db.transaction(lockAdministration);
+
 /** Whether any account has the role. Under {@link lockAdministration} no other gets it until the transaction ends. */
 export const hasAdministrator = async (tx: Transaction): Promise<boolean> =>
   ((await tx.get(countAdministrators))?.any ?? 0) > 0;

@@ -1,7 +1,8 @@
 /** API keys: an account's own, made, listed and deleted by it or by an operator. */
 import { randomInt } from 'node:crypto';
+import { limits } from '@keyreeve/contract';
 import type { Principal } from '../audit/audit.ts';
-import type { Clock } from '../clock.ts';
+import { isRecent, type Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import type { Secret } from '../crypto/secret.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
@@ -14,7 +15,7 @@ import { DomainError } from '../errors.ts';
 import { foreseeCreation, type CreationThrottle } from '../throttle/creation-throttle.ts';
 import { makeKey } from './key-text.ts';
 import { acceptNickname } from './nickname.ts';
-import { acceptScopes } from './scopes.ts';
+import { acceptScopes, hasReserved, scopesInForce } from './scopes.ts';
 import * as store from './store.ts';
 
 export interface ApiKeysOptions {
@@ -67,8 +68,8 @@ export class ApiKeys {
 
   /**
    * @returns the key and its secret, which is never to be had again
-   * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `nickname_taken`, `key_limit_reached`,
-   *   `too_many_creations`, `account_not_found`, `invalid_request` for an expiry that has passed,
+   * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
+   *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry that has passed,
    *   `invalid_access_token` when the session has ended meanwhile
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
@@ -76,6 +77,11 @@ export class ApiKeys {
     const nickname = acceptNickname(request.nickname);
     const scopes = acceptScopes(principal, request.scopes ?? []);
     const now = clock.now();
+    const needsRole = principal.kind === 'account' && hasReserved(scopes);
+    if (needsRole && !isRecent(now, principal.signedInAt ?? 0, limits.recentSignInSeconds * 1000))
+      throw new DomainError('reauth_required');
+    // The role is judged again in the transaction of the creation.
+    const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
     const expiresAt = request.expiresAt ?? null;
     // Not `<=`: RFC 3339 knows leap seconds, which Date.parse makes NaN of, and a key must not live for ever by that.
     if (expiresAt !== null && !(expiresAt > now)) {
@@ -85,10 +91,10 @@ export class ApiKeys {
     }
     const secret = makeKey(prefix);
     const id = randomKeyId();
-    const key = { id, hash: hash.stored(secret.reveal()), accountId, nickname, scopes, expiresAt, now };
+    const key = { id, hash: hash.stored(secret.reveal()), accountId, nickname, scopes, needsRole, expiresAt, now };
     const counted = principal.kind === 'account' ? throttle : undefined;
     await this.#foreseeRefusal(key, counted);
-    await store.createKey(db, principal, key, keysPerAccountMax, counted);
+    await store.createKey(db, creator, key, keysPerAccountMax, counted);
     return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };
   }
 
@@ -193,14 +199,14 @@ function positionOf(text: string): { createdAt: number; id: number } {
   return { createdAt: createdAt ?? 0, id: id ?? 0 };
 }
 
-const toApiKey = ({ id, nickname, scopes, expiresAt, lastUsedAt, createdAt, updatedAt }: store.KeyRow): ApiKey => ({
-  id,
-  nickname,
-  scopes: splitScopes(scopes),
-  expiresAt,
-  lastUsedAt,
-  createdAt,
-  updatedAt,
+const toApiKey = (row: store.KeyRow): ApiKey => ({
+  id: row.id,
+  nickname: row.nickname,
+  scopes: splitScopes(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole)),
+  expiresAt: row.expiresAt,
+  lastUsedAt: row.lastUsedAt,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
 });
 
 export const splitScopes = (scopes: string): string[] => (scopes === '' ? [] : scopes.split(' '));

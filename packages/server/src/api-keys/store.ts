@@ -11,6 +11,9 @@ export interface KeyRow {
   readonly id: number;
   readonly nickname: string;
   readonly scopes: string;
+  /** 1 when its scopes of Keyreeve itself count only while its account is an administrator's. */
+  readonly needsRole: number;
+  readonly ownerRole: string;
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
@@ -23,6 +26,9 @@ export interface KeyState {
   readonly accountId: string;
   readonly nickname: string;
   readonly scopes: string;
+  /** As of a {@link KeyRow}. */
+  readonly needsRole: number;
+  readonly ownerRole: string;
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
@@ -35,6 +41,8 @@ export interface NewKey {
   readonly accountId: string;
   readonly nickname: string;
   readonly scopes: readonly string[];
+  /** As of a {@link KeyRow}; false unless an account grants itself a scope of Keyreeve. */
+  readonly needsRole?: boolean;
   readonly expiresAt: number | null;
   readonly now: number;
 }
@@ -52,19 +60,19 @@ const countKeys = sql<{ count: number }>(
 // The unique index decides about the nickname.
 const insertKey = sql(
   'insert_api_key',
-  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, null, $8, $8) on conflict (account_pk, nickname) do nothing`,
+  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role)
+   values ($1, $2, $3, $4, $5, $6, $7, null, $8, $8, $9) on conflict (account_pk, nickname) do nothing`,
 );
+const shownColumns = `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
+     k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const listKeys = sql<KeyRow>(
   'list_api_keys',
-  `select k.id, k.nickname, k.scopes, k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt",
-     k.created_at as "createdAt", k.updated_at as "updatedAt"
+  `select ${shownColumns}
    from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 order by k.created_at, k.id`,
 );
 const pageKeys = sql<KeyRow>(
   'page_api_keys',
-  `select k.id, k.nickname, k.scopes, k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt",
-     k.created_at as "createdAt", k.updated_at as "updatedAt"
+  `select ${shownColumns}
    from api_keys k join accounts a on a.pk = k.account_pk
    where a.id = $1 and (k.created_at > $2 or k.created_at = $2 and k.id > $3) order by k.created_at, k.id limit $4`,
 );
@@ -104,7 +112,7 @@ const selectForCreation = sqlMany<CreationState>('select_for_api_key_creation', 
 });
 // The read of every verification: the key by its hash, with its account in the same snapshot. The hash is a MAC that
 // nobody outside can steer, so how long the comparison takes tells nothing.
-const stateColumns = `k.id, a.id as "accountId", k.nickname, k.scopes, k.expires_at as "expiresAt",
+const stateColumns = `k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt"`;
 const selectState = sqlMany<KeyState>('select_api_key_state', {
   sqlite: `select ${stateColumns}
@@ -138,7 +146,7 @@ export async function createKey(
   keysMax: number,
   throttle: CreationThrottle | undefined,
 ): Promise<void> {
-  const { id, hash, accountId, nickname, scopes, expiresAt, now } = key;
+  const { id, hash, accountId, nickname, scopes, needsRole = false, expiresAt, now } = key;
   await db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
     const account = await tx.get(lockAccount, [accountId]);
@@ -146,7 +154,17 @@ export async function createKey(
     if (throttle) await countCreation(tx, throttle, accountId, now);
     const held = (await tx.get(countKeys, [account.pk]))?.count ?? 0;
     assertRoomForKey(held, keysMax);
-    const values = [lookupOf(hash), hash, id, account.pk, nickname, scopes.join(' '), expiresAt, now];
+    const values = [
+      lookupOf(hash),
+      hash,
+      id,
+      account.pk,
+      nickname,
+      scopes.join(' '),
+      expiresAt,
+      now,
+      needsRole ? 1 : 0,
+    ];
     if ((await tx.run(insertKey, values)) === 0) throw new DomainError('nickname_taken');
     await recordEvent(tx, {
       at: now,

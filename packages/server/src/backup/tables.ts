@@ -125,7 +125,9 @@ export const apiKeys = {
     last_used_at: 'integer',
     created_at: 'integer',
     updated_at: 'integer',
+    scopes_need_role: 'integer',
   },
+  defaults: { scopes_need_role: 0 },
   isPassing: false,
 } as const satisfies Table;
 

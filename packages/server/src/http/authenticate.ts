@@ -1,5 +1,5 @@
 /** Who calls: an account by its access token, or a service by an API key with the scope `keyreeve:verify`. */
-import type { RouteContract } from '@keyreeve/contract';
+import { limits, type RouteContract } from '@keyreeve/contract';
 import { verifyScope } from '../api-keys/scopes.ts';
 import type { AccountPrincipal } from '../audit/audit.ts';
 import { DomainError } from '../errors.ts';
@@ -64,8 +64,11 @@ export async function authenticateService(
   const verdict = text === undefined ? undefined : await verifier.verifyKey(text);
   if (!verdict?.valid || verdict.type !== 'api_key') throw new DomainError('invalid_service_key');
   if (basic && formDecoded(basic.user) !== String(verdict.keyId)) throw new DomainError('invalid_service_key');
-  if (!hasScope(verdict.scopes, verifyScope)) throw new DomainError('insufficient_scope', { scopes: [verifyScope] });
+  if (!hasScope(verdict.scopes, verifyScope))
+    throw new DomainError('insufficient_scope', { scopes: [verifyScope], detail: verifyScopeMissing });
 }
+
+const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator does with \`keyreeve key create --scope ${verifyScope}\`.`;
 
 /** RFC 6749 section 2.3.1: a client encodes both parts like a form. Ids and keys have nothing that decoding changes. */
 function formDecoded(text: string): string {

@@ -40,7 +40,7 @@ export function toProblem(error: unknown, requestId: string): ProblemAnswer {
       type: `/problems/${code}`,
       title,
       status,
-      detail: known.message,
+      detail: detailOf(known),
       code,
       requestId,
       ...(options.errors ? { errors: [...options.errors] } : {}),
@@ -64,8 +64,15 @@ function headersOf({ code, options }: DomainError): string[] {
   return headers;
 }
 
-/** Scopes come from a query, so only what the grammar allows is echoed. */
-function scopeChallenge(scopes: readonly string[]): string {
-  const safe = scopes.filter((scope) => scopePattern.test(scope)).join(' ');
-  return `${bearer}, error="insufficient_scope", scope="${safe}"`;
+function detailOf({ code, message, options: { detail, missing } }: DomainError): string {
+  const named = safeOnes(missing ?? []);
+  if (code !== 'insufficient_scope' || detail !== undefined || named.length === 0) return message;
+  return `The credential is valid but lacks the scope${named.length === 1 ? '' : 's'} ${named.map((scope) => `\`${scope}\``).join(', ')}.`;
 }
+
+/** Scopes come from a query, so only what the grammar allows is echoed. */
+const safeOnes = (scopes: readonly string[]): string[] => scopes.filter((scope) => scopePattern.test(scope));
+
+/** All that are needed (RFC 6750 section 3). */
+const scopeChallenge = (scopes: readonly string[]): string =>
+  `${bearer}, error="insufficient_scope", scope="${safeOnes(scopes).join(' ')}"`;

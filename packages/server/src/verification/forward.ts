@@ -85,5 +85,6 @@ function assertScopes(request: IncomingMessage, verdict: AcceptedKey | AcceptedT
     .flatMap((value) => value.split(' '))
     .filter((scope) => scope !== '');
   const held = verdict.type === 'api_key' ? verdict.scopes : '';
-  if (!wanted.every((scope) => hasScope(held, scope))) throw new DomainError('insufficient_scope', { scopes: wanted });
+  const missing = wanted.filter((scope) => !hasScope(held, scope));
+  if (missing.length > 0) throw new DomainError('insufficient_scope', { scopes: wanted, missing });
 }

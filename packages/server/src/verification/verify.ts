@@ -5,6 +5,7 @@
 import type { Refusal } from '@keyreeve/contract';
 import { formOf, mayBeImported } from '../api-keys/key-text.ts';
 import { findKeyStates, touchKeys, type KeyState } from '../api-keys/store.ts';
+import { scopesInForce } from '../api-keys/scopes.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyedHash } from '../crypto/keyed-hash.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
@@ -182,7 +183,7 @@ export class Verifier {
       accountId: key.accountId,
       keyId: key.id,
       nickname: key.nickname,
-      scopes: key.scopes,
+      scopes: scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole),
       expiresAt: key.expiresAt,
       issuedAt: key.createdAt,
     };

@@ -24,6 +24,8 @@ onEachDatabase('a key is listed with all but its secret, and found by its hash w
     id: 42,
     nickname: 'billing',
     scopes: 'a:read b',
+    needsRole: 0,
+    ownerRole: 'user',
     expiresAt: now + 1,
     lastUsedAt: null,
     createdAt: now,

@@ -12,3 +12,5 @@ where unverified_since is not null and password_hash = ''
 create index accounts_signed_up on accounts (signed_up_at) where signed_up_at is not null;
 
 alter table accounts add column language text;
+
+alter table api_keys add column scopes_need_role bigint not null default 0;

@@ -16,3 +16,7 @@ create index accounts_signed_up on accounts (signed_up_at) where signed_up_at is
 
 -- The language of its mail, a BCP 47 tag; null until it is chosen by the sign-up or by the account.
 alter table accounts add column language text;
+
+-- 1: an administrator's account granted itself the key's scopes that begin with keyreeve:, so they count only while it is
+-- an administrator's. 0: an operator granted them, or there are none.
+alter table api_keys add column scopes_need_role integer not null default 0;
