@@ -5,6 +5,7 @@ export * from './admin.ts';
 export * from './api-keys.ts';
 export * from './authentication.ts';
 export * from './credentials.ts';
+export { errorHelp } from './error-help.ts';
 export * from './errors.ts';
 export * from './examples.ts';
 export * from './health.ts';

@@ -1,6 +1,9 @@
 /** The pages about errors, and the style that they share with the pages that links in mail open. */
-import { errors, type ErrorCode } from '@keyreeve/contract';
+import { STATUS_CODES } from 'node:http';
+import { errorHelp, errors, type ErrorCode } from '@keyreeve/contract';
+import { DomainError, type DomainErrorOptions } from '../errors.ts';
 import { escape, page, prose } from './html.ts';
+import { toProblem } from './problem.ts';
 
 export const style = `
 :root { color-scheme: light dark; --line: #8885; --soft: #8882; }
@@ -15,9 +18,39 @@ nav a { margin-right: 1rem; white-space: nowrap; }
 
 export function problemPage(code: ErrorCode): string {
   const { status, title, meaning } = errors[code];
+  const { cause, fix } = errorHelp[code];
   return page(
     `${title} (${code})`,
     style,
-    `<h1>${escape(title)} (${code})</h1><p><code>${status}</code> <code>${escape(code)}</code></p><p>${prose(meaning)}</p><p><a href="/docs">All requests and errors</a></p>`,
+    `<h1>${escape(title)} (${code})</h1><p><code>${status}</code> <code>${escape(code)}</code></p><p>${prose(meaning)}</p>
+<h2>Cause</h2><p>${prose(cause)}</p><h2>Fix</h2><p>${prose(fix)}</p>
+<h2>Example</h2><pre>${escape(exampleOf(code))}</pre><p><a href="/docs">All requests and errors</a></p>`,
   );
 }
+
+/** A response with this error, as it is on the wire, but for the security headers. */
+function exampleOf(code: ErrorCode): string {
+  const { status, headers, body } = toProblem(new DomainError(code, occurrences[code]), 'x5Sg0rTqW1mZ-b7K');
+  const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/problem+json; charset=utf-8',
+    ...lines,
+    '',
+    JSON.stringify(body, null, 2),
+  ].join('\n');
+}
+
+const retry = { retryAfterSeconds: 30 } as const;
+/** What an occurrence adds to some of the codes. */
+const occurrences: Partial<Record<ErrorCode, DomainErrorOptions>> = {
+  invalid_request: { errors: [{ pointer: '/nickname', detail: 'This field is missing.' }] },
+  insufficient_scope: { scopes: ['orders:read'] },
+  method_not_allowed: { allowed: ['GET', 'HEAD', 'POST'] },
+  too_many_attempts: { ...retry, rate: { policy: 'sign-ins', quota: 5, windowSeconds: 900 } },
+  too_many_requests: { ...retry, rate: { policy: 'mail', quota: 3, windowSeconds: 3_600 } },
+  too_many_creations: { ...retry, rate: { policy: 'creations', quota: 60, windowSeconds: 60 } },
+  too_many_in_progress: { retryAfterSeconds: 1 },
+  overloaded: { retryAfterSeconds: 1 },
+  unavailable: { retryAfterSeconds: 1 },
+};

@@ -48,6 +48,12 @@ export function toProblem(error: unknown, requestId: string): ProblemAnswer {
   };
 }
 
+/** A 405 names the methods in words too: not every client shows the Allow header. */
+function detailOf({ code, message, options: { allowed, detail } }: DomainError): string {
+  if (code !== 'method_not_allowed' || !allowed || detail !== undefined) return message;
+  return `This address accepts ${new Intl.ListFormat('en').format(allowed)}.`;
+}
+
 function headersOf({ code, options }: DomainError): string[] {
   const { retryAfterSeconds, rate, scopes, allowed } = options;
   const headers: string[] = [];

@@ -1,7 +1,7 @@
 /** Refusals as a whole: one form, one set of headers, nothing of the inside, and a page for every code. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { errors, type ErrorCode } from '@keyreeve/contract';
+import { errorHelp, errors, type ErrorCode } from '@keyreeve/contract';
 import { sql } from '../../src/db/sql.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { basic, bearer, goodPassword, newApp, type Answered, type TestApp } from '../../src/testing/new-app.ts';
@@ -189,6 +189,19 @@ test('a database that can’t be read is 503 everywhere, never a yes, never a no
   }
 });
 
+test('a 405 names the methods of its address in the Allow header and in words', async () => {
+  await using app = await newApp();
+  for (const [method, path, allowed, detail] of [
+    ['PUT', '/auth/token', 'POST', 'This address accepts POST.'],
+    ['PUT', '/auth/api-keys', 'POST, GET, HEAD', 'This address accepts POST, GET, and HEAD.'],
+    ['POST', '/health/live', 'GET, HEAD', 'This address accepts GET and HEAD.'],
+  ] as const) {
+    const answer = await app.call(method, path);
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, allowed]);
+    assert.equal((answer.json as { detail: string }).detail, detail);
+  }
+});
+
 test('every code has a page that explains it and loads nothing', async () => {
   await using app = await newApp();
   const escaped = (text: string): string =>
@@ -199,6 +212,14 @@ test('every code has a page that explains it and loads nothing', async () => {
     assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
     for (const text of [escaped(title), `<code>${code}</code>`, `<code>${status}</code>`])
       assert.ok(page.text.includes(text), code);
+    const { cause, fix } = errorHelp[code as ErrorCode];
+    for (const text of [cause, fix])
+      assert.ok(page.text.includes(escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')), code);
+    // The example is the problem document itself.
+    const example = /<pre>[^]*?\n\n([^]*?)<\/pre>/.exec(page.text)?.[1]?.replaceAll('&quot;', '"') ?? '';
+    const unescaped = example.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+    const document = JSON.parse(unescaped) as Record<string, unknown>;
+    assert.deepEqual([document['type'], document['status'], document['code']], [`/problems/${code}`, status, code]);
     const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
     const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

@@ -1,0 +1,268 @@
+/** Cause and fix of each error, in plain English, for its page at `/problems/<code>`. */
+import type { ErrorCode } from './errors.ts';
+
+interface ErrorHelp {
+  /** Why the server returns it. */
+  readonly cause: string;
+  /** What the caller or the operator does about it. */
+  readonly fix: string;
+}
+
+const signInAgain = 'Refresh the token with `POST /auth/token/refresh`, or sign in again with `POST /auth/token`.';
+const waitAndRetry = 'Wait for the seconds in the `Retry-After` header, then send the request again.';
+const checkId = 'Take the id from the list, and check that it is complete.';
+
+export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
+  invalid_request: {
+    cause: 'A field of the body or a query parameter is missing, unknown, of the wrong type or out of its bounds.',
+    fix: 'Correct each place that `errors` names by a JSON pointer. The bounds of each field are on the page /docs.',
+  },
+  malformed_json: {
+    cause:
+      'The body cannot be parsed as JSON in UTF-8, repeats a member, nests too deep or has a forbidden member name.',
+    fix: 'Produce the body with a JSON library instead of putting strings together, and send it in UTF-8.',
+  },
+  malformed_request: {
+    cause: 'The request line, a header or the framing of the body violates RFC 9110 or RFC 9112.',
+    fix: 'Use an HTTP library. If one is in use, look for a proxy in between that changes the request.',
+  },
+  password_too_short: {
+    cause: 'The new password has fewer characters than the operator requires.',
+    fix: 'Choose a longer password, for example a phrase of several unrelated words.',
+  },
+  password_too_long: {
+    cause: 'The new password has more bytes in UTF-8 than a password may have.',
+    fix: 'Choose a shorter password.',
+  },
+  password_invalid: {
+    cause: 'The new password contains a control character, such as a line break or a tab.',
+    fix: 'Remove it. It often comes from copying a password together with the end of its line.',
+  },
+  password_context: {
+    cause: 'The new password consists mostly of the email, the product’s name or repeated characters.',
+    fix: 'Choose a password that has nothing to do with the account, for example several unrelated words.',
+  },
+  password_common: {
+    cause: 'The new password is on a list of breached or frequent passwords, or repeats one of them.',
+    fix: 'Choose another password. If the rejected one is in use elsewhere, replace it there too.',
+  },
+  email_invalid: {
+    cause: 'The text is not an email address of the form that Keyreeve accepts.',
+    fix: 'Send an address such as `ada@example.com`: an ASCII local part, one @ and a domain name.',
+  },
+  nickname_invalid: {
+    cause: 'The nickname is empty or too long, or contains white space at its ends or invisible characters.',
+    fix: 'Choose a short visible name, for example `billing worker`.',
+  },
+  scope_invalid: {
+    cause: 'A scope contains a space, a quote, a backslash or a character outside ASCII, or there are too many scopes.',
+    fix: 'Use names such as `orders:read`, each once.',
+  },
+  code_invalid: {
+    cause:
+      'The one-time code is malformed, expired, already used, replaced by a newer one or made for another purpose.',
+    fix: 'Open the link of the newest mail, or request another mail.',
+  },
+  webhook_url_refused: {
+    cause: 'The URL does not use https on port 443, or its host has an internal IP address.',
+    fix: 'Use a public https URL. For an internal receiver the operator sets `KEYREEVE_WEBHOOK_TARGETS`.',
+  },
+  invalid_credentials: {
+    cause: 'No enabled account has this email and this password.',
+    fix: 'Check both, and that the Authorization header is the base64 of `email:password` in UTF-8. The owner can reset the password.',
+  },
+  missing_access_token: {
+    cause: 'The request has no access token.',
+    fix: 'Sign in with `POST /auth/token` and send its `accessToken` as `Authorization: Bearer <accessToken>`.',
+  },
+  invalid_access_token: {
+    cause:
+      'The access token is malformed or expired, or its session or account has ended. An API key is not accepted here.',
+    fix: signInAgain,
+  },
+  not_key_owner: {
+    cause: 'The API key in the path belongs to a different account than the access token.',
+    fix: 'Use the access token of the account that owns the key. Refreshing the token does not help.',
+  },
+  invalid_refresh_token: {
+    cause: 'The refresh token is malformed, unknown or expired, or its session has ended.',
+    fix: 'Sign in again with `POST /auth/token`.',
+  },
+  refresh_token_reused: {
+    cause: 'A refresh token that had already been replaced was presented, which is what a thief of a token does.',
+    fix: 'Sign in again. Store the new refresh token of each response before using it, in one place only.',
+  },
+  missing_credential: {
+    cause: 'The request that the proxy forwarded carries no credential.',
+    fix: 'Send an API key or an access token as `Authorization: Bearer …`, or an API key as `X-API-Key: …`.',
+  },
+  invalid_credential: {
+    cause: 'The API key or access token is malformed, unknown, deleted or expired, or its account is disabled.',
+    fix: 'Check that the credential is complete. If it was deleted or has expired, create another one.',
+  },
+  ambiguous_credentials: {
+    cause: 'The request has two credentials, for example Authorization and X-API-Key, or one header with two values.',
+    fix: 'Send one header with one credential. Look for a proxy or a client library that adds a second one.',
+  },
+  invalid_service_key: {
+    cause: 'The caller of a verification endpoint did not present a valid API key of its own.',
+    fix: 'Send an API key that has the scope `keyreeve:verify` in the Authorization header; the credential in question belongs in the body.',
+  },
+  second_factor_required: {
+    cause: 'The email and the password are right, and the account has a second factor.',
+    fix: 'Ask the user for the code and repeat the request with the header `X-Keyreeve-OTP`.',
+  },
+  second_factor_invalid: {
+    cause: 'The one-time password is wrong, expired or already used.',
+    fix: 'Repeat the request with the next code, or with a recovery code. If codes keep failing, check the clock of the device.',
+  },
+  password_wrong: {
+    cause: 'This operation asks for the current password, and the one in the body is wrong.',
+    fix: 'Send the current password of the account. Refreshing the token does not help.',
+  },
+  second_factor_wrong: {
+    cause: 'The code in the body is wrong, expired or already used.',
+    fix: 'Send the code that the authenticator shows now, or an unused recovery code.',
+  },
+  second_factor_required_by_policy: {
+    cause: 'An administrator requires a second factor of this account.',
+    fix: 'Keep the second factor, or ask an administrator to lift the requirement.',
+  },
+  second_factor_enrolment_required: {
+    cause: 'An administrator requires a second factor of this account, and it has none.',
+    fix: 'Enrol one with `POST /auth/account/second-factor` and confirm it.',
+  },
+  signup_closed: {
+    cause: 'This installation does not accept sign-ups.',
+    fix: 'Ask the operator for an account. The operator opens sign-up with `KEYREEVE_SIGNUP=open`.',
+  },
+  email_unverified: {
+    cause: 'The email of the account has not been verified yet.',
+    fix: 'Open the link in the mail of the sign-up, or request another one with `POST /auth/accounts/resend`.',
+  },
+  administrator_required: {
+    cause: 'The account of the access token is not an administrator.',
+    fix: 'Use the access token of an administrator.',
+  },
+  reauth_required: {
+    cause: 'This operation requires a recent sign-in, and the session is older.',
+    fix: 'Sign in again with `POST /auth/token` and repeat the request with the new access token. A refresh does not count.',
+  },
+  insufficient_scope: {
+    cause: 'The credential is valid but lacks a scope that this request needs.',
+    fix: 'Use a credential with the scope that the `WWW-Authenticate` header names, or have one granted to it.',
+  },
+  reserved_scope: {
+    cause: 'Scopes that begin with `keyreeve:` cannot be requested when a key is created.',
+    fix: 'Leave the scope out. An operator or an administrator grants such a scope.',
+  },
+  https_required: {
+    cause: 'A trusted proxy reports that the client used plain HTTP.',
+    fix: 'Use https, and replace the credentials that were sent unencrypted.',
+  },
+  not_found: {
+    cause: 'No resource has this path.',
+    fix: 'Compare the path with the page /docs, letter by letter: a slash at the end makes a different path.',
+  },
+  key_not_found: { cause: 'No API key has this id: it is mistyped, or the key has been deleted.', fix: checkId },
+  account_not_found: { cause: 'No account has this id or email.', fix: checkId },
+  session_not_found: { cause: 'The account has no live session with this id; it may have ended.', fix: checkId },
+  webhook_not_found: { cause: 'No webhook endpoint has this id; it may have been deleted.', fix: checkId },
+  method_not_allowed: {
+    cause: 'The path exists, but not with this method.',
+    fix: 'Use one of the methods that `detail` and the `Allow` header name.',
+  },
+  request_timeout: {
+    cause: 'The headers or the body did not arrive in time.',
+    fix: 'Send the request without pauses. If the network is slow, send it again.',
+  },
+  account_exists: {
+    cause: 'Another account has this email; case does not matter.',
+    fix: 'Use the existing account, or another email.',
+  },
+  last_administrator: {
+    cause: 'The change would leave the installation without an administrator.',
+    fix: 'Give another account the role first. It counts once it has a password and is enabled.',
+  },
+  administrator_exists: {
+    cause: 'The code of the first administrator is void, because there is an administrator.',
+    fix: 'Ask an administrator for an invitation or for the role.',
+  },
+  mail_not_configured: {
+    cause: 'This operation sends mail, and this installation has no mail server.',
+    fix: 'The operator sets `KEYREEVE_SMTP_URL` and `KEYREEVE_MAIL_FROM`.',
+  },
+  own_account: {
+    cause: 'An administrator may not do this to the own account.',
+    fix: 'Use the operation of the own account, or ask another administrator.',
+  },
+  account_unverified: {
+    cause: 'The email of the account has not been verified, so its owner is not known.',
+    fix: 'Have the owner verify the email first, or send an invitation.',
+  },
+  account_has_password: {
+    cause: 'An invitation was requested for an account that has a password.',
+    fix: 'Trigger a password reset instead.',
+  },
+  second_factor_exists: {
+    cause: 'The account already has a second factor.',
+    fix: 'Remove it before enrolling another one.',
+  },
+  second_factor_not_enrolled: {
+    cause: 'The account has no second factor, or its enrolment was not confirmed in time.',
+    fix: 'Enrol one with `POST /auth/account/second-factor`.',
+  },
+  nickname_taken: {
+    cause: 'Another API key of the account has this nickname.',
+    fix: 'Choose another nickname, or delete the other key first.',
+  },
+  key_limit_reached: {
+    cause: 'The account has as many API keys as the operator allows.',
+    fix: 'Delete keys that are no longer used. The operator raises the limit with `KEYREEVE_KEYS_PER_ACCOUNT_MAX`.',
+  },
+  webhook_limit_reached: {
+    cause: 'There are as many webhook endpoints as there may be.',
+    fix: 'Delete one that is no longer used.',
+  },
+  body_too_large: { cause: 'The body has more bytes than this path accepts.', fix: 'Send less, or split a batch.' },
+  url_too_long: {
+    cause: 'The request target is too long.',
+    fix: 'Send data in the body instead of the query.',
+  },
+  unsupported_media_type: {
+    cause: 'The Content-Type is not the one that this path accepts, or the body has a content encoding.',
+    fix: 'Send `Content-Type: application/json` (introspection: `application/x-www-form-urlencoded`), uncompressed.',
+  },
+  too_many_attempts: {
+    cause: 'Too many sign-ins for this email or from this client IP range have failed.',
+    fix: `${waitAndRetry} Until then the password is not checked, not even the right one.`,
+  },
+  too_many_requests: {
+    cause: 'Too many requests that send mail were made for this email or from this client IP range.',
+    fix: waitAndRetry,
+  },
+  too_many_creations: {
+    cause: 'The account created too many API keys in a short time.',
+    fix: `${waitAndRetry} Reuse keys instead of creating one for each task.`,
+  },
+  too_many_in_progress: {
+    cause: 'Too many requests of this token, account or client IP range are in progress. Nothing was changed.',
+    fix: `${waitAndRetry} Send fewer requests at once.`,
+  },
+  headers_too_large: {
+    cause: 'The header fields have too many bytes, or there are too many of them.',
+    fix: 'Remove header fields that the request does not need, often cookies.',
+  },
+  internal_error: {
+    cause: 'The server met an error that it does not know.',
+    fix: 'Give the operator the `requestId`: the log has the cause under it.',
+  },
+  overloaded: {
+    cause: 'Too many password checks are in progress.',
+    fix: waitAndRetry,
+  },
+  unavailable: {
+    cause: 'The database cannot be reached, or the instance is stopping.',
+    fix: `${waitAndRetry} A change may have happened all the same: look before you repeat it.`,
+  },
+};
