@@ -157,12 +157,18 @@ export class Accounts {
   /**
    * The account of this email and password; undefined for an unknown email, a wrong password and a disabled account
    * alike, after the same work.
+   * @param onFound for the log: called with the id of the account that has the email, whatever the password
    * @throws DomainError `overloaded` before anything is hashed
    */
-  async authenticate(emailText: string, password: Secret): Promise<AuthenticatedAccount | undefined> {
+  async authenticate(
+    emailText: string,
+    password: Secret,
+    onFound?: (id: string) => void,
+  ): Promise<AuthenticatedAccount | undefined> {
     const { db, hasher } = this.#options;
     const key = parseEmail(emailText)?.key;
     const account = key === undefined ? undefined : await store.findCredentials(db, key);
+    if (account) onFound?.(account.id);
     const normal = normalizePassword(password.reveal());
     const isRight = await hasher.verify(normal, account?.passwordHash, password.reveal());
     if (!account || !isRight || account.disabledAt !== null) return undefined;

@@ -34,6 +34,8 @@ export interface TokensOptions {
   readonly maxTtlSeconds: number;
   readonly graceSeconds: number;
   readonly sessionsPerAccountMax: number;
+  /** For the log. */
+  readonly onFailedSignIn?: (failure: FailedSignIn) => void;
 }
 
 /** What a client sends to sign in. */
@@ -43,6 +45,15 @@ interface SignIn {
   readonly client: Client;
   /** Of the second factor. */
   readonly code: string | undefined;
+  readonly onFound: (accountId: string) => void;
+}
+
+/** What a security monitor is given of a failed sign-in: never the email. */
+export interface FailedSignIn {
+  readonly clientIp: string;
+  /** Null for an email without an account, and where the attempt was rejected before the account was looked up. */
+  readonly accountId: string | null;
+  readonly reason: ErrorCode;
 }
 
 /** Why an access token is not good. */
@@ -62,7 +73,9 @@ export type AccessTokenVerdict =
 /** Sign-ins since the start, for metrics. */
 export type LoginCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
 
-/** Of a sign-in that was looked at. */
+/** A sign-in that did not prove who the client is. Asking whether a code is needed is none. */
+const failureCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_invalid', 'too_many_attempts'];
+/** Of a sign-in that was checked. */
 const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_required', 'second_factor_invalid'];
 
 export class Tokens {
@@ -87,14 +100,18 @@ export class Tokens {
    *   `overloaded`
    */
   async signIn(user: string, password: Secret, client: Client, oneTimePassword?: string): Promise<TokenPair> {
+    let accountId: string | null = null;
+    const onFound = (id: string): void => void (accountId = id);
     try {
-      const pair = await this.#signIn({ user, password, client, code: oneTimePassword });
+      const pair = await this.#signIn({ user, password, client, code: oneTimePassword, onFound });
       this.logins.accepted++;
       return pair;
     } catch (error) {
       const code = error instanceof DomainError ? error.code : undefined;
       if (code !== undefined && refusalCodes.includes(code)) this.logins.refused++;
       if (code === 'too_many_attempts') this.logins.throttled++;
+      if (code !== undefined && failureCodes.includes(code))
+        this.#options.onFailedSignIn?.({ clientIp: client.address, accountId, reason: code });
       if (code === 'overloaded') this.logins.overloaded++;
       throw error;
     }
@@ -269,14 +286,14 @@ export class Tokens {
   }
 
   /** Counts the attempt, checks password and code, and starts the session. */
-  async #checkSignIn(attempt: AssessedAttempt, { user, password, client, code }: SignIn): Promise<TokenPair> {
+  async #checkSignIn(attempt: AssessedAttempt, { user, password, client, code, onFound }: SignIn): Promise<TokenPair> {
     const { accounts, throttle } = this.#options;
     const reservation = await throttle.reserve(attempt);
     const giveBack = async (error: unknown): Promise<never> => {
       await throttle.release(reservation);
       throw error;
     };
-    const account = await accounts.authenticate(user, password).catch(giveBack);
+    const account = await accounts.authenticate(user, password, onFound).catch(giveBack);
     if (!account) throw new DomainError('invalid_credentials');
     const proof = await this.#prove(account.id, code).catch((error: unknown) =>
       // A wrong code stays counted. Asking whether one is needed is neither a failure nor a success.
