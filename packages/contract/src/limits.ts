@@ -219,6 +219,10 @@ export const limitTable = {
     16,
     'Webhook deliveries in progress at once in one process. Mail has the same number of its own, so slow receivers do not delay it.',
   ),
+  requestedMailDelayMsMax: limit(
+    2_000,
+    'The job after a sign-up or a reset starts after a random time up to this, and the mail of a reset after another, so that their work shows nothing about the email in the time of other requests.',
+  ),
   outboxKeptDays: limit(3, 'What can’t be delivered is tried again this long, then given up.'),
 
   // Webhooks

@@ -31,6 +31,7 @@ export interface ServiceOptions {
   readonly argon2?: Argon2Parameters;
   /** As of `wire`. */
   readonly areRequestsLimited?: boolean;
+  readonly requestedMailDelayMsMax?: number;
 }
 
 export interface Running {
@@ -111,7 +112,7 @@ export async function ensureSigningKey(installation: Installation, { config, clo
 
 /** What clients talk to. */
 async function startPublic(installation: Installation, options: ServiceOptions) {
-  const { config, clock, log, argon2, areRequestsLimited = true } = options;
+  const { config, clock, log, argon2, areRequestsLimited = true, requestedMailDelayMsMax } = options;
   const { db } = installation;
   const security = securityOf(config);
   const health: Health = {
@@ -140,6 +141,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
       log,
       areRequestsLimited,
       ...(argon2 ? { argon2 } : {}),
+      ...(requestedMailDelayMsMax === undefined ? {} : { requestedMailDelayMsMax }),
     });
     await services.signingKeys.ensure();
     await services.verifier.prepare();

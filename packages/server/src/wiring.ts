@@ -1,4 +1,5 @@
 /** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
+import { limits } from '@keyreeve/contract';
 import { AccountLife } from './account-life/account-life.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { Administration } from './admin/administration.ts';
@@ -18,7 +19,7 @@ import { Enrolment } from './enrolment/enrolment.ts';
 import type { Db } from './db/db.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from './log.ts';
-import { deliverMail } from './mail/delivery.ts';
+import { deliverMail, renderDecoy } from './mail/delivery.ts';
 import { Links } from './mail/links.ts';
 import { Mailer } from './mail/mail.ts';
 import { operatorName, parseSender } from './mail/sender.ts';
@@ -73,6 +74,8 @@ export interface WiringOptions {
   readonly argon2?: Argon2Parameters;
   /** False in measurements and race tests alone: limits on mail, on codes and on guesses of a session don't apply. */
   readonly areRequestsLimited?: boolean;
+  /** Shorter in tests, whose clock stands still: `limits.requestedMailDelayMsMax`. */
+  readonly requestedMailDelayMsMax?: number;
   /** Of whoever serves. */
   readonly log?: Log;
 }
@@ -80,7 +83,9 @@ export interface WiringOptions {
 export function wire(options: WiringOptions): Services {
   const { config, installation, clock, issuer, argon2, areRequestsLimited = true, log } = options;
   const { db, keys } = installation;
-  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, ...(log ? { onFailure: logFailure(log) } : {}) });
+  const { requestedMailDelayMsMax: delayMsMax = limits.requestedMailDelayMsMax } = options;
+  const onFailure = log && logFailure(log);
+  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, delayMsMax, ...(onFailure ? { onFailure } : {}) });
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
   const links = new Links(config.linksUrl ?? `${issuer}/account`);
   handleMail(outbox, db, config, issuer);
@@ -161,6 +166,9 @@ export function wire(options: WiringOptions): Services {
     maxTtlSeconds: config.refreshMaxTtlSeconds,
     graceSeconds: config.refreshGraceSeconds,
     sessionsPerAccountMax: config.sessionsPerAccountMax,
+    // Above the usual lines, so that it stays when the level is raised to `warn`.
+    onFailedSignIn: ({ clientIp, accountId, reason }) =>
+      log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
   });
   const apiKeys = new ApiKeys({
     db,
@@ -237,14 +245,15 @@ function handleMail(outbox: Outbox, db: Db, config: Config, publicUrl: string): 
   if (config.smtpUrl === undefined || config.mailFrom === undefined) return;
   const sender = parseSender(config.mailFrom);
   let templates: Templates | undefined;
-  const handler = deliverMail({
+  const delivery = {
     server: new SmtpServer(config.smtpUrl, sender),
     product: operatorName(config.mailFrom, publicUrl),
     templates: () => (templates ??= mailTemplates(config)),
-    languageOf: (email) => findLanguage(db, parseEmail(email)?.key ?? ''),
+    languageOf: (email: string) => findLanguage(db, parseEmail(email)?.key ?? ''),
     defaultLanguage: config.language,
-  });
-  outbox.handle('mail', handler);
+  };
+  outbox.handle('mail', deliverMail(delivery));
+  outbox.handle('decoy', renderDecoy(delivery));
 }
 
 const logFailure =

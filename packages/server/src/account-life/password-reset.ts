@@ -9,7 +9,7 @@ import { deleteAccountKeysIn, listAccountKeys } from '../api-keys/store.ts';
 import { toInstant } from '../clock.ts';
 import type { CodePurpose } from '../codes/codes.ts';
 import { insertCode, removeCodes } from '../codes/store.ts';
-import type { Secret } from '../crypto/secret.ts';
+import { randomId, type Secret } from '../crypto/secret.ts';
 import type { Transaction } from '../db/db.ts';
 import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
@@ -53,7 +53,7 @@ export class PasswordReset {
     const { key: emailKey } = acceptEmail(emailText);
     await requests.countReset({ emailKey, address });
     const work: ResetWork = { emailKey, address };
-    const row = outbox.prepare('password_reset', 'account-life', work);
+    const row = outbox.delayed(outbox.prepare('password_reset', 'account-life', work));
     await db.transaction((tx) => insertWork(tx, row));
     outbox.lookSoon();
   }
@@ -79,7 +79,10 @@ export class PasswordReset {
     await db.transaction(async (tx) => {
       await finishIn(tx);
       const account = await lockAccountByEmail(tx, emailKey);
-      if (account && account.disabledAt === null) await this.#sendCode(tx, account, address, now);
+      const isSent = account !== undefined && account.disabledAt === null;
+      // The same statements for an email without an account; those of a decoy change no row of an account.
+      if (isSent) await this.#sendCode(tx, account, address, now);
+      else await this.#sendCode(tx, { id: randomId('acc'), email: emailKey }, address, now, true);
     });
     mailer.sendSoon();
   }
@@ -89,6 +92,7 @@ export class PasswordReset {
     { id, email }: { id: string; email: string },
     address: string,
     now: number,
+    isDecoy = false,
   ): Promise<void> {
     const { codes, mailer, links } = this.#options;
     const code = codes.make();
@@ -98,8 +102,9 @@ export class PasswordReset {
     await insertCode(tx, { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt });
     const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
     const data = { link: links.to('reset-password', code.text), expiresAt: toInstant(expiresAt), keys, address };
-    await queueMail(tx, mailer.prepare({ to: email, template: 'reset_password', data }));
-    await recordOf(tx, system, 'account.password_reset_requested', id, now);
+    const message = { to: email, template: 'reset_password', data } as const;
+    await queueMail(tx, mailer.delayed(isDecoy ? mailer.prepareDecoy(message) : mailer.prepare(message)));
+    if (!isDecoy) await recordOf(tx, system, 'account.password_reset_requested', id, now);
   }
 
   async #set(

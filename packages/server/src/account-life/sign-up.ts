@@ -66,7 +66,7 @@ export class SignUp {
 
   async #enqueue(work: SignUpWork): Promise<void> {
     const { db, outbox } = this.#options;
-    const row = outbox.prepare('sign_up', 'account-life', work);
+    const row = outbox.delayed(outbox.prepare('sign_up', 'account-life', work));
     await db.transaction((tx) => insertWork(tx, row));
     outbox.lookSoon();
   }

@@ -16,13 +16,24 @@ export interface DeliveryOptions {
   readonly defaultLanguage: Language;
 }
 
+/** Does everything but send: for what `Mailer.prepareDecoy` has written. */
+export const renderDecoy =
+  (options: DeliveryOptions): Handler =>
+  async ({ payload }) =>
+    void (await renderFor(options, payload as MailMessage));
+
+async function renderFor(options: DeliveryOptions, message: MailMessage) {
+  const { product, templates, languageOf, defaultLanguage } = options;
+  const language = message.language ?? (await languageOf(message.to)) ?? defaultLanguage;
+  return render(templates(), product, message, language);
+}
+
 export function deliverMail(options: DeliveryOptions): Handler {
-  const { server, product, templates, languageOf, defaultLanguage } = options;
+  const { server } = options;
   return async ({ id, payload, createdAt }) => {
     // Written by `Mailer.prepare`, sealed since.
     const message = payload as MailMessage;
-    const language = message.language ?? (await languageOf(message.to)) ?? defaultLanguage;
-    const rendered = render(templates(), product, message, language);
+    const rendered = await renderFor(options, message);
     await server.send({ ...rendered, id, to: message.to, writtenAt: createdAt });
   };
 }

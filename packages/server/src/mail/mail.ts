@@ -57,6 +57,19 @@ export class Mailer {
     return this.isConfigured ? this.#outbox.prepare('mail', 'mail', message) : undefined;
   }
 
+  /**
+   * A row that costs what the mail would, and sends none: for an email without an account, so that work after the
+   * response doesn't show which emails have one.
+   */
+  prepareDecoy<T extends MailTemplate>(message: MailMessage<T>): NewWorkRow | undefined {
+    return this.isConfigured ? this.#outbox.prepare('decoy', 'mail', message) : undefined;
+  }
+
+  /** Has a prepared mail wait for a random time before it is sent. */
+  delayed(prepared: NewWorkRow | undefined): NewWorkRow | undefined {
+    return prepared && this.#outbox.delayed(prepared);
+  }
+
   /** After the commit. */
   sendSoon(): void {
     this.#outbox.lookSoon();

@@ -3,6 +3,7 @@
  * Its row is written in that transaction; afterwards any instance does the work, once or, after a crash, again: what is
  * sent carries the row's id.
  */
+import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../clock.ts';
 import type { Sealer } from '../crypto/seal.ts';
@@ -12,7 +13,7 @@ import { asSystem } from '../db/share.ts';
 import * as store from './store.ts';
 
 /** What an outbox does, and the shape of each kind's payload is its handler's. */
-export const workKinds = ['mail', 'sign_up', 'password_reset', 'webhook'] as const;
+export const workKinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
 export type WorkKind = (typeof workKinds)[number];
 
 export interface Work {
@@ -43,6 +44,8 @@ export interface OutboxOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly seal: Sealer;
+  /** Of {@link Outbox.delayed}; none unless given. */
+  readonly delayMsMax?: number;
   /** Work that failed and is tried again, or was given up. */
   readonly onFailure?: (failure: {
     kind: string;
@@ -129,6 +132,12 @@ export class Outbox {
     const now = this.#options.clock.now();
     const sealed = this.#options.seal.seal(id, JSON.stringify(payload));
     return { id, kind, queue, payload: sealed, createdAt: now, dueAt: now };
+  }
+
+  /** The same row, due after a random delay, so that its time says nothing about the request that caused it. */
+  delayed(row: store.NewWorkRow): store.NewWorkRow {
+    const { delayMsMax = 0 } = this.#options;
+    return { ...row, dueAt: row.dueAt + randomInt(delayMsMax + 1) };
   }
 
   /** Until `stop`. */

@@ -145,7 +145,7 @@ export async function newApp({
       ...environment,
     });
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
-    const service = await startService({ config, clock, log, argon2, areRequestsLimited });
+    const service = await startService({ config, clock, log, argon2, areRequestsLimited, requestedMailDelayMsMax: 0 });
     const db = await openDatabase(config.database, deriveKeys(findMasterKey(config)).auditChain);
     return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
   } catch (error) {

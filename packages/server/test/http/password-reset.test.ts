@@ -1,6 +1,9 @@
 /** A forgotten password: the mailbox is the proof, sessions end, and nobody learns who has an account. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
+import { Sealer } from '../../src/crypto/seal.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { basic, bearer, goodPassword, newApp } from '../../src/testing/new-app.ts';
 import { assertRefused, newLife, otherPassword, type Life } from './life-kit.ts';
@@ -238,4 +241,37 @@ test('an installation without mail says so', async () => {
   await using app = await newApp();
   for (const path of ['/auth/password-resets', '/auth/accounts/verify/resend'])
     assertRefused(await app.call('POST', path, { json: { email } }), 'mail_not_configured');
+});
+
+test('after a reset request for an email without an account the same jobs run, each once, and no mail is sent', async () => {
+  await using life = await newLife();
+  await life.app.createAccount(email);
+  const { outbox } = life.app.service.services;
+  const done = (kind: string): number => outbox.counts.get(kind)?.done ?? 0;
+  const jobsOf = async (address: string) => {
+    const before = [done('password_reset'), done('mail') + done('decoy')];
+    assert.equal((await life.post('/auth/password-resets', { email: address })).status, 202);
+    await life.settled();
+    return [done('password_reset') - (before[0] ?? 0), done('mail') + done('decoy') - (before[1] ?? 0)];
+  };
+  assert.deepEqual(await jobsOf(email), [1, 1]);
+  assert.deepEqual(await jobsOf('nobody@example.com'), [1, 1]);
+  assert.deepEqual([done('mail'), done('decoy'), life.mailbox.messages.length], [1, 1, 1]);
+});
+
+test('a job that a stranger’s request starts is due after a random time', async () => {
+  const now = 1_800_000_000_000;
+  const clock = { now: () => now };
+  const delayMsMax = limits.requestedMailDelayMsMax;
+  const seal = new Sealer(randomBytes(32));
+  await using app = await newApp();
+  const outbox = new Outbox({ db: app.db, clock, seal, delayMsMax });
+  const delays = Array.from({ length: 200 }, () => {
+    const row = outbox.prepare('password_reset', 'account-life', {});
+    assert.equal(row.dueAt, now);
+    return outbox.delayed(row).dueAt - now;
+  });
+  assert.ok(delays.every((ms) => ms >= 0 && ms <= delayMsMax));
+  // Of 200 even draws, none in one of the halves would be a chance of 1 in 2^199.
+  assert.ok(delays.some((ms) => ms < delayMsMax / 2) && delays.some((ms) => ms > delayMsMax / 2));
 });

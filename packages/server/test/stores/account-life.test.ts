@@ -73,6 +73,7 @@ for (const [what, prepare] of Object.entries(changes)) {
           argon2,
           // The cut connection must meet the change, not a counter before it.
           areRequestsLimited: false,
+          requestedMailDelayMsMax: 0,
         });
         const { accounts, apiKeys, verifier } = services;
         const make = async (email: string) => {
