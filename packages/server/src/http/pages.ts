@@ -45,7 +45,7 @@ const retry = { retryAfterSeconds: 30 } as const;
 /** What an occurrence adds to some of the codes. */
 const occurrences: Partial<Record<ErrorCode, DomainErrorOptions>> = {
   invalid_request: { errors: [{ pointer: '/nickname', detail: 'This field is missing.' }] },
-  insufficient_scope: { scopes: ['orders:read'] },
+  insufficient_scope: { scopes: ['orders:read'], missing: ['orders:read'] },
   method_not_allowed: { allowed: ['GET', 'HEAD', 'POST'] },
   too_many_attempts: { ...retry, rate: { policy: 'sign-ins', quota: 5, windowSeconds: 900 } },
   too_many_requests: { ...retry, rate: { policy: 'mail', quota: 3, windowSeconds: 3_600 } },

@@ -48,12 +48,6 @@ export function toProblem(error: unknown, requestId: string): ProblemAnswer {
   };
 }
 
-/** A 405 names the methods in words too: not every client shows the Allow header. */
-function detailOf({ code, message, options: { allowed, detail } }: DomainError): string {
-  if (code !== 'method_not_allowed' || !allowed || detail !== undefined) return message;
-  return `This address accepts ${new Intl.ListFormat('en').format(allowed)}.`;
-}
-
 function headersOf({ code, options }: DomainError): string[] {
   const { retryAfterSeconds, rate, scopes, allowed } = options;
   const headers: string[] = [];
@@ -70,11 +64,16 @@ function headersOf({ code, options }: DomainError): string[] {
   return headers;
 }
 
-function detailOf({ code, message, options: { detail, missing } }: DomainError): string {
-  const named = safeOnes(missing ?? []);
-  if (code !== 'insufficient_scope' || detail !== undefined || named.length === 0) return message;
+/** In words what a header says for programs: the methods of a 405, and the scopes that a 403 is about. */
+function detailOf({ code, message, options: { detail, missing = [], allowed } }: DomainError): string {
+  if (detail !== undefined) return message;
+  if (code === 'method_not_allowed' && allowed) return `This address accepts ${listed(allowed)}.`;
+  const named = safeOnes(missing);
+  if (code !== 'insufficient_scope' || named.length === 0) return message;
   return `The credential is valid but lacks the scope${named.length === 1 ? '' : 's'} ${named.map((scope) => `\`${scope}\``).join(', ')}.`;
 }
+
+const listed = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
 
 /** Scopes come from a query, so only what the grammar allows is echoed. */
 const safeOnes = (scopes: readonly string[]): string[] => scopes.filter((scope) => scopePattern.test(scope));
