@@ -36,6 +36,8 @@ export const ResetBody = Type.Object(
   strict,
 );
 export const InvitationBody = Type.Object({ code: Code, password: NewPassword }, strict);
+export const CodeBody = Type.Object({ code: Code }, strict);
+export const UndoEmailChangeBody = Type.Object({ code: Code, revokeKeys: Type.Optional(RevokeKeys) }, strict);
 export const ChangePasswordBody = Type.Object(
   { currentPassword: CurrentPassword, newPassword: NewPassword, revokeKeys: Type.Optional(RevokeKeys) },
   strict,
@@ -231,6 +233,35 @@ export const confirmEmailChange = {
   ],
 } as const satisfies RouteContract;
 
+export const undoEmailChange = {
+  id: 'undoEmailChange',
+  method: 'POST',
+  path: '/auth/account/email/undo',
+  tag,
+  summary: 'Undo a change of the email',
+  description: `With the code from the mail that the previous address got, good for ${limits.emailUndoSeconds / 86_400} days. Restores that address, undoes every later change with it, voids the password, ends all sessions, deletes the API keys that were created since the change, and mails a link to set a new password to the restored address. Older keys go on working unless \`revokeKeys\` is true; the answer lists them. A second factor stays in force. \`account_exists\`: another account has verified the address since; the code stays good.`,
+  auth: 'one_time_code',
+  isNarrowing: true,
+  body: { type: 'json', schema: UndoEmailChangeBody },
+  success: { status: 200, description: 'The account has its previous email', schema: MessageAndKeys },
+  errors: ['code_invalid', 'account_exists', 'too_many_requests'],
+} as const satisfies RouteContract;
+
+export const acceptEmail = {
+  id: 'acceptEmail',
+  method: 'POST',
+  path: '/auth/account/email/accept',
+  tag,
+  summary: 'Accept an email that an administrator or an operator has set',
+  description:
+    'With the code from the mail to the new address. Ends all sessions and voids all other codes; the password stays.',
+  auth: 'one_time_code',
+  isNarrowing: true,
+  body: { type: 'json', schema: CodeBody },
+  success: { status: 200, description: 'The account has the new email', schema: Message },
+  errors: ['code_invalid', 'account_exists', 'too_many_requests'],
+} as const satisfies RouteContract;
+
 export const deleteAccount = {
   id: 'deleteAccount',
   method: 'DELETE',
@@ -271,6 +302,16 @@ export const resetPasswordPage = linkPage(
   'Where a new password is set',
 );
 export const changeEmailPage = linkPage('changeEmailPage', '/account/change-email', 'Where a new email is confirmed');
+export const undoEmailChangePage = linkPage(
+  'undoEmailChangePage',
+  '/account/undo-email-change',
+  'Where a change of the email is undone',
+);
+export const acceptEmailPage = linkPage(
+  'acceptEmailPage',
+  '/account/accept-email',
+  'Where an email that an administrator has set is accepted',
+);
 export const acceptInvitationPage = linkPage(
   'acceptInvitationPage',
   '/account/accept-invitation',

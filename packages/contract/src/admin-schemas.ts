@@ -25,12 +25,20 @@ const accountFields = {
 export const AdministeredAccount = Type.Object(accountFields, strict);
 export type AdministeredAccount = Static<typeof AdministeredAccount>;
 
+export const PreviousEmail = Type.Object(
+  { previousEmail: Text('ada@example.com', 'Verified before the change'), changedAt: Instant },
+  strict,
+);
+
 export const AccountDetail = Type.Object(
   {
     ...accountFields,
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
     apiKeyCount: Type.Integer({ minimum: 0 }),
     sessionCount: Type.Integer({ minimum: 0, description: 'Live ones' }),
+    emailChanges: Type.Array(PreviousEmail, {
+      description: `Changes of the email in the last ${limits.emailChangeKeptDays} days, newest first`,
+    }),
   },
   strict,
 );
@@ -59,6 +67,25 @@ export const AuditPage = Type.Object({ events: Type.Array(AuditEvent), nextCurso
 export type AuditPage = Static<typeof AuditPage>;
 
 export const InvitationRequest = Type.Object({ email: Email, role: Type.Optional(Role) }, strict);
+export const SetEmailBody = Type.Object({ email: Email }, strict);
+export const CompromisedBody = Type.Object(
+  {
+    resetTo: Type.Optional(
+      Type.Enum(['previous', 'current'], {
+        description: 'Where the link to set a new password goes; needed when the email was changed lately',
+      }),
+    ),
+    previousEmail: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limits.emailCharsMax,
+        examples: ['ada@example.com'],
+        description: 'Which of `emailChanges` is restored; needed when there are several',
+      }),
+    ),
+  },
+  strict,
+);
 export const RoleBody = Type.Object({ role: Role }, strict);
 export const FirstAdministratorBody = Type.Object(
   {

@@ -6,10 +6,12 @@ import {
   AdministeredKeys,
   AdministeredSessions,
   AuditPage,
+  CompromisedBody,
   FirstAdministrator,
   FirstAdministratorBody,
   InvitationRequest,
   RoleBody,
+  SetEmailBody,
 } from './admin-schemas.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
@@ -148,13 +150,45 @@ export const adminResetPassword = change(
   ['mail_not_configured'],
 );
 
-export const adminReportCompromised = change(
-  'adminReportCompromised',
-  'compromised',
-  'Take an account from whoever has got into it',
-  'In one commit: its sessions end, its API keys are deleted, its password stops working, and its owner is sent a link to choose a new one. A second factor stays in force. Without mail, disable it instead.',
-  ['mail_not_configured', 'last_administrator'],
-);
+export const adminReportCompromised = {
+  ...change(
+    'adminReportCompromised',
+    'compromised',
+    'Take an account from whoever has got into it',
+    'In one commit: its sessions end, its API keys are deleted, its password stops working, and its owner is sent a link to choose a new one. A second factor stays in force. Without mail, disable it instead. When the email was changed in the last 30 days, the body must name where the link goes: the previous address, which is restored then, or the current one.',
+    ['mail_not_configured', 'last_administrator', 'email_changed_recently', 'account_exists'],
+  ),
+  body: { type: 'json', schema: CompromisedBody, isOptional: true },
+} as const satisfies RouteContract;
+
+export const adminSetEmail = {
+  ...dangerous,
+  id: 'adminSetEmail',
+  method: 'PUT',
+  path: '/admin/accounts/:id/email',
+  summary: 'Set the email of an account',
+  description:
+    'For an owner who has lost the mailbox. The new address gets a link and confirms first; until then nothing changes. The present address is told. Needs a sign-in with a second factor, and isn’t possible for an administrator’s account.',
+  ...ofAccount,
+  body: { type: 'json', schema: SetEmailBody },
+  success: {
+    status: 202,
+    description: 'The account, as it is now; a mail to the new address follows',
+    schema: AccountDetail,
+  },
+  errors: [
+    ...administratorErrors,
+    'reauth_required',
+    'account_not_found',
+    'email_invalid',
+    'account_exists',
+    'account_unverified',
+    'administrator_protected',
+    'second_factor_not_enrolled',
+    'mail_not_configured',
+    'too_many_requests',
+  ],
+} as const satisfies RouteContract;
 
 export const adminRequireSecondFactor = change(
   'adminRequireSecondFactor',
@@ -297,6 +331,7 @@ export const adminRoutes = [
   adminRevokeKeys,
   adminResetPassword,
   adminReportCompromised,
+  adminSetEmail,
   adminRequireSecondFactor,
   adminWaiveSecondFactor,
   adminRemoveSecondFactor,

@@ -280,6 +280,17 @@ export const errors = {
     title: 'This installation sends no mail',
     meaning: 'What was asked for is sent by mail only. An operator sets KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM.',
   },
+  email_changed_recently: {
+    status: 409,
+    title: 'The email address was changed lately',
+    meaning: `It was changed within the last ${limits.emailChangeKeptDays} days, perhaps by the person who got into the account. Name in the body where the reset link goes: {"resetTo": "previous"} restores the address from before, {"resetTo": "current"} keeps the present one. After several changes \`previous\` also needs \`previousEmail\`: GET /admin/accounts/{id} lists the addresses.`,
+  },
+  administrator_protected: {
+    status: 409,
+    title: 'The account is an administrator’s',
+    meaning:
+      'Administrators don’t set the email address of an administrator. The administrator changes it with PUT /auth/account/email; an operator sets it with `keyreeve account set-email`.',
+  },
   own_account: {
     status: 409,
     title: 'This can’t be done to the own account',
@@ -290,7 +301,7 @@ export const errors = {
     status: 409,
     title: 'Nobody has shown that the email is theirs',
     meaning:
-      'Whoever signed up with it chose its password. It can be made an administrator once its email is verified.',
+      'Somebody else may have signed up with it and chosen its password. It can be made an administrator, or get another email, once its email is verified. Or invite the address: that replaces a sign-up.',
   },
   account_has_password: {
     status: 409,
@@ -386,15 +397,3 @@ export const errors = {
 } as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof errors;
-
-/** Why a credential is not good; the `code` of `POST /auth/verify`. */
-export const refusals = {
-  malformed: 'It is not a credential of this installation: wrong form, checksum or signature.',
-  wrong_kind: 'It is a refresh token or a one-time code, which is not accepted here.',
-  not_found: 'No such key, or the session of the access token has ended.',
-  expired: 'Its time is over.',
-  disabled: 'The account of the credential is disabled.',
-  enrolment_required: 'The account of the access token must enrol a second factor first.',
-} as const;
-
-export type Refusal = keyof typeof refusals;

@@ -13,6 +13,7 @@ export * from './language.ts';
 export * from './limits.ts';
 export { openApiDocument, contractVersion } from './openapi.ts';
 export { errorsOf } from './problem-responses.ts';
+export * from './refusals.ts';
 export * from './route.ts';
 export * from './routes.ts';
 export * from './schemas.ts';

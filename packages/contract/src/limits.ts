@@ -261,6 +261,18 @@ export const limitTable = {
   ),
   resetCodeSeconds: limit(600, 'How long the link of a password reset is good (ASVS 5.0 6.5.5).'),
   emailChangeCodeSeconds: limit(3_600, 'How long the link that confirms a new email is good.'),
+  emailUndoSeconds: limit(
+    604_800,
+    'How long the previous address can undo a change of the email address: a week, because an owner on holiday reads mail late.',
+  ),
+  emailChangeKeptDays: limit(
+    30,
+    'How long the previous address is kept after a change, so that an administrator can restore it.',
+  ),
+  emailChangesMax: limit(
+    10,
+    'Changes of one account’s email address within those days: each keeps an address, and none pushes an older one out.',
+  ),
   invitationCodeSeconds: limit(3_600, 'How long an invitation is good; an administrator can send another.'),
   codeTriesMax: limit(
     10,

@@ -57,7 +57,12 @@ function operation(route: RouteContract): Json {
 function requestBody({ body }: RouteContract): Json {
   if (!body) return {};
   const mediaType = body.type === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
-  return { requestBody: { required: true, content: { [mediaType]: { schema: schemaOf(body.schema, 'request') } } } };
+  return {
+    requestBody: {
+      required: body.isOptional !== true,
+      content: { [mediaType]: { schema: schemaOf(body.schema, 'request') } },
+    },
+  };
 }
 
 function success({ success: { description, schema, contentType, headers } }: RouteContract): Json {

@@ -45,7 +45,13 @@ export interface RouteContract {
   readonly query?: TSchema;
   /** Beside those of the credential. */
   readonly headers?: TSchema;
-  readonly body?: { readonly type: 'json' | 'form'; readonly schema: TSchema; readonly bytesMax?: number };
+  readonly body?: {
+    readonly type: 'json' | 'form';
+    readonly schema: TSchema;
+    readonly bytesMax?: number;
+    /** Whether a request without a body counts as one with an empty object. */
+    readonly isOptional?: boolean;
+  };
   readonly success: {
     readonly status: number;
     readonly description: string;

@@ -1,5 +1,7 @@
 /** Every route of the public listener, in the order in which people read them. */
 import {
+  acceptEmail,
+  acceptEmailPage,
   acceptInvitation,
   acceptInvitationPage,
   changeEmail,
@@ -14,6 +16,8 @@ import {
   resendVerification,
   resetPasswordPage,
   signUp,
+  undoEmailChange,
+  undoEmailChangePage,
   verifyAccount,
   verifyEmailPage,
 } from './accounts.ts';
@@ -52,6 +56,8 @@ export const allRoutes: readonly RouteContract[] = [
   changePassword,
   changeEmail,
   confirmEmailChange,
+  undoEmailChange,
+  acceptEmail,
   deleteAccount,
   ...adminRoutes,
   ...webhookAdminRoutes,
@@ -64,6 +70,8 @@ export const allRoutes: readonly RouteContract[] = [
   verifyEmailPage,
   resetPasswordPage,
   changeEmailPage,
+  undoEmailChangePage,
+  acceptEmailPage,
   acceptInvitationPage,
   live,
   ready,

@@ -1,6 +1,6 @@
 /** Asking whether a credential is good. */
 import Type, { type Static } from 'typebox';
-import { refusals, type Refusal } from './errors.ts';
+import { refusals, type Refusal } from './refusals.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, Instant, keyExample, KeyId, orNull, Text } from './schemas.ts';

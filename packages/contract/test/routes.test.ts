@@ -72,6 +72,7 @@ test('success is 200, but for a creation and an answer without a body', () => {
     ['changeEmail', 202],
     ['deleteAccount', 204],
     ['adminInviteAccount', 201],
+    ['adminSetEmail', 202],
     ['createFirstAdministrator', 201],
     ['createWebhook', 201],
     ['deleteWebhook', 204],

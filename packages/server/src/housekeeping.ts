@@ -4,6 +4,7 @@ import { forgetExpiredSignUps } from './accounts/sign-ups/store.ts';
 import { takeCheckpoint } from './audit/checkpoint.ts';
 import type { Clock } from './clock.ts';
 import { forgetExpiredCodes } from './codes/store.ts';
+import { forgetOldEmailChanges } from './email-changes/store.ts';
 import type { AuditKey, Db } from './db/db.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from './log.ts';
@@ -75,6 +76,8 @@ export class Housekeeping {
     const now = clock.now();
     while ((await forgetExpiredSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await forgetExpiredCodes(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    const emailsBefore = now - limits.emailChangeKeptDays * dayMs;
+    while ((await forgetOldEmailChanges(db, emailsBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const signedUpBefore = now - limits.signUpKeptDays * dayMs;
     while ((await forgetExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await forget(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax);

@@ -4,6 +4,7 @@ import { AccountLife } from './account-life/account-life.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { Administration } from './admin/administration.ts';
 import { Directory } from './admin/directory.ts';
+import { EmailSetting } from './admin/email-setting.ts';
 import { FirstAdministrator } from './admin/first-administrator.ts';
 import { CommonPasswords } from './accounts/common-passwords.ts';
 import { CurrentPassword } from './accounts/current-password.ts';
@@ -46,6 +47,7 @@ export interface Services {
   readonly apiKeys: ApiKeys;
   readonly codes: Codes;
   readonly directory: Directory;
+  readonly emailSetting: EmailSetting;
   readonly enrolment: Enrolment;
   readonly firstAdministrator: FirstAdministrator;
   readonly guesses: GuessThrottle;
@@ -207,7 +209,8 @@ export function wire(options: WiringOptions): Services {
     unfinishedAccounts: accounts.revocations.unfinished,
     keyPrefixes,
   });
-  const administration = new Administration({ db, clock, accounts, apiKeys, codes, links, mailer, journal });
+  const administration = new Administration({ db, clock, accounts, apiKeys, codes, links, mailer, throttle, journal });
+  const emailSetting = new EmailSetting({ db, clock, codes, links, mailer });
   const directory = new Directory(db, clock);
   const firstAdministrator = new FirstAdministrator({ db, clock, codes, hasher, rules });
   return {
@@ -215,6 +218,7 @@ export function wire(options: WiringOptions): Services {
     accounts,
     administration,
     directory,
+    emailSetting,
     firstAdministrator,
     apiKeys,
     codes,

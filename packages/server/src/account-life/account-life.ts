@@ -1,5 +1,6 @@
 /** The life of an account: its parts, each a file of its own. */
 import { EmailChange } from './email-change.ts';
+import { EmailUndo } from './email-undo.ts';
 import type { LifeOptions } from './life.ts';
 import { OwnAccount } from './own-account.ts';
 import { PasswordReset } from './password-reset.ts';
@@ -12,6 +13,7 @@ export class AccountLife {
   readonly passwordReset: PasswordReset;
   readonly own: OwnAccount;
   readonly emailChange: EmailChange;
+  readonly emailUndo: EmailUndo;
 
   constructor(options: LifeOptions) {
     this.signUp = new SignUp(options);
@@ -19,5 +21,6 @@ export class AccountLife {
     this.passwordReset = new PasswordReset(options);
     this.own = new OwnAccount(options);
     this.emailChange = new EmailChange(options, this.own);
+    this.emailUndo = new EmailUndo(options);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Changing an account's email. Both addresses hear of it, and the new one confirms, together with the account's password:
+ * Changing an account's email. Both addresses are told, the one before can undo it, and the new one confirms, together with the account's password:
  * otherwise a stranger could have somebody else's address confirmed for an account of the stranger's by one careless
  * click, and wait until its owner uses it.
  */
@@ -9,13 +9,13 @@ import type { AccountPrincipal } from '../audit/audit.ts';
 import { toInstant } from '../clock.ts';
 import { insertCode, removeCodes } from '../codes/store.ts';
 import type { Secret } from '../crypto/secret.ts';
-import { isUniqueViolation } from '../db/unavailable.ts';
 import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../tokens/store.ts';
-import { mailbox, type LifeOptions } from './life.ts';
+import type { LifeOptions } from './life.ts';
+import { changeOwnEmailIn, changeSetEmailIn } from './moved-email.ts';
 import type { OwnAccount } from './own-account.ts';
-import { findKnownCode, isEmailTaken, recordOf, setEmail, takeKnownCode } from './store.ts';
+import { findKnownCode, isEmailTaken, recordOf, refuseTaken, takeKnownCode } from './store.ts';
 
 export class EmailChange {
   readonly #options: LifeOptions;
@@ -86,27 +86,37 @@ export class EmailChange {
     const { row, account } = code;
     if (row.email === null || row.emailKey === null) throw new DomainError('code_invalid');
     const wanted = { address: row.email, key: row.emailKey };
-    const { id, emailKey, passwordHash: hash, sessionEpoch } = account;
+    const { emailKey, passwordHash: hash, sessionEpoch } = account;
     await currentPassword.checkWithCode(code.hash, { emailKey, address }, password, hash);
     const change = db.transaction(async (tx) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
-      if (!(await setEmail(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
-      await removeCodes(tx, id);
-      const data = { newEmail: wanted.address, at: toInstant(now) };
-      await queueMail(
-        tx,
-        mailer.prepare({ to: locked.email, language: locked.language, template: 'email_changed', data }),
-      );
-      await recordOf(tx, mailbox, 'account.email_changed', id, now);
+      await changeOwnEmailIn(tx, this.#options, locked, wanted, now);
       // Neither address may trust the ranges of an earlier owner.
       await throttle.changeOwnerIn(tx, locked.emailKey);
       await throttle.changeOwnerIn(tx, wanted.key, address);
     });
-    await change.catch((error: unknown) => {
-      // Of two that take the same address at once, the unique index refuses one.
-      throw isUniqueViolation(error) ? new DomainError('account_exists') : error;
+    await change.catch(refuseTaken);
+    mailer.sendSoon();
+  }
+
+  /**
+   * Accepts an address that an administrator or an operator has set. Ends every session, and voids every other code and
+   * every link for undoing a change.
+   * @throws DomainError `code_invalid`, `account_exists`, `too_many_requests`
+   */
+  async accept(codeText: string): Promise<void> {
+    const { db, clock, codes, mailer, throttle } = this.#options;
+    const now = clock.now();
+    const code = await findKnownCode(db, codes.hashOf(codeText), 'set_email', now);
+    const { email: address, emailKey: key } = code.row;
+    if (address === null || key === null) throw new DomainError('code_invalid');
+    const change = db.transaction(async (tx) => {
+      const locked = await takeKnownCode(tx, code, 'set_email', now);
+      await changeSetEmailIn(tx, this.#options, locked, { address, key }, now);
+      for (const changed of [locked.emailKey, key]) await throttle.changeOwnerIn(tx, changed);
     });
+    await change.catch(refuseTaken);
     mailer.sendSoon();
   }
 }

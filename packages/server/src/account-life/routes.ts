@@ -7,10 +7,12 @@ import { route, type Route } from '../http/route.ts';
 import type { AccountLife } from './account-life.ts';
 import type { LiveKey } from './life.ts';
 
+const restored =
+  'The account has its previous email again, and every session has ended. The password is void: a mail with a link to set a new one is on its way to that email, unless the account is disabled.';
 const mailFollows = 'If this can be done with this email, a mail with what to do next is on its way.';
 
 export function accountRoutes(
-  { signUp, verification, passwordReset, own, emailChange }: AccountLife,
+  { signUp, verification, passwordReset, own, emailChange, emailUndo }: AccountLife,
   pages: LinkPageOptions,
 ): readonly Route[] {
   return [
@@ -73,6 +75,14 @@ export function accountRoutes(
     route(contract.confirmEmailChange, async ({ body, address }) => {
       await emailChange.confirm(body.code, new Secret(body.password), address);
       return { status: 200, body: { message: 'The account has the new email. Sign in with it.' } };
+    }),
+    route(contract.undoEmailChange, async ({ body: { code, revokeKeys = false } }) => {
+      const keys = await emailUndo.undo(code, revokeKeys);
+      return { status: 200, body: withKeys(restored, keys) };
+    }),
+    route(contract.acceptEmail, async ({ body }) => {
+      await emailChange.accept(body.code);
+      return { status: 200, body: { message: 'The account has this email. Sign in with it.' } };
     }),
     route(contract.deleteAccount, async ({ principal, body, address }) => {
       await own.delete(principal, new Secret(body.currentPassword), address);

@@ -8,6 +8,7 @@ import { credentialsColumns, type CredentialsRow } from '../accounts/store.ts';
 import { findCode, takeCode, type CodePurpose, type CodeRow } from '../codes/store.ts';
 import type { Db, Reader, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
+import { isUniqueViolation } from '../db/unavailable.ts';
 import { DomainError } from '../errors.ts';
 
 /** An account with what only it itself is told. */
@@ -42,6 +43,7 @@ const updateEmail = sql(
      session_epoch = session_epoch + 1, updated_at = $4
    where id = $1 and not exists (select 1 from accounts other where other.email_key = $3 and other.id <> $1)`,
 );
+const voidPassword = sql('void_password', `update accounts set password_hash = '', updated_at = $2 where id = $1`);
 const keepSession = sql(
   'keep_session',
   `update sessions set account_epoch = (select session_epoch from accounts where accounts.pk = sessions.account_pk)
@@ -91,9 +93,13 @@ export async function findKnownCode(
 ): Promise<KnownCode> {
   const row = hash && (await findCode(db, hash, purpose, now));
   const account = row?.accountId ? await db.get(selectOwn, [row.accountId]) : undefined;
-  if (!hash || !row || !account || account.disabledAt !== null) throw new DomainError('code_invalid');
+  if (!hash || !row || !account || !mayUse(account, purpose)) throw new DomainError('code_invalid');
   return { hash, row, account };
 }
+
+/** An administrator may disable an account while its owner confirms another email address. */
+const mayUse = ({ disabledAt }: CredentialsRow, purpose: CodePurpose): boolean =>
+  disabledAt === null || purpose === 'set_email';
 
 /**
  * Takes a code under the lock of its account: of any number of rivals one gets it.
@@ -107,7 +113,7 @@ export async function takeKnownCode(
 ): Promise<CredentialsRow> {
   const locked = await lockAccount(tx, account.id);
   const taken = locked && (await takeCode(tx, hash, purpose, now));
-  if (!locked || !taken || locked.disabledAt !== null) throw new DomainError('code_invalid');
+  if (!locked || !taken || !mayUse(locked, purpose)) throw new DomainError('code_invalid');
   return locked;
 }
 
@@ -143,6 +149,15 @@ export async function setEmail(
   await displaceSignUpIn(tx, principal, email.key, now, id);
   return (await tx.run(updateEmail, [id, email.address, email.key, now])) === 1;
 }
+
+/** Of two that take the same address at once, the unique index refuses one. */
+export function refuseTaken(error: unknown): never {
+  throw isUniqueViolation(error) ? new DomainError('account_exists') : error;
+}
+
+/** Until a reset nobody signs in with a password. The sessions are ended by what goes with it. */
+export const voidPasswordIn = async (tx: Transaction, id: string, now: number): Promise<void> =>
+  void (await tx.run(voidPassword, [id, now]));
 
 /** What happened to an account, as its own target. */
 export const recordOf = (

@@ -1,7 +1,7 @@
 /** Rows of accounts. */
 import type { Language } from '@keyreeve/contract';
 import { recordEvent, type AuditAction, type AuditEvent, type Principal } from '../audit/audit.ts';
-import { removeUnownedCodes } from '../codes/store.ts';
+import { removeCodes, removeUnownedCodes } from '../codes/store.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
 import { DomainError } from '../errors.ts';
@@ -299,6 +299,8 @@ export const setAccountRole = (
 ): Promise<boolean> =>
   change(db, principal, now, guard, async (tx) => {
     if (role === 'admin') await beginAdministrator(tx);
+    // Administrators set no administrator's email address.
+    if (role === 'admin') await removeCodes(tx, id, 'set_email');
     const made = { action: 'account.role_changed', id, now, details: { role } } as const;
     return unlessLast(tx, principal, id, () => changeIn(tx, principal, made, updateRole, [id, role, now]));
   });

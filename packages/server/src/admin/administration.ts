@@ -14,7 +14,9 @@ import { DomainError } from '../errors.ts';
 import type { Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findLiveSession } from '../tokens/store.ts';
+import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import * as store from './store.ts';
+import { finishTakingBack, takeBack, type ResetAddress } from './take-back.ts';
 
 export interface AdministrationOptions {
   readonly db: Db;
@@ -24,6 +26,7 @@ export interface AdministrationOptions {
   readonly codes: Codes;
   readonly links: Links;
   readonly mailer: Mailer;
+  readonly throttle: LoginThrottle;
   /** None where no journal is kept. */
   readonly journal: Revocations | undefined;
 }
@@ -88,22 +91,23 @@ export class Administration {
   }
 
   /**
-   * Takes an account back from whoever has got into it: ends its sessions, deletes its keys, voids its password, and
-   * sends its owner a link to choose a new one.
-   * @throws DomainError `mail_not_configured`, `account_not_found`, `last_administrator`, `invalid_access_token`,
-   *   `unavailable`
+   * For an account that somebody else has got into: ends its sessions, deletes its keys, voids its password, and sends a
+   * link to choose a new one to the address that `to` names.
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `last_administrator`, `email_changed_recently`,
+   *   `account_exists`, `invalid_request`, `invalid_access_token`, `unavailable`
    */
-  async takeBack(principal: Principal, id: string): Promise<void> {
-    const { db, clock, accounts, mailer } = this.#options;
+  async takeBack(principal: Principal, id: string, to: ResetAddress = {}): Promise<void> {
+    const { db, clock, accounts, mailer, throttle } = this.#options;
     this.#assertMail();
     const now = clock.now();
     const reset = await this.#reset(id, now, false);
     let epoch = -1;
+    const taking = { id, to, codeTo: reset, mailer, throttle, now };
     const keys = await accounts.revocations.orFinish(id, {
-      kind: 'compromised',
-      change: () => store.takeBack(db, principal, id, reset, now, (found) => (epoch = found)),
+      kind: `compromised ${to.resetTo ?? ''} ${to.previousEmail ?? ''}`,
+      change: () => takeBack(db, principal, taking, (found) => (epoch = found)),
       finish: async () => {
-        await store.finishTakingBack(db, principal, id, reset, now, epoch);
+        await finishTakingBack(db, principal, taking, epoch);
         mailer.sendSoon();
       },
     });

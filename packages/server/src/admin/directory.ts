@@ -6,11 +6,13 @@ import {
   type AdministeredAccount,
   type AuditPage,
 } from '@keyreeve/contract';
+import { changesKnownSince } from '../account-life/moved-email.ts';
 import { parseEmail } from '../accounts/email.ts';
 import { listEvents, type RecordedEvent } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../cursor.ts';
 import type { Db } from '../db/db.ts';
+import { listEmailChanges } from '../email-changes/store.ts';
 import { DomainError } from '../errors.ts';
 import * as store from './store.ts';
 
@@ -43,11 +45,13 @@ export class Directory {
       await this.#db.confirm();
       throw new DomainError('account_not_found', { detail: 'No account has this id.' });
     }
+    const changes = await listEmailChanges(this.#db, id, changesKnownSince(this.#clock.now()));
     return {
       ...toAccount(row),
       secondFactor: row.secondFactors > 0,
       apiKeyCount: row.apiKeys,
       sessionCount: row.sessions,
+      emailChanges: changes.map(({ email, changedAt }) => ({ previousEmail: email, changedAt: toInstant(changedAt) })),
     };
   }
 

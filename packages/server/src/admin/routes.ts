@@ -8,6 +8,7 @@ import { route, type Call, type Route } from '../http/route.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Administration } from './administration.ts';
 import type { Directory } from './directory.ts';
+import type { EmailSetting } from './email-setting.ts';
 import type { FirstAdministrator } from './first-administrator.ts';
 
 export interface AdminParts {
@@ -16,13 +17,14 @@ export interface AdminParts {
   readonly tokens: Tokens;
   readonly administration: Administration;
   readonly directory: Directory;
+  readonly emailSetting: EmailSetting;
   readonly firstAdministrator: FirstAdministrator;
 }
 
 type Change = typeof contract.adminDisableAccount;
 
 export function adminRoutes(parts: AdminParts): readonly Route[] {
-  const { accounts, administration, directory } = parts;
+  const { accounts, administration, directory, emailSetting } = parts;
   /** Of one account, named by its id alone; the answer is what it is now. */
   const change = (of: contract.RouteContract, make: (call: Call<Change>, id: string) => Promise<unknown>): Route =>
     route(of as Change, async (call) => {
@@ -43,12 +45,21 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
     change(contract.adminEndSessions, ({ principal }, id) => accounts.endSessions(principal, id)),
     change(contract.adminRevokeKeys, ({ principal }, id) => administration.revokeKeys(principal, id)),
     change(contract.adminResetPassword, ({ principal }, id) => administration.sendReset(principal, id)),
-    change(contract.adminReportCompromised, ({ principal }, id) => administration.takeBack(principal, id)),
     change(contract.adminRequireSecondFactor, ({ principal }, id) => accounts.requireSecondFactor(principal, id, true)),
     change(contract.adminWaiveSecondFactor, ({ principal }, id) => accounts.requireSecondFactor(principal, id, false)),
     change(contract.adminRemoveSecondFactor, ({ principal, address }, id) =>
       administration.removeSecondFactor(principal, id, address),
     ),
+    route(contract.adminReportCompromised, async ({ principal, params, body }) => {
+      const { id } = await directory.read(params.id);
+      await administration.takeBack(principal, id, body);
+      return { status: 200, body: await directory.read(id) };
+    }),
+    route(contract.adminSetEmail, async ({ principal, params, body: { email } }) => {
+      const { id } = await directory.read(params.id);
+      await emailSetting.request(principal, id, email);
+      return { status: 202, body: await directory.read(id) };
+    }),
     route(contract.adminSetRole, async ({ principal, params, body: { role } }) => {
       const { id } = await directory.read(params.id);
       await accounts.setRole(principal, id, role);

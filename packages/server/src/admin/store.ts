@@ -4,7 +4,6 @@ import {
   endAccountSessionsIn,
   hasAdministrator,
   lockAdministration,
-  unlessLast,
   type NewAccount,
   type Role,
 } from '../accounts/store.ts';
@@ -176,55 +175,9 @@ export const revokeKeys = (db: Db, principal: Principal, id: string, now: number
     return deleteAccountKeysIn(tx, principal, id, now);
   });
 
-/**
- * Ends its sessions, deletes its keys, voids its password and its codes, and sends a new one.
- * @param onEpoch told which sessions are to end, for {@link finishTakingBack}
- * @returns the ids of the keys
- * @throws DomainError `account_not_found`, `invalid_access_token`, `last_administrator`
- */
-export const takeBack = (
-  db: Db,
-  principal: Principal,
-  id: string,
-  codeTo: CodeTo,
-  now: number,
-  onEpoch: (epoch: number) => void,
-): Promise<number[]> =>
-  db.transaction(async (tx) => {
-    const { epoch } = await lock(tx, principal, id, now);
-    onEpoch(epoch);
-    // Its password is void until its owner has the mail, so it doesn't count as an administrator meanwhile.
-    return unlessLast(tx, principal, id, () => takeBackIn(tx, principal, id, codeTo, now, epoch));
-  });
-
-/** What was allowed and may have happened. @param epoch of the sessions that were to end */
-export const finishTakingBack = (
-  db: Db,
-  principal: Principal,
-  id: string,
-  codeTo: CodeTo,
-  now: number,
-  epoch: number,
-): Promise<number[]> => db.transaction((tx) => takeBackIn(tx, principal, id, codeTo, now, epoch));
-
-async function takeBackIn(
-  tx: Transaction,
-  principal: Principal,
-  id: string,
-  codeTo: CodeTo,
-  now: number,
-  epoch: number,
-): Promise<number[]> {
-  const account = await tx.get(lockAccount, [id]);
-  if (account && (await tx.run(voidPassword, [id, epoch, now])) === 1) {
-    const { code, mail } = codeTo(account.email);
-    await removeCodes(tx, id);
-    await insertCode(tx, code);
-    await record(tx, principal, 'account.compromised', id, now);
-    await queueMail(tx, mail);
-  }
-  return deleteAccountKeysIn(tx, principal, id, now);
-}
+/** Ends its sessions. @returns false when they are others than those that were to end. */
+export const voidPasswordIn = async (tx: Transaction, id: string, epoch: number, now: number): Promise<boolean> =>
+  (await tx.run(voidPassword, [id, epoch, now])) === 1;
 
 /**
  * With its recovery codes; ends the account's sessions.
@@ -277,8 +230,8 @@ export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, acco
     return true;
   });
 
-/** Who asks first, then what it is about. @throws DomainError `account_not_found`, `invalid_access_token` */
-async function lock(tx: Transaction, principal: Principal, id: string, now: number) {
+/** The caller first, then the account. @throws DomainError `account_not_found`, `invalid_access_token` */
+export async function lock(tx: Transaction, principal: Principal, id: string, now: number) {
   await assertSessionLives(tx, principal, now);
   const account = await tx.get(lockAccount, [id]);
   if (!account) throw new DomainError('account_not_found');

@@ -82,7 +82,8 @@ const deleteOwnKey = sql<{ nickname: string }>(
 );
 const deleteAccountKeys = sql<{ id: number; nickname: string }>(
   'delete_account_api_keys',
-  `delete from api_keys where account_pk = (select pk from accounts where id = $1) returning id, nickname`,
+  `delete from api_keys where account_pk = (select pk from accounts where id = $1) and created_at >= $2
+   returning id, nickname`,
 );
 const selectOwner = sql<{ accountId: string }>(
   'select_api_key_owner',
@@ -247,6 +248,7 @@ export const finishDeletion = (
 /**
  * All of an account's keys, each with its event. On PostgreSQL the account's row is locked, so that none is made
  * meanwhile.
+ * @param createdSince leaves older ones alone, in milliseconds
  * @returns their ids, in order: the journal of deletions is to have them
  */
 export async function deleteAccountKeysIn(
@@ -254,9 +256,10 @@ export async function deleteAccountKeysIn(
   principal: Principal,
   accountId: string,
   now: number,
+  createdSince = 0,
 ): Promise<number[]> {
   await tx.get(lockAccount, [accountId]);
-  const deleted = (await tx.all(deleteAccountKeys, [accountId])).toSorted((a, b) => a.id - b.id);
+  const deleted = (await tx.all(deleteAccountKeys, [accountId, createdSince])).toSorted((a, b) => a.id - b.id);
   await recordEvents(
     tx,
     deleted.map(({ id, nickname }) => ({

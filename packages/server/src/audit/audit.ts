@@ -49,6 +49,7 @@ export type AuditAction =
   | 'account.email_change_requested'
   | 'account.email_changed'
   | 'account.language_changed'
+  | 'account.email_change_undone'
   | 'account.compromised'
   | 'session.created'
   /** In events of earlier versions only: a refresh is not recorded any more (docs/audit.md). */

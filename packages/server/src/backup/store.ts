@@ -61,6 +61,7 @@ const pageOfWebhookProgress = sql<Row>('page_webhook_progress', pageOf(tables.we
 const pageOfAuditChains = sql<Row>('page_audit_chains', pageOf(tables.auditChains));
 const pageOfOutbox = sql<Row>('page_outbox', pageOf(tables.outbox));
 const pageOfOneTimeCodes = sql<Row>('page_one_time_codes', pageOf(tables.oneTimeCodes));
+const pageOfEmailChanges = sql<Row>('page_email_changes', pageOf(tables.emailChanges));
 const insertInstallation = sql('load_installation', insertOf(tables.installation));
 const insertAccounts = sql('load_accounts', insertOf(tables.accounts));
 const insertSigningKeys = sql('load_signing_keys', insertOf(tables.signingKeys));
@@ -75,6 +76,7 @@ const insertWebhookProgress = sql('load_webhook_progress', insertOf(tables.webho
 const insertAuditChains = sql('load_audit_chains', insertOf(tables.auditChains));
 const insertOutbox = sql('load_outbox', insertOf(tables.outbox));
 const insertOneTimeCodes = sql('load_one_time_codes', insertOf(tables.oneTimeCodes));
+const insertEmailChanges = sql('load_email_changes', insertOf(tables.emailChanges));
 const countInstallation = sql<{ count: number }>('size_installation', `select count(*) as count from installation`);
 const countAccounts = sql<{ count: number }>('size_accounts', `select count(*) as count from accounts`);
 const countSigningKeys = sql<{ count: number }>('size_signing_keys', `select count(*) as count from signing_keys`);
@@ -101,6 +103,7 @@ const countWebhookProgress = sql<{ count: number }>(
 const countAuditChains = sql<{ count: number }>('size_audit_chains', `select count(*) as count from audit_chains`);
 const countOutbox = sql<{ count: number }>('size_outbox', `select count(*) as count from outbox`);
 const countOneTimeCodes = sql<{ count: number }>('size_one_time_codes', `select count(*) as count from one_time_codes`);
+const countEmailChanges = sql<{ count: number }>('size_email_changes', `select count(*) as count from email_changes`);
 const clearInstallation = sql('clear_installation', `delete from installation`);
 const clearAccounts = sql('clear_accounts', `delete from accounts`);
 const clearSigningKeys = sql('clear_signing_keys', `delete from signing_keys`);
@@ -115,6 +118,7 @@ const clearWebhookProgress = sql('clear_webhook_progress', `delete from webhook_
 const clearAuditChains = sql('clear_audit_chains', `delete from audit_chains`);
 const clearOutbox = sql('clear_outbox', `delete from outbox`);
 const clearOneTimeCodes = sql('clear_one_time_codes', `delete from one_time_codes`);
+const clearEmailChanges = sql('clear_email_changes', `delete from email_changes`);
 
 export interface StoredTable extends Table {
   readonly page: Statement<Row>;
@@ -159,6 +163,7 @@ export const storedTables: readonly StoredTable[] = [
   stored(tables.throttleBuckets, pageOfThrottleBuckets, insertThrottleBuckets, countBuckets, clearThrottleBuckets),
   stored(tables.outbox, pageOfOutbox, insertOutbox, countOutbox, clearOutbox),
   stored(tables.oneTimeCodes, pageOfOneTimeCodes, insertOneTimeCodes, countOneTimeCodes, clearOneTimeCodes),
+  stored(tables.emailChanges, pageOfEmailChanges, insertEmailChanges, countEmailChanges, clearEmailChanges),
 ];
 
 /** All rows of a table in pages of bounded size, none of them empty. */

@@ -207,6 +207,21 @@ export const outbox = {
   isPassing: true,
 } as const satisfies Table;
 
+export const emailChanges = {
+  name: 'email_changes',
+  key: 'code_hash',
+  columns: {
+    code_hash: 'bytes',
+    account_pk: 'integer',
+    email: 'text',
+    email_key: 'text',
+    changed_at: 'integer',
+    account_epoch: 'integer',
+    undo_until: 'integer',
+  },
+  isPassing: true,
+} as const satisfies Table;
+
 export const oneTimeCodes = {
   name: 'one_time_codes',
   key: 'code_hash',

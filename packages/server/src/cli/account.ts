@@ -38,6 +38,15 @@ export function accountCommand(): Command {
     .option('--json', jsonHelp)
     .action((text: string, options: OutputOptions) => change(text, options, 'enable', 'Enabled'));
   account
+    .command('set-email')
+    .argument(...who)
+    .argument('<email>', 'the new address, which gets a link and confirms first')
+    .description(
+      'Set a new email address, for an owner who has lost the mailbox. Nothing changes until it is confirmed.',
+    )
+    .option('--json', jsonHelp)
+    .action(setEmail);
+  account
     .command('set-role')
     .argument(...who)
     .addArgument(new Argument('<role>', 'what it may do').choices(['user', 'admin']))
@@ -98,6 +107,15 @@ async function setPassword(text: string, options: PasswordCommandOptions): Promi
   const { password, isGenerated } = await obtainPassword(options);
   const account = await withInstallation({}, ({ accounts }) => accounts.setPassword(operator, text, password));
   tell(options, account, 'Set the password of', isGenerated ? password.reveal() : undefined);
+}
+
+async function setEmail(text: string, email: string, options: OutputOptions): Promise<void> {
+  const { account, expiresAt } = await withInstallation({}, async ({ accounts, emailSetting }) => {
+    const found = await accounts.find(text);
+    return { account: found, expiresAt: toInstant(await emailSetting.request(operator, found.id, email)) };
+  });
+  const line = `A link is on its way to ${email}, good until ${expiresAt}. Account ${account.email} (${account.id}) keeps its email until the link is used.`;
+  print(options, { ...toJson(account), requestedEmail: email, expiresAt }, line);
 }
 
 async function setRole(text: string, role: Role, options: OutputOptions): Promise<void> {

@@ -4,7 +4,7 @@ import { sql } from '../db/sql.ts';
 
 /** What a code is good for, and nothing else. */
 export type CodePurpose =
-  'verify_email' | 'reset_password' | 'change_email' | 'accept_invitation' | 'first_administrator';
+  'verify_email' | 'reset_password' | 'change_email' | 'set_email' | 'accept_invitation' | 'first_administrator';
 
 export interface NewCode {
   readonly hash: Buffer;
@@ -40,9 +40,12 @@ const columns = `(select id from accounts where accounts.pk = one_time_codes.acc
 const live = `code_hash = $1 and purpose = $2 and expires_at > $3`;
 const select = sql<CodeRow>('select_one_time_code', `select ${columns} from one_time_codes where ${live}`);
 const take = sql<CodeRow>('take_one_time_code', `delete from one_time_codes where ${live} returning ${columns}`);
+// An email address that an administrator has set is confirmed whatever is done in the account meanwhile: a thief, who may
+// have its password, must not void it by changing that.
 const removeOfAccount = sql(
   'delete_account_codes',
-  `delete from one_time_codes where account_pk = (select pk from accounts where id = $1)`,
+  `delete from one_time_codes
+   where account_pk = (select pk from accounts where id = $1) and purpose <> 'set_email'`,
 );
 const removeOfPurpose = sql(
   'delete_account_codes_of_purpose',
@@ -81,7 +84,7 @@ export const takeCode = (
   now: number,
 ): Promise<CodeRow | undefined> => tx.get(take, [hash, purpose, now]);
 
-/** All that were sent for the account, or those of a purpose. */
+/** Those of a purpose; without one, all that were sent for the account but `set_email`. */
 export async function removeCodes(tx: Transaction, accountId: string, purpose?: CodePurpose): Promise<void> {
   if (purpose === undefined) await tx.run(removeOfAccount, [accountId]);
   else await tx.run(removeOfPurpose, [accountId, purpose]);

@@ -15,14 +15,19 @@ const mediaTypes = { json: 'application/json', form: 'application/x-www-form-url
  * Reads, parses and validates the body of a route. What comes out fits the schema.
  * @throws from the result: DomainError `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_request`
  */
-export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax }: BodyContract): ReadBody {
+export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOptional }: BodyContract): ReadBody {
   const validate = validator(schema);
   return async (request) => {
+    if (isOptional && isWithoutBody(request)) return validate({});
     assertMediaType(request, mediaTypes[type]);
     const bytes = await readBytes(request, bytesMax);
     return validate(type === 'json' ? parseJson(bytes) : parseForm(bytes));
   };
 }
+
+/** Whether the client sends no body at all (RFC 9112 section 6.3). */
+const isWithoutBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 
 function assertMediaType(request: IncomingMessage, expected: string): void {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;

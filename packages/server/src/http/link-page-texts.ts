@@ -16,7 +16,13 @@ export interface PageTexts {
   readonly noCode?: FormTexts;
 }
 
-export type LinkPage = 'verifyEmailPage' | 'resetPasswordPage' | 'changeEmailPage' | 'acceptInvitationPage';
+export type LinkPage =
+  | 'verifyEmailPage'
+  | 'resetPasswordPage'
+  | 'changeEmailPage'
+  | 'undoEmailChangePage'
+  | 'acceptEmailPage'
+  | 'acceptInvitationPage';
 
 /** Codes of problems that a person can do something about; the others are shown as the service words them. */
 export type ExplainedError = Extract<
@@ -124,6 +130,24 @@ const english: LinkPageTexts = {
         done: 'Your account has the new email address. Sign in with it from now on.',
       },
     },
+    undoEmailChangePage: {
+      title: 'Undo the change of your email address',
+      code: {
+        intro:
+          'Your account gets this email address back. Every session ends, and the password becomes invalid: you receive a link for setting a new one. API keys that were created after the change are deleted. If you changed the address yourself, close this page: nothing happens.',
+        button: 'Undo the change',
+        done: 'The change is undone, and every session has ended. A mail with a link for setting a new password is on its way to this address, unless the account is disabled.',
+      },
+    },
+    acceptEmailPage: {
+      title: 'Confirm your new email address',
+      code: {
+        intro:
+          'An administrator has set this email address for your account. If you do not expect this, close this page: nothing happens.',
+        button: 'Use this email address',
+        done: 'Your account has the new email address. Sign in with it from now on.',
+      },
+    },
     acceptInvitationPage: {
       title: 'Accept your invitation',
       code: {
@@ -203,6 +227,24 @@ const german: LinkPageTexts = {
       code: {
         intro:
           'Geben Sie das Passwort Ihres Kontos ein. Falls Sie diese Änderung nicht angefordert haben, schließen Sie diese Seite: Es geschieht nichts.',
+        button: 'Diese E-Mail-Adresse verwenden',
+        done: 'Ihr Konto hat die neue E-Mail-Adresse. Melden Sie sich ab jetzt mit ihr an.',
+      },
+    },
+    undoEmailChangePage: {
+      title: 'Änderung der E-Mail-Adresse rückgängig machen',
+      code: {
+        intro:
+          'Ihr Konto erhält diese E-Mail-Adresse zurück. Alle Sitzungen werden beendet und das Passwort wird ungültig: Sie erhalten einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt wurden, werden gelöscht. Falls Sie die Adresse selbst geändert haben, schließen Sie diese Seite: Es geschieht nichts.',
+        button: 'Änderung rückgängig machen',
+        done: 'Die Änderung ist rückgängig gemacht, und alle Sitzungen sind beendet. Eine E-Mail mit einem Link für ein neues Passwort ist an diese Adresse unterwegs, sofern das Konto nicht gesperrt ist.',
+      },
+    },
+    acceptEmailPage: {
+      title: 'Neue E-Mail-Adresse bestätigen',
+      code: {
+        intro:
+          'Ein Administrator hat diese E-Mail-Adresse für Ihr Konto eingetragen. Falls Sie das nicht erwarten, schließen Sie diese Seite: Es geschieht nichts.',
         button: 'Diese E-Mail-Adresse verwenden',
         done: 'Ihr Konto hat die neue E-Mail-Adresse. Melden Sie sich ab jetzt mit ihr an.',
       },

@@ -43,6 +43,8 @@ const forms: Readonly<Record<LinkPage, { readonly code: Form; readonly noCode?: 
     noCode: { to: contract.requestPasswordReset, fields: ['email'] },
   },
   changeEmailPage: { code: { to: contract.confirmEmailChange, fields: ['password'] } },
+  undoEmailChangePage: { code: { to: contract.undoEmailChange, fields: ['revokeKeys'] } },
+  acceptEmailPage: { code: { to: contract.acceptEmail, fields: [] } },
   acceptInvitationPage: { code: { to: contract.acceptInvitation, fields: ['newPassword'] } },
 };
 

@@ -5,7 +5,8 @@
 import type { Secret } from '../crypto/secret.ts';
 
 /** What a link is for, as its path says it. */
-export type LinkKind = 'verify-email' | 'reset-password' | 'change-email' | 'accept-invitation';
+export type LinkKind =
+  'verify-email' | 'reset-password' | 'change-email' | 'undo-email-change' | 'accept-email' | 'accept-invitation';
 
 export class Links {
   readonly #base: string;

@@ -22,6 +22,18 @@ export interface MailData {
   /** To the old address, when a change is asked for and when it has happened. */
   email_change_requested: { newEmail: string; at: string };
   email_changed: { newEmail: string; at: string };
+  /** To the previous address, if it was verified: with the link that undoes the change. */
+  email_changed_with_undo: {
+    newEmail: string;
+    at: string;
+    undoLink: string;
+    expiresAt: string;
+    keys: readonly string[];
+  };
+  /** To the restored address. */
+  email_restored: { link: string; expiresAt: string; keys: readonly string[] };
+  /** To the present address, when an administrator or an operator sets another one. */
+  email_set_requested: { newEmail: string; at: string };
   password_changed: { at: string; address: string; keys: readonly string[] };
   second_factor_added: { at: string; address: string };
   second_factor_removed: { at: string; address: string };

@@ -59,7 +59,8 @@ const countCodes = sql<{ count: number }>(
 );
 
 /** In force or being enrolled. */
-export const findFactor = (db: Db, accountId: string): Promise<FactorRow | undefined> => db.get(select, [accountId]);
+export const findFactor = (db: Pick<Db, 'get'> | Transaction, accountId: string): Promise<FactorRow | undefined> =>
+  db.get(select, [accountId]);
 
 /** @returns whether it was begun: false where one is in force, or there is no account */
 export const beginFactorIn = async (

@@ -38,6 +38,7 @@ const told: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describ
   'account.deleted': ['account.deleted', account],
   'account.password_set': ['account.password_changed', account],
   'account.email_changed': ['account.email_changed', account],
+  'account.email_change_undone': ['account.email_changed', account],
   'account.sessions_ended': ['account.sessions_ended', account],
   'second_factor.added': ['second_factor.added', account],
   'second_factor.removed': ['second_factor.removed', account],

@@ -6,12 +6,22 @@ import { monotonicMs } from '../../src/clock.ts';
 import type { Db } from '../../src/db/db.ts';
 import { sql } from '../../src/db/sql.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
+import { codeIn } from '../../src/testing/mailbox.ts';
 import { goodPassword, type Answered } from '../../src/testing/new-app.ts';
 import { assertRefused, newLife, otherPassword, type Life } from './life-kit.ts';
 import { test } from './on-each-database.ts';
 
 const email = 'ada@example.com';
-const tables = ['accounts', 'sessions', 'api_keys', 'one_time_codes', 'second_factors', 'recovery_codes', 'outbox'];
+const tables = [
+  'accounts',
+  'sessions',
+  'api_keys',
+  'one_time_codes',
+  'second_factors',
+  'recovery_codes',
+  'outbox',
+  'email_changes',
+];
 
 /** All that an account's life may change, but the trail itself. */
 const contents = async (db: Db): Promise<string> =>
@@ -71,6 +81,27 @@ const operations: Readonly<Record<string, Operation>> = {
       await life.as(await life.member(email), 'PUT', '/auth/account/email', body);
       const code = await life.code('new@example.com', 'Confirm your new email');
       return () => life.post('/auth/account/email/confirm', { code, password: goodPassword });
+    },
+  },
+  'an undone change of the email': {
+    rows: [['mailbox', 'account.email_change_undone']],
+    prepare: async (life) => {
+      const body = { email: 'new@example.com', currentPassword: goodPassword };
+      await life.as(await life.member(email), 'PUT', '/auth/account/email', body);
+      const code = await life.code('new@example.com', 'Confirm your new email');
+      await life.post('/auth/account/email/confirm', { code, password: goodPassword });
+      const undo = codeIn(await life.mailbox.next({ to: email, subject: /was changed/ }));
+      return () => life.post('/auth/account/email/undo', { code: undo });
+    },
+  },
+  'an email that an operator has set': {
+    rows: [['mailbox', 'account.email_changed']],
+    prepare: async (life) => {
+      const { emailSetting } = life.app.service.services;
+      const { id } = await life.app.createAccount(email);
+      await emailSetting.request({ kind: 'operator' }, id, 'new@example.com');
+      const code = await life.code('new@example.com', 'Confirm your new email');
+      return () => life.post('/auth/account/email/accept', { code });
     },
   },
   'a deletion': {

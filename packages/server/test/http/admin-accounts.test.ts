@@ -60,7 +60,7 @@ test('an account is read as it is, without anything secret', async () => {
     updatedAt: now,
     disabledAt: null,
   };
-  const detail = { ...shown, secondFactor: false, apiKeyCount: 1, sessionCount: 1 };
+  const detail = { ...shown, secondFactor: false, apiKeyCount: 1, sessionCount: 1, emailChanges: [] };
   assert.deepEqual(await detailOf(app, administrator, account.id), detail);
   assert.deepEqual(await search(app, administrator, { query: 'ADA@' }), { accounts: [shown], nextCursor: null });
 });

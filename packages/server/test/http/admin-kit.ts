@@ -56,6 +56,8 @@ const webhook = { url: 'https://example.com/hook', events: ['account.created'] }
 /** A body that each route would accept; a route whose body is missing here can't be tested, and so fails. */
 export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminInviteAccount: { email: 'invited@example.com' },
+  adminReportCompromised: {},
+  adminSetEmail: { email: 'set@example.com' },
   adminSetRole: { role: 'user' },
   createWebhook: webhook,
 };

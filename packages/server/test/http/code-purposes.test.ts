@@ -9,15 +9,20 @@ const paths: Readonly<Partial<Record<CodePurpose, string>>> = {
   verify_email: '/auth/accounts/verify',
   reset_password: '/auth/password-resets/confirm',
   change_email: '/auth/account/email/confirm',
+  set_email: '/auth/account/email/accept',
   accept_invitation: '/auth/accounts/accept-invitation',
 };
 const purposes: readonly CodePurpose[] = [
   'verify_email',
   'reset_password',
   'change_email',
+  'set_email',
   'accept_invitation',
   'first_administrator',
 ];
+
+const bodyFor = (path: string, code: string): object =>
+  path === paths.set_email ? { code } : { code, password: goodPassword };
 
 /** With all that any purpose needs. */
 async function codeFor(life: Life, purpose: CodePurpose, accountId: string, address: string): Promise<string> {
@@ -45,14 +50,13 @@ test('a code opens the one address that is for its purpose', { timeout: 240_000 
     const { id } = await life.app.createAccount(`${purpose.replace('_', '-')}@example.com`);
     const code = await codeFor(life, purpose, id, `new-${purpose.replace('_', '-')}@example.com`);
     for (const [other, path] of Object.entries(paths)) {
-      if (other !== purpose)
-        assertRefused(await life.post(path, { code, password: goodPassword }), 'code_invalid', path);
+      if (other !== purpose) assertRefused(await life.post(path, bodyFor(path, code)), 'code_invalid', path);
     }
     const path = paths[purpose];
     if (path === undefined) continue;
-    const answer = await life.post(path, { code, password: goodPassword });
+    const answer = await life.post(path, bodyFor(path, code));
     assert.equal(answer.status, 200, `${purpose} ${answer.text}`);
-    assertRefused(await life.post(path, { code, password: goodPassword }), 'code_invalid', path);
+    assertRefused(await life.post(path, bodyFor(path, code)), 'code_invalid', path);
   }
 });
 
@@ -84,8 +88,7 @@ test('what is no code is refused without being looked up', async () => {
     'null',
   ];
   for (const path of Object.values(paths)) {
-    for (const code of wrong)
-      assertRefused(await life.post(path, { code, password: goodPassword }), 'code_invalid', code);
+    for (const code of wrong) assertRefused(await life.post(path, bodyFor(path, code)), 'code_invalid', code);
   }
   assert.equal((await life.reset(good)).status, 200);
 });

@@ -119,6 +119,8 @@ test('who comes with a code that is not good is offered another mail, where the 
     ['/account/verify-email', ['no code']],
     ['/account/reset-password', ['no code']],
     ['/account/change-email', []],
+    ['/account/undo-email-change', []],
+    ['/account/accept-email', []],
     ['/account/accept-invitation', []],
   ] as const) {
     const page = await open(path, '#krvc_1', badCode);

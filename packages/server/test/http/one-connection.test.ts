@@ -7,12 +7,12 @@ import { test, type TestContext } from 'node:test';
 import { Pool } from 'pg';
 import { allRoutes, type RouteContract } from '@keyreeve/contract';
 import { sql } from '../../src/db/sql.ts';
-import { basic, bearer, goodPassword, type Answered, type SignedIn } from '../../src/testing/new-app.ts';
+import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../src/testing/new-app.ts';
 import { currentKind } from '../../src/testing/new-db.ts';
 import { newReceiver, type Receiver } from '../../src/testing/webhook-receiver.ts';
 import { administer, newAdministrator, newTarget, type Target } from './admin-kit.ts';
 import { newLife, otherPassword, type Life } from './life-kit.ts';
-import { as, begin, codeAt, enrol, factorPath, nextStep } from './second-factor-kit.ts';
+import { as, begin, codeAt, enrol, factorPath, nextStep, signInWith } from './second-factor-kit.ts';
 
 interface Stage {
   readonly life: Life;
@@ -158,6 +158,18 @@ const requests: Readonly<Record<string, Send>> = {
     await as(life.app, user, 'PUT', '/auth/account/email', { email, currentPassword: password });
     return life.post('/auth/account/email/confirm', { code: await life.code(email, /Confirm/), password });
   },
+  undoEmailChange: async ({ life }) => {
+    const [before, after] = [newEmail(), newEmail()];
+    const user = await life.app.signIn(before);
+    await as(life.app, user, 'PUT', '/auth/account/email', { email: after, currentPassword: password });
+    await life.post('/auth/account/email/confirm', { code: await life.code(after, /Confirm/), password });
+    return life.post('/auth/account/email/undo', { code: await life.code(before, /was changed/) });
+  },
+  acceptEmail: async ({ life }) => {
+    const [{ id }, email] = [await life.app.createAccount(newEmail()), newEmail()];
+    await life.app.service.services.emailSetting.request(operator, id, email);
+    return life.post('/auth/account/email/accept', { code: await life.code(email, /Confirm/) });
+  },
   deleteAccount: own('DELETE', () => '/auth/account', { currentPassword: password }),
   adminListAccounts: administered('GET', ({ account }) => `accounts?query=${account.id}`),
   adminInviteAccount: async ({ life: { app } }) =>
@@ -176,6 +188,14 @@ const requests: Readonly<Record<string, Send>> = {
   adminRevokeKeys: change('revoke-keys'),
   adminResetPassword: change('reset-password'),
   adminReportCompromised: change('compromised'),
+  adminSetEmail: async ({ life: { app } }) => {
+    const administrator = await newAdministrator(app, newEmail());
+    const { secret } = await enrol(app, administrator);
+    nextStep(app);
+    const session = await signInWith(app, administrator.account.email, codeAt(secret, app.clock.now()));
+    const { id } = await app.createAccount(newEmail());
+    return administer(app, session, 'PUT', `accounts/${id}/email`, { email: newEmail() });
+  },
   adminRequireSecondFactor: change('require-second-factor'),
   adminWaiveSecondFactor: change('waive-second-factor'),
   adminRemoveSecondFactor: withFactor(async ({ life: { app } }, { account }) => {
@@ -215,6 +235,8 @@ const requests: Readonly<Record<string, Send>> = {
   verifyEmailPage: read('/account/verify-email'),
   resetPasswordPage: read('/account/reset-password'),
   changeEmailPage: read('/account/change-email'),
+  undoEmailChangePage: read('/account/undo-email-change'),
+  acceptEmailPage: read('/account/accept-email'),
   acceptInvitationPage: read('/account/accept-invitation'),
   live: read('/health/live'),
   ready: read('/health/ready'),

@@ -80,6 +80,7 @@ type OfItself =
   | 'account.verified'
   | 'account.email_change_requested'
   | 'account.email_changed'
+  | 'account.email_change_undone'
   | 'account.password_reset_requested';
 
 /**

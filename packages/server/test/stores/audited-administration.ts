@@ -1,14 +1,25 @@
 /** What administrators change, and what the trail says of it; `audit.test.ts` tries each. */
 import * as accounts from '../../src/accounts/store.ts';
 import * as admin from '../../src/admin/store.ts';
+import { takeBack, type Taking } from '../../src/admin/take-back.ts';
 import type { NewCode } from '../../src/codes/store.ts';
 import type { Db } from '../../src/db/db.ts';
-import { hashOf, now, operator } from './rows.ts';
+import { Mailer } from '../../src/mail/mail.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import { FakeClock } from '../../src/testing/fake-clock.ts';
+import { LoginThrottle } from '../../src/throttle/login-throttle.ts';
+import { hashOf, keys, now, operator } from './rows.ts';
 
 const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
   code: { hash: hashOf(`${purpose} ${accountId}`), purpose, accountId, now, expiresAt: now + 1 },
   mail: undefined,
 });
+const takingOf = (db: Db, id: string): Taking => {
+  const clock = new FakeClock();
+  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
+  const throttle = new LoginThrottle({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: false });
+  return { id, to: {}, codeTo: () => byMail('reset_password', id), mailer: new Mailer(outbox, false), throttle, now };
+};
 const row = (action: string, accountId: string, details: string | null = null, target = accountId) => ({
   actor: 'operator',
   action,
@@ -66,24 +77,8 @@ export const administration = {
     refused: (db: Db) => admin.sendReset(db, operator, 'acc_nobody', () => byMail('reset_password', 'acc_nobody'), now),
   },
   'account.compromised': {
-    change: (db: Db) =>
-      admin.takeBack(
-        db,
-        operator,
-        'acc_ada',
-        () => byMail('reset_password', 'acc_ada'),
-        now,
-        () => undefined,
-      ),
+    change: (db: Db) => takeBack(db, operator, takingOf(db, 'acc_ada'), () => undefined),
     rows: [row('account.compromised', 'acc_ada'), row('api_key.deleted', 'acc_ada', '{"nickname":"held"}', '42')],
-    refused: (db: Db) =>
-      admin.takeBack(
-        db,
-        operator,
-        'acc_nobody',
-        () => byMail('reset_password', 'acc_nobody'),
-        now,
-        () => undefined,
-      ),
+    refused: (db: Db) => takeBack(db, operator, takingOf(db, 'acc_nobody'), () => undefined),
   },
 } as const;

@@ -100,6 +100,8 @@ for (const state of ['cut before', 'cut after'] as const) {
       await until(() => line.commits > commits, 'the disabling was never tried again');
       assert.equal((await other.accounts.find(id)).disabledAt, null);
       assert.equal((await other.verifier.verify(key)).valid, true);
+      const enabled = (await listAuditEvents(db)).filter(({ action }) => action === 'account.enabled');
+      assert.equal(enabled.length, state === 'cut after' ? 1 : 0, 'enabling an enabled account is no event');
     },
   );
 }

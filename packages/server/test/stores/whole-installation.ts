@@ -49,6 +49,11 @@ const insertRest = [
        (code_hash, purpose, account_pk, email, email_key, password_hash, created_at, expires_at)
      values ($2, 'email_change', ${pk}, 'Ada@example.org', 'ada@example.org', 'phc', $1, $1)`,
   ),
+  sql(
+    'test_insert_email_change',
+    `insert into email_changes (code_hash, account_pk, email, email_key, changed_at, account_epoch, undo_until)
+     values ($2, ${pk}, 'Ada@example.org', 'ada@example.org', $1, 2, $1)`,
+  ),
 ];
 
 export interface Filled {

@@ -47,6 +47,7 @@ export const slices: readonly string[] = [
   'api-keys',
   'verification',
   'webhooks',
+  'email-changes',
   'account-life',
   'admin',
   'import',

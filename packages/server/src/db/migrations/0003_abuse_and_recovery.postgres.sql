@@ -14,3 +14,15 @@ create index accounts_signed_up on accounts (signed_up_at) where signed_up_at is
 alter table accounts add column language text;
 
 alter table api_keys add column scopes_need_role bigint not null default 0;
+
+create table email_changes (
+  code_hash bytea primary key,
+  account_pk bigint not null references accounts (pk) on delete cascade,
+  email text not null,
+  email_key text collate "C" not null,
+  changed_at bigint not null,
+  account_epoch bigint not null,
+  undo_until bigint not null
+);
+create index email_changes_account on email_changes (account_pk, account_epoch);
+create index email_changes_changed on email_changes (changed_at);

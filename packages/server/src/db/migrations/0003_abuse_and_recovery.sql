@@ -20,3 +20,21 @@ alter table accounts add column language text;
 -- 1: an administrator's account granted itself the key's scopes that begin with keyreeve:, so they count only while it is
 -- an administrator's. 0: an operator granted them, or there are none.
 alter table api_keys add column scopes_need_role integer not null default 0;
+
+-- Changes from one verified email address to another, kept for 30 days: the address before can undo its change for a
+-- week, and an administrator can restore it.
+create table email_changes (
+  -- Keyed hash of the code in the mail to the address before.
+  code_hash blob primary key,
+  account_pk integer not null references accounts (pk) on delete cascade,
+  -- The address before.
+  email text not null,
+  email_key text not null,
+  changed_at integer not null,
+  -- The account's session epoch after the change: it gives the order of changes.
+  account_epoch integer not null,
+  -- Until when the code is good; 0: it is void, or nobody was sent it.
+  undo_until integer not null
+) strict, without rowid;
+create index email_changes_account on email_changes (account_pk, account_epoch);
+create index email_changes_changed on email_changes (changed_at);

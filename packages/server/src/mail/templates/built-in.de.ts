@@ -79,6 +79,40 @@ ${notYou} Dann kann die Änderung nicht mehr bestätigt werden.`,
 
 Falls Sie das nicht waren, wenden Sie sich an den Betreiber von {{product}}.`,
   },
+  email_changed_with_undo: {
+    subject: 'Ihre E-Mail-Adresse bei {{product}} wurde geändert',
+    button: 'Änderung rückgängig machen',
+    text: `Am {{at}} wurde die E-Mail-Adresse Ihres Kontos bei {{product}} in {{newEmail}} geändert. An diese Adresse werden keine weiteren E-Mails gesendet.
+
+Falls Sie das nicht waren, machen Sie die Änderung bis {{expiresAt}} hier rückgängig. Eine Anmeldung ist nicht nötig:
+
+{{undoLink}}
+
+Ihr Konto erhält dann diese Adresse zurück, alle Sitzungen werden beendet und das Passwort wird ungültig. Sie erhalten danach einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt wurden, werden gelöscht. Diese API-Schlüssel sind älter; Sie können sie im selben Schritt löschen:
+
+{{keys}}
+
+Falls Sie die Adresse selbst geändert haben, müssen Sie nichts tun.`,
+  },
+  email_restored: {
+    subject: 'Ihre E-Mail-Adresse bei {{product}} wurde wiederhergestellt',
+    button: 'Neues Passwort setzen',
+    text: `Diese E-Mail-Adresse gehört wieder zu Ihrem Konto bei {{product}}. Alle Sitzungen sind beendet, und das alte Passwort gilt nicht mehr. Setzen Sie hier ein neues:
+
+{{link}}
+
+Der Link gilt einmal, bis {{expiresAt}}; danach können Sie einen weiteren anfordern. Diese API-Schlüssel des Kontos gelten weiter. Sie können sie im selben Schritt löschen:
+
+{{keys}}
+
+Falls bei der Anmeldung ein zweiter Faktor verlangt wird, der nicht Ihrer ist, bitten Sie den Betreiber von {{product}}, ihn zu entfernen.`,
+  },
+  email_set_requested: {
+    subject: 'Bei {{product}} wurde eine neue E-Mail-Adresse eingetragen',
+    text: `Am {{at}} hat ein Administrator von {{product}} {{newEmail}} als neue E-Mail-Adresse Ihres Kontos eingetragen. Die Änderung gilt, sobald diese Adresse bestätigt ist.
+
+Falls Sie darum nicht gebeten haben, wenden Sie sich jetzt an den Betreiber von {{product}}.`,
+  },
   password_changed: {
     subject: 'Ihr Passwort für {{product}} wurde geändert',
     text: `Am {{at}} wurde das Passwort Ihres Kontos bei {{product}} von der IP-Adresse {{address}} aus geändert. Alle anderen Sitzungen sind beendet. Diese API-Schlüssel des Kontos gelten weiter:

@@ -88,6 +88,40 @@ ${notYou} The change can then no longer be confirmed.`,
 
 If this was not you, contact the operator of {{product}}.`,
   },
+  email_changed_with_undo: {
+    subject: 'Your email address at {{product}} was changed',
+    button: 'Undo the change',
+    text: `At {{at}}, the email address of your account with {{product}} was changed to {{newEmail}}. This address receives no further mail.
+
+If you did not change it, undo the change here, until {{expiresAt}}. You need not sign in:
+
+{{undoLink}}
+
+This restores your email address, signs everyone out, and makes the password invalid. You then get a link to set a new one. API keys that are created after the change are deleted with it. These API keys are older; you can delete them in the same step:
+
+{{keys}}
+
+If you changed the address yourself, do nothing.`,
+  },
+  email_restored: {
+    subject: 'Your email address at {{product}} was restored',
+    button: 'Set a new password',
+    text: `This email address belongs to your account with {{product}} again. All sessions have ended and the old password does not work any more. Set a new password here:
+
+{{link}}
+
+The link works once, until {{expiresAt}}; later you can ask for another. These API keys of the account still work. You can delete them in the same step:
+
+{{keys}}
+
+If a sign-in asks for a second factor that is not yours, ask the operator of {{product}} to remove it.`,
+  },
+  email_set_requested: {
+    subject: 'A new email address was set at {{product}}',
+    text: `At {{at}} an administrator of {{product}} set {{newEmail}} as the new email address of your account. The change happens when that address is confirmed.
+
+If you did not ask for this, tell the operator of {{product}} now.`,
+  },
   password_changed: {
     subject: 'Your password for {{product}} was changed',
     text: `At {{at}}, the password of your account with {{product}} was changed from the IP address {{address}}. All other sessions have ended. These API keys of the account continue to work:
