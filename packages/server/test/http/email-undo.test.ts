@@ -114,7 +114,7 @@ test('of sixteen that use one link at once one undoes the change', async () => {
   const { id, code } = await steal(life);
   const answers = await Promise.all(Array.from({ length: 16 }, () => undo(life, code)));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-  // Requests of one client IP range are bounded in progress: a rival may be told to come again.
+  // A code may be presented ten times in an hour.
   for (const { status, text } of answers) assert.ok([200, 400, 429, 503].includes(status), text);
   assertRefused(await undo(life, code), 'code_invalid');
   const undone = (await listAuditEvents(life.app.db)).filter(({ action }) => action === 'account.email_change_undone');
