@@ -52,6 +52,7 @@ export const defaultErrors: readonly ErrorCode[] = [...commonErrors, ...addressE
 /** Named responses with the codes that they carry: of a route that answers with exactly these under their status. */
 const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   InvalidBody: ['invalid_request', 'malformed_json'],
+  InvalidBodyOrEmail: ['email_invalid', 'invalid_request', 'malformed_json'],
   InvalidRequest: ['invalid_request'],
   AccessTokenRejected: accessTokenErrors,
   ServiceKeyRejected: ['invalid_service_key', 'ambiguous_credentials'],
