@@ -192,6 +192,14 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'This operation sends mail, and this installation has no mail server.',
     fix: 'The operator sets `KEYREEVE_SMTP_URL` and `KEYREEVE_MAIL_FROM`.',
   },
+  email_changed_recently: {
+    cause: 'The email of the account was changed in the last 30 days, perhaps by the person who got into it.',
+    fix: 'Name in the body where the reset link goes: `{"resetTo": "previous"}` or `{"resetTo": "current"}`.',
+  },
+  administrator_protected: {
+    cause: 'The account is an administrator’s, and administrators don’t set the email of an administrator.',
+    fix: 'Have the administrator change it with PUT /auth/account/email, or use `keyreeve account set-email`.',
+  },
   own_account: {
     cause: 'An administrator may not do this to the own account.',
     fix: 'Use the operation of the own account, or ask another administrator.',
