@@ -150,11 +150,11 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   insufficient_scope: {
     cause: 'The credential is valid but lacks a scope that this request needs.',
-    fix: 'Use a credential with the scope that the `WWW-Authenticate` header names, or have one granted to it.',
+    fix: 'Use a key that has the scope named in the detail and in the `WWW-Authenticate` header, or create one: scopes of an existing key do not change. An administrator or an operator grants `keyreeve:verify`.',
   },
   reserved_scope: {
-    cause: 'Scopes that begin with `keyreeve:` cannot be requested when a key is created.',
-    fix: 'Leave the scope out. An operator or an administrator grants such a scope.',
+    cause: 'The request asks for a scope that begins with `keyreeve:`, and the account is no administrator’s.',
+    fix: 'Leave the scope out, or let an administrator create the key within 5 minutes of a sign-in, or an operator with `keyreeve key create --scope keyreeve:verify`.',
   },
   https_required: {
     cause: 'A trusted proxy reports that the client used plain HTTP.',
