@@ -73,12 +73,15 @@ export class Canaries {
     return { id, secret: secret.reveal(), accountId, kind: 'caller' };
   }
 
-  /** A key of another system. Its id is in the account's list. @returns undefined when it was refused @throws DomainError */
-  async importKey(accountId: string): Promise<{ readonly secret: string; readonly nickname: string } | undefined> {
+  /** A key of another system. @returns undefined when it was refused @throws DomainError */
+  async importKey(accountId: string): Promise<CanaryKey | undefined> {
+    const { apiKeys, importKey } = this.#options;
     const secret = `canary.${randomBase62(32)}`;
     const nickname = this.newNickname();
     const hash = createHash('sha256').update(secret).digest('hex');
-    return (await this.#options.importKey?.(accountId, nickname, hash)) === true ? { secret, nickname } : undefined;
+    if ((await importKey?.(accountId, nickname, hash)) !== true) return undefined;
+    const id = (await apiKeys.list(accountId)).find((key) => key.nickname === nickname)?.id;
+    return id === undefined ? undefined : { id, secret, accountId, kind: 'imported' };
   }
 
   async change(accountId: string, to: AccountState): Promise<void> {

@@ -62,7 +62,7 @@ export class DeletionLane {
     const startedAt = monotonicMs();
     const listed = await source.list(instance);
     if (!listed) return;
-    const ids = new Set(listed.map(({ id }) => id));
+    const ids = new Set(listed);
     const interval = { startedAt, endedAt: monotonicMs() };
     this.#options.checker.listed(source.session.account.id, interval, `GET /auth/api-keys at ${instance.url}`, ids);
   }

@@ -42,12 +42,12 @@ export class KeySource {
     }
   }
 
-  /** The account's keys, as an instance lists them now. @returns undefined without a list */
-  async list(instance: Instance): Promise<readonly { readonly id: number; readonly nickname: string }[] | undefined> {
+  /** The ids of the account's keys, as an instance lists them now. @returns undefined without a list */
+  async list(instance: Instance): Promise<readonly number[] | undefined> {
     if (!(await this.session.ready(instance))) return undefined;
     const answer = await this.session.ask(instance, 'GET', '/auth/api-keys');
     if (answer?.status !== 200) return undefined;
-    return (JSON.parse(answer.text) as { apiKeys: { id: number; nickname: string }[] }).apiKeys;
+    return (JSON.parse(answer.text) as { apiKeys: { id: number }[] }).apiKeys.map(({ id }) => id);
   }
 
   /** @throws DomainError */
@@ -58,12 +58,8 @@ export class KeySource {
     switch (kind) {
       case 'caller':
         return canaries.newCallerKey(accountId);
-      case 'imported': {
-        const imported = await canaries.importKey(accountId);
-        const listed = imported && (await this.list(instance));
-        const id = listed?.find(({ nickname }) => nickname === imported?.nickname)?.id;
-        return imported && id !== undefined ? { id, secret: imported.secret, accountId, kind } : undefined;
-      }
+      case 'imported':
+        return canaries.importKey(accountId);
       case 'created': {
         if (!(await this.session.ready(instance))) return undefined;
         const body = { nickname: canaries.newNickname() };

@@ -43,6 +43,7 @@ function assertProven(report: Report, faultsHappened: number): void {
   assert.ok(verifications.afterRevocation > deletions.acknowledged * 5, JSON.stringify(report));
   assert.ok(verifications.accepted > deletions.acknowledged, JSON.stringify(report));
   assert.ok(accountChanges > 0 && lists > 0, JSON.stringify(report));
+  assert.ok(deletions.created > 0 && deletions.caller > 0, JSON.stringify(report));
 }
 
 test('one instance on PostgreSQL: connections are cut around commits, statements are slow, rows are locked', () =>

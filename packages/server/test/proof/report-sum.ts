@@ -9,6 +9,10 @@ export interface ReportSum {
   /** Verifications that started after the answer of a revocation that concerned them. */
   afterRevocation: number;
   deletions: number;
+  /** Of those, by how the key came to be. */
+  deletionsCreated: number;
+  deletionsCaller: number;
+  deletionsImported: number;
   deletionsUnknown: number;
   accountChanges: number;
   lists: number;
@@ -27,6 +31,9 @@ export const nothing = (): ReportSum => ({
   unknown: 0,
   afterRevocation: 0,
   deletions: 0,
+  deletionsCreated: 0,
+  deletionsCaller: 0,
+  deletionsImported: 0,
   deletionsUnknown: 0,
   accountChanges: 0,
   lists: 0,
@@ -45,6 +52,9 @@ export function add(sum: ReportSum, report: Report): void {
   sum.unknown += verifications.unknown;
   sum.afterRevocation += verifications.afterRevocation;
   sum.deletions += deletions.acknowledged;
+  sum.deletionsCreated += deletions.created;
+  sum.deletionsCaller += deletions.caller;
+  sum.deletionsImported += deletions.imported;
   sum.deletionsUnknown += deletions.unknown;
   sum.accountChanges += report.accountChanges;
   sum.lists += report.lists;
