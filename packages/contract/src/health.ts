@@ -82,3 +82,31 @@ export const getProblem = {
   success: { status: 200, description: 'A page', contentType: 'text/html; charset=utf-8' },
   errors: ['not_found'],
 } as const satisfies RouteContract;
+
+const Path = (path: string) => Type.String({ examples: [path] });
+export const ServiceInfo = Type.Object(
+  {
+    name: Type.Literal('Keyreeve'),
+    contractVersion: Type.String({
+      description: 'Of the HTTP contract, as in /openapi.json; the version of the program is not disclosed',
+      examples: ['1.0.0'],
+    }),
+    docs: Path('/docs'),
+    openapi: Path('/openapi.json'),
+    jwks: Path('/.well-known/jwks.json'),
+    health: Path('/health/ready'),
+  },
+  { additionalProperties: false },
+);
+
+export const getRoot = {
+  id: 'getRoot',
+  method: 'GET',
+  path: '/',
+  tag: 'Contract',
+  summary: 'What this service is',
+  description: 'JSON, or a small page for a browser (`Accept: text/html`).',
+  auth: 'none',
+  success: { status: 200, description: 'The name, the version of the contract, and links', schema: ServiceInfo },
+  errors: [],
+} as const satisfies RouteContract;

@@ -81,6 +81,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   JsonWebKeySet: tokens.Jwks,
   ServerMetadata: tokens.Metadata,
   Health: health.Health,
+  ServiceInfo: health.ServiceInfo,
   Readiness: health.Readiness,
   Problem: schemas.Problem,
   FieldProblem: schemas.FieldProblem,

@@ -23,7 +23,7 @@ import {
 } from './accounts.ts';
 import { adminRoutes } from './admin.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
-import { getDocs, getOpenApi, getProblem, live, ready } from './health.ts';
+import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
@@ -78,4 +78,5 @@ export const allRoutes: readonly RouteContract[] = [
   getOpenApi,
   getDocs,
   getProblem,
+  getRoot,
 ];

@@ -35,7 +35,7 @@ import { presentedCredential } from './credentials.ts';
 import { contractRoutes } from './documentation.ts';
 import type { SecurityHeaders } from './headers.ts';
 import { healthRoutes, type Health } from './health.ts';
-import { preferredLanguage } from './language.ts';
+import { preferredLanguage, prefersPage } from './language.ts';
 import type { LinkPageOptions } from './link-pages.ts';
 import { logFailure, logRefusal } from './refusal.ts';
 import type { RequestErrors } from './request-errors.ts';
@@ -219,6 +219,9 @@ export class App {
       presented: presentedCredential(request.rawHeaders),
       address: clientAddress(request, this.#options.trustedProxies, this.#warnOfProxy),
       program: program.slice(0, limits.programCharsMax),
+      get prefersPage() {
+        return prefersPage(request.headers.accept);
+      },
       get language() {
         return preferredLanguage(request.headers['accept-language']);
       },

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
-import { problemPage, style } from './pages.ts';
+import { problemPage, rootPage, style } from './pages.ts';
 import { referencePage, referenceStyle } from './reference-page.ts';
 import { route, type Route } from './route.ts';
 
@@ -22,6 +22,10 @@ export function contractRoutes(publicUrl: string): readonly Route[] {
   const docs = kept(() => referencePage(contract.allRoutes, publicUrl));
   const page = (sheet: string) => ({ status: 200, contentType: 'text/html; charset=utf-8', policy: policyOf(sheet) });
   return [
+    route(contract.getRoot, async ({ prefersPage }) => {
+      const headers = ['Vary', 'Accept'];
+      return prefersPage ? { ...page(style), headers, body: rootPage(info) } : { status: 200, headers, body: info };
+    }),
     route(contract.getOpenApi, async () => ({ status: 200, body: document() })),
     route(contract.getDocs, async () => ({ ...page(referenceStyle), body: docs() })),
     route(contract.getProblem, async ({ params: { code } }) => {
@@ -30,6 +34,16 @@ export function contractRoutes(publicUrl: string): readonly Route[] {
     }),
   ];
 }
+
+/** Not the program's version: no response discloses it (ASVS 13.4.6). The document publishes the contract's anyway. */
+const info = {
+  name: 'Keyreeve',
+  contractVersion: contract.contractVersion,
+  docs: contract.getDocs.path,
+  openapi: contract.getOpenApi.path,
+  jwks: contract.getJwks.path,
+  health: contract.ready.path,
+} as const;
 
 /** Made when first asked for, and once. */
 function kept(make: () => string): () => string {

@@ -1,4 +1,4 @@
-/** The language of a person's browser. */
+/** What a client prefers: a language, and a page or JSON. */
 import Negotiator from 'negotiator';
 import { languages, type Language } from '@keyreeve/contract';
 
@@ -12,3 +12,8 @@ export function preferredLanguage(acceptLanguage: string | undefined): Language 
   const primary = tags.map((tag) => tag.split('-', 1)[0]?.toLowerCase());
   return primary.flatMap((tag) => languages.filter((language) => language === tag)).at(0);
 }
+
+/** Whether a client prefers a page to JSON: browsers name text/html, programs accept anything or JSON. */
+export const prefersPage = (accept: string | undefined): boolean =>
+  accept !== undefined &&
+  new Negotiator({ headers: { accept } }).mediaType(['application/json', 'text/html']) === 'text/html';

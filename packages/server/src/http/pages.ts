@@ -1,6 +1,7 @@
 /** The pages about errors, and the style that they share with the pages that links in mail open. */
 import { STATUS_CODES } from 'node:http';
-import { errorHelp, errors, type ErrorCode } from '@keyreeve/contract';
+import type { Static } from 'typebox';
+import { errorHelp, errors, type ErrorCode, type ServiceInfo } from '@keyreeve/contract';
 import { DomainError, type DomainErrorOptions } from '../errors.ts';
 import { escape, page, prose } from './html.ts';
 import { toProblem } from './problem.ts';
@@ -25,6 +26,23 @@ export function problemPage(code: ErrorCode): string {
     `<h1>${escape(title)} (${code})</h1><p><code>${status}</code> <code>${escape(code)}</code></p><p>${prose(meaning)}</p>
 <h2>Cause</h2><p>${prose(cause)}</p><h2>Fix</h2><p>${prose(fix)}</p>
 <h2>Example</h2><pre>${escape(exampleOf(code))}</pre><p><a href="/docs">All requests and errors</a></p>`,
+  );
+}
+
+/** What a browser shows at `/`. */
+export function rootPage(info: Static<typeof ServiceInfo>): string {
+  const { name, contractVersion, docs, openapi, jwks, health } = info;
+  const links = [
+    [docs, 'All requests, with examples'],
+    [openapi, 'OpenAPI 3.1 document'],
+    [jwks, 'Public keys of access tokens'],
+    [health, 'Readiness'],
+  ] as const;
+  const items = links.map(([path, says]) => `<li><a href="${escape(path)}">${escape(says)}</a></li>`);
+  return page(
+    name,
+    style,
+    `<h1>${escape(name)}</h1><p>Account authentication and API keys. HTTP contract version ${escape(contractVersion)}.</p><ul>${items.join('')}</ul>`,
   );
 }
 

@@ -30,6 +30,8 @@ export interface Call<C extends RouteContract = RouteContract> {
   readonly program: string;
   /** The one of ours that its Accept-Language prefers, if any. */
   readonly language: Language | undefined;
+  /** Whether the client names text/html before JSON in Accept, as a browser does. */
+  readonly prefersPage: boolean;
   /** The header X-Keyreeve-OTP. */
   readonly oneTimePassword: string | undefined;
 }

@@ -9,7 +9,6 @@ import { test } from './on-each-database.ts';
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'QUERY', 'PURGE'];
 
 const strangers = [
-  '/',
   '/admin',
   '/metrics',
   '/.env',
