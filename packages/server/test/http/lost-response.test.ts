@@ -12,14 +12,14 @@ const waitMsMax = 20_000;
 const channel = 'http.server.request.start';
 const touch = sql('test_touch_sessions', 'update sessions set rotated_at = rotated_at');
 
-/** The server's side of the next connection on which a request begins. */
-function nextRequestSocket(port: number): Promise<Socket> {
+/** When the next request to this port has begun. */
+function nextRequest(port: number): Promise<void> {
   return new Promise((resolve) => {
     const onStart = (message: unknown): void => {
       const { socket } = message as { socket: Socket };
       if (socket.localPort !== port) return;
       unsubscribe(channel, onStart);
-      resolve(socket);
+      resolve();
     };
     subscribe(channel, onStart);
   });
@@ -28,7 +28,7 @@ function nextRequestSocket(port: number): Promise<Socket> {
 /** Sends a refresh and drops the connection while the database holds it back. */
 async function refreshAndLeave(app: TestApp, refreshToken: string): Promise<void> {
   const port = Number(new URL(app.url).port);
-  const started = nextRequestSocket(port);
+  const started = nextRequest(port);
   const body = JSON.stringify({ refreshToken });
   await app.db.transaction(async (tx) => {
     await tx.run(touch);
@@ -36,9 +36,10 @@ async function refreshAndLeave(app: TestApp, refreshToken: string): Promise<void
     client.write(
       `POST /auth/token/refresh HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
-    const server = await started;
-    client.destroy();
-    if (!server.closed) await once(server, 'close');
+    await started;
+    // A reset: the server need not read to learn of it, its next write fails.
+    client.resetAndDestroy();
+    await once(client, 'close');
   });
 }
 

@@ -13,11 +13,16 @@ export class Line {
 
 export function behind(db: Db, line: Line): Db {
   const broken = new Error('the connection broke');
-  return withTransaction(db, async (work, options) => {
+  const across = async <T>(commit: () => Promise<T>): Promise<T> => {
     if (line.state === 'cut before') throw unavailable(broken, true);
-    const value = await db.transaction(work, options);
+    const value = await commit();
     if (line.state === 'cut after') throw unavailable(broken, true);
+    return value;
+  };
+  const transaction: Db['transaction'] = async (work, options) => {
+    const value = await across(() => db.transaction(work, options));
     line.commits++;
     return value;
-  });
+  };
+  return { ...withTransaction(db, transaction), confirm: () => across(() => db.confirm()) };
 }
