@@ -152,7 +152,15 @@ export function wire(options: WiringOptions): Services {
   });
   const checks = new PasswordChecks({ hasher, share, isFair: enabled });
   const currentPassword = new CurrentPassword({ db, hasher, checks, guesses, requests });
-  const enrolment = new Enrolment({ db, clock, accounts, currentPassword, secondFactors, mailer });
+  const enrolment = new Enrolment({
+    db,
+    clock,
+    accounts,
+    currentPassword,
+    secondFactors,
+    mailer,
+    revocations: journal,
+  });
   const audience = config.audience ?? issuer;
   const tokens = new Tokens({
     db,
@@ -162,6 +170,7 @@ export function wire(options: WiringOptions): Services {
     mailer,
     throttle,
     checks,
+    revocations: journal,
     accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
     refreshTokens: new RefreshTokens(keys),
     idleTtlSeconds: config.refreshIdleTtlSeconds,

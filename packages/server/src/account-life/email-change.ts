@@ -9,6 +9,8 @@ import type { AccountPrincipal } from '../audit/audit.ts';
 import { toInstant } from '../clock.ts';
 import { insertCode, removeCodes } from '../codes/store.ts';
 import type { Secret } from '../crypto/secret.ts';
+import type { Transaction } from '../db/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../tokens/store.ts';
@@ -80,7 +82,7 @@ export class EmailChange {
    *   `too_many_attempts`, `overloaded`
    */
   async confirm(codeText: string, password: Secret, address: string): Promise<void> {
-    const { db, clock, codes, mailer, currentPassword, throttle } = this.#options;
+    const { db, clock, codes, mailer, currentPassword, throttle, revocations } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'change_email', now);
     const { row, account } = code;
@@ -88,14 +90,15 @@ export class EmailChange {
     const wanted = { address: row.email, key: row.emailKey };
     const { emailKey, passwordHash: hash, sessionEpoch } = account;
     await currentPassword.checkWithCode(code.hash, { emailKey, address }, password, hash);
-    const change = db.transaction(async (tx) => {
+    const work = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
       await changeOwnEmailIn(tx, this.#options, locked, wanted, now);
       // Neither address may trust the ranges of an earlier owner.
       await throttle.changeOwnerIn(tx, locked.emailKey);
       await throttle.changeOwnerIn(tx, wanted.key, address);
-    });
+    };
+    const change = recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(work));
     await change.catch(refuseTaken);
     mailer.sendSoon();
   }
@@ -106,16 +109,17 @@ export class EmailChange {
    * @throws DomainError `code_invalid`, `account_exists`, `too_many_requests`
    */
   async accept(codeText: string): Promise<void> {
-    const { db, clock, codes, mailer, throttle } = this.#options;
+    const { db, clock, codes, mailer, throttle, revocations } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'set_email', now);
     const { email: address, emailKey: key } = code.row;
     if (address === null || key === null) throw new DomainError('code_invalid');
-    const change = db.transaction(async (tx) => {
+    const work = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'set_email', now);
       await changeSetEmailIn(tx, this.#options, locked, { address, key }, now);
       for (const changed of [locked.emailKey, key]) await throttle.changeOwnerIn(tx, changed);
-    });
+    };
+    const change = recordingChanges(revocations, { accountId: code.account.id, at: now }, () => db.transaction(work));
     await change.catch(refuseTaken);
     mailer.sendSoon();
   }

@@ -50,6 +50,7 @@ export class EmailUndo {
       },
     });
     await recordDeletedKeys(revocations, deleted, now);
+    await revocations?.recordChanges(accountId, now);
     mailer.sendSoon();
     return live;
   }

@@ -8,6 +8,7 @@ import { toInstant } from '../clock.ts';
 import { removeCodes } from '../codes/store.ts';
 import type { Secret } from '../crypto/secret.ts';
 import type { Transaction } from '../db/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../tokens/store.ts';
@@ -75,9 +76,9 @@ export class OwnAccount {
       await throttle.distrustIn(tx, emailKey, address);
       return { deleted: gone, live: keys };
     };
-    const { deleted, live } = await (revokesKeys
-      ? deletingKeys(this.#options, principal, id, now, work)
-      : db.transaction(work));
+    const { deleted, live } = await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      revokesKeys ? deletingKeys(this.#options, principal, id, now, work) : db.transaction(work),
+    );
     await recordDeletedKeys(revocations, deleted, now);
     mailer.sendSoon();
     return live;

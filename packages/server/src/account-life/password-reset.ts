@@ -11,6 +11,7 @@ import type { CodePurpose } from '../codes/codes.ts';
 import { insertCode, removeCodes } from '../codes/store.ts';
 import { randomId, type Secret } from '../crypto/secret.ts';
 import type { Transaction } from '../db/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import type { Work } from '../outbox/outbox.ts';
@@ -79,9 +80,10 @@ export class PasswordReset {
     await db.transaction(async (tx) => {
       await finishIn(tx);
       const account = await lockAccountByEmail(tx, emailKey);
-      const isSent = account !== undefined && account.disabledAt === null;
+      // After a restore the address may be one that the owner has given up.
+      const isSent = account?.disabledAt === null && account.emailUnconfirmedSince === null;
       // The same statements for an email without an account; those of a decoy change no row of an account.
-      if (isSent) await this.#sendCode(tx, account, address, now);
+      if (account && isSent) await this.#sendCode(tx, account, address, now);
       else await this.#sendCode(tx, { id: randomId('acc'), email: emailKey }, address, now, true);
     });
     mailer.sendSoon();
@@ -142,10 +144,13 @@ export class PasswordReset {
       return { deleted: gone, live: keys };
     };
     // Whoever verifies an account takes all its codes: while this one is good, it is as new as it was.
-    const { deleted, live } = await (revokesKeys || code.account.unverifiedSince !== null
-      ? deletingKeys(this.#options, mailbox, id, now, work)
-      : db.transaction(work));
-    await recordDeletedKeys(this.#options.revocations, deleted, now);
+    const { revocations } = this.#options;
+    const { deleted, live } = await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      revokesKeys || code.account.unverifiedSince !== null
+        ? deletingKeys(this.#options, mailbox, id, now, work)
+        : db.transaction(work),
+    );
+    await recordDeletedKeys(revocations, deleted, now);
     mailer.sendSoon();
     return live;
   }

@@ -40,6 +40,7 @@ const updatePasswordFrom = sql(
 const updateEmail = sql(
   'change_account_email',
   `update accounts set email = $2, email_key = $3, unverified_since = null, signed_up_at = null,
+     email_unconfirmed_since = null,
      session_epoch = session_epoch + 1, updated_at = $4
    where id = $1 and not exists (select 1 from accounts other where other.email_key = $3 and other.id <> $1)`,
 );

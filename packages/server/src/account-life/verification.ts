@@ -4,6 +4,8 @@
  * that was prepared for the account before ends with it (account pre-hijacking, USENIX Security 2022).
  */
 import type { Secret } from '../crypto/secret.ts';
+import type { Transaction } from '../db/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../errors.ts';
 import { deletingKeys, recordDeletedKeys, startAnew } from './anew.ts';
 import { mailbox, type LifeOptions } from './life.ts';
@@ -28,14 +30,18 @@ export class Verification {
     if (hash === null) throw new DomainError('code_invalid');
     const { emailKey, id } = code.account;
     await currentPassword.checkWithCode(code.hash, { emailKey, address }, password, hash);
-    const keyIds = await deletingKeys(this.#options, mailbox, id, now, async (tx) => {
+    const { revocations } = this.#options;
+    const work = async (tx: Transaction) => {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPassword(tx, id, hash, now);
       const deleted = await startAnew(tx, mailbox, id, now);
       await recordOf(tx, mailbox, 'account.verified', id, now);
       await throttle.changeOwnerIn(tx, emailKey, address);
       return deleted;
-    });
-    await recordDeletedKeys(this.#options.revocations, keyIds, now);
+    };
+    const keyIds = await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      deletingKeys(this.#options, mailbox, id, now, work),
+    );
+    await recordDeletedKeys(revocations, keyIds, now);
   }
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { PasswordHasher } from '../crypto/password.ts';
 import { randomBase62, randomId, Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
@@ -12,6 +13,7 @@ import { AccountRevocations } from './account-revocations.ts';
 import { parseEmail, type Email } from './email.ts';
 import { acceptNewPassword, normalizePassword, type PasswordRules } from './password-rules.ts';
 import * as store from './store.ts';
+import { confirmAccountEmail } from './unconfirmed-emails/store.ts';
 
 export type Account = store.AccountRow;
 export type { Role } from './store.ts';
@@ -81,12 +83,13 @@ export class Accounts {
 
   /** Ends every session and clears the email's trusted address ranges. @throws DomainError `account_not_found`, `password_…` */
   async setPassword(principal: Principal, idOrEmail: string, password: Secret): Promise<Account> {
-    const { db, clock, hasher, throttle } = this.#options;
+    const { db, clock, hasher, throttle, revocations } = this.#options;
     const account = await this.find(idOrEmail);
     const email = { address: account.email, key: account.emailKey };
     const hash = await hasher.hash(this.#acceptPassword(password, email));
-    const isSet = await store.setPasswordHash(db, principal, account.id, hash, clock.now(), (tx) =>
-      throttle.distrustIn(tx, account.emailKey),
+    const now = clock.now();
+    const isSet = await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
+      store.setPasswordHash(db, principal, account.id, hash, now, (tx) => throttle.distrustIn(tx, account.emailKey)),
     );
     if (!isSet) throw new DomainError('account_not_found');
     return this.find(account.id);
@@ -124,18 +127,31 @@ export class Accounts {
    * @throws DomainError `account_not_found`, `account_unverified`, `last_administrator`, `invalid_access_token`
    */
   async setRole(principal: Principal, idOrEmail: string, role: store.Role): Promise<Account> {
-    const { db, clock, guard } = this.#options;
+    const { db, clock, guard, revocations } = this.#options;
     const { id } = await this.find(idOrEmail);
     const now = clock.now();
     // A role that is lost takes scopes from keys. Whether it is lost must be settled before any of them is accepted again.
-    await this.revocations.orFinish(id, {
-      kind: 'role',
-      change: () => store.setAccountRole(db, principal, id, role, now, guard),
-      finish: () => store.awaitAdministration(db),
-    });
+    await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      this.revocations.orFinish(id, {
+        kind: 'role',
+        change: () => store.setAccountRole(db, principal, id, role, now, guard),
+        finish: () => store.awaitAdministration(db),
+      }),
+    );
     const account = await this.find(id);
     if (account.role !== role) throw new DomainError('account_unverified');
     return account;
+  }
+
+  /**
+   * After a restore that brought back an email address that had been changed: the operator has asked the owner.
+   * @throws DomainError `account_not_found`
+   */
+  async confirmEmail(principal: Principal, idOrEmail: string): Promise<Account> {
+    const { db, clock } = this.#options;
+    const { id } = await this.find(idOrEmail);
+    await confirmAccountEmail(db, principal, id, clock.now());
+    return this.find(id);
   }
 
   /** All of them, at once. @throws DomainError `account_not_found`, `invalid_access_token` */

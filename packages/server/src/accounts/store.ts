@@ -29,13 +29,15 @@ export interface CredentialsRow extends AccountRow {
   readonly sessionEpoch: number;
   /** Of its mail; null while it has chosen none. */
   readonly language: Language | null;
+  readonly emailUnconfirmedSince: number | null;
 }
 
 const columns = `id, email, email_key as "emailKey", role, created_at as "createdAt", updated_at as "updatedAt",
   disabled_at as "disabledAt", unverified_since as "unverifiedSince",
   requires_second_factor as "requiresSecondFactor"`;
 /** Of a {@link CredentialsRow}. */
-export const credentialsColumns = `${columns}, language, password_hash as "passwordHash", session_epoch as "sessionEpoch"`;
+export const credentialsColumns = `${columns}, language, password_hash as "passwordHash", session_epoch as "sessionEpoch",
+  email_unconfirmed_since as "emailUnconfirmedSince"`;
 
 const insert = sql(
   'insert_account',
@@ -54,7 +56,6 @@ const selectCredentialsById = sql<CredentialsRow>(
   'select_account_credentials_by_id',
   `select ${credentialsColumns} from accounts where id = $1`,
 );
-// In pages: the next one begins after the last of this.
 const listPage = sql<AccountRow>(
   'list_accounts',
   `select ${columns} from accounts where (created_at, id) > ($1, $2) order by created_at, id limit $3`,
@@ -317,7 +318,6 @@ export const endAccountSessions = (
   guard?: Guard,
 ): Promise<boolean> => change(db, principal, now, guard, (tx) => endAccountSessionsIn(tx, principal, id, now));
 
-/** @returns false when that is so already */
 export const requireSecondFactor = (
   db: Db,
   principal: Principal,

@@ -9,6 +9,7 @@ import { toInstant, type Clock } from '../clock.ts';
 import type { Codes } from '../codes/codes.ts';
 import { randomId } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { Links } from '../mail/links.ts';
@@ -113,6 +114,7 @@ export class Administration {
     });
     mailer.sendSoon();
     await this.#recordRevoked(keys, now);
+    await this.#options.journal?.recordChanges(id, now);
   }
 
   /**
@@ -120,14 +122,16 @@ export class Administration {
    * @throws DomainError `own_account`, `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
    */
   async removeSecondFactor(principal: Principal, id: string, address: string): Promise<void> {
-    const { db, clock, mailer } = this.#options;
+    const { db, clock, mailer, journal } = this.#options;
     // With the session alone, so without the code that removing the own second factor needs.
     if (principal.kind === 'account' && principal.accountId === id) throw new DomainError('own_account');
     const { email: to } = await this.#find(id);
     const now = clock.now();
     const data = { at: toInstant(now), address };
     const mail = mailer.prepare({ to, template: 'second_factor_removed', data });
-    await store.removeSecondFactor(db, principal, id, mail, now);
+    await recordingChanges(journal, { accountId: id, at: now }, () =>
+      store.removeSecondFactor(db, principal, id, mail, now),
+    );
     mailer.sendSoon();
   }
 

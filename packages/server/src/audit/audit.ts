@@ -38,6 +38,7 @@ export type AuditAction =
   | 'account.enabled'
   | 'account.password_set'
   | 'account.password_rehashed'
+  | 'account.password_voided'
   | 'account.invited'
   | 'account.role_changed'
   | 'account.sessions_ended'
@@ -50,6 +51,8 @@ export type AuditAction =
   | 'account.email_changed'
   | 'account.language_changed'
   | 'account.email_change_undone'
+  | 'account.email_confirmation_required'
+  | 'account.email_confirmed'
   | 'account.compromised'
   | 'session.created'
   /** In events of earlier versions only: a refresh is not recorded any more (docs/audit.md). */

@@ -90,15 +90,27 @@ export interface RevocationEvent {
   readonly id: number;
   readonly at: number;
   readonly action: string;
+  /** Its account's id where the event has no target. */
   readonly target: string;
+  /** JSON. */
+  readonly details: string | null;
 }
 
-const revocationColumns = `id, at, action, target from audit_events`;
+const revocationColumns = `id, at, action, coalesce(target, account_id) as target, details from audit_events`;
+const revocationActions = `'api_key.deleted', 'account.deleted', 'account.disabled', 'account.enabled',
+  'signing_key.revoked', 'account.role_changed', 'account.password_set', 'account.password_voided', 'account.compromised',
+  'account.email_changed', 'account.email_change_undone', 'second_factor.removed', 'recovery_codes.replaced', 'recovery_code.used'`;
 // By ranges of ids, so that each read is short however few of its events are revocations.
 const listRevocations = sql<RevocationEvent>(
   'list_revocation_events',
-  `select ${revocationColumns} where id > $1 and id <= $2 and target is not null and action in
-     ('api_key.deleted', 'account.deleted', 'account.disabled', 'account.enabled', 'signing_key.revoked') order by id`,
+  `select ${revocationColumns} where id > $1 and id <= $2 and coalesce(target, account_id) is not null
+     and action in (${revocationActions}) order by id`,
+);
+// Of one account, from its newest event on: the index has its events in this order, and those of a moment are the last.
+const listRevocationsAt = sql<RevocationEvent>(
+  'list_revocation_events_at',
+  `select * from (select ${revocationColumns} where account_id = $1 and at = $2 and action in (${revocationActions})
+     order by id desc limit 200) newest order by id`,
 );
 const selectNewest = sql<{ id: number; at: number }>(
   'newest_audit_event',
@@ -122,6 +134,10 @@ const selectAbility = sql<RevocationEvent>(
 /** Of the events with ids above `after` up to `until`. */
 export const listRevocationEvents = (reader: Reader, after: number, until: number): Promise<RevocationEvent[]> =>
   reader.all(listRevocations, [after, until]);
+
+/** Of an account, with exactly this time: what one transaction has done. */
+export const listRevocationEventsAt = (db: Db, accountId: string, at: number): Promise<RevocationEvent[]> =>
+  db.all(listRevocationsAt, [accountId, at]);
 
 /** 0 when there is none. */
 export const newestEventId = async (reader: Reader): Promise<number> => (await reader.get(selectNewest))?.id ?? 0;

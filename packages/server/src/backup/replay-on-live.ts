@@ -12,11 +12,11 @@ import {
   replayJournal,
   surveyJournal,
   type JournalSources,
-  type Replayed,
+  type ReplayResult,
   type Survey,
 } from '../deletion-journal/replay.ts';
 import { BackupError } from './format.ts';
-import { continueEventIds, lockTables } from './store.ts';
+import { continueEventIds, endSessions, lockTables } from './store.ts';
 
 export interface ReplayOptions {
   readonly db: Db;
@@ -30,8 +30,7 @@ export interface ReplayOptions {
   readonly isDryRun: boolean;
 }
 
-export interface ReplayedOnLive {
-  readonly replayed: Replayed;
+export interface ReplayedOnLive extends ReplayResult {
   /** As a restore tells it. */
   readonly journalCompleteUntil: string | null;
 }
@@ -78,9 +77,11 @@ async function replayWithin(
   const now = clock.now();
   // Ids below would be taken for older than what the journal knows: the last word on an account must stay the last.
   if (survey.newestEvent > (await newestEventId(tx))) await continueEventIds(tx, survey.newestEvent);
-  const replayed = await replayJournal(tx, sources, survey, now);
+  const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
+  // The journal doesn't hold which sessions were ended: where something was lost, none of them can be trusted.
+  if (Object.values(replayed).some((count) => count > 0)) await endSessions(tx);
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
-  const result = { replayed, journalCompleteUntil };
+  const result = { replayed, unconfirmed, journalCompleteUntil };
   if (isDryRun) throw new TakenBack(result);
   await recordEvent(tx, { at: now, principal, action: 'installation.journal_replayed', details: { ...replayed } });
   return result;

@@ -1,7 +1,7 @@
 /**
  * Restoring a backup, in one transaction: either all of it or nothing. A deletion can't be undone, so what was deleted
- * since the backup is deleted again, from the journal of deletions and from the trail of the database that is replaced.
- * Every session ends.
+ * since the backup is deleted again, and what was taken away from accounts is taken away again, from the deletion journal
+ * and from the audit log of the database that is replaced. Every session ends.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import type { InstallationKeys } from '../crypto/master-key.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { newestSchema } from '../db/migrate.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
-import { replayJournal, surveyJournal, type Replayed, type Survey } from '../deletion-journal/replay.ts';
+import { replayJournal, surveyJournal, type ReplayResult, type Survey } from '../deletion-journal/replay.ts';
 import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { clearTables, continueIds, endSessions, holdsRows, insertRows, lockTables, storedTables } from './store.ts';
@@ -34,11 +34,12 @@ export interface RestoreOptions {
   readonly acceptsRevival: boolean;
 }
 
-export interface Restored {
+export interface Restored extends ReplayResult {
   /** When the backup was made, ISO 8601. */
   readonly madeAt: string;
   readonly rows: Counts;
-  readonly replayed: Replayed;
+  /** Whether the journal holds changes of roles, passwords, email addresses and second factors too. */
+  readonly journalHasChanges: boolean;
   /**
    * The journal is known to hold all that was deleted until then, ISO 8601; null when nothing is known. What was deleted
    * later on an instance whose journal wasn't named isn't in it.
@@ -95,12 +96,19 @@ async function restoreWithin(
   const rows = await load(tx, path, keys);
   await continueIds(tx, survey.newestEvent);
   const now = clock.now();
-  const replayed = await replayJournal(tx, sources, survey, now);
+  const result = await replayJournal(tx, sources, survey, now);
   await endSessions(tx);
   const details = { madeAt: header.madeAt };
   await recordEvent(tx, { at: now, principal, action: 'installation.restored', details });
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
-  return { madeAt: header.madeAt, rows, replayed, journalCompleteUntil, warnings: [...new Set(warnings)] };
+  return {
+    madeAt: header.madeAt,
+    rows,
+    ...result,
+    journalCompleteUntil,
+    journalHasChanges: survey.hasChanges && survey.folders > 0,
+    warnings: [...new Set(warnings)],
+  };
 }
 
 /** The position of a service that runs moves every ten minutes, and a backup moves it too. */

@@ -45,6 +45,8 @@ export const accounts = {
     requires_second_factor: 'integer',
     enabled_count: 'integer',
     signed_up_at: 'integer',
+    language: 'text',
+    email_unconfirmed_since: 'integer',
   },
   defaults: { requires_second_factor: 0, enabled_count: 0 },
   isPassing: false,

@@ -47,6 +47,16 @@ export function accountCommand(): Command {
     .option('--json', jsonHelp)
     .action(setEmail);
   account
+    .command('confirm-email')
+    .argument(...who)
+    .description(
+      'After a restore: confirm that the email address is the owner’s, so that password resets are sent again.',
+    )
+    .option('--json', jsonHelp)
+    .action((text: string, options: OutputOptions) =>
+      change(text, options, 'confirmEmail', 'Confirmed the email address of'),
+    );
+  account
     .command('set-role')
     .argument(...who)
     .addArgument(new Argument('<role>', 'what it may do').choices(['user', 'admin']))
@@ -155,7 +165,7 @@ async function list(options: OutputOptions): Promise<void> {
 async function change(
   text: string,
   options: OutputOptions,
-  operation: 'find' | 'disable' | 'enable',
+  operation: 'find' | 'disable' | 'enable' | 'confirmEmail',
   done: string,
 ): Promise<void> {
   const account = await withInstallation({}, ({ accounts }) =>

@@ -57,13 +57,20 @@ async function restore(options: RestoreCommandOptions): Promise<void> {
   print(options, restored, describe(restored));
 }
 
-function describe({ madeAt, rows, replayed, journalCompleteUntil, warnings }: Restored): string {
+function describe(restored: Restored): string {
+  const { madeAt, rows, journalCompleteUntil, journalHasChanges, warnings } = restored;
   return [
     rowsTable(rows),
     '',
-    `Restored the backup of ${madeAt}. From the journal of deletions: ${describeReplayed(replayed)}.`,
+    `Restored the backup of ${madeAt}. From the journal of deletions: ${describeReplayed(restored)}`,
     describeReach(journalCompleteUntil),
     ...warnings.map((warning) => `Left out: ${warning}.`),
+    ...(journalHasChanges
+      ? []
+      : [
+          'The journal does not hold all changes of roles, passwords, email addresses and second factors since the backup: those may be the old ones again.',
+        ]),
+    'What was added since the backup is lost: accounts, keys, new passwords, new email addresses and new second factors.',
     'All sessions have ended.',
   ].join('\n');
 }

@@ -4,7 +4,7 @@
  * What is revoked is written here after its commit and before its answer. The audit trail says the same, so whatever a
  * process that died, or a full disk, has kept from the journal is brought in from there: {@link DeletionJournal.catchUp}.
  */
-import { findEventMark, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
+import { findEventMark, listRevocationEventsAt, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
 import type { Clock } from '../clock.ts';
 import type { Db, Reader } from '../db/db.ts';
 import { asSystem } from '../db/share.ts';
@@ -14,11 +14,12 @@ import {
   readJournal,
   readPosition,
   writePosition,
+  type JournalEnding,
   type JournalError,
   type JournalKeys,
   type Position,
 } from './files.ts';
-import { identityOf, type Revocation, type Revocations } from './revocation.ts';
+import { identityOf, isChange, revocationsOf, type Revocation, type Revocations } from './revocation.ts';
 import { findForgotten, isForgetful, revocationsAfter, type Forgotten } from './trail.ts';
 
 /** By then a transaction that has taken an event's id has ended, and clocks differ by less. */
@@ -52,7 +53,7 @@ interface Waiting {
 export class DeletionJournal implements Revocations {
   readonly folder: string;
   readonly #options: DeletionJournalOptions;
-  #file: JournalFile | undefined;
+  readonly #files = new Map<JournalEnding, JournalFile>();
   #waiting: Waiting[] = [];
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
@@ -72,6 +73,16 @@ export class DeletionJournal implements Revocations {
     });
   }
 
+  async recordChanges(accountId: string, at: number): Promise<void> {
+    const { db } = this.#options;
+    const events = await listRevocationEventsAt(db, accountId, at).catch((error: unknown) => {
+      this.lookSoon();
+      throw error;
+    });
+    const changes = events.flatMap(revocationsOf).filter(({ kind }) => isChange(kind));
+    if (changes.length > 0) await this.record(changes);
+  }
+
   lookSoon(): void {
     this.#schedule(retryMs);
   }
@@ -89,7 +100,7 @@ export class DeletionJournal implements Revocations {
     const { position, isSameTrail } = await this.#positionIn(db);
     const from = isSameTrail ? position.event : 0;
     const event = Math.max(from, await newestEventIdBefore(db, at - settledMs));
-    await this.#bringIn(db, from);
+    await this.#bringIn(db, position.hasChanges ? from : 0);
     const since = isSameTrail ? position.at - fileClockMs : 0;
     const forgotten = await findForgotten(
       db,
@@ -97,7 +108,9 @@ export class DeletionJournal implements Revocations {
     );
     for (const error of damage) onDamage?.(error);
     await this.#writeAnew(damage);
-    if (!isForgetful(forgotten)) await writePosition(folder, keys, { event, mark: await findEventMark(db, event), at });
+    if (!isForgetful(forgotten)) {
+      await writePosition(folder, keys, { event, mark: await findEventMark(db, event), at, hasChanges: true });
+    }
     return forgotten;
   }
 
@@ -108,8 +121,12 @@ export class DeletionJournal implements Revocations {
   async takeFrom(reader: Reader): Promise<void> {
     const { folder, keys } = this.#options;
     const { position, isSameTrail } = await this.#positionIn(reader);
-    await this.#bringIn(reader, isSameTrail ? position.event : 0);
-    await writePosition(folder, keys, { ...position, at: Math.max(position.at, await newestEventAt(reader)) });
+    await this.#bringIn(reader, isSameTrail && position.hasChanges ? position.event : 0);
+    await writePosition(folder, keys, {
+      ...position,
+      hasChanges: true,
+      at: Math.max(position.at, await newestEventAt(reader)),
+    });
   }
 
   /**
@@ -151,12 +168,18 @@ export class DeletionJournal implements Revocations {
       const together = this.#waiting;
       this.#waiting = [];
       try {
-        if (this.#file?.isFull) this.#file = undefined;
-        this.#file ??= new JournalFile(this.folder, this.#options.keys);
-        await this.#file.append(together.flatMap(({ revocations }) => revocations));
+        const revocations = together.flatMap((waiting) => waiting.revocations);
+        await this.#append(
+          '.journal',
+          revocations.filter(({ kind }) => !isChange(kind)),
+        );
+        await this.#append(
+          '.changes',
+          revocations.filter(({ kind }) => isChange(kind)),
+        );
         for (const { resolve } of together) resolve();
       } catch (error) {
-        this.#file = undefined;
+        this.#files.clear();
         // The trail has them: they are brought in from there as soon as it goes again.
         this.#watch?.onFailure(error);
         this.#schedule(retryMs);
@@ -166,6 +189,14 @@ export class DeletionJournal implements Revocations {
     this.#isWriting = false;
   }
 
+  async #append(ending: JournalEnding, revocations: readonly Revocation[]): Promise<void> {
+    if (revocations.length === 0) return;
+    const current = this.#files.get(ending);
+    const file = current && !current.isFull ? current : new JournalFile(this.folder, this.#options.keys, ending);
+    this.#files.set(ending, file);
+    await file.append(revocations);
+  }
+
   #tell(forgotten: Forgotten, { onForgotten }: JournalWatch): void {
     if (isForgetful(forgotten)) onForgotten(forgotten);
   }
@@ -173,7 +204,7 @@ export class DeletionJournal implements Revocations {
   /** An id alone says little: a trail that went back may have gone on from there, past it. */
   async #positionIn(reader: Reader): Promise<{ position: Position; isSameTrail: boolean }> {
     const { folder, keys } = this.#options;
-    const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0 };
+    const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0, hasChanges: true };
     return { position, isSameTrail: (await findEventMark(reader, position.event)) === position.mark };
   }
 

@@ -42,9 +42,13 @@ export interface Position {
   readonly mark?: string;
   /** All that the trail held at this time is in the files, whatever its ids; milliseconds. */
   readonly at: number;
+  /** Whether that is so for changes too, not for deletions alone: version 0.1.0 writes no changes. */
+  readonly hasChanges?: boolean;
 }
 
-const ending = '.journal';
+/** Of deletions, and of changes that take rights away. Version 0.1.0 reads the former alone. */
+export type JournalEnding = '.journal' | '.changes';
+const endings: readonly JournalEnding[] = ['.journal', '.changes'];
 /** Files that are too old to tell of recent days needn't be read for them. */
 const linesPerFileMax = 50_000;
 const positionName = 'position.json';
@@ -58,6 +62,7 @@ const headerOf = ({ check }: JournalKeys, file: string): Header => ({
 
 /** A file that one process appends to. After a failure it is left alone: what of it reached the disk isn't known. */
 export class JournalFile {
+  readonly #ending: JournalEnding;
   readonly #folder: string;
   readonly #name = randomBytes(12).toString('hex');
   readonly #chain: Chain;
@@ -65,7 +70,8 @@ export class JournalFile {
   #isNew = true;
   #lines = 0;
 
-  constructor(folder: string, keys: JournalKeys) {
+  constructor(folder: string, keys: JournalKeys, ending: JournalEnding = '.journal') {
+    this.#ending = ending;
     this.#folder = folder;
     this.#keys = keys;
     this.#chain = new Chain(keys.deletionJournal);
@@ -83,7 +89,7 @@ export class JournalFile {
     this.#lines += revocations.length;
     if (isNew) await makeFolder(this.#folder);
     const lines = [...(isNew ? [headerOf(this.#keys, this.#name)] : []), ...revocations];
-    const path = join(this.#folder, `${this.#name}${ending}`);
+    const path = join(this.#folder, `${this.#name}${this.#ending}`);
     const handle = await open(path, isNew ? 'ax' : 'a', 0o600);
     try {
       if (isNew) await giveToOwnerOf(this.#folder, path);
@@ -171,7 +177,7 @@ export async function* readJournal(
 /** Their paths. None when there is no folder. */
 export const journalFiles = async (folder: string): Promise<string[]> =>
   ((await readdir(folder).catch(undefinedIfMissing)) ?? [])
-    .filter((name) => name.endsWith(ending))
+    .filter((name) => endings.some((ending) => name.endsWith(ending)))
     .toSorted()
     .map((name) => join(folder, name));
 
@@ -200,8 +206,9 @@ function assertHeader(line: string, { check }: JournalKeys, path: string, chain:
     throw new JournalError(path, ' belongs to another installation, which has another master key');
   const header = chain.open(line) as Partial<Header> | undefined;
   if (header === undefined) throw new JournalError(path, ': line 1 is not as it was written');
+  const ending = endings.find((known) => path.endsWith(known)) ?? '';
   if (header.file !== basename(path, ending)) {
-    const original = header.file === positionName ? positionName : `${header.file}${ending}`;
+    const original = header.file === positionName ? positionName : `${header.file}${ending || '.journal'}`;
     throw new JournalError(path, ` is a copy of ${original}, or was renamed; move it out of the folder`);
   }
 }

@@ -1,8 +1,15 @@
 /** Doing to a restored database what was done since: first all of the journal is read and checked, then it is applied. */
 import type { Transaction } from '../db/db.ts';
 import { journalFiles, JournalError, readJournal, readPosition, type JournalKeys, type Position } from './files.ts';
-import { isFinal, type FinalKind, type Revocation } from './revocation.ts';
-import { deleteListedAccounts, deleteListedKeys, disableListedAccounts, revokeListedSigningKeys } from './store.ts';
+import { changeKinds, isChange, isFinal, type ChangeKind, type FinalKind, type Revocation } from './revocation.ts';
+import {
+  deleteListedAccounts,
+  deleteListedKeys,
+  disableListedAccounts,
+  repeatChanges,
+  revokeListedSigningKeys,
+  type DatedId,
+} from './store.ts';
 
 const idsPerStatement = 1_000;
 
@@ -28,6 +35,8 @@ export interface Survey {
   readonly newestEvent: number;
   /** Accounts that were disabled last, not enabled. */
   readonly disabled: readonly string[];
+  /** Whether all that is known as complete has changes too, not deletions alone. */
+  readonly hasChanges: boolean;
 }
 
 export interface Replayed {
@@ -35,18 +44,42 @@ export interface Replayed {
   readonly accounts: number;
   readonly signingKeys: number;
   readonly accountsDisabled: number;
+  readonly rolesRemoved: number;
+  readonly passwordsVoided: number;
+  readonly emailsToConfirm: number;
+  readonly secondFactorsRemoved: number;
+  /** Accounts of which recovery codes were removed because they had been replaced. */
+  readonly recoveryCodesReplaced: number;
+  readonly recoveryCodesUsed: number;
 }
+
+export interface ReplayResult {
+  readonly replayed: Replayed;
+  /** Ids of the accounts whose email address has to be confirmed. */
+  readonly unconfirmed: readonly string[];
+}
+
+const countOf = {
+  role_removed: 'rolesRemoved',
+  password_changed: 'passwordsVoided',
+  email_changed: 'emailsToConfirm',
+  second_factor_removed: 'secondFactorsRemoved',
+  recovery_codes_replaced: 'recoveryCodesReplaced',
+  recovery_code_used: 'recoveryCodesUsed',
+} as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 /** @throws JournalError */
 export async function surveyJournal(sources: JournalSources): Promise<Survey> {
   const empty: string[] = [];
   let completeUntil = 0;
   let newestEvent = 0;
+  let hasChanges = true;
   const abilities = new Map<string, Revocation>();
   for (const folder of sources.folders) {
     const position = await positionOf(sources, folder);
     if (!position && (await journalFiles(folder)).length === 0) empty.push(folder);
     completeUntil = Math.max(completeUntil, position?.at ?? 0);
+    if (position && !position.hasChanges) hasChanges = false;
     newestEvent = Math.max(newestEvent, position?.event ?? 0);
   }
   for await (const revocation of readAll(sources)) {
@@ -57,18 +90,20 @@ export async function surveyJournal(sources: JournalSources): Promise<Survey> {
   }
   const disabled = [...abilities.values()].filter(({ kind }) => kind === 'account_disabled').map(({ id }) => id);
   const folders = sources.folders.length - empty.length;
-  return { folders, empty, completeUntil, newestEvent, disabled };
+  return { folders, empty, completeUntil, newestEvent, disabled, hasChanges };
 }
 
-/** Nothing is revived by it, and done twice it changes nothing more. */
+/** Restores nothing that was taken away. Done twice, it changes nothing more. */
 export async function replayJournal(
   tx: Transaction,
   sources: JournalSources,
   { disabled }: Survey,
   now: number,
-): Promise<Replayed> {
+): Promise<ReplayResult> {
   const waiting: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
-  const done = { apiKeys: 0, accounts: 0, signingKeys: 0, accountsDisabled: 0 };
+  const changes = new Map<ChangeKind, DatedId[]>(changeKinds.map((kind) => [kind, []]));
+  const unconfirmed: string[] = [];
+  const done: { -readonly [count in keyof Replayed]: number } = { ...nothingReplayed };
   const flush = async (idsMin: number): Promise<void> => {
     // Keys before accounts, whose deletion would take them along unrecorded.
     if (waiting.api_key.length >= idsMin) done.apiKeys += await deleteListedKeys(tx, waiting.api_key.splice(0), now);
@@ -76,16 +111,36 @@ export async function replayJournal(
       done.accounts += await deleteListedAccounts(tx, waiting.account.splice(0), now);
     if (waiting.signing_key.length >= idsMin)
       done.signingKeys += await revokeListedSigningKeys(tx, waiting.signing_key.splice(0), now);
+    for (const [kind, listed] of changes) {
+      if (listed.length < idsMin) continue;
+      const accounts = await repeatChanges(tx, kind, listed.splice(0), now);
+      done[countOf[kind]] += accounts.length;
+      if (kind === 'email_changed') unconfirmed.push(...accounts);
+    }
   };
-  for await (const { kind, id } of readAll(sources)) {
+  for await (const { kind, id, at } of readAll(sources)) {
     if (isFinal(kind)) waiting[kind].push(id);
+    if (isChange(kind)) changes.get(kind)?.push({ id, at });
     await flush(idsPerStatement);
   }
   await flush(1);
   for (let from = 0; from < disabled.length; from += idsPerStatement)
     done.accountsDisabled += await disableListedAccounts(tx, disabled.slice(from, from + idsPerStatement), now);
-  return done;
+  return { replayed: done, unconfirmed };
 }
+
+export const nothingReplayed: Replayed = {
+  apiKeys: 0,
+  accounts: 0,
+  signingKeys: 0,
+  accountsDisabled: 0,
+  rolesRemoved: 0,
+  passwordsVoided: 0,
+  emailsToConfirm: 0,
+  secondFactorsRemoved: 0,
+  recoveryCodesReplaced: 0,
+  recoveryCodesUsed: 0,
+};
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {
   for (const folder of folders) yield* readJournal(folder, keys, {}, onDamage);

@@ -2,17 +2,36 @@
 import type { AuditAction } from '../audit/audit.ts';
 import type { RevocationEvent } from '../audit/store.ts';
 
-const kinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
-/** `account_enabled` takes an `account_disabled` back; nothing takes the others back. */
-export type RevocationKind = (typeof kinds)[number];
+/** Of the files that every version reads. */
+const deletionKinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
+/**
+ * Changes that take rights away and that a later change of the same account replaces: each applies to what is older than
+ * it. They are in files of their own, which version 0.1.0 doesn't read.
+ */
+export const changeKinds = [
+  'role_removed',
+  'password_changed',
+  'email_changed',
+  'second_factor_removed',
+  'recovery_codes_replaced',
+  'recovery_code_used',
+] as const;
+const kinds = [...deletionKinds, ...changeKinds];
+
+export type ChangeKind = (typeof changeKinds)[number];
+/** `account_enabled` takes an `account_disabled` back; nothing takes deletions back. */
+export type RevocationKind = (typeof deletionKinds)[number] | ChangeKind;
 
 /** Those that nothing takes back. */
 export type FinalKind = 'api_key' | 'account' | 'signing_key';
 
-export const isFinal = (kind: RevocationKind): kind is FinalKind => !isAbility(kind);
+export const isChange = (kind: RevocationKind): kind is ChangeKind => changeKinds.some((known) => known === kind);
+
+export const isFinal = (kind: RevocationKind): kind is FinalKind => !isAbility(kind) && !isChange(kind);
 
 export interface Revocation {
   readonly kind: RevocationKind;
+  /** Of what was deleted, or of the account; of `recovery_code_used` the keyed hash of the code, in hexadecimal. */
   readonly id: string;
   /** Milliseconds. */
   readonly at: number;
@@ -26,6 +45,12 @@ export interface Revocations {
    * @throws DomainError `unavailable`; what was revoked stays so
    */
   record(revocations: readonly Revocation[]): Promise<void>;
+  /**
+   * The same for what a transaction has changed of an account: its audit events say what it was.
+   * @param at the time of the transaction, in milliseconds
+   * @throws DomainError `unavailable`; the change holds
+   */
+  recordChanges(accountId: string, at: number): Promise<void>;
   /** For a change whose outcome was unknown: only the audit trail knows what happened. */
   lookSoon(): void;
 }
@@ -47,18 +72,41 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'account.disabled': 'account_disabled',
   'account.enabled': 'account_enabled',
   'signing_key.revoked': 'signing_key',
+  'account.password_set': 'password_changed',
+  'account.compromised': 'password_changed',
+  'account.password_voided': 'password_changed',
+  'account.email_changed': 'email_changed',
+  'second_factor.removed': 'second_factor_removed',
+  'recovery_codes.replaced': 'recovery_codes_replaced',
 };
 
 /** Empty for an event of another kind. */
-export function revocationsOf({ id, at, action, target }: RevocationEvent): Revocation[] {
-  const kind = kindOfAction[action as AuditAction];
+export function revocationsOf(event: RevocationEvent): Revocation[] {
+  const { id, at, target } = event;
+  // The address from before is back, and the password is void.
+  if (event.action === 'account.email_change_undone')
+    return (['email_changed', 'password_changed'] as const).map((kind) => ({ kind, id: target, at }));
+  const kind = kindOfAction[event.action as AuditAction] ?? kindByDetails(event);
   if (kind === undefined) return [];
+  if (kind === 'recovery_code_used') return [{ kind, id: String(detailOf(event, 'code')), at }];
   return [isAbility(kind) ? { kind, id: target, at, event: id } : { kind, id: target, at }];
 }
 
+function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
+  if (event.action === 'account.role_changed') return detailOf(event, 'role') === 'user' ? 'role_removed' : undefined;
+  if (event.action !== 'recovery_code.used') return undefined;
+  // Events of version 0.1.0 don't say which code was used: all codes of that time may be it.
+  return detailOf(event, 'code') === undefined ? 'recovery_codes_replaced' : 'recovery_code_used';
+}
+
+const detailOf = ({ details }: RevocationEvent, name: string): unknown =>
+  (JSON.parse(details ?? '{}') as Record<string, unknown>)[name];
+
 /** Two that say the same have the same. */
-export const identityOf = ({ kind, id, event = 0 }: Revocation): string =>
-  isAbility(kind) ? `${kind} ${id} ${event}` : `${kind} ${id}`;
+export const identityOf = ({ kind, id, at, event = 0 }: Revocation): string => {
+  if (isAbility(kind)) return `${kind} ${id} ${event}`;
+  return isChange(kind) ? `${kind} ${id} ${at}` : `${kind} ${id}`;
+};
 
 const isAbility = (kind: RevocationKind): kind is 'account_disabled' | 'account_enabled' =>
   kind === 'account_disabled' || kind === 'account_enabled';

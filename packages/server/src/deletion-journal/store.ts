@@ -4,7 +4,8 @@
  */
 import { recordEvents, type AuditAction } from '../audit/audit.ts';
 import type { Reader, Transaction } from '../db/db.ts';
-import { sql, type Statement } from '../db/sql.ts';
+import type { ChangeKind } from './revocation.ts';
+import { sql, type Dialect, type Statement } from '../db/sql.ts';
 
 const listed = {
   sqlite: 'select value from json_each($1)',
@@ -124,3 +125,149 @@ export const disableListedAccounts = (tx: Transaction, ids: readonly string[], n
 
 export const revokeListedSigningKeys = (tx: Transaction, ids: readonly string[], now: number): Promise<number> =>
   apply(tx, signingKeys, [JSON.stringify(ids), now], now);
+
+/** A change and its time, in milliseconds. */
+export interface DatedId {
+  readonly id: string;
+  readonly at: number;
+}
+
+const given = {
+  sqlite: `(select value ->> '$.id' as id, value ->> '$.at' as at from json_each($1)) given`,
+  postgres: `json_to_recordset($1::json) as given (id text, at bigint)`,
+};
+interface FoundChange extends Found, DatedId {}
+/** What a change of this time takes away and the database still has: the account, and what the event is about. */
+const foundIn = (where: string): Record<Dialect, string> => {
+  const of = (dialect: Dialect): string => `select a.id as "accountId", a.id as target, given.id, given.at
+    from ${given[dialect]} join accounts a on a.id = given.id where ${where}`;
+  return { sqlite: of('sqlite'), postgres: of('postgres') };
+};
+/** @param change with the found rows as `{found}` */
+const changeOf = (change: string): Record<Dialect, string> => ({
+  sqlite: change.replace('{found}', () => given.sqlite),
+  postgres: change.replace('{found}', () => given.postgres),
+});
+/** The audit log of the database records the change itself, or a later one that stands in its place. */
+const isKnown = (actions: string): string =>
+  `exists (select 1 from audit_events e where e.account_id = a.id and e.at >= given.at and e.action in (${actions}))`;
+const roleActions = `'account.role_changed'`;
+const passwordActions = `'account.password_set', 'account.password_voided', 'account.compromised', 'account.verified',
+  'account.email_change_undone'`;
+const emailActions = `'account.email_changed', 'account.email_confirmed', 'account.email_confirmation_required',
+  'account.email_change_undone'`;
+const hasOldFactor = `exists (select 1 from second_factors f where f.account_pk = a.pk and f.created_at <= given.at)`;
+const hasOldCodes = `exists (select 1 from recovery_codes c where c.account_pk = a.pk and c.created_at`;
+const codesOf = `delete from recovery_codes where exists (select 1 from {found} join accounts a on a.id = given.id
+  where a.pk = recovery_codes.account_pk and recovery_codes.created_at`;
+
+const findRoles = sql<FoundChange>('find_removed_roles', foundIn(`a.role = 'admin' and not ${isKnown(roleActions)}`));
+const removeRoles = sql(
+  'replay_removed_roles',
+  changeOf(`update accounts set role = 'user', session_epoch = session_epoch + 1, updated_at = $2
+    where id in (select id from {found})`),
+);
+const findPasswords = sql<FoundChange>(
+  'find_changed_passwords',
+  foundIn(`a.password_hash <> '' and not ${isKnown(passwordActions)}`),
+);
+const voidPasswords = sql(
+  'replay_changed_passwords',
+  changeOf(`update accounts set password_hash = '', session_epoch = session_epoch + 1, updated_at = $2
+    where id in (select id from {found})`),
+);
+const findEmails = sql<FoundChange>('find_changed_emails', foundIn(`not ${isKnown(emailActions)}`));
+const unconfirmEmails = sql(
+  'replay_changed_emails',
+  changeOf(`update accounts set email_unconfirmed_since = $2, updated_at = $2 where id in (select id from {found})`),
+);
+const findFactors = sql<FoundChange>(
+  'find_removed_second_factors',
+  foundIn(`(${hasOldFactor} or ${hasOldCodes} <= given.at))`),
+);
+const removeFactors = sql(
+  'replay_removed_second_factors',
+  changeOf(`delete from second_factors where exists (select 1 from {found} join accounts a on a.id = given.id
+    where a.pk = second_factors.account_pk and second_factors.created_at <= given.at)`),
+);
+const removeCodesOfFactors = sql('replay_codes_of_removed_factors', changeOf(`${codesOf} <= given.at)`));
+const findReplacedCodes = sql<FoundChange>('find_replaced_recovery_codes', foundIn(`${hasOldCodes} < given.at)`));
+const removeReplacedCodes = sql('replay_replaced_recovery_codes', changeOf(`${codesOf} < given.at)`));
+const usedCodes = (
+  hash: string,
+  from: string,
+): string => `select a.id as "accountId", null as target, given.id, given.at
+  from ${from} join recovery_codes c on c.code_hash = ${hash} join accounts a on a.pk = c.account_pk`;
+const findUsedCodes = sql<FoundChange>('find_used_recovery_codes', {
+  sqlite: usedCodes('unhex(given.id)', given.sqlite),
+  postgres: usedCodes(`decode(given.id, 'hex')`, given.postgres),
+});
+const removeUsedCodes = sql('replay_used_recovery_codes', {
+  sqlite: `delete from recovery_codes where code_hash in (select unhex(given.id) from ${given.sqlite})`,
+  postgres: `delete from recovery_codes where code_hash in (select decode(given.id, 'hex') from ${given.postgres})`,
+});
+
+const datedChanges: Readonly<Record<ChangeKind, DatedChange>> = {
+  role_removed: { find: findRoles, change: removeRoles, action: 'account.role_changed', details: { role: 'user' } },
+  password_changed: { find: findPasswords, change: voidPasswords, action: 'account.password_voided' },
+  email_changed: { find: findEmails, change: unconfirmEmails, action: 'account.email_confirmation_required' },
+  second_factor_removed: {
+    find: findFactors,
+    change: removeFactors,
+    alsoChange: removeCodesOfFactors,
+    action: 'second_factor.removed',
+  },
+  recovery_codes_replaced: { find: findReplacedCodes, change: removeReplacedCodes, action: 'recovery_codes.replaced' },
+  recovery_code_used: { find: findUsedCodes, change: removeUsedCodes, action: 'recovery_code.used' },
+};
+
+interface DatedChange {
+  readonly find: Statement<FoundChange>;
+  /** Its values: the found rows as JSON, and the time where it says $2. */
+  readonly change: Statement<never>;
+  /** With the found rows. */
+  readonly alsoChange?: Statement<never>;
+  readonly action: AuditAction;
+  readonly details?: Readonly<Record<string, string>>;
+}
+
+const findUnknown = (reader: Reader, kind: ChangeKind, dated: readonly DatedId[]) =>
+  reader.all(datedChanges[kind].find, [JSON.stringify(newestOfEach(dated))]);
+
+/** How many of these changes the database doesn't know. */
+export const countUnknownChanges = async (reader: Reader, kind: ChangeKind, dated: readonly DatedId[]) =>
+  (await findUnknown(reader, kind, dated)).length;
+
+/** One id may be dated with several times. */
+function newestOfEach(dated: readonly DatedId[]): DatedId[] {
+  const newest = new Map<string, number>();
+  for (const { id, at } of dated) newest.set(id, Math.max(at, newest.get(id) ?? at));
+  return [...newest].map(([id, at]) => ({ id, at }));
+}
+
+/** @returns the ids of the accounts */
+export async function repeatChanges(
+  tx: Transaction,
+  kind: ChangeKind,
+  dated: readonly DatedId[],
+  now: number,
+): Promise<string[]> {
+  const found = await findUnknown(tx, kind, dated);
+  if (found.length === 0) return [];
+  const { change, alsoChange, action, details } = datedChanges[kind];
+  const ids = JSON.stringify(found.map(({ id, at }) => ({ id, at })));
+  await tx.run(change, change.text.postgres.includes('$2') ? [ids, now] : [ids]);
+  if (alsoChange) await tx.run(alsoChange, [ids]);
+  await recordEvents(
+    tx,
+    found.map(({ accountId, target, id }) => ({
+      at: now,
+      principal: { kind: 'system' } as const,
+      action,
+      ...(accountId === null ? {} : { accountId }),
+      ...(target === null ? {} : { target }),
+      details: { by: 'deletion_journal', ...(kind === 'recovery_code_used' ? { code: id } : {}), ...details },
+    })),
+  );
+  return found.flatMap(({ accountId }) => accountId ?? []);
+}

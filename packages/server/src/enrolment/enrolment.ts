@@ -9,6 +9,8 @@ import type { AccountPrincipal } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../clock.ts';
 import type { Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { NewWorkRow } from '../outbox/store.ts';
@@ -22,6 +24,8 @@ export interface EnrolmentOptions {
   readonly currentPassword: CurrentPassword;
   readonly secondFactors: SecondFactors;
   readonly mailer: Mailer;
+  /** None where no journal is kept. */
+  readonly revocations: Revocations | undefined;
 }
 
 /** What shows that it is the account's owner, beside the access token. */
@@ -75,11 +79,13 @@ export class Enrolment {
    *   `second_factor_required_by_policy`, `too_many_attempts`, `overloaded`, `invalid_access_token`
    */
   async remove(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<void> {
-    const { db, clock, mailer } = this.#options;
+    const { db, clock, mailer, revocations } = this.#options;
     const { account, proof } = await this.#prove(principal, owner, code);
     const now = clock.now();
     const removal = { proof, mail: this.#removedMail(account, owner.address, now), now };
-    await store.removeOwnFactor(db, principal, removal);
+    await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
+      store.removeOwnFactor(db, principal, removal),
+    );
     mailer.sendSoon();
   }
 
@@ -88,10 +94,13 @@ export class Enrolment {
    * @throws DomainError as {@link remove}, but for the policy
    */
   async replaceRecoveryCodes(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<string[]> {
-    const { db, clock, secondFactors } = this.#options;
+    const { db, clock, secondFactors, revocations } = this.#options;
     const { account, proof } = await this.#prove(principal, owner, code);
     const { texts, hashes } = secondFactors.newRecoveryCodes(account.id);
-    await store.replaceCodes(db, principal, { proof, codeHashes: hashes, now: clock.now() });
+    const now = clock.now();
+    await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
+      store.replaceCodes(db, principal, { proof, codeHashes: hashes, now }),
+    );
     await secondFactors.succeed(account.id);
     return texts.map((text) => text.reveal());
   }

@@ -118,6 +118,8 @@ export async function takeProofIn(
   if (proof.kind === 'totp') return (await store.takeStepIn(tx, accountId, proof.step)) ? {} : undefined;
   if (!(await store.takeRecoveryCodeIn(tx, accountId, proof.hash))) return undefined;
   const codesLeft = await store.countRecoveryCodesIn(tx, accountId);
-  await recordEvent(tx, { at: now, principal, action: 'recovery_code.used', accountId, details: { left: codesLeft } });
+  // The keyed hash of the code: a restore of an older backup removes this code again (deletion-journal/).
+  const details = { left: codesLeft, code: Buffer.from(proof.hash).toString('hex') };
+  await recordEvent(tx, { at: now, principal, action: 'recovery_code.used', accountId, details });
   return { codesLeft };
 }

@@ -7,6 +7,8 @@ import { findAccount } from '../accounts/store.ts';
 import type { AccountPrincipal } from '../audit/audit.ts';
 import { toInstant } from '../clock.ts';
 import type { Db, Transaction } from '../db/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
 import { takeProofIn, type FactorProof } from '../second-factors/second-factors.ts';
@@ -27,6 +29,8 @@ export interface SessionStart {
   /** Failed sign-ins in a row before this one. */
   readonly failures: number;
   readonly sessionsMax: number;
+  /** None where no journal is kept. */
+  readonly revocations: Revocations | undefined;
 }
 
 /**
@@ -40,7 +44,7 @@ export async function startSession(
   start: SessionStart,
   andThen: (tx: Transaction) => Promise<void>,
 ): Promise<boolean> {
-  const { account, session, proof, failures, sessionsMax } = start;
+  const { account, session, proof, failures, sessionsMax, revocations } = start;
   const { id: sessionId, now } = session;
   const principal: AccountPrincipal = { kind: 'account', accountId: account.id, sessionId };
   const isSuspicious = failures >= limits.suspiciousFailures;
@@ -52,14 +56,17 @@ export async function startSession(
     ...(isSuspicious ? { failuresBefore: failures } : {}),
   };
   const row: NewSession = { ...session, accountId: account.id, accountEpoch: account.sessionEpoch, details };
-  const isCreated = await db.transaction(async (tx) => {
+  const work = async (tx: Transaction): Promise<boolean> => {
     if (!(await createSessionIn(tx, row, sessionsMax))) return false;
     const taken = proof && (await takeProofIn(tx, principal, account.id, proof, now));
     if (proof && !taken) throw new DomainError('second_factor_invalid');
     if (to !== undefined) await tell(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...taken });
     await andThen(tx);
     return true;
-  });
+  };
+  const isCreated = await (proof?.kind === 'recovery_code'
+    ? recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(work))
+    : db.transaction(work));
   if (isCreated && to !== undefined) mailer.sendSoon();
   return isCreated;
 }

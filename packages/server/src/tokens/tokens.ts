@@ -8,6 +8,7 @@ import type { Secret } from '../crypto/secret.ts';
 import { CoalescingReader } from '../db/coalescing-reader.ts';
 import type { Db } from '../db/db.ts';
 import { pingDatabase } from '../db/installation.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
@@ -26,6 +27,8 @@ export interface TokensOptions {
   readonly accounts: Accounts;
   readonly secondFactors: SecondFactors;
   readonly mailer: Mailer;
+  /** None where no journal is kept. */
+  readonly revocations: Revocations | undefined;
   readonly throttle: LoginThrottle;
   readonly checks: PasswordChecks;
   readonly accessTokens: AccessTokens;
@@ -333,9 +336,9 @@ export class Tokens {
       expiresAt,
       ...describeClient(client),
     };
-    const { sessionsPerAccountMax: sessionsMax } = this.#options;
+    const { sessionsPerAccountMax: sessionsMax, revocations } = this.#options;
     const { failures } = reservation;
-    const start = { account, session, proof, failures, sessionsMax };
+    const start = { account, session, proof, failures, sessionsMax, revocations };
     const isCreated = await startSession(db, mailer, start, (tx) => throttle.succeedIn(tx, reservation));
     if (!isCreated) throw new DomainError('invalid_credentials');
     if (proof) await secondFactors.succeed(account.id);

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DomainError } from '../../src/errors.ts';
+import { Secret } from '../../src/crypto/secret.ts';
 import { deriveKeys } from '../../src/crypto/master-key.ts';
 import { JournalFile, journalFiles, readJournal } from '../../src/deletion-journal/files.ts';
-import { bearer, newApp, operator } from '../../src/testing/new-app.ts';
+import { bearer, goodPassword, newApp, operator } from '../../src/testing/new-app.ts';
 import { newPlace } from '../../src/testing/new-db.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
 import { test } from './on-each-database.ts';
@@ -100,13 +102,43 @@ test('a service whose database has forgotten a deletion says so when it starts',
 
 test('a service starts beside a copied file in the journal’s folder, and logs its path', async () => {
   using temp = newTempFolder();
+  await using place = await newPlace();
+  const environment = { KEYREEVE_DELETION_JOURNAL: temp.path, KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
+  {
+    await using app = await newApp({ place, environment });
+    await app.signIn();
+  }
   await new JournalFile(temp.path, keys).append([{ kind: 'account', id: 'acc_gone', at: Date.now() }]);
   const [path = ''] = await journalFiles(temp.path);
   const copy = join(temp.path, 'copy.journal');
   copyFileSync(path, copy);
-  await using running = await newJournaledApp(temp.path);
-  const line = running.app.logLines.find((text) => text.includes('"event":"deletion_journal_damaged"'));
+  await using app = await newApp({ place, environment });
+  const line = app.logLines.find((text) => text.includes('"event":"deletion_journal_damaged"'));
   const { level, detail } = JSON.parse(line ?? '{}') as { level: string; detail: string };
   assert.equal(level, 'error');
   assert.ok(detail.startsWith(`${copy} is a copy of `), detail);
+});
+
+test('a change that takes rights away is in the journal when it is answered', async () => {
+  using temp = newTempFolder();
+  await using running = await newJournaledApp(temp.path);
+  const { app } = running;
+  const { account, accessToken } = await app.signIn();
+  const { accounts } = app.service.services;
+  const passwords = { currentPassword: goodPassword, newPassword: 'another long enough passphrase' };
+  const changed = await app.call('PUT', '/auth/account/password', { headers: bearer(accessToken), json: passwords });
+  assert.equal(changed.status, 200, changed.text);
+  assert.deepEqual(await entriesOf(temp.path), [`password_changed ${account.id}`]);
+  await accounts.setRole(operator, account.id, 'admin');
+  await accounts.setRole(operator, account.id, 'user');
+  await accounts.setPassword(operator, account.id, new Secret('a third long enough passphrase'));
+  // The clock stands still, so each change finds the events of the ones before it as well.
+  const found = new Set(await entriesOf(temp.path));
+  assert.deepEqual(found, new Set([`password_changed ${account.id}`, `role_removed ${account.id}`]));
+  // As a disk that refuses: a file in the folder's place.
+  rmSync(temp.path, { recursive: true });
+  writeFileSync(temp.path, '');
+  const again = accounts.setPassword(operator, account.id, new Secret('a fourth long enough passphrase'));
+  await assert.rejects(again, (error) => error instanceof DomainError && error.code === 'unavailable');
+  rmSync(temp.path);
 });

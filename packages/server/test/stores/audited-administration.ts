@@ -1,9 +1,12 @@
 /** What administrators change, and what the trail says of it; `audit.test.ts` tries each. */
 import * as accounts from '../../src/accounts/store.ts';
+import { confirmAccountEmail } from '../../src/accounts/unconfirmed-emails/store.ts';
 import * as admin from '../../src/admin/store.ts';
 import { takeBack, type Taking } from '../../src/admin/take-back.ts';
 import type { NewCode } from '../../src/codes/store.ts';
 import type { Db } from '../../src/db/db.ts';
+import type { ChangeKind } from '../../src/deletion-journal/revocation.ts';
+import { repeatChanges } from '../../src/deletion-journal/store.ts';
 import { Mailer } from '../../src/mail/mail.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
@@ -35,8 +38,34 @@ const invited = {
   now,
 } as const;
 
+/** What a restore repeats for an account. */
+const repeat = (db: Db, kind: ChangeKind, id = 'acc_ada') =>
+  db.transaction((tx) => repeatChanges(tx, kind, [{ id, at: now + 1 }], now));
+const repeated = (action: string) => ({
+  ...row(action, 'acc_ada', '{"by":"deletion_journal"}'),
+  actor: 'system',
+});
+
 /** On the rows of `prepare` there. */
 export const administration = {
+  'account.password_voided': {
+    change: (db: Db) => repeat(db, 'password_changed'),
+    rows: [repeated('account.password_voided')],
+    refused: (db: Db) => repeat(db, 'password_changed', 'acc_nobody'),
+  },
+  'account.email_confirmation_required': {
+    change: (db: Db) => repeat(db, 'email_changed'),
+    rows: [repeated('account.email_confirmation_required')],
+    refused: (db: Db) => repeat(db, 'email_changed', 'acc_nobody'),
+  },
+  'account.email_confirmed': {
+    change: async (db: Db) => {
+      await repeat(db, 'email_changed');
+      await confirmAccountEmail(db, operator, 'acc_ada', now + 1);
+    },
+    rows: [repeated('account.email_confirmation_required'), row('account.email_confirmed', 'acc_ada')],
+    refused: (db: Db) => confirmAccountEmail(db, operator, 'acc_ada', now),
+  },
   'account.invited': {
     change: (db: Db) => {
       const account = { ...invited, role: 'user', isUnverified: true } as const;

@@ -52,7 +52,7 @@ export const factorOperations = {
   },
   'recovery_code.used': {
     change: after(begin, confirm, (db) => take(db, hash)),
-    rows: [begun, added, event('recovery_code.used', null, '{"left":0}')],
+    rows: [begun, added, event('recovery_code.used', null, `{"left":0,"code":"${hash.toString('hex')}"}`)],
     refused: (db: Db) => take(db, hash),
   },
 } as const satisfies Record<FactorAction, unknown>;

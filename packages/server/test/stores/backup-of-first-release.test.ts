@@ -19,6 +19,8 @@ function asOfFirstSchema(text: string): string {
     'requires_second_factor',
     'enabled_count',
     'signed_up_at',
+    'email_unconfirmed_since',
+    'language',
     'chain',
     'position',
     'mac',

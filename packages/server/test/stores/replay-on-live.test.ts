@@ -13,6 +13,7 @@ import { createSigningKey } from '../../src/signing-keys/store.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { databases } from '../../src/testing/new-db.ts';
+import { nothingReplayed } from '../../src/deletion-journal/replay.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
 import { onEachDatabase } from './on-each-database.ts';
 import { addAccount, addKey, keys, newSigningKey, now, operator } from './rows.ts';
@@ -61,7 +62,7 @@ onEachDatabase(
     await journalIn(db, folder).catchUp();
     await journalIn(db, other).record([{ kind: 'api_key', id: String(server.id), at: now }]);
 
-    const expected = { apiKeys: 2, accounts: 1, signingKeys: 1, accountsDisabled: 1 };
+    const expected = { ...nothingReplayed, apiKeys: 2, accounts: 1, signingKeys: 1, accountsDisabled: 1 };
     const before = await contentsOf(reverted.db);
     const planned = await replay(reverted.db, [folder, other], { isDryRun: true });
     assert.deepEqual(planned.replayed, expected);
@@ -83,7 +84,7 @@ onEachDatabase(
     // The configured journal has learned what the other one knew.
     const known = (await Array.fromAsync(readJournal(folder, keys))).map(({ id }) => id);
     assert.ok(known.includes(String(server.id)));
-    const nothing = { apiKeys: 0, accounts: 0, signingKeys: 0, accountsDisabled: 0 };
+    const nothing = { ...nothingReplayed, apiKeys: 0, accounts: 0, signingKeys: 0, accountsDisabled: 0 };
     assert.deepEqual((await replay(reverted.db, [folder, other])).replayed, nothing);
   },
 );

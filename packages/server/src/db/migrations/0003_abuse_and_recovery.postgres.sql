@@ -26,3 +26,5 @@ create table email_changes (
 );
 create index email_changes_account on email_changes (account_pk, account_epoch);
 create index email_changes_changed on email_changes (changed_at);
+
+alter table accounts add column email_unconfirmed_since bigint;

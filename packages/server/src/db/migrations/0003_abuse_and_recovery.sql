@@ -38,3 +38,7 @@ create table email_changes (
 ) strict, without rowid;
 create index email_changes_account on email_changes (account_pk, account_epoch);
 create index email_changes_changed on email_changes (changed_at);
+
+-- Since a restore brought back an email address that had been changed: until the owner or an operator has confirmed it, no
+-- password reset is sent there. Null: nothing is to be confirmed.
+alter table accounts add column email_unconfirmed_since integer;
