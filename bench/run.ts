@@ -5,6 +5,7 @@
  *     npm run bench -- peers [--keys 100000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
+ *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--quick]
  *
  * `--quick` shows in a minute that all of it works; its numbers mean nothing.
  */
@@ -12,6 +13,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { fairness } from './fairness.ts';
 import { hotPath } from './hot-path.ts';
 import { peers } from './peers.ts';
 import { postgres } from './postgres.ts';
@@ -48,6 +50,15 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
   },
   peers: () => peers({ ...bounds(100_000, 5, 2), databases: values.databases.split(','), folder }),
   workers: () => workers({ ...bounds(1_000_000, 5, 2), databases: values.databases.split(','), folder }),
+  fairness: () => {
+    const { seconds } = bounds(0, 1, 10);
+    return fairness({
+      seconds,
+      connections: values.quick ? 200 : 1_200,
+      databases: values.databases.split(','),
+      folder,
+    });
+  },
   postgres: () => postgres({ ...bounds(1_000_000, 5, 2), folder }),
 };
 

@@ -1,0 +1,217 @@
+/**
+ * What an uninvolved account notices of floods by one account: 1,200 connections from many client IPs, side by side with
+ * the same server without load.
+ *
+ *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--quick]
+ */
+import { Agent, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
+import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
+import type { FloodOptions } from './flood.ts';
+import { keyreeve } from './keyreeve.ts';
+import { run } from './processes.ts';
+import { jsonRequest, requestText } from './request.ts';
+import { ms, table } from './rounds.ts';
+import { emailAt, password, seed, type Seeded } from './seed.ts';
+
+export interface FairnessOptions {
+  readonly seconds: number;
+  readonly connections: number;
+  readonly databases: readonly string[];
+  readonly folder: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly json: Record<string, unknown>;
+}
+
+/** One client with a connection of its own, as a browser or an SDK has. */
+class Client {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #port: number;
+  readonly #ip: string;
+
+  constructor(port: number, ip: string) {
+    this.#port = port;
+    this.#ip = ip;
+  }
+
+  async call(method: string, path: string, authorization: string, json?: unknown): Promise<Answer> {
+    const body = json === undefined ? '' : JSON.stringify(json);
+    const headers = {
+      ...(authorization === '' ? {} : { authorization }),
+      'x-forwarded-for': this.#ip,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    };
+    const options = { port: this.#port, host: '127.0.0.1', agent: this.#agent, method, path, headers };
+    return new Promise((resolve, reject) => {
+      const sent = request(options, (response) => {
+        text(response).then(
+          (received) =>
+            resolve({
+              status: response.statusCode ?? 0,
+              json: received === '' ? {} : (JSON.parse(received) as Answer['json']),
+            }),
+          reject,
+        );
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  async signIn(email: string): Promise<{ access: string; refresh: string; status: number }> {
+    const basic = `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`;
+    const { status, json } = await this.call('POST', '/auth/token', basic);
+    return { status, access: `Bearer ${String(json['accessToken'])}`, refresh: String(json['refreshToken']) };
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+interface Outcome {
+  readonly deletionsMs: number[];
+  readonly done: Record<'deletion' | 'creation' | 'sign-in', [succeeded: number, tried: number]>;
+}
+
+/** Rounds. An email has a limited number of sign-ins a minute. */
+const signInEvery = 20;
+
+/** The uninvolved account: creates and deletes keys, and signs in now and then. */
+async function live(port: number, email: string, access: string, seconds: number): Promise<Outcome> {
+  const client = new Client(port, '192.0.2.7');
+  const outcome: Outcome = { deletionsMs: [], done: { deletion: [0, 0], creation: [0, 0], 'sign-in': [0, 0] } };
+  const count = (what: keyof Outcome['done'], isDone: boolean): boolean => {
+    outcome.done[what][1]++;
+    if (isDone) outcome.done[what][0]++;
+    return isDone;
+  };
+  const endsAt = performance.now() + seconds * 1_000;
+  for (let round = 0; performance.now() < endsAt; round++) {
+    if (round % signInEvery === signInEvery - 1) {
+      const again = await client.signIn(email);
+      // An account has a limited number of sessions; the first is to live on.
+      if (count('sign-in', again.status === 200))
+        await client.call('POST', '/auth/token/revoke', '', { refreshToken: again.refresh });
+    }
+    const created = await client.call('POST', '/auth/api-keys', access, {
+      nickname: `key ${round} ${performance.now()}`,
+    });
+    if (!count('creation', created.status === 201)) continue;
+    const startedAt = performance.now();
+    const deleted = await client.call('DELETE', `/auth/api-keys/${String(created.json['id'])}`, access);
+    if (count('deletion', deleted.status === 200)) outcome.deletionsMs.push(performance.now() - startedAt);
+  }
+  client.close();
+  return outcome;
+}
+
+/** Requests of the attacker, by the name of the flood. */
+async function floods(port: number, emails: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
+  const client = new Client(port, '198.51.100.1');
+  const forwarded = { 'X-Forwarded-For': '@client-ip@' };
+  const nothing: string[] = [];
+  const own: string[] = [];
+  const signIns: string[] = [];
+  for (const email of emails) {
+    const ended = await client.signIn(email);
+    await client.call('POST', '/auth/token/revoke', '', { refreshToken: ended.refresh });
+    const { access, refresh } = await client.signIn(email);
+    await client.call('POST', '/auth/api-keys', access, { nickname: 'taken' });
+    const headers = { ...forwarded, Authorization: access };
+    const dead = { refreshToken: ended.refresh };
+    nothing.push(
+      jsonRequest('/auth/token/revoke', forwarded, dead),
+      jsonRequest('/auth/token/refresh', forwarded, dead),
+      requestText({ method: 'DELETE', path: '/auth/api-keys/4711', headers }),
+      jsonRequest('/auth/api-keys', headers, { nickname: 'taken' }),
+    );
+    own.push(
+      requestText({ method: 'DELETE', path: '/auth/sessions', headers }),
+      requestText({ method: 'DELETE', path: `/auth/sessions/ses_${'0'.repeat(22)}`, headers }),
+      jsonRequest('/auth/token/refresh', forwarded, { refreshToken: refresh }),
+    );
+    const authorization = `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`;
+    signIns.push(
+      requestText({
+        method: 'POST',
+        path: '/auth/token',
+        headers: { ...forwarded, Authorization: authorization, 'Content-Length': '0' },
+      }),
+    );
+  }
+  client.close();
+  return {
+    'requests that change nothing': nothing,
+    'its own session ends and refreshes': own,
+    'successful sign-ins of eight accounts': signIns,
+    'all of these': [...nothing, ...own, ...signIns],
+  };
+}
+
+const quantile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
+const percent = ([succeeded, tried]: readonly [number, number]): string =>
+  tried === 0 ? '–' : `${((100 * succeeded) / tried).toFixed(1)} % of ${tried}`;
+
+type Row = readonly string[];
+
+function rowOf(name: string, { deletionsMs, done }: Outcome, unloadedMs: number, responses: string): Row {
+  const p99 = quantile(deletionsMs, 0.99);
+  return [
+    name,
+    percent(done.deletion),
+    `${ms(quantile(deletionsMs, 0.5))} / ${ms(p99)}`,
+    (p99 / unloadedMs).toFixed(1),
+    percent(done.creation),
+    percent(done['sign-in']),
+    responses,
+  ];
+}
+
+async function measure(database: string, seeded: Seeded, options: FairnessOptions): Promise<Row[]> {
+  const { seconds, connections } = options;
+  const environment = {
+    KEYREEVE_THROTTLE: 'on',
+    KEYREEVE_TRUSTED_PROXIES: '127.0.0.1/32',
+    KEYREEVE_CREATIONS_PER_MINUTE_MAX: '100000',
+  };
+  const program = await keyreeve('0', seeded, undefined, environment);
+  const [victim, attackers] = [emailAt(100), [1, 2, 3, 4, 5, 6, 7, 8].map(emailAt)];
+  const named = Object.entries(await floods(program.port, attackers));
+  const client = new Client(program.port, '192.0.2.7');
+  const { access } = await client.signIn(victim);
+  client.close();
+  await live(program.port, victim, access, 2);
+  const rows: Row[] = [];
+  for (const [name, requests] of named) {
+    const quiet = await live(program.port, victim, access, seconds);
+    const flood: FloodOptions = { port: program.port, connections, seconds: seconds + 2, requests };
+    const flooding = run<Record<string, number>>('1', './flood.ts', flood);
+    const loaded = await live(program.port, victim, access, seconds);
+    const responses = Object.entries(await flooding).map(([status, times]) => `${status}: ${times}`);
+    const unloadedMs = quantile(quiet.deletionsMs, 0.99);
+    rows.push([database, ...rowOf('no load', quiet, unloadedMs, '')]);
+    rows.push([database, ...rowOf(name, loaded, unloadedMs, responses.join(', '))]);
+    for (const row of rows.slice(-2)) console.error(row.join(' | '));
+  }
+  await program.stop();
+  return rows;
+}
+
+export async function fairness(options: FairnessOptions): Promise<string> {
+  const rows: Row[] = [];
+  for (const database of options.databases) {
+    await using postgres = database === 'postgres' ? await PostgresServer.start({ durable: true }) : undefined;
+    const path = join(options.folder, database);
+    const url = postgres ? `${(await postgres.createDatabase()).url}?sslmode=disable` : `sqlite:${path}.db`;
+    rows.push(...(await measure(database, await seed(url, `${path}.keys`, 1_000), options)));
+  }
+  const columns = ['deletions', 'their p50 / p99', 'p99 / no load', 'creations', 'sign-ins', 'responses to the flood'];
+  return table(['database', 'flood', ...columns], rows);
+}
