@@ -170,6 +170,7 @@ const requests: Readonly<Record<string, Send>> = {
     await life.app.service.services.emailSetting.request(operator, id, email);
     return life.post('/auth/account/email/accept', { code: await life.code(email, /Confirm/) });
   },
+  changeLanguage: own('PUT', () => '/auth/account/language', { language: 'de' }),
   deleteAccount: own('DELETE', () => '/auth/account', { currentPassword: password }),
   adminListAccounts: administered('GET', ({ account }) => `accounts?query=${account.id}`),
   adminInviteAccount: async ({ life: { app } }) =>
@@ -238,6 +239,7 @@ const requests: Readonly<Record<string, Send>> = {
   undoEmailChangePage: read('/account/undo-email-change'),
   acceptEmailPage: read('/account/accept-email'),
   acceptInvitationPage: read('/account/accept-invitation'),
+  getRoot: read('/'),
   live: read('/health/live'),
   ready: read('/health/ready'),
   getOpenApi: read('/openapi.json'),
