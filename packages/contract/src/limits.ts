@@ -184,6 +184,10 @@ export const limitTable = {
     100_000,
     'Credentials that may wait for the next database read, in one process; one more is answered 503.',
   ),
+  requestStartsPerTurnMax: limit(
+    8,
+    'Requests that start in one turn of the event loop; the others wait. Verifications have a queue of their own.',
+  ),
   writesWaitingMax: limit(
     1_000,
     'Writes of each worker that may wait for their turn. Beyond it, the account or client IP range with the most of them loses its newest, which is answered 429; without a larger one, the new write is answered 503.',

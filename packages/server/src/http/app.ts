@@ -14,7 +14,7 @@ import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import type { AccountPrincipal } from '../audit/audit.ts';
 import { monotonicMs } from '../clock.ts';
-import { accountShare, inShare, rangeShare } from '../db/share.ts';
+import { accountShare, inShare, rangeShare, type WorkClass } from '../db/share.ts';
 import { DomainError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
@@ -42,6 +42,7 @@ import type { RequestErrors } from './request-errors.ts';
 import { holdBack, RequestGate, type Passage } from './request-gate.ts';
 import type { Call, Route } from './route.ts';
 import { Router, type Match } from './router.ts';
+import { StartTurns } from './start-turns.ts';
 import { validator } from './validation.ts';
 
 export interface AppOptions extends AdminParts {
@@ -103,6 +104,7 @@ export class App {
   readonly #options: AppOptions;
   readonly #router: Router;
   readonly #gate = new RequestGate();
+  readonly #turns = new StartTurns();
   readonly #prepared: ReadonlyMap<RouteContract, Prepared>;
   readonly #cors: Cors;
   readonly #isHttps: boolean;
@@ -170,6 +172,7 @@ export class App {
       await authenticateService(this.#options.verifier, presented, contract.body?.type === 'form');
     }
     if (!isBounded(contract)) return match.route.handle(await this.#call(match, request, undefined));
+    await this.#turns.next({ workClass: classOf(contract), owner: callerKey(request) });
     const passage = this.#gate.pass();
     try {
       return await this.#answerInTurn(match, request, passage);
@@ -185,7 +188,7 @@ export class App {
   /** Its reads and writes use the share of the calling account, or of the client IP range. */
   async #answerInTurn(match: Match, request: IncomingMessage, passage: Passage): Promise<Answer> {
     const { contract, handle } = match.route;
-    const workClass = contract.isNarrowing ? 'narrowing' : 'ordinary';
+    const workClass = classOf(contract);
     const presented = presentedCredential(request.rawHeaders);
     if (presented.kind === 'bearer') passage.enter('credential', presented.text);
     // Who calls is settled before anything of the request is looked at.
@@ -260,5 +263,10 @@ export class App {
     writeProblem(response, this.#security, problem, cors);
   }
 }
+
+const classOf = ({ isNarrowing }: RouteContract): WorkClass => (isNarrowing ? 'narrowing' : 'ordinary');
+
+/** Tells callers apart before any of them is authenticated. */
+const callerKey = ({ headers, socket }: IncomingMessage): string => headers.authorization ?? socket.remoteAddress ?? '';
 
 const elapsed = (startedMs: number): number => Math.round((monotonicMs() - startedMs) * 10) / 10;
