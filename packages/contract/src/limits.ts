@@ -167,6 +167,11 @@ export const limitTable = {
     1_500_000,
     'Rounds of an imported PBKDF2 hash, times the blocks of its digest: one to two seconds. Frameworks ask for up to 1.2 million.',
   ),
+  importedRecipesMax: limit(
+    8,
+    'Kinds of imported hashes (algorithm and parameters) that a sign-in looks for, so that one with any email does the work of each of them.',
+  ),
+  importedRecipesLookSeconds: limit(2, 'How long a running service may not know of a kind that was just imported.'),
   importedKeyCharsMax: limit(512, 'Characters of a key that another system made; nothing longer is looked up.'),
   importedKeysLookSeconds: limit(
     2,

@@ -1,8 +1,8 @@
 /** Accounts: making them, finding them, and judging whether an email and a password belong together. */
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../audit/audit.ts';
-import type { Clock } from '../clock.ts';
-import type { PasswordHasher } from '../crypto/password.ts';
+import { monotonicMs, type Clock } from '../clock.ts';
+import { matchedRecipes, type PasswordHasher } from '../crypto/password.ts';
 import { randomBase62, randomId, Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
@@ -11,6 +11,7 @@ import { DomainError } from '../errors.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { AccountRevocations } from './account-revocations.ts';
 import { parseEmail, type Email } from './email.ts';
+import { findImportedRecipes } from './imported-hashes/store.ts';
 import { acceptNewPassword, normalizePassword, type PasswordRules } from './password-rules.ts';
 import * as store from './store.ts';
 import { confirmAccountEmail } from './unconfirmed-emails/store.ts';
@@ -45,6 +46,8 @@ export class Accounts {
   /** What must stop at once, and is finished when its outcome is unknown. */
   readonly revocations: AccountRevocations;
   readonly #options: AccountsOptions;
+  #recipes: Promise<readonly string[]> = Promise.resolve([]);
+  #recipesUntilMs = 0;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -186,10 +189,24 @@ export class Accounts {
     const account = key === undefined ? undefined : await store.findCredentials(db, key);
     if (account) onFound?.(account.id);
     const normal = normalizePassword(password.reveal());
-    const isRight = await hasher.verify(normal, account?.passwordHash, password.reveal());
+    const recipes = await this.#importedRecipes();
+    const isRight = await hasher.verifyAlike(normal, account?.passwordHash, password.reveal(), recipes);
     if (!account || !isRight || account.disabledAt !== null) return undefined;
     if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
     return { id: account.id, sessionEpoch: account.sessionEpoch };
+  }
+
+  /** Read once in a while: an import is in progress for longer, and a recipe ends with its last account's sign-in. */
+  #importedRecipes(): Promise<readonly string[]> {
+    const now = monotonicMs();
+    if (now >= this.#recipesUntilMs) {
+      this.#recipesUntilMs = now + limits.importedRecipesLookSeconds * 1000;
+      const found = findImportedRecipes(this.#options.db, limits.importedRecipesMax);
+      this.#recipes = found.then(matchedRecipes);
+      // What can't be read now fails this sign-in, and the next one reads again.
+      this.#recipes.catch(() => (this.#recipesUntilMs = 0));
+    }
+    return this.#recipes;
   }
 
   /** After the answer, so that old parameters don't show in its time. Failing is no harm: the next sign-in tries again. */

@@ -86,8 +86,8 @@ export function assertBounds({ scheme, parameters, salt, digestBytes }: ForeignR
     case 'pbkdf2-sha256':
     case 'pbkdf2-sha512': {
       if (i < 1) throw new ForeignHashError('its parameters are not those of PBKDF2');
-      const blockBytes = scheme === 'pbkdf2-sha1' ? sha1Bytes : Number(scheme.slice(-3)) / 8;
-      return assertAtMost('its rounds', i * Math.ceil(digestBytes / blockBytes), limits.importedPbkdf2RoundsMax);
+      const blocks = Math.ceil(digestBytes / digestBlockBytes(scheme));
+      return assertAtMost('its rounds', i * blocks, limits.importedPbkdf2RoundsMax);
     }
   }
 }
@@ -128,6 +128,29 @@ export async function deriveForeign(recipe: ForeignRecipe, password: string): Pr
       return pbkdf2Async(password, salt, i, digestBytes, scheme.slice('pbkdf2-'.length));
   }
 }
+
+/** What a sign-in with the hash costs, as a share of the most that an import accepts: 1 is one to two seconds. */
+export function costOf({ scheme, parameters, digestBytes }: Omit<ForeignRecipe, 'salt'>): number {
+  const { m = 0, t = 0, c = 0, n = 0, r = 0, p = 0, i = 0 } = parameters;
+  switch (scheme) {
+    case 'argon2d':
+    case 'argon2i':
+    case 'argon2id':
+      return (m * t) / limits.importedArgon2KibPassesMax;
+    case 'bcrypt':
+      return 2 ** (c - limits.importedBcryptCostMax);
+    case 'scrypt':
+    case 'scrypt-nfkc':
+      return (n * r * p) / limits.importedScryptBlocksMax;
+    case 'pbkdf2-sha1':
+    case 'pbkdf2-sha256':
+    case 'pbkdf2-sha512':
+      return (i * Math.ceil(digestBytes / digestBlockBytes(scheme))) / limits.importedPbkdf2RoundsMax;
+  }
+}
+
+const digestBlockBytes = (scheme: ForeignScheme): number =>
+  scheme === 'pbkdf2-sha1' ? sha1Bytes : Number(scheme.slice(-3)) / 8;
 
 /** `m=65536,t=3,p=4,l=32` */
 export const encodeParameters = ({ scheme, parameters, digestBytes }: ForeignRecipe): string =>

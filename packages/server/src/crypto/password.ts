@@ -15,7 +15,7 @@ import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import { parseForeignHash } from './foreign-hash-formats.ts';
-import { decodeParameters, deriveForeign, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
+import { costOf, decodeParameters, deriveForeign, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
 import type { KeyedHash } from './keyed-hash.ts';
 
 export interface Argon2Parameters {
@@ -33,6 +33,9 @@ const tagBytes = 32;
 const pepperId = 'cDE';
 const phcPattern =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2}),keyid=cDE\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+
+/** A salt and a MAC that belong to no password; bcrypt needs 16 bytes of salt, and others take as many. */
+const dummyRest = `${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** A hash of another system; the last part is the MAC of its digest. */
 const importedPattern = /^\$imported\$([a-z0-9-]+)\$([a-z0-9=,]+),keyid=cDE\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/;
@@ -95,6 +98,34 @@ export class PasswordHasher {
     const { parameters, salt, tag } = decodePhc(known ?? this.#dummy);
     const matches = timingSafeEqual(await this.#derive(password, salt, parameters), tag);
     return matches && known !== undefined;
+  }
+
+  /**
+   * {@link verify} for a sign-in: after the same work for every stored string, and for none. That is one hash of ours and
+   * one of each imported recipe, of which those that the string has no use for are computed for nothing.
+   * @param recipes of imported hashes that wait for their first sign-in, as {@link matchedRecipes} chooses them
+   */
+  async verifyAlike(
+    password: string,
+    phc: string | undefined,
+    asTyped: string,
+    recipes: readonly string[],
+  ): Promise<boolean> {
+    const imported = phc === undefined ? undefined : decodeImported(phc);
+    const ownRecipe = imported && recipeOf(imported);
+    let isRight = false;
+    for (const recipe of recipes) {
+      const isOwn = recipe === ownRecipe;
+      const computed = isOwn && imported ? imported : decodeImported(`${recipe},keyid=${pepperId}$${dummyRest}`);
+      if (!computed) throw new Error('a recipe is not in a known form');
+      const digest = await this.#compute(() => deriveForeign(computed, asTyped));
+      const matches = timingSafeEqual(digest, computed.tag);
+      if (isOwn) isRight = matches;
+    }
+    const native = await this.verify(password, imported ? undefined : phc);
+    if (!imported) return native;
+    // Its recipe is too new to be known, or too costly to be matched.
+    return recipes.includes(ownRecipe ?? '') ? isRight : this.verify(password, phc, asTyped);
   }
 
   /** Whether a stored string was made with other parameters than today's, or by another system. */
@@ -176,6 +207,23 @@ function decodePhc(phc: string): { parameters: Argon2Parameters; salt: Buffer; t
 
 const encodeImported = (recipe: ForeignRecipe, tag: Uint8Array): string =>
   `$imported$${recipe.scheme}$${encodeParameters(recipe)},keyid=${pepperId}$${toBase64(recipe.salt)}$${toBase64(tag)}`;
+
+/** As the database has it: a stored string up to its `keyid`. */
+const recipeOf = (recipe: Omit<ForeignRecipe, 'salt'>): string =>
+  `$imported$${recipe.scheme}$${encodeParameters({ ...recipe, salt: Buffer.of() })}`;
+
+/**
+ * The recipes whose work every sign-in matches: the cheapest first, as long as together they cost at most what one hash
+ * may that an import accepts.
+ */
+export function matchedRecipes(recipes: readonly string[]): string[] {
+  const costs = recipes
+    .map((recipe) => ({ recipe, decoded: decodeImported(`${recipe},keyid=${pepperId}$${dummyRest}`) }))
+    .flatMap(({ recipe, decoded }) => (decoded ? [{ recipe, cost: costOf(decoded) }] : []))
+    .toSorted((a, b) => a.cost - b.cost);
+  let left = 1;
+  return costs.filter(({ cost }) => (left -= cost) >= 0).map(({ recipe }) => recipe);
+}
 
 /** @returns undefined for what isn't of another system */
 function decodeImported(text: string): (ForeignRecipe & { tag: Buffer }) | undefined {

@@ -1,5 +1,6 @@
 /** The contract of `accounts/store.ts`. */
 import assert from 'node:assert/strict';
+import { findImportedRecipes } from '../../src/accounts/imported-hashes/store.ts';
 import * as store from '../../src/accounts/store.ts';
 import { findKeyStates, listAccountKeys } from '../../src/api-keys/store.ts';
 import { findLiveSession, findSessionStates } from '../../src/tokens/store.ts';
@@ -159,4 +160,22 @@ onEachDatabase('changing an account that doesn’t exist changes nothing and is 
   assert.equal(await store.enableAccount(db, operator, 'acc_ada', now), false);
   assert.equal(await store.deleteAccount(db, operator, 'acc_ada', now), false);
   assert.deepEqual(await store.findCredentials(db, 'bob@example.com'), before);
+});
+
+onEachDatabase('the recipes of imported hashes are found, each once, and no others', async ({ db }) => {
+  const stored = (recipe: string, salt: string) => `$imported$${recipe},keyid=cDE$${salt}$${'A'.repeat(43)}`;
+  const hashes = [
+    stored('bcrypt$c=10,l=31', 'AAAA'),
+    stored('bcrypt$c=10,l=31', 'BBBB'),
+    stored('argon2id$v=19,m=64,t=1,p=1,l=32', 'AAAA'),
+    '$argon2id$v=19$m=64,t=1,p=1,keyid=cDE$x$y',
+    '',
+  ];
+  for (const [n, hash] of hashes.entries()) {
+    const id = await addAccount(db, `user${n}`);
+    await store.setPasswordHash(db, operator, id, hash, now);
+  }
+  const recipes = ['$imported$argon2id$v=19,m=64,t=1,p=1,l=32', '$imported$bcrypt$c=10,l=31'];
+  assert.deepEqual((await findImportedRecipes(db, 8)).toSorted(), recipes);
+  assert.equal((await findImportedRecipes(db, 1)).length, 1);
 });

@@ -28,3 +28,6 @@ create index email_changes_account on email_changes (account_pk, account_epoch);
 create index email_changes_changed on email_changes (changed_at);
 
 alter table accounts add column email_unconfirmed_since bigint;
+
+create index accounts_imported_hash on accounts ((substr(password_hash, 1, strpos(password_hash, ',keyid=') - 1)))
+where substr(password_hash, 1, 10) = '$imported$';

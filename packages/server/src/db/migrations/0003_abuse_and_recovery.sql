@@ -42,3 +42,8 @@ create index email_changes_changed on email_changes (changed_at);
 -- Since a restore brought back an email address that had been changed: until the owner or an operator has confirmed it, no
 -- password reset is sent there. Null: nothing is to be confirmed.
 alter table accounts add column email_unconfirmed_since integer;
+
+-- The recipes (scheme and parameters) of imported password hashes that wait for their first sign-in, for the work that a
+-- sign-in with any email has to match.
+create index accounts_imported_hash on accounts (substr(password_hash, 1, instr(password_hash, ',keyid=') - 1))
+where substr(password_hash, 1, 10) = '$imported$';
