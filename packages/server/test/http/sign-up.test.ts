@@ -30,6 +30,7 @@ test('who signs up and verifies has an account like any other, and then makes ke
     verified: true,
     secondFactor: false,
     requiresSecondFactor: false,
+    language: null,
   });
   const actions = (await listAuditEvents(life.app.db)).filter(({ accountId }) => accountId === id);
   assert.deepEqual(

@@ -27,7 +27,7 @@ onEachDatabase('an account is found by its id or its email key, without its pass
   assert.equal((await store.findAccount(db, 'acc_bob', ''))?.role, 'admin');
   assert.deepEqual(
     { ...(await store.findCredentials(db, 'ada@example.com')) },
-    { ...ada, passwordHash: 'phc', sessionEpoch: 0 },
+    { ...ada, passwordHash: 'phc', sessionEpoch: 0, language: null, emailUnconfirmedSince: null },
   );
 });
 
