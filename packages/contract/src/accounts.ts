@@ -18,11 +18,11 @@ const CurrentPassword = Type.String({
 const Code = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: 'From the link in the mail: what stands behind `#`',
+  description: 'The part of the mailed link behind `#`',
   examples: ['krvc_9fK2…'],
 });
 const RevokeKeys = Type.Boolean({
-  description: 'Also delete every API key of the account, in the same step',
+  description: 'Also delete every API key of the account',
   examples: [false],
 });
 
@@ -45,13 +45,13 @@ export const ChangePasswordBody = Type.Object(
 export const ChangeEmailBody = Type.Object({ email: Email, currentPassword: CurrentPassword }, strict);
 export const DeleteAccountBody = Type.Object({ currentPassword: CurrentPassword }, strict);
 
-const Language = Type.Enum([...languages], { description: 'Of the mail that the account receives', examples: ['en'] });
+const Language = Type.Enum([...languages], { description: 'Language of the account’s mail', examples: ['en'] });
 export const LanguageBody = Type.Object({ language: Language }, strict);
 
 export const MessageAndKeys = Type.Object(
   {
     message: Text('The new password is in force.'),
-    apiKeys: Type.Array(ListedKey, { description: 'The account’s keys that go on working, oldest first' }),
+    apiKeys: Type.Array(ListedKey, { description: 'The keys that continue to work, oldest first' }),
   },
   strict,
 );
@@ -63,7 +63,7 @@ export const OwnAccount = Type.Object(
     email: Text('ada@example.com'),
     role: Role,
     createdAt: Instant,
-    verified: Type.Boolean({ description: 'Whether somebody has shown that the email is theirs' }),
+    verified: Type.Boolean({ description: 'Whether the email address is verified' }),
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
     requiresSecondFactor: Type.Boolean({ description: 'Whether an operator requires one' }),
     language: orNull(Language),
@@ -80,7 +80,7 @@ export const signUp = {
   tag,
   summary: 'Sign up',
   description:
-    'The answer is the same, and takes the same time, whether the email has an account or not: the mail that follows tells. Until the email is verified nobody can sign in with that password: it would tell who had no account before.',
+    'The response and its time are the same whether or not the email has an account. Until the email is verified, a sign-in with this password is rejected.',
   auth: 'none',
   body: { type: 'json', schema: SignUpBody },
   success: { status: 202, description: 'A mail follows', schema: Message },
@@ -94,7 +94,7 @@ export const verifyAccount = {
   tag,
   summary: 'Verify the email of a sign-up',
   description:
-    'With the code from the mail and the password of that sign-up: the one shows whose mailbox it is, the other whose sign-up. Ends all that was prepared for the account before: sessions, keys, second factors, other codes. A wrong password doesn’t use the code up.',
+    'Needs the code from the mail and the password of that sign-up. Removes the account’s earlier sessions, keys, second factors and other codes. A wrong password leaves the code valid.',
   auth: 'one_time_code',
   body: { type: 'json', schema: CodeAndPasswordBody },
   success: { status: 200, description: 'Verified; sign in now', schema: Message },
@@ -106,8 +106,8 @@ export const resendVerification = {
   method: 'POST',
   path: '/auth/accounts/verify/resend',
   tag,
-  summary: 'Ask for the mail of a sign-up again',
-  description: 'For the newest sign-up with this email. The answer is the same for any email.',
+  summary: 'Request the mail of a sign-up again',
+  description: 'For the newest sign-up with this email. The response is the same for any email.',
   auth: 'none',
   body: { type: 'json', schema: EmailBody },
   success: { status: 202, description: 'A mail follows if there is such a sign-up', schema: Message },
@@ -119,8 +119,8 @@ export const requestPasswordReset = {
   method: 'POST',
   path: '/auth/password-resets',
   tag,
-  summary: 'Ask for a password reset',
-  description: `The answer is the same, and takes the same time, whether the email has an account or not. The link in the mail is good for ${limits.resetCodeSeconds / 60} minutes.`,
+  summary: 'Request a password reset',
+  description: `The response and its time are the same whether or not the email has an account. The link in the mail is valid for ${limits.resetCodeSeconds / 60} minutes.`,
   auth: 'none',
   body: { type: 'json', schema: EmailBody },
   isNarrowing: true,
@@ -135,7 +135,7 @@ export const confirmPasswordReset = {
   tag,
   summary: 'Set a new password with the code from the mail',
   description:
-    'Ends all sessions and verifies the email. It doesn’t sign in, and a second factor stays in force. API keys go on working unless `revokeKeys` is true; the answer lists those that do.',
+    'Ends all sessions and verifies the email. Does not sign in; a second factor stays in force. API keys continue to work unless `revokeKeys` is true; the response lists them.',
   auth: 'one_time_code',
   body: { type: 'json', schema: ResetBody },
   isNarrowing: true,
@@ -149,7 +149,7 @@ export const acceptInvitation = {
   path: '/auth/accounts/accept-invitation',
   tag,
   summary: 'Accept an invitation',
-  description: 'Sets the password of an account that an administrator has made, and verifies its email.',
+  description: 'Sets the password of an invited account and verifies its email.',
   auth: 'one_time_code',
   body: { type: 'json', schema: InvitationBody },
   success: { status: 200, description: 'The account is ready; sign in now', schema: Message },
@@ -161,7 +161,7 @@ export const getOwnAccount = {
   method: 'GET',
   path: '/auth/account',
   tag,
-  summary: 'Read the own account',
+  summary: 'Read your account',
   auth: 'access_token',
   isOpenBeforeEnrolment: true,
   success: { status: 200, description: 'The account', schema: OwnAccount },
@@ -174,8 +174,7 @@ export const changeLanguage = {
   path: '/auth/account/language',
   tag,
   summary: 'Choose the language of mail',
-  description:
-    'Mail to the account is written in this language. A sign-up chooses the first one by its header `Accept-Language`; while none is chosen, `KEYREEVE_LANGUAGE` applies.',
+  description: 'The sign-up’s `Accept-Language` sets the first language. Without one, `KEYREEVE_LANGUAGE` applies.',
   auth: 'access_token',
   body: { type: 'json', schema: LanguageBody },
   success: { status: 204, description: 'The language is set' },
@@ -189,7 +188,7 @@ export const changePassword = {
   tag,
   summary: 'Change the password',
   description:
-    'Ends every other session, always. This one goes on, with the tokens it has. API keys go on working unless `revokeKeys` is true; the answer lists those that do.',
+    'Ends every other session; the current one continues with its tokens. API keys continue to work unless `revokeKeys` is true; the response lists them.',
   auth: 'access_token',
   body: { type: 'json', schema: ChangePasswordBody },
   isNarrowing: true,
@@ -202,9 +201,9 @@ export const changeEmail = {
   method: 'PUT',
   path: '/auth/account/email',
   tag,
-  summary: 'Ask for a change of the email',
+  summary: 'Request a change of the email',
   description:
-    'Both addresses get a mail; the one to the new address has a link that confirms the change. The answer is the same when another account has the new address.',
+    'Both email addresses receive a mail; the one to the new email address has a link that confirms the change. The response is the same when another account has the new email address.',
   auth: 'access_token',
   needsRecentSignIn: true,
   body: { type: 'json', schema: ChangeEmailBody },
@@ -219,7 +218,7 @@ export const confirmEmailChange = {
   tag,
   summary: 'Confirm a change of the email',
   description:
-    'With the code from the mail to the new address and the account’s password: whoever reads that mailbox can’t be led to take over somebody else’s account. Ends all sessions and all other codes; sign in with the new email. A wrong password doesn’t use the code up.',
+    'Needs the code from the mail to the new email address and the account’s password. Ends all sessions and voids all other codes. A wrong password leaves the code valid.',
   auth: 'one_time_code',
   body: { type: 'json', schema: CodeAndPasswordBody },
   success: { status: 200, description: 'The account has the new email', schema: Message },
@@ -239,7 +238,7 @@ export const undoEmailChange = {
   path: '/auth/account/email/undo',
   tag,
   summary: 'Undo a change of the email',
-  description: `With the code from the mail that the previous address got, good for ${limits.emailUndoSeconds / 86_400} days. Restores that address, undoes every later change with it, voids the password, ends all sessions, deletes the API keys that were created since the change, and mails a link to set a new password to the restored address. Older keys go on working unless \`revokeKeys\` is true; the answer lists them. A second factor stays in force. \`account_exists\`: another account has verified the address since; the code stays good.`,
+  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days. Restores that email address, undoes every later change, voids the password, ends all sessions, deletes the API keys created since, and mails the restored email address a link to set a new password. Older keys continue to work unless \`revokeKeys\` is true; the response lists them. A second factor stays in force. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: UndoEmailChangeBody },
@@ -254,7 +253,7 @@ export const acceptEmail = {
   tag,
   summary: 'Accept an email that an administrator or an operator has set',
   description:
-    'With the code from the mail to the new address. Ends all sessions and voids all other codes; the password stays.',
+    'Needs the code from the mail to the new email address. Ends all sessions and voids all other codes; the password stays the same.',
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: CodeBody },
@@ -267,14 +266,14 @@ export const deleteAccount = {
   method: 'DELETE',
   path: '/auth/account',
   tag,
-  summary: 'Delete the own account',
+  summary: 'Delete your account',
   description:
-    'With its sessions and API keys: once this is answered, every verification that starts later is refused. The email is free again. It can’t be undone.',
+    'Also deletes its sessions and API keys: every verification that starts after the response is rejected. The email is free again. Cannot be undone.',
   auth: 'access_token',
   needsRecentSignIn: true,
   body: { type: 'json', schema: DeleteAccountBody },
   isNarrowing: true,
-  success: { status: 204, description: 'The account is gone' },
+  success: { status: 204, description: 'The account has been deleted' },
   errors: [...accessTokenErrors, ...currentPasswordErrors, 'last_administrator'],
 } as const satisfies RouteContract;
 
@@ -289,31 +288,31 @@ const linkPage = <Id extends string, Path extends string>(id: Id, path: Path, su
     auth: 'none',
     success: {
       status: 200,
-      description: 'A page. Its script takes the code from the fragment and sends it when the user asks for that',
+      description: 'A page that sends the code when the user presses the button',
       contentType: 'text/html; charset=utf-8',
     },
     errors: [],
   }) as const satisfies RouteContract;
 
-export const verifyEmailPage = linkPage('verifyEmailPage', '/account/verify-email', 'Where a sign-up is completed');
+export const verifyEmailPage = linkPage('verifyEmailPage', '/account/verify-email', 'Page that completes a sign-up');
 export const resetPasswordPage = linkPage(
   'resetPasswordPage',
   '/account/reset-password',
-  'Where a new password is set',
+  'Page that sets a new password',
 );
-export const changeEmailPage = linkPage('changeEmailPage', '/account/change-email', 'Where a new email is confirmed');
+export const changeEmailPage = linkPage('changeEmailPage', '/account/change-email', 'Page that confirms a new email');
 export const undoEmailChangePage = linkPage(
   'undoEmailChangePage',
   '/account/undo-email-change',
-  'Where a change of the email is undone',
+  'Page that undoes a change of the email',
 );
 export const acceptEmailPage = linkPage(
   'acceptEmailPage',
   '/account/accept-email',
-  'Where an email that an administrator has set is accepted',
+  'Page that accepts an email set by an administrator',
 );
 export const acceptInvitationPage = linkPage(
   'acceptInvitationPage',
   '/account/accept-invitation',
-  'Where an invitation is accepted',
+  'Page that accepts an invitation',
 );

@@ -14,7 +14,7 @@ const accountFields = {
   id: AccountId,
   email: Text('ada@example.com'),
   role: Role,
-  verified: Type.Boolean({ description: 'Whether somebody has shown that the email is theirs' }),
+  verified: Type.Boolean({ description: 'Whether the email address is verified' }),
   hasPassword: Type.Boolean({ description: 'Whether it can sign in; false until an invitation or a reset is used' }),
   requiresSecondFactor: Type.Boolean({ description: 'Whether an administrator requires one' }),
   createdAt: Instant,
@@ -35,7 +35,7 @@ export const AccountDetail = Type.Object(
     ...accountFields,
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
     apiKeyCount: Type.Integer({ minimum: 0 }),
-    sessionCount: Type.Integer({ minimum: 0, description: 'Live ones' }),
+    sessionCount: Type.Integer({ minimum: 0, description: 'Active sessions' }),
     emailChanges: Type.Array(PreviousEmail, {
       description: `Changes of the email in the last ${limits.emailChangeKeptDays} days, newest first`,
     }),
@@ -72,7 +72,8 @@ export const CompromisedBody = Type.Object(
   {
     resetTo: Type.Optional(
       Type.Enum(['previous', 'current'], {
-        description: 'Where the link to set a new password goes; needed when the email was changed lately',
+        description:
+          'The email address for the link to set a new password; required after a recent change of the email',
       }),
     ),
     previousEmail: Type.Optional(
@@ -80,7 +81,7 @@ export const CompromisedBody = Type.Object(
         minLength: 1,
         maxLength: limits.emailCharsMax,
         examples: ['ada@example.com'],
-        description: 'Which of `emailChanges` is restored; needed when there are several',
+        description: 'The one of `emailChanges` to restore; required if there are several',
       }),
     ),
   },

@@ -25,7 +25,7 @@ const administrator = { tag: 'Administration', auth: 'administrator' } as const;
 /** A change. All of an administrator's use the reserved capacity: most take rights away, and few callers can send them. */
 const dangerous = { ...administrator, needsRecentSignIn: true, isNarrowing: true } as const;
 const ofAccount = { params: Type.Object({ id: AccountId }) } as const;
-const account = { status: 200, description: 'The account, as it is now', schema: AccountDetail } as const;
+const account = { status: 200, description: 'The account', schema: AccountDetail } as const;
 const message = { status: 200, description: 'It is done', schema: Message } as const;
 
 /** A change of one account, without a body. */
@@ -57,14 +57,14 @@ export const adminListAccounts = {
   method: 'GET',
   path: '/admin/accounts',
   summary: 'Search accounts',
-  description: `In the order of their emails. Each page looks at ${limits.adminRowsPerPageMax} accounts at most, so go on while \`nextCursor\` isn’t null.`,
+  description: `Ordered by email. The server reads at most ${limits.adminRowsPerPageMax} accounts for a page, so continue until \`nextCursor\` is null.`,
   query: query({
     query: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: limits.emailCharsMax,
         pattern: String.raw`^[^\x00-\x1F\x7F]+$`,
-        description: 'An id, or a part of an email, in any case. No character stands for others',
+        description: 'An id or part of an email, in any case; no wildcards',
       }),
     ),
     role: Type.Optional(Role),
@@ -90,8 +90,8 @@ export const adminInviteAccount = {
   id: 'adminInviteAccount',
   method: 'POST',
   path: '/admin/accounts',
-  summary: 'Invite somebody',
-  description: `Makes an account without a password and sends a link with which its owner chooses one, good for ${limits.invitationCodeSeconds / 60} minutes.`,
+  summary: 'Invite a user',
+  description: `Creates an account without a password and mails its owner a link to set one, valid for ${limits.invitationCodeSeconds / 60} minutes.`,
   body: { type: 'json', schema: InvitationRequest },
   success: {
     status: 201,
@@ -106,7 +106,7 @@ export const adminInviteAgain = change(
   'adminInviteAgain',
   'invite',
   'Send an invitation again',
-  'With a new link; those before are void. For an account that has no password yet.',
+  'Sends a new link and voids the earlier ones. For an account without a password.',
   ['account_has_password', 'mail_not_configured'],
 );
 
@@ -114,7 +114,7 @@ export const adminDisableAccount = change(
   'adminDisableAccount',
   'disable',
   'Disable an account',
-  'Once this is answered its sessions have ended and its keys are refused, on every instance.',
+  'After the response, its sessions have ended and every instance rejects its keys.',
   ['last_administrator'],
 );
 
@@ -122,7 +122,7 @@ export const adminEnableAccount = change(
   'adminEnableAccount',
   'enable',
   'Enable an account',
-  'It can sign in again and its keys work again. Its sessions don’t come back.',
+  'Sign-ins and its keys work again. Its sessions stay ended.',
   [],
 );
 
@@ -130,7 +130,7 @@ export const adminEndSessions = change(
   'adminEndSessions',
   'end-sessions',
   'End all sessions of an account',
-  'Also the one that asks, when it is the account’s own.',
+  'Including the current session, if it belongs to the account.',
   [],
 );
 
@@ -138,7 +138,7 @@ export const adminRevokeKeys = change(
   'adminRevokeKeys',
   'revoke-keys',
   'Delete all API keys of an account',
-  'All in one commit. It can’t be undone.',
+  'In one commit. Cannot be undone.',
   [],
 );
 
@@ -146,7 +146,7 @@ export const adminResetPassword = change(
   'adminResetPassword',
   'reset-password',
   'Send a password reset',
-  'The owner gets a link and chooses a new password; nobody else learns it. The old one works until then.',
+  'Mails the owner a link to set a new password. The old one works until then.',
   ['mail_not_configured'],
 );
 
@@ -154,8 +154,8 @@ export const adminReportCompromised = {
   ...change(
     'adminReportCompromised',
     'compromised',
-    'Take an account from whoever has got into it',
-    'In one commit: its sessions end, its API keys are deleted, its password stops working, and its owner is sent a link to choose a new one. A second factor stays in force. Without mail, disable it instead. When the email was changed in the last 30 days, the body must name where the link goes: the previous address, which is restored then, or the current one.',
+    'Secure a compromised account',
+    'In one commit: ends its sessions, deletes its API keys, voids its password, and mails its owner a link to set a new one. A second factor stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
     ['mail_not_configured', 'last_administrator', 'email_changed_recently', 'account_exists'],
   ),
   body: { type: 'json', schema: CompromisedBody, isOptional: true },
@@ -168,12 +168,12 @@ export const adminSetEmail = {
   path: '/admin/accounts/:id/email',
   summary: 'Set the email of an account',
   description:
-    'For an owner who has lost the mailbox. The new address gets a link and confirms first; until then nothing changes. The present address is told. Needs a sign-in with a second factor, and isn’t possible for an administrator’s account.',
+    'For an owner who has lost the mailbox. Nothing changes until the new email address confirms by its link. The current one is notified. Needs a sign-in with a second factor; rejects the accounts of administrators.',
   ...ofAccount,
   body: { type: 'json', schema: SetEmailBody },
   success: {
     status: 202,
-    description: 'The account, as it is now; a mail to the new address follows',
+    description: 'The account; a mail to the new email address follows',
     schema: AccountDetail,
   },
   errors: [
@@ -194,7 +194,7 @@ export const adminRequireSecondFactor = change(
   'adminRequireSecondFactor',
   'require-second-factor',
   'Require a second factor',
-  'Until one is enrolled the account’s access tokens are good for little more than that.',
+  'Until the account has one, its access tokens only allow enrolment, reading the account and signing out.',
   [],
 );
 
@@ -202,7 +202,7 @@ export const adminWaiveSecondFactor = change(
   'adminWaiveSecondFactor',
   'waive-second-factor',
   'No longer require a second factor',
-  'One that is enrolled stays in force.',
+  'An enrolled second factor stays in force.',
   [],
 );
 
@@ -210,7 +210,7 @@ export const adminRemoveSecondFactor = change(
   'adminRemoveSecondFactor',
   'remove-second-factor',
   'Remove a lost second factor',
-  'With its recovery codes; the account’s sessions end, and its owner is told by mail. An administrator can’t remove its own this way. Make sure before that the owner asks for it: from then on the password is enough.',
+  'Also removes its recovery codes, ends the account’s sessions and notifies the owner by mail. Rejected for the administrator’s own account. Verify the owner’s identity first: afterwards the password is enough.',
   ['second_factor_not_enrolled', 'own_account'],
 );
 
@@ -220,7 +220,7 @@ export const adminSetRole = {
   method: 'PUT',
   path: '/admin/accounts/:id/role',
   summary: 'Give an account a role',
-  description: 'In force from its next request on, in the sessions that it has as well.',
+  description: 'In force from the account’s next request, also in existing sessions.',
   ...ofAccount,
   body: { type: 'json', schema: RoleBody },
   success: account,
@@ -233,7 +233,7 @@ export const adminDeleteAccount = {
   method: 'DELETE',
   path: '/admin/accounts/:id',
   summary: 'Delete an account',
-  description: 'With its sessions and keys: all of it is refused once this is answered. The email is free again.',
+  description: 'Also deletes its sessions and keys; all are rejected after the response. The email is free again.',
   ...ofAccount,
   success: message,
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'last_administrator'],
@@ -245,7 +245,7 @@ export const adminListKeys = {
   method: 'GET',
   path: '/admin/accounts/:id/api-keys',
   summary: 'List an account’s API keys',
-  description: 'Without their secrets, which nobody can read.',
+  description: 'Secrets are never listed.',
   ...ofAccount,
   success: { status: 200, description: 'The keys, oldest first', schema: AdministeredKeys },
   errors: [...administratorErrors, 'account_not_found'],
@@ -269,7 +269,7 @@ export const adminListSessions = {
   path: '/admin/accounts/:id/sessions',
   summary: 'List an account’s sessions',
   ...ofAccount,
-  success: { status: 200, description: 'Those that live, newest first', schema: AdministeredSessions },
+  success: { status: 200, description: 'Active sessions, newest first', schema: AdministeredSessions },
   errors: [...administratorErrors, 'account_not_found'],
 } as const satisfies RouteContract;
 
@@ -289,11 +289,11 @@ export const adminListAudit = {
   id: 'adminListAudit',
   method: 'GET',
   path: '/admin/audit',
-  summary: 'Read the audit trail',
-  description: `Newest first. Each page looks at ${limits.adminRowsPerPageMax} events at most, so go on while \`nextCursor\` isn’t null.`,
+  summary: 'Read the audit log',
+  description: `Newest first. The server reads at most ${limits.adminRowsPerPageMax} events for a page, so continue until \`nextCursor\` is null.`,
   query: query({
     account: Type.Optional(
-      Type.String({ pattern: '^acc_[0-9A-Za-z]{1,60}$', description: 'Only what was done to this account' }),
+      Type.String({ pattern: '^acc_[0-9A-Za-z]{1,60}$', description: 'Only events of this account' }),
     ),
     action: Type.Optional(
       Type.String({ pattern: '^[a-z_]+\\.[a-z_]+$', maxLength: 64, examples: ['account.disabled'] }),
@@ -308,9 +308,9 @@ export const createFirstAdministrator = {
   method: 'POST',
   path: '/auth/first-administrator',
   tag: 'Administration',
-  summary: 'Make the first administrator',
+  summary: 'Create the first administrator',
   description:
-    'With the code that `keyreeve admin bootstrap` has written into a file. It is good once, for an hour, and only while there is no administrator.',
+    'Needs the code from the file of `keyreeve admin bootstrap`. It works once, within an hour, while there is no administrator.',
   auth: 'one_time_code',
   body: { type: 'json', schema: FirstAdministratorBody },
   success: { status: 201, description: 'The account; sign in now', schema: FirstAdministrator },

@@ -22,7 +22,7 @@ export const NewKeyBody = Type.Object(
         maxItems: limits.scopesPerKeyMax,
         uniqueItems: true,
         description:
-          'What your services may ask for. `keyreeve:verify` is for services that verify credentials: an administrator grants it within 5 minutes of a sign-in, and it counts while the account is an administrator’s',
+          'Names that your services check. `keyreeve:verify` is for services that verify credentials: an administrator grants it within 5 minutes of a sign-in, and it counts while the account has that role',
       }),
     ),
     expiresAt: Type.Optional(
@@ -78,7 +78,7 @@ export const createKey = {
   path: '/auth/api-keys',
   tag: 'API keys',
   summary: 'Create an API key',
-  description: 'The secret is in the answer and nowhere else. When an answer is lost, list, delete and create again.',
+  description: 'Only this response has the secret. If it is lost, delete the key and create another.',
   auth: 'access_token',
   body: { type: 'json', schema: NewKeyBody },
   success: {
@@ -124,13 +124,13 @@ export const deleteKey = {
   tag: 'API keys',
   summary: 'Delete an API key',
   description:
-    'Once this is answered, every verification that starts later is refused, on every instance and through every endpoint. It can’t be undone.',
+    'Every verification that starts after the response is rejected, on every instance and endpoint. Cannot be undone.',
   auth: 'access_token',
   params: Type.Object({ id: KeyId }),
   isNarrowing: true,
   success: {
     status: 200,
-    description: 'The key is dead',
+    description: 'The key has been deleted',
     schema: Message,
   },
   errors: [...accessTokenErrors, 'not_key_owner', 'key_not_found'],

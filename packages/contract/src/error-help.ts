@@ -10,7 +10,7 @@ interface ErrorHelp {
 
 const signInAgain = 'Refresh the token with `POST /auth/token/refresh`, or sign in again with `POST /auth/token`.';
 const waitAndRetry = 'Wait for the seconds in the `Retry-After` header, then send the request again.';
-const checkId = 'Take the id from the list, and check that it is complete.';
+const checkId = 'Copy the complete id from the list.';
 
 export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   invalid_request: {
@@ -20,31 +20,31 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   malformed_json: {
     cause:
       'The body cannot be parsed as JSON in UTF-8, repeats a member, nests too deep or has a forbidden member name.',
-    fix: 'Produce the body with a JSON library instead of putting strings together, and send it in UTF-8.',
+    fix: 'Create the body with a JSON library instead of concatenating strings, and send it in UTF-8.',
   },
   malformed_request: {
     cause: 'The request line, a header or the framing of the body violates RFC 9110 or RFC 9112.',
-    fix: 'Use an HTTP library. If one is in use, look for a proxy in between that changes the request.',
+    fix: 'Use an HTTP library. If you use one, check whether a proxy changes the request.',
   },
   password_too_short: {
     cause: 'The new password has fewer characters than the operator requires.',
     fix: 'Choose a longer password, for example a phrase of several unrelated words.',
   },
   password_too_long: {
-    cause: 'The new password has more bytes in UTF-8 than a password may have.',
+    cause: 'The new password has more bytes in UTF-8 than allowed.',
     fix: 'Choose a shorter password.',
   },
   password_invalid: {
     cause: 'The new password contains a control character, such as a line break or a tab.',
-    fix: 'Remove it. It often comes from copying a password together with the end of its line.',
+    fix: 'Remove it. A copied password often includes the end of its line.',
   },
   password_context: {
     cause: 'The new password consists mostly of the email, the product’s name or repeated characters.',
-    fix: 'Choose a password that has nothing to do with the account, for example several unrelated words.',
+    fix: 'Choose a password that is unrelated to the account, for example several unrelated words.',
   },
   password_common: {
     cause: 'The new password is on a list of breached or frequent passwords, or repeats one of them.',
-    fix: 'Choose another password. If the rejected one is in use elsewhere, replace it there too.',
+    fix: 'Choose another password. If you use the rejected one elsewhere, replace it there too.',
   },
   email_invalid: {
     cause: 'The text is not an email address of the form that Keyreeve accepts.',
@@ -59,9 +59,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Use names such as `orders:read`, each once.',
   },
   code_invalid: {
-    cause:
-      'The one-time code is malformed, expired, already used, replaced by a newer one or made for another purpose.',
-    fix: 'Open the link of the newest mail, or request another mail.',
+    cause: 'The one-time code is malformed, expired, already used, replaced by a newer one or for another purpose.',
+    fix: 'Open the link in the newest mail, or request another mail.',
   },
   webhook_url_refused: {
     cause: 'The URL does not use https on port 443, or its host has an internal IP address.',
@@ -89,7 +88,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Sign in again with `POST /auth/token`.',
   },
   refresh_token_reused: {
-    cause: 'A refresh token that had already been replaced was presented, which is what a thief of a token does.',
+    cause: 'A replaced refresh token was used again. A thief of a token would do that too.',
     fix: 'Sign in again. Store the new refresh token of each response before using it, in one place only.',
   },
   missing_credential: {
@@ -102,22 +101,22 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   ambiguous_credentials: {
     cause: 'The request has two credentials, for example Authorization and X-API-Key, or one header with two values.',
-    fix: 'Send one header with one credential. Look for a proxy or a client library that adds a second one.',
+    fix: 'Send one header with one credential. Check whether a proxy or a client library adds a second one.',
   },
   invalid_service_key: {
     cause: 'The caller of a verification endpoint did not present a valid API key of its own.',
-    fix: 'Send an API key that has the scope `keyreeve:verify` in the Authorization header; the credential in question belongs in the body.',
+    fix: 'Send an API key that has the scope `keyreeve:verify` in the Authorization header; send the credential to verify in the body.',
   },
   second_factor_required: {
-    cause: 'The email and the password are right, and the account has a second factor.',
+    cause: 'The email and the password are correct, and the account has a second factor.',
     fix: 'Ask the user for the code and repeat the request with the header `X-Keyreeve-OTP`.',
   },
   second_factor_invalid: {
-    cause: 'The one-time password is wrong, expired or already used.',
+    cause: 'The code is wrong, expired or already used.',
     fix: 'Repeat the request with the next code, or with a recovery code. If codes keep failing, check the clock of the device.',
   },
   password_wrong: {
-    cause: 'This operation asks for the current password, and the one in the body is wrong.',
+    cause: 'This operation needs the current password, and the one in the body is wrong.',
     fix: 'Send the current password of the account. Refreshing the token does not help.',
   },
   second_factor_wrong: {
@@ -125,11 +124,11 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Send the code that the authenticator shows now, or an unused recovery code.',
   },
   second_factor_required_by_policy: {
-    cause: 'An administrator requires a second factor of this account.',
-    fix: 'Keep the second factor, or ask an administrator to lift the requirement.',
+    cause: 'An administrator or an operator requires a second factor for this account.',
+    fix: 'Keep the second factor, or ask an administrator to remove the requirement.',
   },
   second_factor_enrolment_required: {
-    cause: 'An administrator requires a second factor of this account, and it has none.',
+    cause: 'An administrator or an operator requires a second factor for this account, which has none.',
     fix: 'Enrol one with `POST /auth/account/second-factor` and confirm it.',
   },
   signup_closed: {
@@ -138,7 +137,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   email_unverified: {
     cause: 'The email of the account has not been verified yet.',
-    fix: 'Open the link in the mail of the sign-up, or request another one with `POST /auth/accounts/resend`.',
+    fix: 'Open the link in the mail of the sign-up, or request another one with `POST /auth/accounts/verify/resend`.',
   },
   administrator_required: {
     cause: 'The account of the access token is not an administrator.',
@@ -153,7 +152,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Use a key that has the scope named in the detail and in the `WWW-Authenticate` header, or create one: scopes of an existing key do not change. An administrator or an operator grants `keyreeve:verify`.',
   },
   reserved_scope: {
-    cause: 'The request asks for a scope that begins with `keyreeve:`, and the account is no administrator’s.',
+    cause: 'The request asks for a scope that begins with `keyreeve:`, and the account is not an administrator.',
     fix: 'Leave the scope out, or let an administrator create the key within 5 minutes of a sign-in, or an operator with `keyreeve key create --scope keyreeve:verify`.',
   },
   https_required: {
@@ -162,11 +161,11 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   not_found: {
     cause: 'No resource has this path.',
-    fix: 'Compare the path with the page /docs, letter by letter: a slash at the end makes a different path.',
+    fix: 'Compare the path with the page /docs. A slash at the end makes a different path.',
   },
-  key_not_found: { cause: 'No API key has this id: it is mistyped, or the key has been deleted.', fix: checkId },
+  key_not_found: { cause: 'No API key has this id. It may be mistyped, or the key has been deleted.', fix: checkId },
   account_not_found: { cause: 'No account has this id or email.', fix: checkId },
-  session_not_found: { cause: 'The account has no live session with this id; it may have ended.', fix: checkId },
+  session_not_found: { cause: 'The account has no active session with this id; it may have ended.', fix: checkId },
   webhook_not_found: { cause: 'No webhook endpoint has this id; it may have been deleted.', fix: checkId },
   method_not_allowed: {
     cause: 'The path exists, but not with this method.',
@@ -193,24 +192,24 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'The operator sets `KEYREEVE_SMTP_URL` and `KEYREEVE_MAIL_FROM`.',
   },
   email_changed_recently: {
-    cause: 'The email of the account was changed in the last 30 days, perhaps by the person who got into it.',
-    fix: 'Name in the body where the reset link goes: `{"resetTo": "previous"}` or `{"resetTo": "current"}`.',
+    cause: 'The email of the account was changed in the last 30 days, possibly by an attacker.',
+    fix: 'Select the recipient of the reset link in the body: `{"resetTo": "previous"}` or `{"resetTo": "current"}`.',
   },
   administrator_protected: {
-    cause: 'The account is an administrator’s, and administrators don’t set the email of an administrator.',
+    cause: 'The account is an administrator, and administrators cannot set the email of another administrator.',
     fix: 'Have the administrator change it with PUT /auth/account/email, or use `keyreeve account set-email`.',
   },
   own_account: {
-    cause: 'An administrator may not do this to the own account.',
-    fix: 'Use the operation of the own account, or ask another administrator.',
+    cause: 'An administrator cannot do this to the administrator’s own account.',
+    fix: 'Use the operation under /auth/account, or ask another administrator.',
   },
   account_unverified: {
-    cause: 'The email of the account has not been verified, so its owner is not known.',
+    cause: 'The email of the account has not been verified, so another person may have signed up with it.',
     fix: 'Have the owner verify the email first, or send an invitation.',
   },
   account_has_password: {
     cause: 'An invitation was requested for an account that has a password.',
-    fix: 'Trigger a password reset instead.',
+    fix: 'Send a password reset instead.',
   },
   second_factor_exists: {
     cause: 'The account already has a second factor.',
@@ -225,11 +224,11 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Choose another nickname, or delete the other key first.',
   },
   key_limit_reached: {
-    cause: 'The account has as many API keys as the operator allows.',
+    cause: 'The account has the maximum number of API keys that the operator allows.',
     fix: 'Delete keys that are no longer used. The operator raises the limit with `KEYREEVE_KEYS_PER_ACCOUNT_MAX`.',
   },
   webhook_limit_reached: {
-    cause: 'There are as many webhook endpoints as there may be.',
+    cause: 'The installation has the maximum number of webhook endpoints.',
     fix: 'Delete one that is no longer used.',
   },
   body_too_large: { cause: 'The body has more bytes than this path accepts.', fix: 'Send less, or split a batch.' },
@@ -243,7 +242,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   too_many_attempts: {
     cause: 'Too many sign-ins for this email or from this client IP range have failed.',
-    fix: `${waitAndRetry} Until then the password is not checked, not even the right one.`,
+    fix: `${waitAndRetry} Until then even the correct password is rejected.`,
   },
   too_many_requests: {
     cause: 'Too many requests that send mail were made for this email or from this client IP range.',
@@ -255,14 +254,14 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   too_many_in_progress: {
     cause: 'Too many requests of this token, account or client IP range are in progress. Nothing was changed.',
-    fix: `${waitAndRetry} Send fewer requests at once.`,
+    fix: `${waitAndRetry} Send fewer concurrent requests.`,
   },
   headers_too_large: {
     cause: 'The header fields have too many bytes, or there are too many of them.',
     fix: 'Remove header fields that the request does not need, often cookies.',
   },
   internal_error: {
-    cause: 'The server met an error that it does not know.',
+    cause: 'An unexpected error occurred in the server.',
     fix: 'Give the operator the `requestId`: the log has the cause under it.',
   },
   overloaded: {
@@ -271,6 +270,6 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   unavailable: {
     cause: 'The database cannot be reached, or the instance is stopping.',
-    fix: `${waitAndRetry} A change may have happened all the same: look before you repeat it.`,
+    fix: `${waitAndRetry} A change may have been made: check before you repeat it.`,
   },
 };

@@ -1,6 +1,6 @@
 /**
- * The registry of errors: every code that any answer can carry, with its HTTP status and its public text.
- * Each code has a page at `/problems/<code>` (RFC 9457 section 3.1.1); `meaning` is what that page says.
+ * The registry of errors: every code that a response can have, with its HTTP status and its public text.
+ * Each code has a page at `/problems/<code>` (RFC 9457 section 3.1.1); `meaning` is the text of that page.
  */
 import { limits } from './limits.ts';
 
@@ -28,7 +28,7 @@ export const errors = {
     status: 400,
     title: 'The body is not valid JSON',
     meaning:
-      'The body is not UTF-8 JSON, names a member twice, nests too deep, or uses a member name that is never allowed (`__proto__`).',
+      'The body is not UTF-8 JSON, names a member twice, nests too deep, or uses a forbidden member name (`__proto__`).',
   },
   malformed_request: {
     status: 400,
@@ -44,29 +44,29 @@ export const errors = {
   password_too_long: {
     status: 400,
     title: 'The password is too long',
-    meaning: `A password has at most ${grouped(limits.passwordBytesMax)} bytes in UTF-8. Nothing is ever cut off, so a longer one is refused.`,
+    meaning: `A password has at most ${grouped(limits.passwordBytesMax)} bytes in UTF-8. A longer one is rejected, never truncated.`,
   },
   password_invalid: {
     status: 400,
-    title: 'The password has characters that can’t be sent',
-    meaning: 'Control characters are not allowed in a password, because HTTP Basic can’t carry them (RFC 7617).',
+    title: 'The password has a control character',
+    meaning: 'A password must not have control characters, because HTTP Basic cannot transmit them (RFC 7617).',
   },
   password_context: {
     status: 400,
-    title: 'The password is made of words that anyone would try',
-    meaning: 'Without the product’s name, the email and repetitions, fewer than eight characters are left of it.',
+    title: 'The password is easy to guess',
+    meaning: 'Without the product’s name, the email and repetitions, it has fewer than eight characters.',
   },
   password_common: {
     status: 400,
-    title: 'The password is one of those that attackers try first',
+    title: 'The password is a common one',
     meaning:
-      'It is on a list of passwords that were breached or that many people use, in any case of its letters, or it repeats one of them. A phrase of several unrelated words is on no list.',
+      'It is on a list of breached or frequent passwords, in upper or lower case, or repeats one of them. Choose a phrase of several unrelated words.',
   },
   email_invalid: {
     status: 400,
-    title: 'The email address is not one Keyreeve accepts',
+    title: 'The email address is not valid',
     meaning:
-      'An address has one @, a plain local part in ASCII, and a domain name. Quoted local parts, comments and IP literals are refused.',
+      'An email address has one @, an ASCII local part and a domain name. Quoted local parts, comments and IP literals are rejected.',
   },
   nickname_invalid: {
     status: 400,
@@ -81,15 +81,15 @@ export const errors = {
 
   code_invalid: {
     status: 400,
-    title: 'The code is not good',
+    title: 'The code is not valid',
     meaning:
-      'It is malformed, unknown, expired, used already, was replaced by something newer, or is for another purpose. Ask for another mail.',
+      'The code is malformed, unknown, expired, already used, replaced by a newer one, or for another purpose. Request another mail.',
   },
   webhook_url_refused: {
     status: 400,
-    title: 'The address of the endpoint is refused',
+    title: 'The URL of the endpoint is not allowed',
     meaning:
-      'Webhooks go to public addresses by https on port 443, without a user, a password or a fragment in the address. What is internal only an operator can allow, with KEYREEVE_WEBHOOK_TARGETS.',
+      'A webhook URL uses https on port 443 and a public host, without a user, a password or a fragment. An operator can allow internal hosts with KEYREEVE_WEBHOOK_TARGETS.',
   },
 
   // 401
@@ -97,13 +97,13 @@ export const errors = {
     status: 401,
     title: 'Email or password is wrong',
     meaning:
-      'They are not those of a live account. A sign-in sends them as `Authorization: Basic base64("<email>:<password>")` in UTF-8; who has a code sends the password that goes with it in the body.',
+      'No account has this email and this password, or it is disabled. Send both as `Authorization: Basic base64("<email>:<password>")` in UTF-8; with a code from a mail, send the matching password in the body.',
   },
   missing_access_token: {
     status: 401,
-    title: 'An access token is needed',
+    title: 'An access token is required',
     meaning:
-      'Send `Authorization: Bearer <accessToken>` with a token from POST /auth/token. API keys can’t manage keys.',
+      'Send `Authorization: Bearer <accessToken>` with a token from POST /auth/token. API keys cannot manage keys.',
   },
   invalid_access_token: {
     status: 401,
@@ -113,7 +113,7 @@ export const errors = {
   not_key_owner: {
     status: 401,
     title: 'The key belongs to a different account',
-    meaning: 'The access token is good, but this key is not the account’s own. Refreshing the token doesn’t help.',
+    meaning: 'The access token is valid, but the key belongs to another account. Refreshing the token does not help.',
   },
   invalid_refresh_token: {
     status: 401,
@@ -123,12 +123,11 @@ export const errors = {
   refresh_token_reused: {
     status: 401,
     title: 'The refresh token was used before',
-    meaning:
-      'A token that had been replaced was presented again, so somebody may hold a copy. The whole session has been ended. Sign in again.',
+    meaning: 'A replaced token was used again, so it may have been copied. The session has ended. Sign in again.',
   },
   missing_credential: {
     status: 401,
-    title: 'A credential is needed',
+    title: 'A credential is required',
     meaning: 'Send an API key or an access token as `Authorization: Bearer …`, or an API key as `X-API-Key: …`.',
   },
   invalid_credential: {
@@ -144,19 +143,19 @@ export const errors = {
   invalid_service_key: {
     status: 401,
     title: 'The calling service is not authenticated',
-    meaning: 'The caller presents an API key of its own with the scope `keyreeve:verify`, as Bearer or X-API-Key.',
+    meaning: 'Send an API key of the calling service that has the scope `keyreeve:verify`, as Bearer or X-API-Key.',
   },
   second_factor_required: {
     status: 401,
-    title: 'A code of the second factor is needed',
+    title: 'A code of the second factor is required',
     meaning:
-      'Email and password are right. Repeat the request with the header X-Keyreeve-OTP: the six digits that the user’s program shows, or a recovery code.',
+      'The email and the password are correct. Repeat the request with the header X-Keyreeve-OTP: the six digits that the authenticator shows, or a recovery code.',
   },
   second_factor_invalid: {
     status: 401,
     title: 'The code of the second factor is not valid',
     meaning:
-      'Email and password are right, but the code in X-Keyreeve-OTP is wrong, too old or used before. Repeat the request with the next one.',
+      'The email and the password are correct, but the code in X-Keyreeve-OTP is wrong, expired or already used. Repeat the request with the next code.',
   },
 
   // 403
@@ -164,44 +163,44 @@ export const errors = {
     status: 403,
     title: 'The current password is wrong',
     meaning:
-      'The access token is good, but what is asked for needs the account’s password as well. Refreshing the token doesn’t help.',
+      'The access token is valid, but this operation also needs the account’s current password. Refreshing the token does not help.',
   },
   second_factor_wrong: {
     status: 403,
     title: 'The code is wrong',
-    meaning: 'It is not what the user’s program shows now, was used before, or is no recovery code of the account.',
+    meaning: 'The code is wrong, expired or already used, and is not an unused recovery code of the account.',
   },
   second_factor_required_by_policy: {
     status: 403,
     title: 'The account must have a second factor',
-    meaning: 'An operator requires it of this account, so it can’t be removed.',
+    meaning: 'An administrator or an operator requires it for this account, so it cannot be removed.',
   },
   second_factor_enrolment_required: {
     status: 403,
     title: 'A second factor must be enrolled first',
     meaning:
-      'An operator requires one of this account and it has none yet. Until POST /auth/account/second-factor and its confirmation, its access tokens are good for that, for reading the account and for signing out.',
+      'An administrator or an operator requires one for this account, which has none. Until one is confirmed, its access tokens only allow enrolment (POST /auth/account/second-factor), reading the account and signing out.',
   },
   signup_closed: {
     status: 403,
     title: 'Sign-up is closed',
     meaning:
-      'Accounts of this installation are made by its operator. An operator opens sign-up with `KEYREEVE_SIGNUP=open`.',
+      'Operators and administrators create the accounts of this installation. An operator opens sign-up with `KEYREEVE_SIGNUP=open`.',
   },
   email_unverified: {
     status: 403,
     title: 'The email is not verified yet',
-    meaning: 'An account makes no keys before its email is verified. The mail of the sign-up has the link.',
+    meaning: 'An account cannot create keys until its email is verified. The mail of the sign-up has the link.',
   },
   administrator_required: {
     status: 403,
-    title: 'This is for administrators',
-    meaning: 'The access token is good, but its account doesn’t have the role of an administrator.',
+    title: 'The administrator role is required',
+    meaning: 'The access token is valid, but its account is not an administrator.',
   },
   reauth_required: {
     status: 403,
-    title: 'A recent sign-in is needed',
-    meaning: `What is dangerous needs a session that began within the last ${limits.recentSignInSeconds / 60} minutes. Sign in again with POST /auth/token and repeat the request with the new access token.`,
+    title: 'A recent sign-in is required',
+    meaning: `This operation requires a sign-in within the last ${limits.recentSignInSeconds / 60} minutes. Sign in again with POST /auth/token and repeat the request with the new access token.`,
   },
   insufficient_scope: {
     status: 403,
@@ -216,16 +215,15 @@ export const errors = {
   },
   https_required: {
     status: 403,
-    title: 'HTTPS is needed',
-    meaning:
-      'The proxy in front says that the client came over plain HTTP. Credentials sent that way must be considered lost.',
+    title: 'HTTPS is required',
+    meaning: 'The proxy reports that the client used plain HTTP. Replace credentials that were sent that way.',
   },
 
   // 404, 405
   not_found: {
     status: 404,
-    title: 'Nothing is here',
-    meaning: 'No resource has this address.',
+    title: 'Not found',
+    meaning: 'No resource has this path.',
   },
   key_not_found: {
     status: 404,
@@ -240,7 +238,7 @@ export const errors = {
   session_not_found: {
     status: 404,
     title: 'No such session',
-    meaning: 'The account has no live session of this id.',
+    meaning: 'The account has no active session with this id.',
   },
   webhook_not_found: {
     status: 404,
@@ -250,7 +248,7 @@ export const errors = {
   method_not_allowed: {
     status: 405,
     title: 'This method is not allowed here',
-    meaning: 'The Allow header of the answer lists the methods of this address.',
+    meaning: 'The Allow header of the response lists the methods of this path.',
   },
 
   // 408 … 431
@@ -266,47 +264,47 @@ export const errors = {
   },
   last_administrator: {
     status: 409,
-    title: 'It is the last administrator',
+    title: 'The account is the last administrator',
     meaning:
-      'Somebody must be left who can administer. Give another account the role first; it counts once it has a password and is enabled.',
+      'One administrator must remain. Give another account the role first; it counts once it has a password and is enabled.',
   },
   administrator_exists: {
     status: 409,
-    title: 'There is an administrator already',
-    meaning: 'The first administrator is made once. Further ones are invited, or given the role.',
+    title: 'An administrator already exists',
+    meaning: 'The first administrator is created once. Invite further ones, or give them the role.',
   },
   mail_not_configured: {
     status: 409,
     title: 'This installation sends no mail',
-    meaning: 'What was asked for is sent by mail only. An operator sets KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM.',
+    meaning: 'This operation needs mail. An operator sets KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM.',
   },
   email_changed_recently: {
     status: 409,
-    title: 'The email address was changed lately',
-    meaning: `It was changed within the last ${limits.emailChangeKeptDays} days, perhaps by the person who got into the account. Name in the body where the reset link goes: {"resetTo": "previous"} restores the address from before, {"resetTo": "current"} keeps the present one. After several changes \`previous\` also needs \`previousEmail\`: GET /admin/accounts/{id} lists the addresses.`,
+    title: 'The email address was changed recently',
+    meaning: `It was changed within the last ${limits.emailChangeKeptDays} days, possibly by an attacker. Select the recipient of the reset link in the body: {"resetTo": "previous"} restores the previous email address, {"resetTo": "current"} keeps the current one. After several changes \`previous\` also needs \`previousEmail\`: GET /admin/accounts/{id} lists the email addresses.`,
   },
   administrator_protected: {
     status: 409,
-    title: 'The account is an administrator’s',
+    title: 'The account is an administrator',
     meaning:
-      'Administrators don’t set the email address of an administrator. The administrator changes it with PUT /auth/account/email; an operator sets it with `keyreeve account set-email`.',
+      'Administrators cannot set the email of another administrator, who changes it with PUT /auth/account/email. An operator sets it with `keyreeve account set-email`.',
   },
   own_account: {
     status: 409,
-    title: 'This can’t be done to the own account',
+    title: 'Not possible for your own account',
     meaning:
-      'An administrator removes its own second factor with DELETE /auth/account/second-factor, which asks for the password and a code. When both the factor and the recovery codes are lost, another administrator or an operator removes it.',
+      'Remove your own second factor with DELETE /auth/account/second-factor, which needs the password and a code. Without a code, another administrator or an operator removes it.',
   },
   account_unverified: {
     status: 409,
-    title: 'Nobody has shown that the email is theirs',
+    title: 'The email of the account is not verified',
     meaning:
-      'Somebody else may have signed up with it and chosen its password. It can be made an administrator, or get another email, once its email is verified. Or invite the address: that replaces a sign-up.',
+      'Another person may have signed up with it and chosen its password. The account cannot become an administrator or get another email until its email is verified. An invitation of the email address replaces a sign-up.',
   },
   account_has_password: {
     status: 409,
-    title: 'The account has a password already',
-    meaning: 'An invitation is for an account that has none yet. Send a password reset instead.',
+    title: 'The account already has a password',
+    meaning: 'An invitation is for an account without a password. Send a password reset instead.',
   },
   second_factor_exists: {
     status: 409,
@@ -315,8 +313,8 @@ export const errors = {
   },
   second_factor_not_enrolled: {
     status: 409,
-    title: 'There is no second factor',
-    meaning: `Enrol one with POST /auth/account/second-factor; what is not confirmed within ${limits.secondFactorEnrolmentSeconds / 60} minutes is begun again.`,
+    title: 'The account has no second factor',
+    meaning: `Enrol one with POST /auth/account/second-factor, and confirm it within ${limits.secondFactorEnrolmentSeconds / 60} minutes.`,
   },
   nickname_taken: {
     status: 409,
@@ -325,12 +323,12 @@ export const errors = {
   },
   key_limit_reached: {
     status: 409,
-    title: 'The account has as many keys as it may',
+    title: 'The account has the maximum number of keys',
     meaning: 'Delete a key that is no longer used.',
   },
   webhook_limit_reached: {
     status: 409,
-    title: 'There are as many webhook endpoints as there may be',
+    title: 'The maximum number of webhook endpoints exists',
     meaning: `There are at most ${limits.webhookEndpointsMax}. Delete one that is no longer used.`,
   },
   body_too_large: {
@@ -340,7 +338,7 @@ export const errors = {
   },
   url_too_long: {
     status: 414,
-    title: 'The address is too long',
+    title: 'The URL is too long',
     meaning: `A request target has at most ${grouped(limits.urlCharsMax)} characters.`,
   },
   unsupported_media_type: {
@@ -352,24 +350,24 @@ export const errors = {
   too_many_attempts: {
     status: 429,
     title: 'Too many failed sign-ins',
-    meaning: 'Wait for as long as Retry-After says. The password is not looked at until then, not even the right one.',
+    meaning: 'Wait for the seconds in Retry-After. Until then even the correct password is rejected.',
   },
   too_many_requests: {
     status: 429,
     title: 'Too many requests of this kind',
     meaning:
-      'Sign-ups, resets and other requests that send mail are counted by email and by address range. Wait for as long as Retry-After says.',
+      'Sign-ups, resets and other requests that send mail are counted per email and client IP range. Wait for the seconds in Retry-After.',
   },
   too_many_creations: {
     status: 429,
     title: 'Too many keys created',
-    meaning: 'Wait for as long as Retry-After says.',
+    meaning: 'Wait for the seconds in Retry-After.',
   },
   too_many_in_progress: {
     status: 429,
     title: 'Too many requests in progress',
     meaning:
-      'The server is still working on too many requests of this token, account or client IP range. Nothing was changed. Wait for as long as Retry-After says, and send fewer requests at once.',
+      'Too many requests of this token, account or client IP range are in progress. Nothing was changed. Wait for the seconds in Retry-After, and send fewer concurrent requests.',
   },
   headers_too_large: {
     status: 431,
@@ -380,19 +378,19 @@ export const errors = {
   // 5xx
   internal_error: {
     status: 500,
-    title: 'Something went wrong in Keyreeve',
-    meaning: 'The log has the cause under this requestId. Nothing was half done.',
+    title: 'Internal error',
+    meaning: 'The log has the cause under this requestId. No change was made in part.',
   },
   overloaded: {
     status: 503,
-    title: 'Too many sign-ins at once',
+    title: 'Too many sign-ins in progress',
     meaning: 'The queue of password checks is full. Try again after Retry-After.',
   },
   unavailable: {
     status: 503,
-    title: 'Keyreeve can’t answer now',
+    title: 'Keyreeve is unavailable',
     meaning:
-      'The database can’t be reached or the instance is stopping. Nothing is ever answered from memory instead. Try again after Retry-After.',
+      'The database cannot be reached, or the instance is stopping. Keyreeve never answers from a cache instead. Try again after Retry-After.',
   },
 } as const satisfies Record<string, ErrorDefinition>;
 

@@ -8,7 +8,7 @@ export const Readiness = Type.Object(
   {
     status: Type.Literal('ok'),
     writes: Type.Boolean({
-      description: 'Whether changes can be committed. Verifications are answered when it is false as well.',
+      description: 'Whether changes can be committed. Verifications continue when it is false.',
     }),
   },
   { additionalProperties: false },
@@ -19,7 +19,7 @@ export const live = {
   method: 'GET',
   path: '/health/live',
   tag: 'Health',
-  summary: 'The process runs',
+  summary: 'Check that the process runs',
   auth: 'none',
   success: { status: 200, description: 'It runs', schema: Health },
   errors: [],
@@ -30,10 +30,10 @@ export const ready = {
   method: 'GET',
   path: '/health/ready',
   tag: 'Health',
-  summary: 'The instance can answer',
-  description: '503 while its database can’t be reached and from the moment it is told to stop.',
+  summary: 'Check that the instance can serve requests',
+  description: '503 while the database cannot be reached or the instance is stopping.',
   auth: 'none',
-  success: { status: 200, description: 'Send it requests', schema: Readiness },
+  success: { status: 200, description: 'It can serve requests', schema: Readiness },
   errors: ['unavailable'],
 } as const satisfies RouteContract;
 
@@ -65,7 +65,7 @@ export const getDocs = {
   auth: 'none',
   success: {
     status: 200,
-    description: 'A page that loads nothing from elsewhere',
+    description: 'A page that loads nothing from other hosts',
     contentType: 'text/html; charset=utf-8',
   },
   errors: [],

@@ -33,7 +33,7 @@ export const issueTokens = {
   tag: 'Tokens',
   summary: 'Exchange email and password for tokens',
   description:
-    'Starts a session. The Authorization header is `Basic base64("<email>:<password>")` in UTF-8 (RFC 7617). A body is ignored. A wrong email and a wrong password get the same answer in the same time. An account with a second factor needs its code, or a recovery code, in the header `X-Keyreeve-OTP`; it is asked for, and looked at, after a right password only.',
+    'Starts a session. The Authorization header is `Basic base64("<email>:<password>")` in UTF-8 (RFC 7617). A body is ignored. The response and its time are the same for a wrong email and a wrong password. An account with a second factor needs its code, or a recovery code, in the header `X-Keyreeve-OTP`; it is checked only after a correct password.',
   auth: 'password',
   headers: Type.Object({
     [oneTimePasswordHeader]: Type.Optional(
@@ -50,7 +50,7 @@ export const refreshTokens = {
   path: '/auth/token/refresh',
   tag: 'Tokens',
   summary: 'Exchange a refresh token for a new pair',
-  description: `The refresh token is replaced. A replaced token gets the same successor for 30 seconds more, so that a retry or a second tab ends no session; after a 503 or a lost response a retry succeeds until ${limits.unansweredRefreshSeconds / 60} minutes after the database answers again. Any other use of a replaced token ends the session. A token that was issued less than ${limits.refreshReuseSeconds} seconds ago is returned unchanged, with a new access token.`,
+  description: `The refresh token is replaced. For 30 seconds (\`KEYREEVE_REFRESH_GRACE_SECONDS\`) a replaced token returns the same successor, for retries and second tabs; after a 503 or a lost response, a retry succeeds until ${limits.unansweredRefreshSeconds / 60} minutes after the database answers again. Any other use of a replaced token ends the session. A token that was issued less than ${limits.refreshReuseSeconds} seconds ago is returned unchanged, with a new access token.`,
   auth: 'refresh_token',
   body: { type: 'json', schema: RefreshTokenBody },
   success: { status: 200, description: 'The session’s next tokens', schema: TokenPair },
@@ -64,7 +64,7 @@ export const revokeTokens = {
   tag: 'Tokens',
   summary: 'Sign out',
   description:
-    'Ends the session of the refresh token: on Keyreeve’s own endpoints its access tokens are dead at once. The answer is the same for a token that is unknown or already ended.',
+    'Ends the session of the refresh token: Keyreeve immediately rejects its access tokens. The response is the same for an unknown token and an ended session.',
   auth: 'refresh_token',
   body: { type: 'json', schema: RefreshTokenBody },
   isNarrowing: true,
@@ -98,7 +98,7 @@ export const getJwks = {
   tag: 'Tokens',
   summary: 'The public keys of access tokens',
   description:
-    'RFC 7517. A service that checks access tokens with these keys alone doesn’t learn of a sign-out before the token expires; ask /auth/verify or /auth/introspect where that matters.',
+    'RFC 7517. A service that verifies access tokens with these keys accepts them until they expire, also after a sign-out; to avoid that, call /auth/verify or /auth/introspect.',
   auth: 'none',
   success: {
     status: 200,

@@ -67,10 +67,10 @@ export const verify = {
   path: '/auth/verify',
   tag: 'Verification',
   summary: 'Verify one credential',
-  description: 'For backends. The caller presents an API key of its own that has the scope keyreeve:verify.',
+  description: 'For backends.',
   auth: 'service_key',
   body: { type: 'json', schema: VerifyBody },
-  success: { status: 200, description: 'What is known of the credential', schema: VerifyResult },
+  success: { status: 200, description: 'The verification result', schema: VerifyResult },
   errors: [...serviceErrors],
 } as const satisfies RouteContract;
 
@@ -80,7 +80,7 @@ export const verifyBatch = {
   path: '/auth/verify/batch',
   tag: 'Verification',
   summary: 'Verify many credentials in one round trip',
-  description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. Each credential has a result of its own: one that is malformed, or that the server cannot tell anything about now (\`unavailable\`), fails no other. The response is 503 when that is so for every credential.`,
+  description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. Each credential has a result of its own: a malformed credential, or one that the server cannot verify now (\`unavailable\`), does not affect the others. The response is 503 if every result is \`unavailable\`.`,
   auth: 'service_key',
   body: { type: 'json', schema: VerifyBatchBody, bytesMax: limits.batchBodyBytesMax },
   success: {
@@ -116,7 +116,7 @@ export const introspect = {
   tag: 'Verification',
   summary: 'Introspect a credential (RFC 7662)',
   description:
-    'For RFC 7662 clients. The caller authenticates with an API key that has the scope keyreeve:verify, as Bearer, X-API-Key, or Basic with the key’s id as user and the key as password. Whatever is not live is `{"active": false}` and nothing else.',
+    'For RFC 7662 clients. Send the caller’s key as Bearer, X-API-Key, or Basic with the key’s id as user and the key as password. For a credential that is not valid, the response is only `{"active": false}`.',
   auth: 'service_key',
   body: { type: 'form', schema: IntrospectBody },
   success: { status: 200, description: 'The state of the credential', schema: Introspection },
@@ -137,14 +137,14 @@ export const forward = {
   method: 'GET',
   path: '/auth/forward',
   tag: 'Verification',
-  summary: 'Verify the credential of this very request',
+  summary: 'Verify the credential of this request',
   description:
-    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Any method but TRACE and CONNECT, and any address below /auth/forward/, is answered alike; bodies are never read. `?scope=a` (repeatable, or separated by spaces) asks for scopes.',
+    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes.',
   auth: 'any_credential',
   query: Type.Object({ scope: Type.Optional(Type.String({ examples: ['orders:read'] })) }),
   success: {
     status: 200,
-    description: 'The credential is good. The body is empty',
+    description: 'The credential is valid. The body is empty',
     headers: {
       [identityHeaders.account]: 'The account’s id',
       [identityHeaders.credential]: '`api_key` or `access_token`',

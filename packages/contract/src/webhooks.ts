@@ -1,11 +1,11 @@
-/** Webhook endpoints: where administrators have the service tell what happens to accounts, keys and sessions. */
+/** Webhook endpoints: administrators register URLs that receive events of accounts, keys and sessions. */
 import Type, { type Static } from 'typebox';
 import { administratorErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 
-/** What an endpoint can be told, and what each means; the data of each stands in `docs/webhooks.md`. */
+/** The types of events and their meanings; `docs/webhooks.md` describes the data of each. */
 export const webhookEventTable = {
   'account.created':
     'Its owner, an operator or an administrator created an account. Imported accounts are not published.',
@@ -58,7 +58,7 @@ const endpointFields = {
   disabledAt: orNull(Instant, null),
 };
 const Secret = Type.String({
-  description: 'For checking signatures. It is in this answer and nowhere else, ever',
+  description: 'For checking signatures. Only this response has it',
   examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
 });
 
@@ -68,7 +68,7 @@ export type CreatedWebhook = Static<typeof CreatedWebhook>;
 export const Webhook = Type.Object(
   {
     ...endpointFields,
-    waiting: Type.Integer({ minimum: 0, description: 'Deliveries that have yet to succeed' }),
+    waiting: Type.Integer({ minimum: 0, description: 'Unfinished deliveries' }),
     lastDeliveredAt: orNull(Instant),
     lastFailedAt: orNull(Instant, null),
     lastFailure: orNull(Text('it answered 503'), null),
@@ -88,7 +88,7 @@ export type RotatedWebhookSecret = Static<typeof RotatedWebhookSecret>;
 export const WebhookTest = Type.Object(
   {
     delivered: Type.Boolean(),
-    status: orNull(Type.Integer({ description: 'What the endpoint answered, if it did', examples: [204] })),
+    status: orNull(Type.Integer({ description: 'Status of the endpoint’s response, if any', examples: [204] })),
     failure: orNull(Text('it answered 503'), null),
   },
   { additionalProperties: false },
@@ -103,8 +103,8 @@ export const createWebhook = {
   method: 'POST',
   path: '/admin/webhooks',
   tag,
-  summary: 'Set up a webhook endpoint',
-  description: 'It is told what happens from now on. The secret is in the answer and nowhere else.',
+  summary: 'Create a webhook endpoint',
+  description: 'It receives events from now on. Only this response has the secret.',
   auth: 'administrator',
   needsRecentSignIn: true,
   body: { type: 'json', schema: NewWebhookBody },
@@ -136,7 +136,7 @@ export const getWebhook = {
   summary: 'Read a webhook endpoint',
   auth: 'administrator',
   params,
-  success: { status: 200, description: 'The endpoint and how its deliveries go', schema: Webhook },
+  success: { status: 200, description: 'The endpoint and the state of its deliveries', schema: Webhook },
   errors: [...administratorErrors, 'webhook_not_found'],
 } as const satisfies RouteContract;
 
@@ -146,12 +146,12 @@ export const deleteWebhook = {
   path: '/admin/webhooks/:id',
   tag,
   summary: 'Delete a webhook endpoint',
-  description: 'What waits to be delivered to it is dropped.',
+  description: 'Discards its waiting events.',
   auth: 'administrator',
   needsRecentSignIn: true,
   params,
   isNarrowing: true,
-  success: { status: 204, description: 'It is gone' },
+  success: { status: 204, description: 'It has been deleted' },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
 
@@ -161,7 +161,7 @@ export const disableWebhook = {
   path: '/admin/webhooks/:id/disable',
   tag,
   summary: 'Disable a webhook endpoint',
-  description: 'It is told nothing any more: neither what waits, which is dropped, nor what happens meanwhile.',
+  description: 'It receives no more events. Waiting events, and events until it is enabled, are discarded.',
   auth: 'administrator',
   needsRecentSignIn: true,
   params,
@@ -176,7 +176,7 @@ export const enableWebhook = {
   path: '/admin/webhooks/:id/enable',
   tag,
   summary: 'Enable a webhook endpoint',
-  description: 'It is told what happens from now on.',
+  description: 'It receives events from now on.',
   auth: 'administrator',
   needsRecentSignIn: true,
   params,
@@ -190,7 +190,7 @@ export const rotateWebhookSecret = {
   path: '/admin/webhooks/:id/rotate-secret',
   tag,
   summary: 'Give a webhook endpoint a new secret',
-  description: `For ${limits.webhookSecretOverlapSeconds / 3_600} hours each delivery is signed with the new secret and the one before.`,
+  description: `For ${limits.webhookSecretOverlapSeconds / 3_600} hours each delivery is signed with both the new and the old secret.`,
   auth: 'administrator',
   needsRecentSignIn: true,
   params,
@@ -203,12 +203,12 @@ export const testWebhook = {
   method: 'POST',
   path: '/admin/webhooks/:id/test',
   tag,
-  summary: 'Send a webhook endpoint an event of the type webhook.test',
-  description: 'At once and only once. Also to a disabled endpoint.',
+  summary: 'Test a webhook endpoint',
+  description: 'Immediately and once. Also to a disabled endpoint.',
   auth: 'administrator',
   needsRecentSignIn: true,
   params,
-  success: { status: 200, description: 'How it went', schema: WebhookTest },
+  success: { status: 200, description: 'The result of the delivery', schema: WebhookTest },
   errors: [...administratorErrors, 'reauth_required', 'webhook_not_found'],
 } as const satisfies RouteContract;
 

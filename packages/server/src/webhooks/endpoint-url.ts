@@ -9,7 +9,7 @@ import { RefusedTarget, type AddressGuard } from './address-guard.ts';
  */
 export function acceptUrl(text: string, guard: AddressGuard): string {
   const refuse = (why: string): DomainError =>
-    new DomainError('webhook_url_refused', { detail: `The address of the endpoint is refused: ${why}.` });
+    new DomainError('webhook_url_refused', { detail: `The URL of the endpoint is not allowed: ${why}.` });
   // URL parsers take white space and control characters out without a word.
   const isPlain = text.length <= limits.webhookUrlCharsMax && !/[\s\p{Cc}]/u.test(text);
   const url = isPlain && URL.canParse(text) ? new URL(text) : undefined;

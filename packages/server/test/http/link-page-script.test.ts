@@ -29,7 +29,7 @@ interface Answer {
 
 const options = { operator: 'Example', signInUrl: undefined, defaultLanguage: 'en', passwordLengthMin: 15 } as const;
 const refusal = (code: string, title: string, detail: string): Answer => ({ ok: false, json: { code, title, detail } });
-const badCode = refusal('code_invalid', 'The code is not good', 'It was used.');
+const badCode = refusal('code_invalid', 'The code is not valid', 'It was used.');
 
 /** The page at an address, as a browser shows it to somebody who types `typed` into its fields. */
 async function open(path: string, hash: string, answer: Answer): Promise<Page> {
@@ -138,7 +138,7 @@ test('the focus moves to the field that the person corrects, and to the error wh
   for (const [answer, focused] of [
     [refusal('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.'), 'password'],
     [badCode, 'status'],
-    [refusal('not_found', 'Nothing is here', 'No route has this path.'), 'status'],
+    [refusal('not_found', 'Not found', 'No route has this path.'), 'status'],
   ] as const) {
     const page = await open('/account/verify-email', '#krvc_1', answer);
     page.forms.find(({ hidden }) => !hidden)?.submit();
@@ -149,10 +149,10 @@ test('the focus moves to the field that the person corrects, and to the error wh
 
 test('a wrong password is explained in words for people, and an unexpected problem in the service’s', async () => {
   const wrong = refusal('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.');
-  const other = refusal('not_found', 'Nothing is here', 'No route has this path.');
+  const other = refusal('not_found', 'Not found', 'No route has this path.');
   for (const [answer, words] of [
     [wrong, 'The password is wrong.'],
-    [other, 'Nothing is here. No route has this path.'],
+    [other, 'Not found. No route has this path.'],
   ] as const) {
     const page = await open('/account/verify-email', '#krvc_1', answer);
     page.forms.find(({ hidden }) => !hidden)?.submit();

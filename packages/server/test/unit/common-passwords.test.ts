@@ -96,7 +96,7 @@ test('a password that only begins with one of the list, or has one in it, is ano
 test('whoever is refused is told why, and not with the password', () => {
   const { status, title, meaning } = errors.password_common;
   assert.equal(status, 400);
-  assert.match(`${title}. ${meaning}`, /attackers try first.*list of passwords that were breached/);
+  assert.match(`${title}. ${meaning}`, /common one.*list of breached or frequent passwords/);
   assert.throws(
     () => acceptNewPassword('passwordpassword', email, { lengthMin: 15, contextWords: [], common }),
     (error) => error instanceof DomainError && !JSON.stringify([error.message, error.options]).includes('passwordpass'),
