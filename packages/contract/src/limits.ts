@@ -23,6 +23,10 @@ export const limitTable = {
   headerBytesMax: limit(16_384, 'All header lines of a request together; more is answered 431.'),
   headerFieldsMax: limit(100, 'Header fields of a request; more is answered 431, none is silently dropped.'),
   urlCharsMax: limit(2_048, 'Request target; more is answered 414. /auth/forward is bounded by the headers alone.'),
+  preferenceCharsMax: limit(
+    1_024,
+    'A header Accept or Accept-Language; a longer one expresses no preference. Parsing one takes time that grows with the square of its length.',
+  ),
   bodyBytesMax: limit(16_384, 'Request body; more is answered 413.'),
   batchBodyBytesMax: limit(
     batchBodyBytes,
