@@ -1,6 +1,6 @@
 /**
- * The fixed bounds that a caller or an operator can meet, in one table: what each is, its unit (in the name) and why
- * it has that value. `docs/limits.md` is tested against this table; what an operator can change is in the server's
+ * The fixed bounds that a caller or an operator can reach, in one table: the meaning of each, its unit (in the name) and
+ * the reason for its value. `docs/limits.md` is tested against this table. Settings of the operator are in the server's
  * `config.ts`.
  */
 
@@ -19,10 +19,13 @@ const batchBodyBytes = credentialsPerBatch * (authorizationChars + batchItemByte
 
 /** The table itself, for documentation. Code reads {@link limits}. */
 export const limitTable = {
-  // What a request may weigh (SECURITY.md: limits on input)
+  // Size and time of a request (SECURITY.md: limits on input)
   headerBytesMax: limit(16_384, 'All header lines of a request together; more is answered 431.'),
   headerFieldsMax: limit(100, 'Header fields of a request; more is answered 431, none is silently dropped.'),
-  urlCharsMax: limit(2_048, 'Request target; more is answered 414. /auth/forward is bounded by the headers alone.'),
+  urlCharsMax: limit(
+    2_048,
+    'Request target; more is answered 414. For /auth/forward only the bound of the headers applies.',
+  ),
   preferenceCharsMax: limit(
     1_024,
     'A header Accept or Accept-Language; a longer one expresses no preference. Parsing one takes time that grows with the square of its length.',
@@ -34,7 +37,7 @@ export const limitTable = {
   ),
   validationErrorsMax: limit(
     20,
-    'Errors that a response names; the search ends with them, so that no body costs more than three times its parsing.',
+    'Errors that a response lists. The search then ends, so that no body costs more than three times its parsing.',
   ),
   errorNameCharsMax: limit(64, 'Characters of a field’s name in an error; names come from the client.'),
   jsonDepthMax: limit(8, 'Nesting of a JSON body; deeper is answered 400.'),
@@ -44,11 +47,11 @@ export const limitTable = {
     65_000,
     'An idle connection is kept this long: longer than the 60 s of common load balancers.',
   ),
-  connectionsMax: limit(10_000, 'Connections at once, of each worker; further ones are closed unanswered.'),
+  connectionsMax: limit(10_000, 'Open connections of each worker; further ones are closed without a response.'),
   requestsPerConnectionMax: limit(10_000, 'Requests on one connection, after which it is closed.'),
   requestsPerSharedConnectionMax: limit(
     1_000,
-    'The same where several workers share the port: the next connection goes to one that has time.',
+    'The same when several workers share the port, so that connections spread over the workers.',
   ),
   pipelinedRequestsMax: limit(
     64,
@@ -71,8 +74,8 @@ export const limitTable = {
   authorizationCharsMax: limit(authorizationChars, 'The Authorization header.'),
   basicCharsMax: limit(2_048, 'The base64 part of a Basic credential.'),
   emailCharsMax: limit(254, 'RFC 5321 section 4.5.3.1.3, less the angle brackets.'),
-  passwordBytesMax: limit(1_024, 'UTF-8 bytes; longer is refused, never cut.'),
-  passwordLengthFloor: limit(8, 'Code points; an operator can’t set the minimum below this.'),
+  passwordBytesMax: limit(1_024, 'UTF-8 bytes; a longer password is rejected, never truncated.'),
+  passwordLengthFloor: limit(8, 'Code points; an operator cannot set a lower minimum.'),
   credentialsPerBatchMax: limit(credentialsPerBatch, 'Credentials in one POST /auth/verify/batch.'),
 
   // API keys
@@ -84,7 +87,7 @@ export const limitTable = {
   // Passwords and sign-in
   hashQueueMax: limit(
     64,
-    'Password checks that may wait, shared out among the workers; one more is answered 503 before anything is hashed.',
+    'Password checks that may wait, divided among the workers; one more is answered 503 before anything is hashed.',
   ),
   hashWaitMsMax: limit(
     1_500,
@@ -92,19 +95,19 @@ export const limitTable = {
   ),
   signInsUnderWayMax: limit(
     72,
-    'Password checks in progress, shared out among the workers, from being counted to their response. One more is answered 503 before anything is written. One address range gets at most as many as remain free, address ranges that are not trusted get three quarters together.',
+    'Password checks in progress, divided among the workers. One more is answered 503 before anything is written. One client IP range gets at most as many as remain free; all ranges that are not trusted together get three quarters.',
   ),
   passwordChecksPerEmailMax: limit(
     2,
     'Password checks in progress for one email, and as many from address ranges that it does not trust; one more is answered 429.',
   ),
-  loginPairFreeFailures: limit(5, 'Failed sign-ins of one email from one address range before waiting begins.'),
+  loginPairFreeFailures: limit(5, 'Failed sign-ins of one email from one client IP range before waits begin.'),
   loginPairDelaySecondsFirst: limit(1, 'The first wait; it doubles with each further failure.'),
   loginPairDelaySecondsMax: limit(900, 'The longest such wait.'),
-  loginPairWindowSeconds: limit(86_400, 'The count of these failures starts again after this long.'),
+  loginPairWindowSeconds: limit(86_400, 'The count of these failures restarts after this time.'),
   loginKnownPairFailuresMax: limit(
     10,
-    'Failed sign-ins of one email in one minute from a trusted address range, instead of those waits: a neighbour behind the same NAT must keep up ten failures a minute to lock the owner out there.',
+    'Failed sign-ins of one email in one minute from a trusted address range, instead of those waits: another client behind the same NAT must continue ten failures a minute to lock the owner out there.',
   ),
   loginKnownPairWindowSeconds: limit(60, 'That minute.'),
   signInsPerMinuteMax: limit(
@@ -113,38 +116,38 @@ export const limitTable = {
   ),
   loginEmailFailuresMax: limit(
     100,
-    'Failed sign-ins for one email, with and without its +tag, from address ranges that are not trusted (NIST SP 800-63B, rate limiting). Beyond it only trusted ranges may try.',
+    'Failed sign-ins for one email, with and without its +tag, from address ranges that are not trusted (NIST SP 800-63B, rate limiting). Beyond it only trusted ranges can sign in.',
   ),
   loginEmailLeakSeconds: limit(
     36,
-    'That count falls by one this often, by time alone: 100 in an hour. It falls alike for an email without an account, and a successful sign-in does not change it.',
+    'That count decreases by one at this interval: 100 in an hour. It is the same for an email without an account, and a successful sign-in does not change it.',
   ),
-  loginOriginTrustDays: limit(30, 'An address range is trusted by an email for this long after a sign-in.'),
-  loginAddressFailuresMax: limit(100, 'Failed sign-ins from one address range in one window, over all emails.'),
+  loginOriginTrustDays: limit(30, 'An address range is trusted for this long after a sign-in of the account from it.'),
+  loginAddressFailuresMax: limit(100, 'Failed sign-ins from one client IP range in one window, over all emails.'),
   loginNetworkFailuresMax: limit(
     400,
     'The same from one /48 of IPv6, which a single customer may have: four times as many.',
   ),
   loginGlobalFailuresMax: limit(
     3_000,
-    'Failed sign-ins in one window over all address ranges that are not trusted; beyond it only trusted ranges may try.',
+    'Failed sign-ins in one window over all address ranges that are not trusted; beyond it only trusted ranges can sign in.',
   ),
   loginTrustedFailuresFactor: limit(
     10,
-    'Failures of emails that trust the range count separately, and so many times as many are allowed from a range and from a /48. They never use up the counts above.',
+    'Failures from a range that the account trusts are counted separately, with this many times the bounds of a range and of a /48. They do not use up the counts above.',
   ),
   loginWindowSeconds: limit(900, 'The window of the four counts above.'),
   creationWindowSeconds: limit(60, 'The window in which an account’s key creations are counted.'),
-  throttleForgetDays: limit(30, 'A counter that nothing touched for this long is deleted.'),
+  throttleForgetDays: limit(30, 'A counter is deleted when it has not changed for this time.'),
 
   // Tokens
   clockSkewSeconds: limit(
     30,
-    'How far the clocks of instances may differ: tolerance for the times in an access token, and for moments that seem to lie in the future.',
+    'Tolerated difference between the clocks of instances, for the times in access tokens and for times in the future.',
   ),
   refreshReuseSeconds: limit(
     5,
-    'A refresh token that was issued less than this ago is not replaced: a refresh returns it again with a new access token and writes nothing. So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 seconds.',
+    'A refresh token is not replaced within this time of its issue: a refresh returns it again with a new access token and writes nothing. So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 seconds.',
   ),
   unansweredRefreshesMax: limit(
     10_000,
@@ -152,16 +155,16 @@ export const limitTable = {
   ),
   unansweredRefreshSeconds: limit(
     600,
-    'How long after the database answers again such a retry succeeds: clients that wait between retries come back within minutes.',
+    'Such a retry succeeds for this time after the database answers again: clients that wait between retries return within minutes.',
   ),
-  jwksMaxAgeSeconds: limit(300, 'How long others may cache the public keys.'),
+  jwksMaxAgeSeconds: limit(300, 'Other services may cache the public keys for this time.'),
   signingKeyLeadSeconds: limit(
     600,
-    'A new signing key is published this long before it signs: twice the time others cache.',
+    'A new signing key is published this long before it signs: twice the caching time.',
   ),
 
   // Import
-  importLineBytesMax: limit(65_536, 'A line of an import file; a longer one is refused.'),
+  importLineBytesMax: limit(65_536, 'A line of an import file; a longer one is rejected.'),
   importLinesPerCommitMax: limit(500, 'Lines of an import file that are written in one commit.'),
   importedArgon2KibMax: limit(262_144, 'Memory of an imported Argon2 hash: 256 MiB for each that is checked.'),
   importedArgon2KibPassesMax: limit(1_048_576, 'Its memory in KiB times its passes: about one second.'),
@@ -169,29 +172,29 @@ export const limitTable = {
   importedScryptBlocksMax: limit(2_097_152, 'N·r·p of an imported scrypt hash: 256 MiB at most, about one second.'),
   importedPbkdf2RoundsMax: limit(
     1_500_000,
-    'Rounds of an imported PBKDF2 hash, times the blocks of its digest: one to two seconds. Frameworks ask for up to 1.2 million.',
+    'Rounds of an imported PBKDF2 hash, times the blocks of its digest: one to two seconds. Frameworks use up to 1.2 million.',
   ),
   importedRecipesMax: limit(
     8,
     'Kinds of imported hashes (algorithm and parameters) that a sign-in looks for, so that one with any email does the work of each of them.',
   ),
   importedRecipesLookSeconds: limit(2, 'How long a running service may not know of a kind that was just imported.'),
-  importedKeyCharsMax: limit(512, 'Characters of a key that another system made; nothing longer is looked up.'),
+  importedKeyCharsMax: limit(512, 'Characters of an imported key; longer credentials are not looked up.'),
   importedKeysLookSeconds: limit(
     2,
-    'How long after the first import of keys a running service may refuse them: it asks no more often whether there are any.',
+    'A running service may reject imported keys for this time after the first import: it checks at this interval whether there are any.',
   ),
 
-  // Keeping count
+  // Counting and queues
   lastUsedResolutionSeconds: limit(60, 'lastUsedAt is written at most this often per key.'),
   lastUsedPendingMax: limit(
     2_000,
-    'Last-used times of each worker that are written together, every 10 seconds; when more keys than that are used, the newest wait for their next use.',
+    'Last-used times of each worker that are written together, every 10 seconds; when more keys are used, the last-used times of the newest are not written until their next use.',
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(
     100_000,
-    'Credentials that may wait for the next database read, in one process; one more is answered 503.',
+    'Credentials in one process that may wait for the next database read; one more is answered 503.',
   ),
   requestStartsPerTurnMax: limit(
     8,
@@ -220,100 +223,109 @@ export const limitTable = {
   ),
   refusalHoldMs: limit(
     1_000,
-    'How long such a 429 is held back, as long as its Retry-After, so that a client that ignores it costs one request a second for each connection.',
+    'Such a 429 is delayed by this time, the same as its Retry-After, so that a client that ignores it sends one request a second on each connection.',
   ),
   unfinishedDeletionsMax: limit(
     1_000,
-    'Deletions of each worker whose outcome is unknown and that are being finished; one more is answered 503 before anything is done.',
+    'Deletions of each worker with an unknown outcome that are being completed; one more is answered 503 before any change.',
   ),
 
-  // What follows a commit: mail, webhooks
+  // Outbox: mail, webhooks
   outboxUnderWayMax: limit(
     16,
     'Webhook deliveries in progress at once in one process. Mail has the same number of its own, so slow receivers do not delay it.',
   ),
   requestedMailDelayMsMax: limit(
     2_000,
-    'The job after a sign-up or a reset starts after a random time up to this, and the mail of a reset after another, so that their work shows nothing about the email in the time of other requests.',
+    'The job of a sign-up or a reset starts after a random time up to this, and the mail of a reset after another, so that their load does not reveal in the response times of other requests whether the email has an account.',
   ),
-  outboxKeptDays: limit(3, 'What can’t be delivered is tried again this long, then given up.'),
+  outboxKeptDays: limit(3, 'An undelivered job is retried for this time, then discarded.'),
 
   // Webhooks
   webhookEndpointsMax: limit(20, 'Webhook endpoints, disabled ones included.'),
-  webhookUrlCharsMax: limit(1_024, 'The address of a webhook endpoint.'),
-  webhookMsMax: limit(5_000, 'A delivery in all: the name, the connection, TLS and the answer.'),
-  webhookAnswerBytesMax: limit(65_536, 'What is read of an endpoint’s answer, and thrown away, before it is cut off.'),
-  webhookSecretOverlapSeconds: limit(86_400, 'A replaced secret signs beside the new one for this long.'),
+  webhookUrlCharsMax: limit(1_024, 'The URL of a webhook endpoint.'),
+  webhookMsMax: limit(5_000, 'A whole delivery: name resolution, connection, TLS and response.'),
+  webhookAnswerBytesMax: limit(
+    65_536,
+    'Bytes of an endpoint’s response that are read and discarded before the connection is closed.',
+  ),
+  webhookSecretOverlapSeconds: limit(86_400, 'A replaced secret signs besides the new one for this time.'),
   webhookEventsPerLookMax: limit(
     100,
-    'Events of each chain of the audit trail that are put into the outbox in one commit.',
+    'Events of each chain of the audit log that are put into the outbox in one commit.',
   ),
 
   // The life of an account
-  recentSignInSeconds: limit(300, 'What is dangerous needs a session that began this lately (ASVS 5.0 7.5.1).'),
+  recentSignInSeconds: limit(300, 'Sensitive operations require a sign-in within this time (ASVS 5.0 7.5.1).'),
   secondFactorFreeFailures: limit(
     5,
-    'Wrong codes of an account’s second factor after a right password, and wrong current passwords of a session, before waiting begins; the waits are those of a sign-in.',
+    'Wrong codes of an account’s second factor after a correct password, and wrong current passwords of a session, before waits begin; the waits are those of a sign-in.',
   ),
   secondFactorFailuresMax: limit(
     100,
-    'Such guesses in a row (NIST SP 800-63B, rate limiting); then only a recovery code or an operator helps, and for a password a new sign-in.',
+    'Such guesses in a row (NIST SP 800-63B, rate limiting). Then only a recovery code or an operator helps, and for a password a new sign-in.',
   ),
-  secondFactorEnrolmentSeconds: limit(600, 'A second factor that was begun must be confirmed within this time.'),
-  recoveryCodesMax: limit(10, 'Recovery codes of an account, made together; each has 120 random bits.'),
-  oneTimePasswordCharsMax: limit(64, 'Of what is presented as a code of the second factor; what is longer is wrong.'),
+  secondFactorEnrolmentSeconds: limit(600, 'A new second factor must be confirmed within this time.'),
+  recoveryCodesMax: limit(10, 'Recovery codes of an account, created together; each has 120 random bits.'),
+  oneTimePasswordCharsMax: limit(64, 'Characters of a code of the second factor; a longer one is rejected.'),
   suspiciousFailures: limit(
     5,
-    'Failed sign-ins in a row of one email after which a success is told to the account by mail (ASVS 5.0 6.3.5).',
+    'Failed sign-ins in a row of one email after which a successful one is reported to the owner by mail (ASVS 5.0 6.3.5).',
   ),
-  addressCharsMax: limit(64, 'What is kept of the address that began a session.'),
-  verificationCodeSeconds: limit(86_400, 'How long the link of a sign-up is good.'),
+  addressCharsMax: limit(64, 'Stored characters of the client IP of a session’s sign-in.'),
+  verificationCodeSeconds: limit(86_400, 'Validity of the link of a sign-up.'),
   signUpKeptDays: limit(
     7,
-    'A sign-up that was not verified is deleted this long after it began, unless a link of it is still good. The first link is good for a day; the rest lets an owner sign up again with the same account.',
+    'An unverified sign-up is deleted after this time, unless one of its links is still valid. The first link is valid for a day; in the remaining time the owner can sign up again with the same account.',
   ),
-  resetCodeSeconds: limit(600, 'How long the link of a password reset is good (ASVS 5.0 6.5.5).'),
-  emailChangeCodeSeconds: limit(3_600, 'How long the link that confirms a new email is good.'),
+  resetCodeSeconds: limit(600, 'Validity of the link of a password reset (ASVS 5.0 6.5.5).'),
+  emailChangeCodeSeconds: limit(3_600, 'Validity of the link that confirms a new email.'),
   emailUndoSeconds: limit(
     604_800,
-    'How long the previous address can undo a change of the email address: a week, because an owner on holiday reads mail late.',
+    'The previous email address can undo a change for this time: a week, because an owner on holiday reads mail late.',
   ),
   emailChangeKeptDays: limit(
     30,
-    'How long the previous address is kept after a change, so that an administrator can restore it.',
+    'The previous email address is stored for this time after a change, so that an administrator can restore it.',
   ),
   emailChangesMax: limit(
     10,
-    'Changes of one account’s email address within those days: each keeps an address, and none pushes an older one out.',
+    'Changes of one account’s email address within those days: each stores an email address, and none replaces an older one.',
   ),
-  invitationCodeSeconds: limit(3_600, 'How long an invitation is good; an administrator can send another.'),
+  invitationCodeSeconds: limit(3_600, 'Validity of an invitation; an administrator can send another.'),
   codeTriesMax: limit(
     10,
-    'How often a one-time code may be presented in an hour, with passwords that are rejected. Nobody but the holder of the code can use this up.',
+    'Attempts in an hour with one one-time code and rejected passwords. Only the holder of the code can use this up.',
   ),
   resetsPerEmailMax: limit(
     3,
-    'Password resets that may be asked for in an hour for one email, from everywhere but the address ranges it signed in from lately, which have as many of their own: so nobody can use up the owner’s.',
+    'Password resets in an hour for one email, from address ranges that are not trusted. Trusted ranges have the same number of their own, so that other clients cannot use up the owner’s.',
   ),
-  signUpsPerEmailMax: limit(5, 'Sign-ups, repeated mails and changes to one email that may be asked for in an hour.'),
-  mailRequestsPerAddressMax: limit(30, 'Both together in an hour from one address range, over all emails.'),
+  signUpsPerEmailMax: limit(5, 'Sign-ups, repeated mails and changes to one email in an hour.'),
+  mailRequestsPerAddressMax: limit(30, 'Both together in an hour from one client IP range, over all emails.'),
   mailRequestsPerNetworkMax: limit(120, 'The same from one /48 of IPv6: four times as many.'),
   mailRequestWindowSeconds: limit(3_600, 'The hour of the counts above.'),
   mailRequestsGlobalMax: limit(
     1_000,
-    'Sign-ups, resets and changes of an email in one window over all addresses, so that nobody ruins the name of the operator’s mail: room for a launch with more than one sign-up a second; owners ask for resets beyond it from where they signed in lately.',
+    'Sign-ups, resets and changes of an email in one window over all client IPs, to protect the reputation of the operator’s mail server: enough for a launch with more than one sign-up a second. Resets from trusted address ranges can exceed it.',
   ),
-  mailRequestsGlobalWindowSeconds: limit(900, 'That window, short because who exhausts it keeps newcomers waiting.'),
-  accountExistsMailsMax: limit(3, 'Mails in a day that tell an address that it has an account already.'),
-  programCharsMax: limit(256, 'What is kept of the User-Agent that began a session.'),
+  mailRequestsGlobalWindowSeconds: limit(
+    900,
+    'That window; short, because new users wait while the count is exhausted.',
+  ),
+  accountExistsMailsMax: limit(
+    3,
+    'Mails in a day that tell the owner of an email address that it already has an account.',
+  ),
+  programCharsMax: limit(256, 'Stored characters of the user agent of a session’s sign-in.'),
 
   // Administration
   adminPageMax: limit(100, 'Accounts or events on one page of /admin, and API keys on one page of /auth/api-keys.'),
   adminRowsPerPageMax: limit(
     5_000,
-    'Rows that one page of /admin looks at: with the embedded database nothing else is answered meanwhile.',
+    'Rows that the server reads for one page of /admin: with the embedded database, the worker answers no other request meanwhile.',
   ),
-  firstAdministratorCodeSeconds: limit(3_600, 'How long the code of `keyreeve admin bootstrap` is good.'),
+  firstAdministratorCodeSeconds: limit(3_600, 'Validity of the code of `keyreeve admin bootstrap`.'),
 
   // PostgreSQL
   postgresReadersMax: limit(2, 'Connections of each worker for verifications, which any number of them share.'),
@@ -326,7 +338,7 @@ export const limitTable = {
   postgresStatementMsMax: limit(2_000, 'The longest that a statement may take or wait for a lock; then 503.'),
   postgresAnswerMsMax: limit(
     3_000,
-    'The longest wait for an answer, longer than a statement may take so that its connection stays usable; then 503, the connection is given up, and what a commit did is unknown.',
+    'The longest wait for a response, longer than the bound of a statement so that its connection stays usable; then 503, the connection is closed, and the outcome of a commit is unknown.',
   ),
 } as const satisfies Record<string, Limit>;
 
