@@ -90,7 +90,7 @@ async function moveIn(
   await assertFewChangesIn(tx, id, now);
   if (!(await setEmail(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
   await removeCodes(tx, id);
-  // An address that nobody had verified gives nobody a right to the account.
+  // An unverified email address gives its holder no right to the account.
   if (unverifiedSince === null)
     await insertEmailChangeIn(tx, { codeHash, accountId: id, email, emailKey, changedAt: now, undoUntil });
   await recordOf(tx, mailbox, 'account.email_changed', id, now);

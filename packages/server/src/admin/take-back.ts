@@ -1,5 +1,5 @@
 /**
- * An account that somebody else has got into, taken back in one transaction. Where its email address was changed lately,
+ * Secures a compromised account in one transaction. Where its email address was changed lately,
  * the administrator names which address is the owner's: the present one may be the thief's.
  */
 import { limits } from '@keyreeve/contract';

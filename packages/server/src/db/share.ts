@@ -14,7 +14,7 @@ export interface Share {
   readonly workClass: WorkClass;
   /** An account, or a client IP range for callers without one. Owners take turns. */
   readonly owner: string;
-  /** An account's changes lock its row: two at once would only occupy two connections. */
+  /** An account's changes lock its row: two concurrent ones would only occupy two connections. */
   readonly isOneAtATime: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface EmailChangeRow {
 }
 
 export interface NewEmailChange extends EmailChangeRow {
-  /** Until when the code is good, in milliseconds; 0 when nobody was sent it. */
+  /** Until when the code is good, in milliseconds; 0 when it was not sent. */
   readonly undoUntil: number;
 }
 

@@ -48,7 +48,7 @@ export class QueuedResponse extends ServerResponse {
 
   override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
     super.end(chunk, encoding as BufferEncoding, callback as () => void);
-    // What the kernel took at once is not counted: nearly every response.
+    // A response that the kernel took immediately is not counted; nearly all are.
     if (this.socket !== null && this.socket.writableLength > 0) this.client?.holdBytes();
     return this;
   }

@@ -1,6 +1,6 @@
 /**
  * Starts a bounded number of requests in each turn of the event loop. A request that changes nothing is processed within one
- * turn; a thousand of them at once would make each statement of everybody's transactions wait for all of them.
+ * turn; a thousand of them in one turn would make each statement of all transactions wait for all of them.
  *
  * Requests that wait start in the order of `db/fair-queue.ts`: the two classes in turn, and the callers of each in turn.
  */

@@ -1,5 +1,5 @@
 /**
- * How often somebody who holds one credential may guess another: the code of a second factor after the password, the
+ * How often the holder of one credential may guess another: the code of a second factor after the password, the
  * account's password beside an access token. Counted per second factor and per session, so that only the holder of the
  * first credential can use the allowance up. Each guess is counted before it is checked: a burst finds the counter raised.
  */

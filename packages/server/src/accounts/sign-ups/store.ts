@@ -17,7 +17,7 @@ const expiredText = `select pk from accounts where signed_up_at <= $1 and ${isPe
   select 1 from one_time_codes c where c.account_pk = accounts.pk and c.expires_at > $2) order by signed_up_at limit $3`;
 const deleteExpired = sql<{ id: string }>('delete_expired_sign_ups', {
   sqlite: `delete from accounts where pk in (${expiredText}) returning id`,
-  // A sign-up that is being verified is left out; housekeeping waits for nobody.
+  // A sign-up that is being verified is left out; housekeeping does not wait for locks.
   postgres: `delete from accounts where pk in (${expiredText} for update skip locked) returning id`,
 });
 const endSignUp = sql('end_sign_up', `update accounts set signed_up_at = null where id = $1`);
