@@ -178,7 +178,7 @@ export const changeLanguage = {
   auth: 'access_token',
   body: { type: 'json', schema: LanguageBody },
   success: { status: 204, description: 'The language is set' },
-  errors: accessTokenErrors,
+  errors: [...accessTokenErrors, 'too_many_requests'],
 } as const satisfies RouteContract;
 
 export const changePassword = {

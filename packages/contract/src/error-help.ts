@@ -245,7 +245,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: `${waitAndRetry} Until then even the correct password is rejected.`,
   },
   too_many_requests: {
-    cause: 'Too many requests that send mail were made for this email or from this client IP range.',
+    cause:
+      'Too many requests that send mail were made for this email or from this client IP range, or the account changed its language too often.',
     fix: waitAndRetry,
   },
   too_many_creations: {

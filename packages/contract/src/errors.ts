@@ -356,7 +356,7 @@ export const errors = {
     status: 429,
     title: 'Too many requests of this kind',
     meaning:
-      'Sign-ups, resets and other requests that send mail are counted per email and client IP range. Wait for the seconds in Retry-After.',
+      'Sign-ups, resets and other requests that send mail are counted per email and client IP range, changes of the language per account. Wait for the seconds in Retry-After.',
   },
   too_many_creations: {
     status: 429,

@@ -137,6 +137,10 @@ export const limitTable = {
     'Failures from a range that the account trusts are counted separately, with this many times the bounds of a range and of a /48. They do not use up the counts above.',
   ),
   loginWindowSeconds: limit(900, 'The window of the four counts above.'),
+  languageChangesPerHourMax: limit(
+    20,
+    'Changes of the language of its mail that one account can make in an hour: each writes an audit event, which is kept for good.',
+  ),
   creationWindowSeconds: limit(60, 'The window in which an account’s key creations are counted.'),
   throttleForgetDays: limit(30, 'A counter is deleted when it has not changed for this time.'),
 

@@ -42,9 +42,11 @@ export class OwnAccount {
     return orEnded(await findOwnAccount(tx, accountId));
   }
 
-  /** Of its mail. @throws DomainError `invalid_access_token` */
+  /** Of its mail. The language that it has already is not counted. @throws DomainError `too_many_requests`, `invalid_access_token` */
   async setLanguage(principal: AccountPrincipal, language: Language): Promise<void> {
-    const { db, clock } = this.#options;
+    const { db, clock, requests } = this.#options;
+    if ((await this.find(principal)).language === language) return;
+    await requests.countLanguageChange(principal.accountId);
     await setLanguage(db, principal, principal.accountId, { language, now: clock.now(), guard: assertSessionLives });
   }
 

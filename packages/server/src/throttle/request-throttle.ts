@@ -32,6 +32,8 @@ interface Counter {
   readonly windowSeconds?: number;
   /** Whether the count falls by one at a time instead of starting again when the window is over. */
   readonly isLeaking?: boolean;
+  /** Its name in the response; `mail` unless given. */
+  readonly policy?: string;
 }
 
 const dayMs = 86_400_000;
@@ -70,6 +72,12 @@ export class RequestThrottle {
    */
   async countCodeTry(codeHash: Buffer): Promise<void> {
     await this.#count([{ bucket: this.#bucket('code', codeHash.toString('hex')), max: limits.codeTriesMax }]);
+  }
+
+  /** For a change that the account makes without a password. @throws DomainError `too_many_requests` */
+  async countLanguageChange(accountId: string): Promise<void> {
+    const bucket = this.#bucket('language', accountId);
+    await this.#count([{ bucket, max: limits.languageChangesPerHourMax, policy: 'language changes' }]);
   }
 
   /** As part of something larger. @returns whether the address may be told once more that it has an account */
@@ -139,6 +147,6 @@ function assertBelow({ count, windowStartedAt }: Bucket, counter: Counter, now: 
   const endsAt = windowStartedAt + ('leakMs' in decay ? decay.leakMs : decay.windowMs);
   throw new DomainError('too_many_requests', {
     retryAfterSeconds: Math.max(1, Math.ceil((endsAt - now) / 1000)),
-    rate: { policy: 'mail', quota: counter.max, windowSeconds: secondsOf(counter) },
+    rate: { policy: counter.policy ?? 'mail', quota: counter.max, windowSeconds: secondsOf(counter) },
   });
 }

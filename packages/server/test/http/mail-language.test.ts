@@ -1,7 +1,9 @@
 /** The language of mail: chosen by the sign-up, changed by the account, and kept for its last mail. */
 import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { goodPassword } from '../../src/testing/new-app.ts';
-import { newLife } from './life-kit.ts';
+import { assertRefused, newLife } from './life-kit.ts';
 import { test } from './on-each-database.ts';
 
 const email = 'ada@example.com';
@@ -44,4 +46,25 @@ test('a language that there is no text in is refused', async () => {
     const { status } = await life.as({ accessToken, refreshToken: '' }, 'PUT', '/auth/account/language', { language });
     assert.equal(status, 400, String(language));
   }
+});
+
+test('an account changes its language a bounded number of times in an hour, and another account is not affected', async () => {
+  await using life = await newLife();
+  const [tokens, other] = [await life.app.signIn(), await life.app.signIn()];
+  const languages = ['de', 'en'] as const;
+  const choose = (by: typeof tokens, n: number) =>
+    life.as(by, 'PUT', '/auth/account/language', { language: languages[n % languages.length] });
+  const max = limits.languageChangesPerHourMax;
+  for (let n = 0; n < max; n++) {
+    for (const again of [n, n])
+      assert.equal((await choose(tokens, again)).status, 204, 'the same one again is not counted');
+  }
+  assertRefused(await choose(tokens, max), 'too_many_requests');
+  const changes = (await listAuditEvents(life.app.db)).filter(({ action }) => action === 'account.language_changed');
+  assert.equal(changes.length, max);
+  assert.equal((await choose(other, 0)).status, 204);
+  life.app.clock.advance({ seconds: 3_600 });
+  const { refreshToken } = tokens;
+  const refreshed = await life.app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  assert.equal((await choose({ ...tokens, ...(refreshed.json as object) }, max)).status, 204);
 });
