@@ -11,7 +11,8 @@ import { isOutcomeUnknown } from '../db/unavailable.ts';
 import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
 import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
-import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Farewell, type Guard } from './store.ts';
+import { allowedBefore, type Guard } from './guard.ts';
+import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Farewell } from './store.ts';
 
 export interface AccountRevocationsOptions {
   readonly db: Db;
@@ -32,9 +33,6 @@ export interface RetriedChange<T> {
   readonly finish: () => Promise<unknown>;
 }
 
-/** Allows everything: the change was allowed when it was requested. */
-const pass: Guard = async () => undefined;
-
 export class AccountRevocations {
   /** Accounts whose credentials are answered 503. */
   readonly unfinished = new UnfinishedRevocations<string>();
@@ -47,18 +45,17 @@ export class AccountRevocations {
   /**
    * With all that belongs to it; resolves once it outlives the database.
    * @param guard instead of the usual one, first in the deletion's own transaction
-   * @param guardAgain the same where a deletion of unknown outcome is finished: it was allowed, so it judges nothing
    * @returns whether it existed
    * @throws DomainError what `guard` throws, `last_administrator`, `unavailable`
    */
-  async delete(principal: Principal, id: string, guard = this.#options.guard, guardAgain = pass): Promise<boolean> {
+  async delete(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
     const { db, clock, throttle } = this.#options;
     const at = clock.now();
     const leave: Farewell = (tx, emailKey) => throttle.changeOwnerIn(tx, emailKey);
     const existed = await this.orFinish(id, {
       kind: 'delete',
       change: () => deleteAccount(db, principal, id, at, guard, leave),
-      finish: () => deleteAccount(db, principal, id, at, guardAgain, leave),
+      finish: () => deleteAccount(db, principal, id, at, allowedBefore, leave),
     });
     if (existed) await this.#options.revocations?.record([{ kind: 'account', id, at }]);
     return existed;
@@ -71,14 +68,14 @@ export class AccountRevocations {
    * @returns false when it was disabled already, or isn't there
    * @throws DomainError as {@link delete}
    */
-  async disable(principal: Principal, id: string, guard = this.#options.guard, guardAgain = pass): Promise<boolean> {
+  async disable(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
     const { db, clock } = this.#options;
     const at = clock.now();
     const enabledCount = await findEnabledCount(db, id);
     const isChanged = await this.orFinish(id, {
       kind: `disable ${enabledCount}`,
       change: () => disableAccount(db, principal, id, at, guard),
-      finish: () => disableAccount(db, principal, id, at, guardAgain, enabledCount),
+      finish: () => disableAccount(db, principal, id, at, allowedBefore, enabledCount),
     });
     await this.#recordAbility(id);
     return isChanged;

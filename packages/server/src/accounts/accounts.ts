@@ -13,6 +13,7 @@ import { AccountRevocations } from './account-revocations.ts';
 import { parseEmail, type Email } from './email.ts';
 import { findImportedRecipes } from './imported-hashes/store.ts';
 import { acceptNewPassword, normalizePassword, type PasswordRules } from './password-rules.ts';
+import type { Guard } from './guard.ts';
 import * as store from './store.ts';
 import { confirmAccountEmail } from './unconfirmed-emails/store.ts';
 
@@ -34,7 +35,7 @@ export interface AccountsOptions {
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
   /** Of accounts' changes. Without one no account makes any. */
-  readonly guard?: store.Guard;
+  readonly guard?: Guard;
 }
 
 /** Characters of a generated password: 178 bits. */

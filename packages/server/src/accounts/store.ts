@@ -5,6 +5,7 @@ import { removeCodes, removeUnownedCodes } from '../codes/store.ts';
 import type { Db, Transaction } from '../db/db.ts';
 import { sql } from '../db/sql.ts';
 import { DomainError } from '../errors.ts';
+import { judgedAs, noAccount, type Guard } from './guard.ts';
 import { displaceSignUpIn } from './sign-ups/store.ts';
 
 export type Role = 'user' | 'admin';
@@ -196,17 +197,6 @@ export const listAccounts = (
   rowsMax: number,
 ): Promise<AccountRow[]> => db.all(listPage, [after?.createdAt ?? -1, after?.id ?? '', rowsMax]);
 
-/**
- * Judges in a change’s own transaction whether who makes it still may: of accounts `assertSessionLives`, which belongs to
- * a later slice.
- */
-export type Guard = (tx: Transaction, principal: Principal, now: number) => Promise<void>;
-
-/** Where no account may make the change. */
-const noAccount: Guard = async (_tx, { kind }) => {
-  if (kind === 'account') throw new Error('an account’s change needs a guard');
-};
-
 type ChangeIn = (tx: Transaction, principal: Principal, id: string, now: number) => Promise<boolean>;
 
 /** Also ends every session. @param andThen in the same transaction @returns whether the account exists */
@@ -246,7 +236,7 @@ export const disableAccount = (
   enabledCount = -1,
 ): Promise<boolean> =>
   change(db, principal, now, guard, (tx) =>
-    unlessLast(tx, principal, id, () =>
+    unlessLast(tx, judgedAs(principal, guard), id, () =>
       changeIn(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now, enabledCount]),
     ),
   );
@@ -276,7 +266,7 @@ export const deleteAccount = (
   farewell?: Farewell,
 ): Promise<boolean> =>
   change(db, principal, now, guard, (tx) =>
-    unlessLast(tx, principal, id, async () => {
+    unlessLast(tx, judgedAs(principal, guard), id, async () => {
       const deleted = await tx.get(remove, [id]);
       if (!deleted) return false;
       await recordEvent(tx, { at: now, principal, action: 'account.deleted', accountId: id, target: id });

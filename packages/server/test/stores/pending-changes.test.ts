@@ -1,6 +1,7 @@
 /** Several changes of unknown outcome to one account: each is finished, in the order in which they were requested. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Principal } from '../../src/audit/audit.ts';
 import { readConfig } from '../../src/config.ts';
 import { Secret } from '../../src/crypto/secret.ts';
 import type { Db } from '../../src/db/db.ts';
@@ -14,6 +15,7 @@ import { keys, operator } from './rows.ts';
 const waitMsMax = 10_000;
 const password = new Secret('wombat orbit velvet 42');
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+const client = { address: '192.0.2.1', program: '' };
 
 const instanceOn = (db: Db, clock: FakeClock): Services => {
   const installation = { db, keys, migrated: [] };
@@ -46,7 +48,6 @@ async function stageOn(db: Db): Promise<Stage> {
   await broken.signingKeys.ensure();
   const { id } = await broken.accounts.create(operator, 'ada@example.com', password, 'user');
   const { secret } = await broken.apiKeys.create(operator, id, { nickname: 'key' });
-  const client = { address: '192.0.2.1', program: '' };
   const { accessToken } = await broken.tokens.signIn('ada@example.com', password, client);
   return { line, broken, other, id, key: secret.reveal(), accessToken };
 }
@@ -118,3 +119,27 @@ onEachDatabase(
     await until(async () => (await other.accounts.find(id)).disabledAt !== null, 'it was never finished');
   },
 );
+
+for (const [what, change] of [
+  ['disable', ({ accounts }, by, id) => accounts.disable(by, id)],
+  ['delete', ({ accounts }, by, id) => accounts.delete(by, id)],
+] as const satisfies readonly (readonly [
+  string,
+  (services: Services, by: Principal, id: string) => Promise<unknown>,
+])[]) {
+  onEachDatabase(
+    `a pending request to ${what} an administrator is finished, although the account is the last administrator by then`,
+    async ({ db }) => {
+      const { line, broken, other, id, key } = await stageOn(db);
+      const { id: byId } = await other.accounts.create(operator, 'bob@example.com', password, 'admin');
+      await other.accounts.setRole(operator, id, 'admin');
+      const { accessToken } = await other.tokens.signIn('bob@example.com', password, client);
+      const by = { ...(await other.tokens.principalOf(accessToken)), actsAs: 'administrator' as const };
+      line.state = 'cut before';
+      await assert.rejects(change(broken, by, id), isUnavailable);
+      await other.accounts.setRole(operator, byId, 'user');
+      line.state = 'whole';
+      await until(async () => !(await other.verifier.verify(key)).valid, 'it was never finished');
+    },
+  );
+}
