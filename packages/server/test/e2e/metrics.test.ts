@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { basic, bearer, goodPassword, newProgram } from './program.ts';
 import { scrape } from './scrape.ts';
 
-const kinds = ['mail', 'password_reset', 'sign_up', 'webhook'];
+const kinds = ['decoy', 'mail', 'password_reset', 'sign_up', 'webhook'];
 
 test('verifications and logins are counted by their result, and the time of the database is told', async () => {
   await using program = await newProgram();

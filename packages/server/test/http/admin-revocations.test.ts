@@ -326,7 +326,7 @@ test('a second factor stays in force when an account is taken back', async () =>
   }
   const voided = await mailbox.next({ to: 'ada@example.org', subject: 'Set a new password' });
   // Not what one who asked for it reads: that nothing is to be done, and from where it was asked.
-  assert.match(voided.text, /^An administrator of Example sends you this link/);
+  assert.match(voided.text, /^An administrator of Example sent you this link/);
   assert.doesNotMatch(voided.text, /do nothing|127\.0\.0\.1/);
   const [code = ''] = codePattern.exec(voided.text) ?? [];
   const late = await app.call('POST', '/auth/password-resets/confirm', { json: { code, password: newPassword } });

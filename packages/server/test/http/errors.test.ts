@@ -205,7 +205,7 @@ test('a 405 names the methods of its address in the Allow header and in words', 
 test('every code has a page that explains it and loads nothing', async () => {
   await using app = await newApp();
   const escaped = (text: string): string =>
-    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
   for (const [code, { title, status }] of Object.entries(errors)) {
     const page = await app.call('GET', `/problems/${code}`);
     assert.equal(page.status, 200, code);

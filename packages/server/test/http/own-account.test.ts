@@ -119,7 +119,7 @@ test('a new email is confirmed by its own mailbox, both addresses hear of it, an
   const key = await life.createKey(tokens);
   const asked = await changeEmail(life, tokens);
   assert.equal(asked.status, 202, asked.text);
-  const notice = await life.mailbox.next({ to: email, subject: /new email address was asked for/ });
+  const notice = await life.mailbox.next({ to: email, subject: /new email address was requested/ });
   assert.ok(notice.text.includes(newEmail) && !notice.text.includes('krvc_'));
   const code = await life.code(newEmail, 'Confirm your new email');
   await life.signIn(email);
