@@ -2,6 +2,8 @@
 import type { RequestListener, Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
+import { keyPrefixWarnings } from './api-keys/key-prefixes.ts';
+import { recordEarlierPrefix } from './api-keys/store.ts';
 import { monotonicMs, type Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
@@ -100,7 +102,11 @@ export async function openFirst({ config, clock, log }: ServiceOptions): Promise
   mailTemplates(config);
   const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
-  const { warnings } = await orClose(installation, () => durabilityOf(installation.db));
+  const { db } = installation;
+  const warnings = await orClose(installation, async () => {
+    await recordEarlierPrefix(db, config.keyPrefix, clock.now());
+    return [...(await durabilityOf(db)).warnings, ...(await keyPrefixWarnings(db, config))];
+  });
   for (const detail of [...warningsOf(config), ...warnings]) log.warn({ event: 'configuration', detail });
   return installation;
 }

@@ -56,6 +56,8 @@ function randomKeyId(): number {
 export class ApiKeys {
   readonly unfinished = new UnfinishedRevocations<number>();
   readonly #options: ApiKeysOptions;
+  /** By this process: later creations need no write for it. */
+  #isPrefixRecorded = false;
   readonly #owners: CoalescingReader<number, { accountId: string }>;
   readonly #creations: CoalescingReader<readonly [accountId: string, nickname: string], store.CreationState>;
 
@@ -91,10 +93,21 @@ export class ApiKeys {
     }
     const secret = makeKey(prefix);
     const id = randomKeyId();
-    const key = { id, hash: hash.stored(secret.reveal()), accountId, nickname, scopes, needsRole, expiresAt, now };
+    const key = {
+      id,
+      hash: hash.stored(secret.reveal()),
+      accountId,
+      nickname,
+      scopes,
+      needsRole,
+      expiresAt,
+      now,
+      prefix: this.#isPrefixRecorded ? undefined : prefix,
+    };
     const counted = principal.kind === 'account' ? throttle : undefined;
     await this.#foreseeRefusal(key, counted);
     await store.createKey(db, creator, key, keysPerAccountMax, counted);
+    this.#isPrefixRecorded = true;
     return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };
   }
 

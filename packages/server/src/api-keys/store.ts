@@ -45,6 +45,8 @@ export interface NewKey {
   readonly needsRole?: boolean;
   readonly expiresAt: number | null;
   readonly now: number;
+  /** Recorded with the key; absent when the caller knows that it is recorded. */
+  readonly prefix?: string | undefined;
 }
 
 const lockText = `select pk, unverified_since as "unverifiedSince" from accounts where id = $1`;
@@ -63,6 +65,18 @@ const insertKey = sql(
   `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role)
    values ($1, $2, $3, $4, $5, $6, $7, null, $8, $8, $9) on conflict (account_pk, nickname) do nothing`,
 );
+const insertPrefix = sql(
+  'insert_key_prefix',
+  `insert into key_prefixes (prefix, first_used_at) values ($1, $2) on conflict (prefix) do nothing`,
+);
+// Keys without a recorded prefix are those of a program that recorded none.
+const insertEarlierPrefix = sql(
+  'insert_earlier_key_prefix',
+  `insert into key_prefixes (prefix, first_used_at)
+   select $1, $2 where not exists (select 1 from key_prefixes) and exists (select 1 from api_keys)
+   on conflict (prefix) do nothing`,
+);
+const listPrefixes = sql<{ prefix: string }>('list_key_prefixes', `select prefix from key_prefixes order by prefix`);
 const shownColumns = `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const listKeys = sql<KeyRow>(
@@ -147,7 +161,7 @@ export async function createKey(
   keysMax: number,
   throttle: CreationThrottle | undefined,
 ): Promise<void> {
-  const { id, hash, accountId, nickname, scopes, needsRole = false, expiresAt, now } = key;
+  const { id, hash, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
   await db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
     const account = await tx.get(lockAccount, [accountId]);
@@ -167,6 +181,7 @@ export async function createKey(
       needsRole ? 1 : 0,
     ];
     if ((await tx.run(insertKey, values)) === 0) throw new DomainError('nickname_taken');
+    if (prefix !== undefined) await tx.run(insertPrefix, [prefix, now]);
     await recordEvent(tx, {
       at: now,
       principal,
@@ -176,6 +191,16 @@ export async function createKey(
       details: { nickname, scopes },
     });
   });
+}
+
+/** The prefixes of keys that were created here, also of deleted ones. */
+export const listKeyPrefixes = async (reader: Pick<Db, 'all'>): Promise<string[]> =>
+  (await reader.all(listPrefixes)).map(({ prefix }) => prefix);
+
+/** Assumes this prefix for existing keys when none is recorded: version 0.1.0 recorded none. */
+export async function recordEarlierPrefix(db: Db, prefix: string, now: number): Promise<void> {
+  if ((await listKeyPrefixes(db)).length > 0) return;
+  await db.transaction((tx) => tx.run(insertEarlierPrefix, [prefix, now]));
 }
 
 export const listAccountKeys = (reader: Pick<Db, 'all'> | Transaction, accountId: string): Promise<KeyRow[]> =>

@@ -51,6 +51,7 @@ const pageOfInstallation = sql<Row>('page_installation', pageOf(tables.installat
 const pageOfAccounts = sql<Row>('page_accounts', pageOf(tables.accounts));
 const pageOfSigningKeys = sql<Row>('page_signing_keys', pageOf(tables.signingKeys));
 const pageOfApiKeys = sql<Row>('page_api_keys', pageOf(tables.apiKeys));
+const pageOfKeyPrefixes = sql<Row>('page_key_prefixes', pageOf(tables.keyPrefixes));
 const pageOfAuditEvents = sql<Row>('page_audit_events', pageOf(tables.auditEvents));
 const pageOfSessions = sql<Row>('page_sessions', pageOf(tables.sessions));
 const pageOfThrottleBuckets = sql<Row>('page_throttle_buckets', pageOf(tables.throttleBuckets));
@@ -66,6 +67,7 @@ const insertInstallation = sql('load_installation', insertOf(tables.installation
 const insertAccounts = sql('load_accounts', insertOf(tables.accounts));
 const insertSigningKeys = sql('load_signing_keys', insertOf(tables.signingKeys));
 const insertApiKeys = sql('load_api_keys', insertOf(tables.apiKeys));
+const insertKeyPrefixes = sql('load_key_prefixes', insertOf(tables.keyPrefixes));
 const insertAuditEvents = sql('load_audit_events', insertOf(tables.auditEvents));
 const insertSessions = sql('load_sessions', insertOf(tables.sessions));
 const insertThrottleBuckets = sql('load_throttle_buckets', insertOf(tables.throttleBuckets));
@@ -81,6 +83,7 @@ const countInstallation = sql<{ count: number }>('size_installation', `select co
 const countAccounts = sql<{ count: number }>('size_accounts', `select count(*) as count from accounts`);
 const countSigningKeys = sql<{ count: number }>('size_signing_keys', `select count(*) as count from signing_keys`);
 const countApiKeys = sql<{ count: number }>('size_api_keys', `select count(*) as count from api_keys`);
+const countKeyPrefixes = sql<{ count: number }>('size_key_prefixes', `select count(*) as count from key_prefixes`);
 const countAuditEvents = sql<{ count: number }>('size_audit_events', `select count(*) as count from audit_events`);
 const countSessions = sql<{ count: number }>('size_sessions', `select count(*) as count from sessions`);
 const countBuckets = sql<{ count: number }>('size_throttle_buckets', `select count(*) as count from throttle_buckets`);
@@ -108,6 +111,7 @@ const clearInstallation = sql('clear_installation', `delete from installation`);
 const clearAccounts = sql('clear_accounts', `delete from accounts`);
 const clearSigningKeys = sql('clear_signing_keys', `delete from signing_keys`);
 const clearApiKeys = sql('clear_api_keys', `delete from api_keys`);
+const clearKeyPrefixes = sql('clear_key_prefixes', `delete from key_prefixes`);
 const clearAuditEvents = sql('clear_audit_events', `delete from audit_events`);
 const clearSessions = sql('clear_sessions', `delete from sessions`);
 const clearThrottleBuckets = sql('clear_throttle_buckets', `delete from throttle_buckets`);
@@ -143,6 +147,7 @@ export const storedTables: readonly StoredTable[] = [
   stored(tables.recoveryCodes, pageOfRecoveryCodes, insertRecoveryCodes, countRecoveryCodes, clearRecoveryCodes),
   stored(tables.signingKeys, pageOfSigningKeys, insertSigningKeys, countSigningKeys, clearSigningKeys),
   stored(tables.apiKeys, pageOfApiKeys, insertApiKeys, countApiKeys, clearApiKeys),
+  stored(tables.keyPrefixes, pageOfKeyPrefixes, insertKeyPrefixes, countKeyPrefixes, clearKeyPrefixes),
   stored(
     tables.webhookEndpoints,
     pageOfWebhookEndpoints,

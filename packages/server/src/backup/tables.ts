@@ -133,6 +133,13 @@ export const apiKeys = {
   isPassing: false,
 } as const satisfies Table;
 
+export const keyPrefixes = {
+  name: 'key_prefixes',
+  key: 'prefix',
+  columns: { prefix: 'text', first_used_at: 'integer' },
+  isPassing: false,
+} as const satisfies Table;
+
 export const auditEvents = {
   name: 'audit_events',
   key: 'id',

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
+import { keyPrefixWarnings } from '../api-keys/key-prefixes.ts';
 import { systemClock } from '../clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../config.ts';
 import { warningsOf } from '../config-warnings.ts';
@@ -78,6 +79,11 @@ async function installation(): Promise<Check[]> {
           detail: `${describeDatabase(config.database)} answers, its schema is up to date, its master key fits`,
         },
         ...server(config, await durabilityOf(db)),
+        ...(await keyPrefixWarnings(db, config)).map((detail): Check => ({
+          name: 'key prefix',
+          state: 'warning',
+          detail,
+        })),
         {
           name: 'signing key',
           state: !active ? 'note' : isOld ? 'warning' : 'ok',

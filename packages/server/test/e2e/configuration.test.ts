@@ -191,3 +191,25 @@ test('a file that is no database is one clear line and exit 1, and stays as it w
   });
   assert.deepEqual(readdirSync(dirname(path)), ['keyreeve.db']);
 });
+
+test('serve warns of a prefix of keys that is not accepted any more, also for keys of version 0.1.0', async () => {
+  using folder = newTempFolder();
+  const run = (...args: string[]) => runProgram(args, { folder: folder.path });
+  const warningsWith = async (settings: Environment): Promise<unknown[]> => {
+    await using program = await startProgram(folder.path, settings);
+    return program
+      .records('configuration')
+      .map(({ detail }) => detail)
+      .filter((detail) => String(detail).startsWith('KEYREEVE_KEY_PREFIXES_ACCEPTED'));
+  };
+  const acme = { KEYREEVE_KEY_PREFIX: 'acme' };
+  assert.equal((await run('account', 'create', 'you@example.com', '--generate')).status, 0);
+  assert.equal((await run('key', 'create', '--account', 'you@example.com', '--nickname', 'old')).status, 0);
+  using db = new DatabaseSync(databaseIn(folder.path));
+  db.exec('delete from key_prefixes');
+  assert.deepEqual(await warningsWith({}), [], 'the prefix in force is assumed');
+  assert.deepEqual(await warningsWith({ ...acme, KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv' }), []);
+  assert.deepEqual(await warningsWith(acme), [
+    'KEYREEVE_KEY_PREFIXES_ACCEPTED does not list krv, which was KEYREEVE_KEY_PREFIX earlier: keys that begin with krv_ are rejected; add krv to it',
+  ]);
+});

@@ -12,7 +12,7 @@ import { contentsOf, fill } from './whole-installation.ts';
 
 /** What the schema before wrote of the same installation. */
 function asOfFirstSchema(text: string): string {
-  const added = ['second_factors', 'recovery_codes', 'webhook_endpoints', 'audit_chains'];
+  const added = ['second_factors', 'recovery_codes', 'webhook_endpoints', 'audit_chains', 'key_prefixes'];
   const columns = [
     'keys_imported_at',
     'unverified_since',

@@ -59,6 +59,7 @@ for (const from of databaseKinds) {
         signing_keys: 1,
         api_keys: 2,
         webhook_endpoints: 1,
+        key_prefixes: 1,
         webhook_progress: 1,
         audit_events: 11,
       });

@@ -31,3 +31,8 @@ alter table accounts add column email_unconfirmed_since bigint;
 
 create index accounts_imported_hash on accounts ((substr(password_hash, 1, strpos(password_hash, ',keyid=') - 1)))
 where substr(password_hash, 1, 10) = '$imported$';
+
+create table key_prefixes (
+  prefix text primary key,
+  first_used_at bigint not null
+);

@@ -47,3 +47,9 @@ alter table accounts add column email_unconfirmed_since integer;
 -- sign-in with any email has to match.
 create index accounts_imported_hash on accounts (substr(password_hash, 1, instr(password_hash, ',keyid=') - 1))
 where substr(password_hash, 1, 10) = '$imported$';
+
+-- The values of KEYREEVE_KEY_PREFIX with which keys were created: of keys only hashes are kept, which do not show it.
+create table key_prefixes (
+  prefix text primary key,
+  first_used_at integer not null
+) strict, without rowid;
