@@ -17,7 +17,7 @@ import { exchange, head } from './raw-http.ts';
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 const wrongPassword = 'not the password at all';
 const floodSize = 2_000;
-const email = (n: number): string => `user${n}@example.com`;
+const email = (n: number): string => `stranger${n}@example.com`;
 
 /** Of those that a flood of 2,000 would make, if each of them were counted before the deletion. */
 const commitsAheadMax = 20;
@@ -95,6 +95,6 @@ test('2,000 pipelined sign-ins are each answered, at most a hundred are hashed, 
   const statuses = (await flood).flatMap(({ answers }) => answers.map(({ status }) => status));
   const count = (status: number): number => statuses.filter((it) => it === status).length;
   assert.equal(count(401), stats.hashed - before);
-  assert.ok(count(401) > 0 && count(401) <= limits.loginAddressFailuresMax, JSON.stringify([count(401), count(429), count(503), statuses.length]));
+  assert.ok(count(401) > 0 && count(401) <= limits.loginAddressFailuresMax, String(count(401)));
   assert.equal(count(401) + count(429) + count(503), floodSize);
 });

@@ -218,6 +218,6 @@ onEachDatabase('chains go on when the journal of deletions is replayed', async (
     journalFolders: [temp.path],
     isDryRun: false,
   });
-  assert.deepEqual(replayed, { apiKeys: 2, accounts: 1, signingKeys: 1, accountsDisabled: 0 });
+  assert.partialDeepStrictEqual(replayed, { apiKeys: 2, accounts: 1, signingKeys: 1, accountsDisabled: 0 });
   assert.equal(await assertWhole(db), before + 5);
 });
