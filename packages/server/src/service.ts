@@ -8,6 +8,7 @@ import { monotonicMs, type Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from './crypto/password.ts';
+import type { DatabaseReplacedError, FileIdentity } from './db/file-identity.ts';
 import { durabilityOf } from './db/durability.ts';
 import { pingDatabase } from './db/installation.ts';
 import { adminListener, type MetricsPage } from './http/admin-app.ts';
@@ -47,6 +48,8 @@ export interface Running {
 
 export interface Service extends Running {
   readonly services: Services;
+  /** When the file of an embedded database was replaced or removed: every request is answered with 503 then. */
+  readonly replaced: Promise<DatabaseReplacedError> | undefined;
 }
 
 /** A service without an admin listener: its supervisor has that. */
@@ -76,23 +79,30 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log);
     const stop = () =>
       end([server, admin.server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
-    return { ...rest, adminUrl: admin.url, stop };
+    return { ...rest, adminUrl: admin.url, replaced: installation.db.file?.replaced, stop };
   });
 }
 
 /**
  * One of several processes that share the port, on a database that their supervisor has brought up to date.
- * @param worker its number, from 1 on; the first deletes what has expired
+ * @param start the worker's number, from 1 on; the first deletes what has expired. And the supervisor's files of the database
+ * @throws DatabaseReplacedError when this process has opened others
  */
-export async function startWorkerService(options: ServiceOptions, worker: number): Promise<WorkerService> {
+export async function startWorkerService(
+  options: ServiceOptions,
+  { worker, database }: { readonly worker: number; readonly database: FileIdentity | undefined },
+): Promise<WorkerService> {
   const { config, clock, log } = options;
   const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+  const { file } = installation.db;
   return orClose(installation, async () => {
+    file?.compare(database);
     const { server, health, errors, ...rest } = await startPublic(installation, options);
     const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log, worker === 1);
     const stop = () =>
       end([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
-    return { ...rest, metrics: lazyMetrics(rest.services, installation, errors, worker), stop };
+    const metrics = lazyMetrics(rest.services, installation, errors, worker);
+    return { ...rest, metrics, replaced: file?.replaced, stop };
   });
 }
 

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { processEnvironment, readConfig, type Config } from '../config.ts';
 import { describeDatabase } from '../db/database.ts';
+import { DatabaseReplacedError } from '../db/file-identity.ts';
 import { masterKeyPath } from '../earlier-installation.ts';
 import { createLog, type Log } from '../log.ts';
 import { startService, type Running, type ServiceOptions } from '../service.ts';
@@ -23,7 +24,7 @@ async function serve(): Promise<number> {
   const options = { config, clock: systemClock, log };
   if (config.workers > 1) return supervise(options);
   const service = await startService(options);
-  const stopped = untilStopped(service, log);
+  const stopped = untilStopped(service, log, service.replaced);
   // Only now: whoever reads that Ctrl-C stops it may press it at once.
   greet(service, config, log);
   return exitSoon(await stopped);
@@ -60,7 +61,11 @@ async function supervise(options: ServiceOptions): Promise<number> {
  * @param failed when it can't go on by itself
  * @returns the exit status
  */
-function untilStopped(service: Running, log: Log, failed?: Promise<CrewError>): Promise<number> {
+function untilStopped(
+  service: Running,
+  log: Log,
+  failed?: Promise<CrewError | DatabaseReplacedError>,
+): Promise<number> {
   return new Promise<number>((resolve) => {
     let isStopping = false;
     const stop = (reason: string, status = 0): void => {
@@ -75,13 +80,22 @@ function untilStopped(service: Running, log: Log, failed?: Promise<CrewError>): 
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
     whenNpmEnds(() => isStopping || stop('npm has ended'));
-    void failed?.then((error) => isStopping || stop(error.message, error.status));
+    void failed?.then((error) => {
+      if (error instanceof DatabaseReplacedError) tellReplaced(log, error);
+      if (!isStopping) stop(error.message, error.status);
+    });
     // A mistake in the program: nothing it does from here on can be trusted (ASVS 16.5.4).
     process.on('uncaughtException', (error) => {
       log.fatal({ event: 'crashed', err: error });
       resolve(1);
     });
   });
+}
+
+function tellReplaced(log: Log, { path, message }: DatabaseReplacedError): void {
+  const remedy =
+    'put the right database in its place and start the service again; replace the file of a running service only with `keyreeve restore`';
+  log.fatal({ event: 'database_replaced', path, detail: `${message}; ${remedy}` });
 }
 
 /** The log is flushed as the process exits, so nothing is lost; what still holds the process is not waited for. */

@@ -1,4 +1,5 @@
 /** What stores ask of a database. `sqlite.ts` is the embedded driver, `postgres.ts` the one for many instances. */
+import type { DatabaseFile } from './file-identity.ts';
 import type { WriteHealth } from './write-health.ts';
 import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
 
@@ -53,6 +54,8 @@ export interface Db {
   readonly times: DbTimes;
   readonly sharedReads: SharedReads;
   readonly writes: WriteHealth;
+  /** Of an embedded database. Once it was replaced, every read and write is DomainError `unavailable`. */
+  readonly file?: DatabaseFile;
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[], options?: ReadOptions): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
   /** The same single-row read for many values in one snapshot taken after the call; results in order. */

@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { monotonicMs } from '../clock.ts';
 import type { AuditKey, Db, DbTimes, Reader, Transaction } from './db.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
+import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { currentShare } from './share.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
@@ -24,6 +25,8 @@ const operationsPerCommitMax = 64;
  * an operation that arrives next waits for little more than that, and at least half of the time is not spent waiting.
  */
 const batchWorkMsMax = 10;
+/** Opening, when the file is replaced meanwhile. */
+const openAttemptsMax = 3;
 
 interface Operation {
   readonly work: (tx: Transaction) => Promise<unknown>;
@@ -39,6 +42,7 @@ export class SqliteDb implements Db {
    * (docs/decisions/0003-hot-path.md).
    */
   readonly sharedReads = { underWayMax: 2, questionsEnough: 16 };
+  readonly file: DatabaseFile;
   readonly #path: string;
   readonly #reader: SqliteConnection;
   readonly writes = new WriteHealth(() => this.transaction((tx) => (tx as WriterThread).ask('exec', touch)));
@@ -50,25 +54,33 @@ export class SqliteDb implements Db {
 
   /** @param path of the file, which is created if it doesn't exist */
   static async open(path: string, auditKey: AuditKey): Promise<SqliteDb> {
-    createFile(path);
-    const writer = new WriterThread(path, auditKey);
-    await writer.ask('exec', 'select 1');
-    return new SqliteDb(path, writer, auditKey);
+    for (let attempt = 0; attempt < openAttemptsMax; attempt++) {
+      createFile(path);
+      const found = identityOf(path);
+      const writer = new WriterThread(path, auditKey);
+      await writer.ask('exec', 'select 1');
+      const db = new SqliteDb(path, writer, auditKey);
+      // Both connections have the same file open. An overlay gives a file another inode when it is first opened for writing.
+      if (db.file.identity[0] === found) return db;
+      await db.close();
+    }
+    throw unavailable(new DatabaseReplacedError(path));
   }
 
   private constructor(path: string, writer: WriterThread, auditKey: AuditKey) {
     this.#path = path;
     this.#auditKey = auditKey;
     this.#reader = new SqliteConnection(path, 'read');
+    this.file = new DatabaseFile(path);
     this.#writer = writer;
   }
 
   async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
-    return orUnavailable(() => this.#reader.prepare(statement.text.sqlite).all(...values) as Row[]);
+    return orUnavailable(() => this.#inPlace.prepare(statement.text.sqlite).all(...values) as Row[]);
   }
 
   async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
-    return orUnavailable(() => this.#reader.prepare(statement.text.sqlite).get(...values) as Row | undefined);
+    return orUnavailable(() => this.#inPlace.prepare(statement.text.sqlite).get(...values) as Row | undefined);
   }
 
   async getMany<Row>(
@@ -77,7 +89,7 @@ export class SqliteDb implements Db {
   ): Promise<(Row | undefined)[]> {
     return orUnavailable(() => {
       const startedMs = monotonicMs();
-      const prepared = this.#reader.prepare(statement.text.sqlite);
+      const prepared = this.#inPlace.prepare(statement.text.sqlite);
       // One transaction for all: taking and giving back the snapshot costs as much as a read.
       this.#reader.prepare('begin').run();
       try {
@@ -107,8 +119,10 @@ export class SqliteDb implements Db {
   }
 
   async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+    orUnavailable(() => this.file.compare());
     const connection = orUnavailable(() => new SqliteConnection(this.#path, 'read'));
     try {
+      orUnavailable(() => this.file.compare());
       return await work(orUnavailable(() => SqliteReader.ofOneMoment(connection)));
     } finally {
       connection.close();
@@ -117,9 +131,17 @@ export class SqliteDb implements Db {
 
   async close(): Promise<void> {
     this.writes.stop();
+    this.file.stop();
     await this.#committing;
+    // SQLite neither checkpoints nor deletes a `-wal` for a file that has moved (`sqlite3PagerClose`).
     this.#reader.close();
     await this.#writer.close();
+  }
+
+  /** @throws DatabaseReplacedError */
+  get #inPlace(): SqliteConnection {
+    this.file.assertInPlace();
+    return this.#reader;
   }
 
   async #commitAll(): Promise<void> {
@@ -128,11 +150,17 @@ export class SqliteDb implements Db {
     this.#committing = undefined;
   }
 
-  /** Another thread in place of one that has ended. What was in flight there has been rejected as unknown. */
+  /**
+   * Another thread in place of one that has ended. What was in flight there has been rejected as unknown.
+   * @throws DatabaseReplacedError, also when the new thread has opened another file
+   */
   async #liveWriter(): Promise<WriterThread> {
+    this.file.compare();
     if (this.#writer.isAlive) return this.#writer;
     await this.#writer.ended();
     this.#writer = new WriterThread(this.#path, this.#auditKey);
+    await this.#writer.ask('exec', 'select 1');
+    this.file.compare();
     return this.#writer;
   }
 
@@ -141,14 +169,14 @@ export class SqliteDb implements Db {
    * refusal may rest on what another operation of the batch wrote.
    */
   async #commitTogether(first: Operation): Promise<void> {
-    const writer = await this.#liveWriter();
-    const operations: Operation[] = [];
+    const operations = [first];
     const answers: (() => void)[] = [];
     const startedMs = monotonicMs();
     const workMsMax = Math.max(batchWorkMsMax, this.#lastCommitMs);
     let committingMs: number | undefined;
+    let writer: WriterThread | undefined;
     try {
-      operations.push(first);
+      writer = await this.#liveWriter();
       await writer.ask('exec', 'begin immediate');
       for (let next: Operation | undefined = first; next;) {
         answers.push(await runInSavepoint(writer, next));
@@ -158,11 +186,13 @@ export class SqliteDb implements Db {
       }
       committingMs = monotonicMs();
       await writer.ask('exec', 'commit');
+      // A change in a file that is no longer in place is lost: it is not acknowledged.
+      this.file.compare();
     } catch (error) {
-      await writer.ask('exec', 'rollback').catch(() => undefined);
+      await writer?.ask('exec', 'rollback').catch(() => undefined);
       this.writes.failed();
       // A later flush could report success for what this one lost, so the file is opened anew.
-      if (committingMs !== undefined) writer.giveUp();
+      if (committingMs !== undefined) writer?.giveUp();
       // A commit that fails may have reached the disk all the same.
       for (const { reject } of operations) reject(unavailable(error, committingMs !== undefined));
       return;

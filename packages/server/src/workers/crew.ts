@@ -7,6 +7,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
+import { DatabaseReplacedError, type FileIdentity } from '../db/file-identity.ts';
 import type { Log } from '../log.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
 import type { Shared, ToSupervisor, ToWorker } from './messages.ts';
@@ -54,14 +55,17 @@ export interface CrewOptions {
   readonly count: number;
   /** 0 picks one. */
   readonly port: number;
+  /** Which files of an embedded database each worker must have open. */
+  readonly database: FileIdentity | undefined;
   readonly log: Log;
 }
 
 export class Crew {
   readonly #log: Log;
+  readonly #database: FileIdentity | undefined;
   readonly #places: readonly Place[];
   readonly #started = Promise.withResolvers<Address>();
-  readonly #failed = Promise.withResolvers<CrewError>();
+  readonly #failed = Promise.withResolvers<CrewError | DatabaseReplacedError>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #answers = new Map<number, (snapshot: MetricsSnapshot) => void>();
   #port: number;
@@ -73,8 +77,9 @@ export class Crew {
   /** Replaced since the start. */
   replaced = 0;
 
-  constructor({ count, port, log }: CrewOptions) {
+  constructor({ count, port, database, log }: CrewOptions) {
     this.#log = log;
+    this.#database = database;
     this.#port = port;
     this.#places = Array.from({ length: count }, (_, index) => ({
       worker: index + 1,
@@ -94,8 +99,8 @@ export class Crew {
     return this.#places.filter(({ isListening }) => isListening).length;
   }
 
-  /** When a worker that was there once can't be replaced. */
-  get failed(): Promise<CrewError> {
+  /** When a worker that was there once can't be replaced, or serves a file that was replaced. */
+  get failed(): Promise<CrewError | DatabaseReplacedError> {
     return this.#failed.promise;
   }
 
@@ -150,6 +155,7 @@ export class Crew {
     process.on('message', (message: ToSupervisor) => {
       if (message.kind === 'listening') this.#listens(place, process, message);
       else if (message.kind === 'metrics') this.#answers.get(message.id)?.(message.snapshot);
+      else if (message.kind === 'database_replaced') this.#failed.resolve(new DatabaseReplacedError(message.path));
       else this.#passOn(process, message);
     });
     process.on('exit', (status, signal) => this.#died(place, process, status, signal));
@@ -158,7 +164,7 @@ export class Crew {
       // Without a process there is no exit.
       if (process.process.pid === undefined) this.#died(place, process, 1, null);
     });
-    say(process, { kind: 'start', worker: place.worker, port: this.#port });
+    say(process, { kind: 'start', worker: place.worker, port: this.#port, database: this.#database });
   }
 
   #passOn(from: Worker, message: Shared): void {

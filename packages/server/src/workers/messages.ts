@@ -1,4 +1,5 @@
 /** What a supervisor and its workers say to each other, over the channel that node:cluster keeps between them. */
+import type { FileIdentity } from '../db/file-identity.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
 import type { UnansweredRefresh } from '../tokens/unanswered-refreshes.ts';
 
@@ -12,6 +13,8 @@ export type ToWorker =
       readonly worker: number;
       /** 0 picks one, for all workers the same. */
       readonly port: number;
+      /** The files of an embedded database that the supervisor has open; a worker serves no others. */
+      readonly database: FileIdentity | undefined;
     }
   | { readonly kind: 'metrics'; readonly id: number }
   | { readonly kind: 'stop' }
@@ -19,5 +22,7 @@ export type ToWorker =
 
 export type ToSupervisor =
   | { readonly kind: 'listening'; readonly url: string; readonly publicUrl: string }
+  /** The worker answers 503 from now on. */
+  | { readonly kind: 'database_replaced'; readonly path: string }
   | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
   | Shared;

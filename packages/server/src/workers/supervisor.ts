@@ -3,6 +3,7 @@
  * starts, has the admin listener, and sees to it that as many run as should. It answers no client itself.
  */
 import { createServer } from 'node:http';
+import type { DatabaseReplacedError } from '../db/file-identity.ts';
 import { pingDatabase } from '../db/installation.ts';
 import { DomainError } from '../errors.ts';
 import type { MetricsPage } from '../http/admin-app.ts';
@@ -12,8 +13,8 @@ import { drain, ensureSigningKey, openFirst, startAdmin, type Running, type Serv
 import { Crew, type CrewError } from './crew.ts';
 
 export interface Supervisor extends Running {
-  /** When a worker that died can't be replaced. */
-  readonly failed: Promise<CrewError>;
+  /** When a worker that died can't be replaced, or the database file was replaced. */
+  readonly failed: Promise<CrewError | DatabaseReplacedError>;
 }
 
 /** @throws ConfigError, SchemaError, CrewError, or the error of a port that is taken */
@@ -22,7 +23,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
   const { host, port, workers: count, drainSeconds } = config;
   const installation = await openFirst(options);
   const { db } = installation;
-  const crew = new Crew({ count, port, log });
+  const crew = new Crew({ count, port, database: db.file?.identity, log });
   const health: Health = {
     isStopping: false,
     isClosed: false,
@@ -50,7 +51,13 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
       await db.close();
       return isDrained;
     };
-    return { url, adminUrl: admin.url, publicUrl, failed: crew.failed, stop };
+    return {
+      url,
+      adminUrl: admin.url,
+      publicUrl,
+      failed: Promise.race([crew.failed, ...(db.file ? [db.file.replaced] : [])]),
+      stop,
+    };
   } catch (error) {
     await db.close();
     throw error;

@@ -15,9 +15,10 @@ export async function runWorker(config: Config, clock: Clock): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);
   const [start] = (await once(process, 'message')) as [Extract<ToWorker, { kind: 'start' }>];
   const log = createLog(config.logLevel).child({ worker: start.worker });
-  const service = await startWorkerService({ config: { ...config, port: start.port }, clock, log }, start.worker);
+  const service = await startWorkerService({ config: { ...config, port: start.port }, clock, log }, start);
   const { unanswered } = service.services.tokens;
   unanswered.onNote = (refresh) => tell({ kind: 'unanswered_refresh', ...refresh });
+  void service.replaced?.then(({ path }) => tell({ kind: 'database_replaced', path }));
   return new Promise((resolve) => {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void service.stop().then((isDrained) => resolve(isDrained ? 0 : 1));

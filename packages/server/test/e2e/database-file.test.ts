@@ -1,0 +1,81 @@
+/** The running service stops when its database file is replaced or removed; a restore beside it does not stop it. */
+import assert from 'node:assert/strict';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { bearer, databaseIn, newProgram, type Program } from './program.ts';
+
+interface Key {
+  readonly id: number;
+  readonly key: string;
+}
+
+const changes: Readonly<Record<string, (path: string) => void>> = {
+  replaced: (path) => {
+    copyFileSync(path, `${path}.copy`);
+    renameSync(`${path}.copy`, path);
+  },
+  removed: (path) => rmSync(path),
+};
+
+async function newKey(program: Program): Promise<Key & { readonly accessToken: string }> {
+  const { accessToken } = await program.signIn();
+  const made = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
+  return { ...(made.json as Key), accessToken };
+}
+
+/** @returns undefined when the connection was closed without a response */
+async function statusOf(program: Program, method: string, path: string, token: string): Promise<number | undefined> {
+  try {
+    return (await program.call(method, path, bearer(token))).status;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+for (const workers of ['1', '2']) {
+  for (const [name, change] of Object.entries(changes)) {
+    test(`${workers === '1' ? 'one process' : 'two workers'} whose database file was ${name} acknowledge nothing, and the service ends with 1`, async () => {
+      await using program = await newProgram({ KEYREEVE_WORKERS: workers });
+      const { id, accessToken } = await newKey(program);
+      const path = databaseIn(program.folder);
+      change(path);
+      const deletion = await statusOf(program, 'DELETE', `/auth/api-keys/${id}`, accessToken);
+      assert.ok(deletion === undefined || deletion === 503, `the deletion was answered with ${deletion}`);
+      const { status } = await program.exited();
+      assert.equal(status, 1);
+      const told = program.records('database_replaced');
+      assert.deepEqual(
+        told.map(({ level, path: of }) => [level, of]),
+        [['fatal', path]],
+      );
+      assert.match(String(told[0]?.['detail']), /was replaced or removed while it was open; put the right database/);
+      assert.deepEqual(program.records('crashed'), []);
+    });
+  }
+}
+
+test('verifications get 503 from the moment in which the difference is found', async () => {
+  await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '60' });
+  const { key } = await newKey(program);
+  assert.equal(await statusOf(program, 'GET', '/auth/forward', key), 200);
+  rmSync(databaseIn(program.folder));
+  await program.waitForRecord('database_replaced');
+  assert.equal(await statusOf(program, 'GET', '/auth/forward', key), 503);
+  // The second request to stop ends it without a drain.
+  program.signal('SIGTERM');
+  assert.equal((await program.exited()).status, 1);
+});
+
+test('a backup and a restore beside the service do not stop it', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
+  const { key } = await newKey(program);
+  const backup = join(program.folder, 'backup');
+  assert.equal((await program.command(['backup', '--to', backup])).status, 0);
+  const restored = await program.command(['restore', '--from', backup, '--replace', '--accept-revival', '--yes']);
+  assert.equal(restored.status, 0, restored.stderr);
+  assert.equal(await statusOf(program, 'GET', '/auth/forward', key), 200);
+  assert.equal((await program.stop()).status, 0);
+  assert.deepEqual(program.records('database_replaced'), []);
+});
