@@ -49,9 +49,9 @@ interface Tokens {
 }
 
 /** Repeats a sign-in that is rejected because two of the email are being checked already. */
-async function onceChecked(signIn: () => Promise<Answer>): Promise<Answer> {
+async function onceChecked(attempt: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries++) {
-    const answer = await signIn();
+    const answer = await attempt();
     if (answer.status !== 429 || tries === 1_000) return answer;
   }
 }
