@@ -51,6 +51,7 @@ export class SqliteDb implements Db {
   readonly #waiting = new FairQueue<Operation>(writesWaiting);
   #committing: Promise<void> | undefined;
   #lastCommitMs = 0;
+  #isClosing = false;
 
   /** @param path of the file, which is created if it doesn't exist */
   static async open(path: string, auditKey: AuditKey): Promise<SqliteDb> {
@@ -102,6 +103,7 @@ export class SqliteDb implements Db {
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#isClosing) return Promise.reject(unavailable(new Error('the database is closed')));
     return new Promise<T>((resolve, reject) => {
       const operation = { work, resolve: resolve as (value: unknown) => void, reject };
       this.#waiting.push(currentShare(), operation, reject);
@@ -130,6 +132,8 @@ export class SqliteDb implements Db {
   }
 
   async close(): Promise<void> {
+    // A later write would open the file again, by a thread in place of the one that ends now.
+    this.#isClosing = true;
     this.writes.stop();
     this.file.stop();
     await this.#committing;
