@@ -61,10 +61,14 @@ export async function runProgram(
   return program.exited();
 }
 
-/** Starts the service in `folder` and waits until it says where it listens. */
-export async function startProgram(folder: string, environment: Environment = {}): Promise<Program> {
+/** Starts the service in `folder` and waits until it says where it listens. @param command for Node, instead of `keyreeve serve` */
+export async function startProgram(
+  folder: string,
+  environment: Environment = {},
+  command: readonly string[] = [keyreeveBin, 'serve'],
+): Promise<Program> {
   const program = new Program(
-    spawn(process.execPath, [keyreeveBin, 'serve'], {
+    spawn(process.execPath, command, {
       cwd: folder,
       env: environmentFor(folder, environment),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,10 +81,10 @@ export async function startProgram(folder: string, environment: Environment = {}
 }
 
 /** Starts the service in a folder that goes away with it. */
-export async function newProgram(environment: Environment = {}): Promise<Program> {
+export async function newProgram(environment: Environment = {}, command?: readonly string[]): Promise<Program> {
   const folder = newTempFolder();
   try {
-    const program = await startProgram(folder.path, environment);
+    const program = await startProgram(folder.path, environment, command);
     program.cleanUp = () => folder[Symbol.dispose]();
     return program;
   } catch (error) {

@@ -161,12 +161,15 @@ const count = Number(values.count);
 const startedMs = monotonicMs();
 const before = loads();
 using mail = await startMailSink();
-await using program = await newProgram({
-  KEYREEVE_THROTTLE: 'off',
-  KEYREEVE_SIGNUP: 'open',
-  KEYREEVE_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
-  KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>',
-});
+await using program = await newProgram(
+  {
+    KEYREEVE_THROTTLE: 'off',
+    KEYREEVE_SIGNUP: 'open',
+    KEYREEVE_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+    KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>',
+  },
+  [fileURLToPath(new URL('./server.ts', import.meta.url))],
+);
 await seed(program);
 const comparisons: Comparison[] = [];
 for (const trial of trials.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
