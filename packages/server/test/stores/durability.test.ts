@@ -78,7 +78,9 @@ test('while the standby is away no commit is acknowledged, not even of what is d
     assert.deepEqual(new Set(await Promise.all(confirmations)), new Set(['unavailable']));
     const writes = Array.from({ length: 16 }, (_, id) => outcomeOf(db.transaction((tx) => tx.run(insert, [10 + id]))));
     for (const outcome of await Promise.all(writes)) assert.equal(outcome, 'unavailable');
-    for (let attempt = 0; (await db.get(waiting))?.count !== 0; attempt++) assert.ok(attempt < 200, 'backends wait on');
+    // The one that may wait is the write that is tried every second while writes fail.
+    for (let attempt = 0; ((await db.get(waiting))?.count ?? 0) > 1; attempt++)
+      assert.ok(attempt < 200, 'backends wait on');
 
     await db.all(sql('test_no_standby', `alter system reset synchronous_standby_names`));
     await db.all(sql('test_reload', 'select pg_reload_conf()'));

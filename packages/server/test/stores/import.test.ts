@@ -76,6 +76,8 @@ onEachDatabase('an account comes with its states, and its audit rows with it', a
     unverifiedSince: null,
     requiresSecondFactor: 0,
     sessionEpoch: 0,
+    emailUnconfirmedSince: null,
+    language: null,
   });
   assert.deepEqual([bob.passwordHash, bob.disabledAt, bob.unverifiedSince], ['', now, now]);
   const trail = await listAuditEvents(db);

@@ -84,6 +84,8 @@ export const refused: readonly (readonly [name: keyof typeof variables, value: s
   ['KEYREEVE_LINKS_URL', 'https://example.com/#account', /must be like/],
   ['KEYREEVE_LINKS_URL', 'https://user:pass@example.com/account', /must be like/],
   ['KEYREEVE_LINKS_URL', 'javascript:alert(1)', /must be like/],
+  ['KEYREEVE_LANGUAGE', 'fr', /must be one of en, de/],
+  ['KEYREEVE_SIGN_IN_URL', 'example.com/sign-in', /must be like/],
   ['KEYREEVE_WEBHOOK_TARGETS', 'hooks.internal', /must be like hooks\.internal:8080/],
   ['KEYREEVE_WEBHOOK_TARGETS', 'http://hooks.internal:8080', /must be like/],
   ['KEYREEVE_WEBHOOK_TARGETS', 'hooks.internal:8080/path', /must be like/],
