@@ -320,11 +320,14 @@ test('a second factor stays in force when an account is taken back', async () =>
   await using app = await newApp({ environment: mailbox.environment });
   const user = await enrolled(app, 'ada@example.org');
   const administrator = await newAdministrator(app);
-  for (const path of ['reset-password', 'compromised']) {
+  const take = async (path: string): Promise<void> => {
     const answer = await administer(app, administrator, 'POST', `accounts/${user.account.id}/${path}`);
     assert.equal((answer.json as AccountDetail).secondFactor, true, answer.text);
-  }
+  };
+  await take('reset-password');
+  // Before the next one is sent: two that are due at once may arrive in any order.
   const voided = await mailbox.next({ to: 'ada@example.org', subject: 'Set a new password' });
+  await take('compromised');
   // Not what one who asked for it reads: that nothing is to be done, and from where it was asked.
   assert.match(voided.text, /^An administrator of Example sent you this link/);
   assert.doesNotMatch(voided.text, /do nothing|127\.0\.0\.1/);
