@@ -218,6 +218,17 @@ onEachDatabase('chains go on when the journal of deletions is replayed', async (
     journalFolders: [temp.path],
     isDryRun: false,
   });
-  assert.partialDeepStrictEqual(replayed, { apiKeys: 2, accounts: 1, signingKeys: 1, accountsDisabled: 0 });
+  assert.deepEqual(replayed, {
+    apiKeys: 2,
+    accounts: 1,
+    signingKeys: 1,
+    accountsDisabled: 0,
+    rolesRemoved: 0,
+    passwordsVoided: 0,
+    emailsToConfirm: 0,
+    secondFactorsRemoved: 0,
+    recoveryCodesReplaced: 0,
+    recoveryCodesUsed: 0,
+  });
   assert.equal(await assertWhole(db), before + 5);
 });
