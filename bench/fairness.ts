@@ -2,10 +2,11 @@
  * What an uninvolved account notices of floods by one account: 1,200 connections from many client IPs, side by side with
  * the same server without load.
  *
- *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--quick]
+ *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  */
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
 import type { FloodOptions } from './flood.ts';
@@ -19,6 +20,8 @@ export interface FairnessOptions {
   readonly seconds: number;
   readonly connections: number;
   readonly databases: readonly string[];
+  /** The floods whose names contain this text. */
+  readonly floods: string;
   readonly folder: string;
 }
 
@@ -69,51 +72,62 @@ class Client {
     return { status, access: `Bearer ${String(json['accessToken'])}`, refresh: String(json['refreshToken']) };
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#agent.destroy();
   }
 }
 
 interface Outcome {
   readonly deletionsMs: number[];
-  readonly done: Record<'deletion' | 'creation' | 'sign-in', [succeeded: number, tried: number]>;
+  readonly done: Record<Change, [succeeded: number, tried: number]>;
+}
+type Change = 'deletion' | 'creation' | 'sign-in';
+type Count = (what: Change, isDone: boolean) => boolean;
+
+/** An email has a limited number of sign-ins per minute. */
+const signInIntervalMs = 1_000;
+
+/** Has an account of its own, because a sign-in ends the account's oldest session. */
+async function signInNowAndThen(client: Client, email: string, endsAt: number, count: Count): Promise<void> {
+  for (; performance.now() < endsAt; await sleep(signInIntervalMs)) {
+    count('sign-in', (await client.signIn(email)).status === 200);
+  }
 }
 
-/** Rounds. An email has a limited number of sign-ins a minute. */
-const signInEvery = 20;
-
-/** The uninvolved account: creates and deletes keys, and signs in now and then. */
-async function live(port: number, email: string, access: string, seconds: number): Promise<Outcome> {
-  const client = new Client(port, '192.0.2.7');
-  const outcome: Outcome = { deletionsMs: [], done: { deletion: [0, 0], creation: [0, 0], 'sign-in': [0, 0] } };
-  const count = (what: keyof Outcome['done'], isDone: boolean): boolean => {
-    outcome.done[what][1]++;
-    if (isDone) outcome.done[what][0]++;
-    return isDone;
-  };
-  const endsAt = performance.now() + seconds * 1_000;
-  for (let round = 0; performance.now() < endsAt; round++) {
-    if (round % signInEvery === signInEvery - 1) {
-      const again = await client.signIn(email);
-      // An account has a limited number of sessions; the first is to live on.
-      if (count('sign-in', again.status === 200))
-        await client.call('POST', '/auth/token/revoke', '', { refreshToken: again.refresh });
-    }
-    const created = await client.call('POST', '/auth/api-keys', access, {
-      nickname: `key ${round} ${performance.now()}`,
-    });
+async function createAndDelete(client: Client, access: string, endsAt: number, count: Count): Promise<number[]> {
+  const deletionsMs: number[] = [];
+  while (performance.now() < endsAt) {
+    const nickname = `key ${performance.now()}`;
+    const created = await client.call('POST', '/auth/api-keys', access, { nickname });
     if (!count('creation', created.status === 201)) continue;
     const startedAt = performance.now();
     const deleted = await client.call('DELETE', `/auth/api-keys/${String(created.json['id'])}`, access);
-    if (count('deletion', deleted.status === 200)) outcome.deletionsMs.push(performance.now() - startedAt);
+    if (count('deletion', deleted.status === 200)) deletionsMs.push(performance.now() - startedAt);
   }
-  client.close();
-  return outcome;
+  return deletionsMs;
+}
+
+/** What two uninvolved accounts notice in this time. */
+async function live(port: number, access: string, signInEmail: string, seconds: number): Promise<Outcome> {
+  const done: Outcome['done'] = { deletion: [0, 0], creation: [0, 0], 'sign-in': [0, 0] };
+  const count: Count = (what, isDone) => {
+    done[what][1]++;
+    if (isDone) done[what][0]++;
+    return isDone;
+  };
+  const endsAt = performance.now() + seconds * 1_000;
+  using changing = new Client(port, '192.0.2.7');
+  using signingIn = new Client(port, '203.0.113.7');
+  const [deletionsMs] = await Promise.all([
+    createAndDelete(changing, access, endsAt, count),
+    signInNowAndThen(signingIn, signInEmail, endsAt, count),
+  ]);
+  return { deletionsMs, done };
 }
 
 /** Requests of the attacker, by the name of the flood. */
 async function floods(port: number, emails: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
-  const client = new Client(port, '198.51.100.1');
+  using client = new Client(port, '198.51.100.1');
   const forwarded = { 'X-Forwarded-For': '@client-ip@' };
   const nothing: string[] = [];
   const own: string[] = [];
@@ -145,7 +159,6 @@ async function floods(port: number, emails: readonly string[]): Promise<Readonly
       }),
     );
   }
-  client.close();
   return {
     'requests that change nothing': nothing,
     'its own session ends and refreshes': own,
@@ -182,18 +195,17 @@ async function measure(database: string, seeded: Seeded, options: FairnessOption
     KEYREEVE_CREATIONS_PER_MINUTE_MAX: '100000',
   };
   const program = await keyreeve('0', seeded, undefined, environment);
-  const [victim, attackers] = [emailAt(100), [1, 2, 3, 4, 5, 6, 7, 8].map(emailAt)];
-  const named = Object.entries(await floods(program.port, attackers));
-  const client = new Client(program.port, '192.0.2.7');
+  const [victim, signInEmail, attackers] = [emailAt(100), emailAt(101), [1, 2, 3, 4, 5, 6, 7, 8].map(emailAt)];
+  const named = Object.entries(await floods(program.port, attackers)).filter(([name]) => name.includes(options.floods));
+  using client = new Client(program.port, '192.0.2.7');
   const { access } = await client.signIn(victim);
-  client.close();
-  await live(program.port, victim, access, 2);
+  await live(program.port, access, signInEmail, 2);
   const rows: Row[] = [];
   for (const [name, requests] of named) {
-    const quiet = await live(program.port, victim, access, seconds);
+    const quiet = await live(program.port, access, signInEmail, seconds);
     const flood: FloodOptions = { port: program.port, connections, seconds: seconds + 2, requests };
     const flooding = run<Record<string, number>>('1', './flood.ts', flood);
-    const loaded = await live(program.port, victim, access, seconds);
+    const loaded = await live(program.port, access, signInEmail, seconds);
     const responses = Object.entries(await flooding).map(([status, times]) => `${status}: ${times}`);
     const unloadedMs = quantile(quiet.deletionsMs, 0.99);
     rows.push([database, ...rowOf('no load', quiet, unloadedMs, '')]);

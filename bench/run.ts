@@ -5,7 +5,7 @@
  *     npm run bench -- peers [--keys 100000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
- *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--quick]
+ *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` shows in a minute that all of it works; its numbers mean nothing.
  */
@@ -27,6 +27,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     databases: { type: 'string', default: 'sqlite,postgres' },
+    floods: { type: 'string', default: '' },
     quick: { type: 'boolean', default: false },
   },
 });
@@ -56,6 +57,7 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
       seconds,
       connections: values.quick ? 200 : 1_200,
       databases: values.databases.split(','),
+      floods: values.floods,
       folder,
     });
   },

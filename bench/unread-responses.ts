@@ -1,6 +1,6 @@
 /**
- * What connections cost that ask for lists and read nothing, beside as many idle ones: `node bench/unread-responses.ts`.
- * Another client goes on asking in both cases, and each of its requests must succeed.
+ * What connections cost that ask for lists and read nothing, beside as many idle ones: `npx node bench/unread-responses.ts`.
+ * A client of another account requests its own list of the same size all the time, and each of its requests must succeed.
  *
  * The limit of open files must be above 10,500 (`ulimit -n`); the script starts itself again with the highest it may have.
  */
@@ -64,9 +64,9 @@ ${rows.join('\n')}`);
 async function measure(seeded: Seeded, isUnread: boolean): Promise<Measured> {
   const server = await keyreeve('0', seeded);
   const { port } = server;
-  const token = await fillList(port);
+  const [token, otherToken] = [await fillList(port, emailAt(1)), await fillList(port, emailAt(2))];
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
-  await ask(agent, port, token);
+  await ask(agent, port, otherToken);
   const restMib = residentMib(server.process.pid ?? 0);
   const text = `GET /auth/api-keys?view=full HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
   const sockets: Socket[] = [];
@@ -79,7 +79,7 @@ async function measure(seeded: Seeded, isUnread: boolean): Promise<Measured> {
     else socket.resume().write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n');
     if (n % 100 === 99) await sleep(20);
   }
-  const result = await watch(server, agent, token);
+  const result = await watch(server, agent, otherToken);
   // A paused socket is not told that it was closed: the server's own count is.
   const open = openConnections(port);
   for (const socket of sockets) socket.destroy();
@@ -89,9 +89,9 @@ async function measure(seeded: Seeded, isUnread: boolean): Promise<Measured> {
 }
 
 /** An account with as many keys as it may have by default, each as large as possible. @returns its access token */
-async function fillList(port: number): Promise<string> {
+async function fillList(port: number, email: string): Promise<string> {
   const url = `http://127.0.0.1:${port}`;
-  const authorization = `Basic ${btoa(`${emailAt(1)}:${password}`)}`;
+  const authorization = `Basic ${btoa(`${email}:${password}`)}`;
   const signedIn = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
   const { accessToken } = (await signedIn.json()) as { accessToken: string };
   const headers = { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' };

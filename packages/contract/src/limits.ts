@@ -201,7 +201,7 @@ export const limitTable = {
     'Credentials in one process that may wait for the next database read; one more is answered 503.',
   ),
   requestStartsPerTurnMax: limit(
-    8,
+    1,
     'Requests that start in one turn of the event loop; the others wait. Verifications have a queue of their own.',
   ),
   writesWaitingMax: limit(
