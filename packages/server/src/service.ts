@@ -17,6 +17,7 @@ import { SecurityHeaders } from './http/headers.ts';
 import type { Health } from './http/health.ts';
 import type { LinkPageOptions } from './http/link-pages.ts';
 import { RequestErrors } from './http/request-errors.ts';
+import type { RequestBounds } from './http/request-gate.ts';
 import { createHttpServer, listen } from './http/server.ts';
 import { stopAccepting } from './http/stop-accepting.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -35,6 +36,8 @@ export interface ServiceOptions {
   /** As of `wire`. */
   readonly areRequestsLimited?: boolean;
   readonly requestedMailDelayMsMax?: number;
+  /** Smaller ones for tests. */
+  readonly requestBounds?: RequestBounds | undefined;
 }
 
 export interface Running {
@@ -128,7 +131,7 @@ export async function ensureSigningKey(installation: Installation, { config, clo
 
 /** What clients talk to. */
 async function startPublic(installation: Installation, options: ServiceOptions) {
-  const { config, clock, log, argon2, areRequestsLimited = true, requestedMailDelayMsMax } = options;
+  const { config, clock, log, argon2, areRequestsLimited = true, requestedMailDelayMsMax, requestBounds } = options;
   const { db } = installation;
   const security = securityOf(config);
   const health: Health = {
@@ -178,6 +181,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
       corsOrigins,
       security,
       linkPages,
+      requestBounds,
     });
     listener = app.listener;
     stands(app);

@@ -39,7 +39,7 @@ import { preferredLanguage, prefersPage } from './language.ts';
 import type { LinkPageOptions } from './link-pages.ts';
 import { logFailure, logRefusal } from './refusal.ts';
 import type { RequestErrors } from './request-errors.ts';
-import { holdBack, RequestGate, type Passage } from './request-gate.ts';
+import { holdBack, RequestGate, type Passage, type RequestBounds } from './request-gate.ts';
 import type { Call, Route } from './route.ts';
 import { Router, type Match } from './router.ts';
 import { StartTurns } from './start-turns.ts';
@@ -62,6 +62,8 @@ export interface AppOptions extends AdminParts {
   readonly corsOrigins: readonly string[];
   readonly security: SecurityHeaders;
   readonly linkPages: LinkPageOptions;
+  /** Of requests in progress; the usual ones without it. */
+  readonly requestBounds?: RequestBounds | undefined;
 }
 
 /** A proxy that sends a malformed X-Forwarded-For sends it with every request. */
@@ -103,7 +105,7 @@ export class App {
   readonly #security: SecurityHeaders;
   readonly #options: AppOptions;
   readonly #router: Router;
-  readonly #gate = new RequestGate();
+  readonly #gate: RequestGate;
   readonly #turns = new StartTurns();
   readonly #prepared: ReadonlyMap<RouteContract, Prepared>;
   readonly #cors: Cors;
@@ -123,6 +125,7 @@ export class App {
     this.#cors = new Cors(options.corsOrigins);
     this.#isHttps = options.publicUrl.startsWith('https:');
     this.#security = options.security;
+    this.#gate = new RequestGate(options.requestBounds);
   }
 
   readonly listener: RequestListener = (request, response) => {

@@ -7,34 +7,44 @@ import { limits } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
 import { tooMany } from '../db/fair-queue.ts';
 
-const bounds = {
+/** Requests in progress at most, of each credential, account and client IP range. */
+export type RequestBounds = Readonly<Record<'credential' | 'account' | 'range', number>>;
+
+const defaultBounds: RequestBounds = {
   credential: limits.requestsPerCredentialMax,
   account: limits.requestsPerAccountMax,
   range: limits.requestsPerRangeMax,
-} as const;
+};
 
 export class RequestGate {
+  readonly #bounds: RequestBounds;
   readonly #inProgress = new Map<string, number>();
+
+  constructor(bounds = defaultBounds) {
+    this.#bounds = bounds;
+  }
 
   /** A request's way through: what it entered is left together. */
   pass(): Passage {
-    return new Passage(this.#inProgress);
+    return new Passage(this.#bounds, this.#inProgress);
   }
 }
 
 export class Passage {
+  readonly #bounds: RequestBounds;
   readonly #inProgress: Map<string, number>;
   readonly #entered: string[] = [];
 
-  constructor(inProgress: Map<string, number>) {
+  constructor(bounds: RequestBounds, inProgress: Map<string, number>) {
+    this.#bounds = bounds;
     this.#inProgress = inProgress;
   }
 
   /** @throws DomainError `too_many_in_progress` */
-  enter(kind: keyof typeof bounds, name: string): void {
+  enter(kind: keyof RequestBounds, name: string): void {
     const key = `${kind} ${name}`;
     const count = this.#inProgress.get(key) ?? 0;
-    if (count >= bounds[kind]) throw tooMany();
+    if (count >= this.#bounds[kind]) throw tooMany();
     this.#inProgress.set(key, count + 1);
     this.#entered.push(key);
   }

@@ -9,6 +9,7 @@ import { deriveKeys } from '../crypto/master-key.ts';
 import { openDatabase } from '../db/database.ts';
 import type { Db } from '../db/db.ts';
 import { createLog } from '../log.ts';
+import type { RequestBounds } from '../http/request-gate.ts';
 import { findMasterKey } from '../installation.ts';
 import { startService, type Service } from '../service.ts';
 import { assertDeclared, type Answered } from './declared-answers.ts';
@@ -32,6 +33,8 @@ export interface TestAppOptions {
   readonly place?: DatabasePlace;
   /** As of `wire`. */
   readonly areRequestsLimited?: boolean;
+  /** Of requests in progress. */
+  readonly requestBounds?: RequestBounds;
 }
 
 export interface SignedIn {
@@ -129,6 +132,7 @@ export async function newApp({
   clock = new FakeClock(),
   place,
   areRequestsLimited = true,
+  requestBounds,
 }: TestAppOptions = {}): Promise<TestApp> {
   const own = place ?? (await newPlace());
   const cleanUp = async (): Promise<void> => {
@@ -145,7 +149,8 @@ export async function newApp({
       ...environment,
     });
     const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
-    const service = await startService({ config, clock, log, argon2, areRequestsLimited, requestedMailDelayMsMax: 0 });
+    const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds };
+    const service = await startService({ config, clock, log, argon2, ...limited });
     const db = await openDatabase(config.database, deriveKeys(findMasterKey(config)).auditChain);
     return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
   } catch (error) {

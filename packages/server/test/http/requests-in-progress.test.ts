@@ -11,6 +11,8 @@ import { assertProblem, fromFetch } from './assert-problem.ts';
 import { test } from './on-each-database.ts';
 
 const waitMsMax = 30_000;
+/** Few, so that all of them are in progress long before the first is closed for its missing body. */
+const requestBounds = { credential: 3, account: 4, range: 64 };
 
 /** Requests that the server has begun and whose bodies never come. */
 async function hold(app: TestApp, accessToken: string, count: number): Promise<readonly ClientRequest[]> {
@@ -34,9 +36,9 @@ async function hold(app: TestApp, accessToken: string, count: number): Promise<r
 const list = (app: TestApp, accessToken: string) => app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
 
 test('requests beyond the bound of a token are rejected, those of another account are not', async () => {
-  await using app = await newApp();
+  await using app = await newApp({ requestBounds });
   const [user, other] = [await app.signIn(), await app.signIn()];
-  const held = await hold(app, user.accessToken, limits.requestsPerCredentialMax);
+  const held = await hold(app, user.accessToken, requestBounds.credential);
   const refused = await list(app, user.accessToken);
   assertProblem(fromFetch(refused), 'too_many_in_progress');
   assert.equal(refused.headers.get('retry-after'), '1');
@@ -46,7 +48,7 @@ test('requests beyond the bound of a token are rejected, those of another accoun
 });
 
 test('requests beyond the bound of an account are rejected, whatever its sessions', async () => {
-  await using app = await newApp();
+  await using app = await newApp({ requestBounds });
   const user = await app.signIn();
   const again = async (): Promise<string> => {
     const answer = await app.call('POST', '/auth/token', { headers: basic(user.account.email, goodPassword) });
@@ -55,7 +57,7 @@ test('requests beyond the bound of an account are rejected, whatever its session
   const sessions = [await again(), await again()];
   const third = await again();
   const held: ClientRequest[] = [];
-  for (const session of sessions) held.push(...(await hold(app, session, limits.requestsPerAccountMax / 2)));
+  for (const session of sessions) held.push(...(await hold(app, session, requestBounds.account / 2)));
   // They count for the account once their tokens have been verified.
   await until('the account is full', waitMsMax, async () => (await list(app, third)).status !== 200);
   assertProblem(fromFetch(await list(app, third)), 'too_many_in_progress');

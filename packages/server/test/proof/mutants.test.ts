@@ -19,7 +19,7 @@ const here = [
   'reads from a replica that lags by up to 100 ms',
   'a deletion of unknown outcome that is answered with success',
   'acknowledged commits that a crash may lose',
-  'embedded: a write that is answered before the commit that gathers others for 100 ms',
+  'embedded: a deletion that is answered before the commit that gathers others for 100 ms',
 ];
 
 let postgres: PostgresServer;

@@ -337,12 +337,19 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'embedded: a write that is answered before the commit that gathers others for 100 ms',
+    // Sign-ins are answered after their commit: otherwise every new session would be refused, and nothing be deleted.
+    name: 'embedded: a deletion that is answered before the commit that gathers others for 100 ms',
     edits: [
       {
         file: 'db/sqlite.ts',
-        find: `    answer = () => resolve(value);`,
-        replace: `    resolve(value);\n    answer = () => undefined;`,
+        find: `      const operation = { work, resolve: resolve as (value: unknown) => void, reject };`,
+        replace: `      const isEarly = currentShare().workClass === 'narrowing';
+      const early = async (tx: Transaction): Promise<T> => {
+        const value = await work(tx);
+        if (isEarly) resolve(value);
+        return value;
+      };
+      const operation = { work: early, resolve: resolve as (value: unknown) => void, reject };`,
       },
       {
         file: 'db/sqlite.ts',
