@@ -193,7 +193,7 @@ export const changePassword = {
   body: { type: 'json', schema: ChangePasswordBody },
   isNarrowing: true,
   success: { status: 200, description: 'The new password is in force', schema: MessageAndKeys },
-  errors: [...accessTokenErrors, ...currentPasswordErrors, ...newPasswordErrors],
+  errors: [...accessTokenErrors, ...currentPasswordErrors, ...newPasswordErrors, 'too_many_requests'],
 } as const satisfies RouteContract;
 
 export const changeEmail = {

@@ -141,6 +141,10 @@ export const limitTable = {
     20,
     'Changes of the language of its mail that one account can make in an hour: each writes an audit event, which is kept for good.',
   ),
+  passwordChangesPerHourMax: limit(
+    20,
+    'Successful password changes with the current password of one account in an hour: each costs a hash, a mail and audit events. A password reset is counted separately.',
+  ),
   creationWindowSeconds: limit(60, 'The window in which an account’s key creations are counted.'),
   throttleForgetDays: limit(30, 'A counter is deleted when it has not changed for this time.'),
 

@@ -46,22 +46,23 @@ export class OwnAccount {
   async setLanguage(principal: AccountPrincipal, language: Language): Promise<void> {
     const { db, clock, requests } = this.#options;
     if ((await this.find(principal)).language === language) return;
-    await requests.countLanguageChange(principal.accountId);
+    await requests.countOwnChange('language', principal.accountId);
     await setLanguage(db, principal, principal.accountId, { language, now: clock.now(), guard: assertSessionLives });
   }
 
   /**
    * Ends every other session and makes every code void.
    * @returns the keys that go on working
-   * @throws DomainError `password_wrong`, `password_…`, `too_many_attempts`, `overloaded`, `invalid_access_token`,
-   *   `unavailable`
+   * @throws DomainError `password_wrong`, `password_…`, `too_many_attempts`, `too_many_requests`, `overloaded`,
+   *   `invalid_access_token`, `unavailable`
    */
   async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly LiveKey[]> {
-    const { db, clock, rules, hasher, throttle, mailer, revocations, currentPassword } = this.#options;
+    const { db, clock, rules, hasher, throttle, requests, mailer, revocations, currentPassword } = this.#options;
     const { newPassword, revokesKeys, address } = change;
     const { id, email, emailKey } = await this.find(principal);
     const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: emailKey }, rules);
     const account = await currentPassword.check(principal, change.currentPassword, address);
+    await requests.countOwnChange('password', id);
     const passwordHash = await hasher.hash(normal);
     const now = clock.now();
     const work = async (tx: Transaction) => {

@@ -38,6 +38,12 @@ interface Counter {
 
 const dayMs = 86_400_000;
 
+/** In an hour. */
+const ownChangesMax = {
+  language: limits.languageChangesPerHourMax,
+  password: limits.passwordChangesPerHourMax,
+} as const;
+
 export class RequestThrottle {
   readonly #options: RequestThrottleOptions;
 
@@ -74,10 +80,10 @@ export class RequestThrottle {
     await this.#count([{ bucket: this.#bucket('code', codeHash.toString('hex')), max: limits.codeTriesMax }]);
   }
 
-  /** For a change that the account makes without a password. @throws DomainError `too_many_requests` */
-  async countLanguageChange(accountId: string): Promise<void> {
-    const bucket = this.#bucket('language', accountId);
-    await this.#count([{ bucket, max: limits.languageChangesPerHourMax, policy: 'language changes' }]);
+  /** For a change that the account makes to itself as often as it likes. @throws DomainError `too_many_requests` */
+  async countOwnChange(kind: keyof typeof ownChangesMax, accountId: string): Promise<void> {
+    const bucket = this.#bucket(kind, accountId);
+    await this.#count([{ bucket, max: ownChangesMax[kind], policy: `${kind} changes` }]);
   }
 
   /** As part of something larger. @returns whether the address may be told once more that it has an account */

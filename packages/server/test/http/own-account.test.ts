@@ -102,6 +102,21 @@ test('of sixteen password changes at once one succeeds', async () => {
   await life.signIn(email, done[0]);
 });
 
+test('an account changes its password a bounded number of times in an hour, and another account is not affected', async () => {
+  await using life = await newLife();
+  const [tokens, other] = [await life.member(email), await life.member(newEmail)];
+  const passwords = [goodPassword, otherPassword] as const;
+  const change = (by: Tokens, n: number) =>
+    changePassword(life, by, { currentPassword: passwords[n % 2], newPassword: passwords[(n + 1) % 2] });
+  const max = limits.passwordChangesPerHourMax;
+  for (let n = 0; n < max; n++) assert.equal((await change(tokens, n)).status, 200);
+  assertRefused(await change(tokens, max), 'too_many_requests');
+  assert.equal((await change(other, 0)).status, 200);
+  life.app.clock.advance({ seconds: 3_600 });
+  const again = await life.signIn(email, passwords[max % 2]);
+  assert.equal((await change(again, max)).status, 200, 'the rejected change did not happen, and the hour is over');
+});
+
 test('a new password obeys the rules, in the words of the account', async () => {
   await using life = await newLife();
   const tokens = await life.member(email);
