@@ -35,7 +35,8 @@ interface NewEmail {
 export const changesKnownSince = (now: number): number => now - limits.emailChangeKeptDays * 86_400_000;
 
 /**
- * The account's own change, which the address before can undo, if it was verified. A link for undoing an earlier change
+ * The account's own change, which the address before can undo, if it was verified, and was not brought back by a restore:
+ * such an address may no longer be the owner's. A link for undoing an earlier change
  * stays good: that is what its owner needs when a thief changes the address twice.
  * @param account under its lock, as it was before
  * @throws DomainError `account_exists`, `too_many_requests`
@@ -47,10 +48,10 @@ export async function changeOwnEmailIn(
   wanted: NewEmail,
   now: number,
 ): Promise<void> {
-  const { id, email, language, unverifiedSince } = account;
+  const { id, email, language, unverifiedSince, emailUnconfirmedSince } = account;
   const undo = codes.make();
   const undoUntil = now + limits.emailUndoSeconds * 1000;
-  const isUndoable = unverifiedSince === null;
+  const isUndoable = unverifiedSince === null && emailUnconfirmedSince === null;
   await moveIn(tx, account, wanted, { codeHash: undo.hash, undoUntil: isUndoable ? undoUntil : 0, now });
   const data = { newEmail: wanted.address, at: toInstant(now) };
   if (!isUndoable) return queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));

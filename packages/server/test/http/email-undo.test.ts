@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { forgetOldEmailChanges } from '../../src/email-changes/store.ts';
+import { repeatChanges } from '../../src/deletion-journal/store.ts';
 import { sql } from '../../src/db/sql.ts';
 import { Secret } from '../../src/crypto/secret.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
@@ -222,4 +223,19 @@ test('previous addresses are forgotten after thirty days, and no account keeps m
   assert.equal(await forget(), 0);
   clock.advance({ seconds: 1 });
   assert.equal(await forget(), limits.emailChangesMax);
+});
+
+test('an email address that a restore brought back is sent no undo link: it may not be the owner’s', async () => {
+  await using life = await newLife();
+  const { id } = await life.app.createAccount(owner);
+  const at = life.app.clock.now();
+  await life.app.db.transaction((tx) => repeatChanges(tx, 'email_changed', [{ id, at }], at));
+  const tokens = await life.signIn(owner);
+  const wanted = { email: 'new@example.com', currentPassword: goodPassword };
+  assert.equal((await life.as(tokens, 'PUT', '/auth/account/email', wanted)).status, 202);
+  const code = await life.code(wanted.email, 'Confirm your new email');
+  assert.equal((await life.post('/auth/account/email/confirm', { code, password: goodPassword })).status, 200);
+  const notice = await life.mailbox.next({ to: owner, subject: /was changed/ });
+  assert.ok(!notice.text.includes('krvc_'));
+  assert.equal(await emailOf(life, id), wanted.email);
 });
