@@ -107,7 +107,7 @@ export const adminInviteAgain = change(
   'invite',
   'Send an invitation again',
   'Sends a new link and voids the earlier ones. For an account without a password.',
-  ['account_has_password', 'mail_not_configured'],
+  ['account_has_password', 'mail_not_configured', 'email_unconfirmed'],
 );
 
 export const adminDisableAccount = change(
@@ -147,7 +147,7 @@ export const adminResetPassword = change(
   'reset-password',
   'Send a password reset',
   'Mails the owner a link to set a new password. The old one works until then.',
-  ['mail_not_configured'],
+  ['mail_not_configured', 'email_unconfirmed'],
 );
 
 export const adminReportCompromised = {
@@ -156,7 +156,7 @@ export const adminReportCompromised = {
     'compromised',
     'Secure a compromised account',
     'In one commit: ends its sessions, deletes its API keys, voids its password, and mails its owner a link to set a new one. A second factor stays in force. Without mail, disable the account instead. If the email was changed within 30 days, the body must select the recipient of the link: the previous email address, which is restored, or the current one.',
-    ['mail_not_configured', 'last_administrator', 'email_changed_recently', 'account_exists'],
+    ['mail_not_configured', 'last_administrator', 'email_changed_recently', 'email_unconfirmed', 'account_exists'],
   ),
   body: { type: 'json', schema: CompromisedBody, isOptional: true },
 } as const satisfies RouteContract;

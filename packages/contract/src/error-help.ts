@@ -195,6 +195,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'The email of the account was changed in the last 30 days, possibly by an attacker.',
     fix: 'Select the recipient of the reset link in the body: `{"resetTo": "previous"}` or `{"resetTo": "current"}`.',
   },
+  email_unconfirmed: {
+    cause: 'A restore brought back an email address that the account had changed, and it has not been confirmed since.',
+    fix: 'Ask the owner, then have an operator run `keyreeve account confirm-email <account>`, or set another email with PUT /admin/accounts/{id}/email. For `compromised`, `{"resetTo": "previous"}` also works while an earlier email of the account is listed.',
+  },
   administrator_protected: {
     cause: 'The account is an administrator, and administrators cannot set the email of another administrator.',
     fix: 'Have the administrator change it with PUT /auth/account/email, or use `keyreeve account set-email`.',

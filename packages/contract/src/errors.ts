@@ -91,7 +91,6 @@ export const errors = {
     meaning:
       'A webhook URL uses https on port 443 and a public host, without a user, a password or a fragment. An operator can allow internal hosts with KEYREEVE_WEBHOOK_TARGETS.',
   },
-
   // 401
   invalid_credentials: {
     status: 401,
@@ -157,7 +156,6 @@ export const errors = {
     meaning:
       'The email and the password are correct, but the code in X-Keyreeve-OTP is wrong, expired or already used. Repeat the request with the next code.',
   },
-
   // 403
   password_wrong: {
     status: 403,
@@ -218,7 +216,6 @@ export const errors = {
     title: 'HTTPS is required',
     meaning: 'The proxy reports that the client used plain HTTP. Replace credentials that were sent that way.',
   },
-
   // 404, 405
   not_found: {
     status: 404,
@@ -250,7 +247,6 @@ export const errors = {
     title: 'This method is not allowed here',
     meaning: 'The Allow header of the response lists the methods of this path.',
   },
-
   // 408 … 431
   request_timeout: {
     status: 408,
@@ -282,6 +278,11 @@ export const errors = {
     status: 409,
     title: 'The email address was changed recently',
     meaning: `It was changed within the last ${limits.emailChangeKeptDays} days, possibly by an attacker. Select the recipient of the reset link in the body: {"resetTo": "previous"} restores the previous email address, {"resetTo": "current"} keeps the current one. After several changes \`previous\` also needs \`previousEmail\`: GET /admin/accounts/{id} lists the email addresses.`,
+  },
+  email_unconfirmed: {
+    status: 409,
+    title: 'The email address is not confirmed since a restore',
+    meaning: `A restore brought back an email address that the account had changed. It may no longer belong to the owner, so no link is sent there. An operator asks the owner and runs \`keyreeve account confirm-email\`, or another email address is set with PUT /admin/accounts/{id}/email.`,
   },
   administrator_protected: {
     status: 409,
@@ -374,7 +375,6 @@ export const errors = {
     title: 'The headers are too large',
     meaning: `All header lines together have at most ${size(limits.headerBytesMax)}, in at most ${limits.headerFieldsMax} fields.`,
   },
-
   // 5xx
   internal_error: {
     status: 500,

@@ -58,7 +58,10 @@ export class Administration {
     return id;
   }
 
-  /** @throws DomainError `mail_not_configured`, `account_not_found`, `account_has_password`, `invalid_access_token` */
+  /**
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `account_has_password`, `email_unconfirmed`,
+   *   `invalid_access_token`
+   */
   async inviteAgain(principal: Principal, id: string): Promise<void> {
     const { db, clock, mailer } = this.#options;
     this.#assertMail();
@@ -69,7 +72,7 @@ export class Administration {
 
   /**
    * Sends the owner a link to choose a new password.
-   * @throws DomainError `mail_not_configured`, `account_not_found`, `invalid_access_token`
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `email_unconfirmed`, `invalid_access_token`
    */
   async sendReset(principal: Principal, id: string): Promise<void> {
     const { db, clock, mailer } = this.#options;
@@ -95,7 +98,7 @@ export class Administration {
    * For an account that somebody else has got into: ends its sessions, deletes its keys, voids its password, and sends a
    * link to choose a new one to the address that `to` names.
    * @throws DomainError `mail_not_configured`, `account_not_found`, `last_administrator`, `email_changed_recently`,
-   *   `account_exists`, `invalid_request`, `invalid_access_token`, `unavailable`
+   *   `email_unconfirmed`, `account_exists`, `invalid_request`, `invalid_access_token`, `unavailable`
    */
   async takeBack(principal: Principal, id: string, to: ResetAddress = {}): Promise<void> {
     const { db, clock, accounts, mailer, throttle } = this.#options;

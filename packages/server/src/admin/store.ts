@@ -79,9 +79,15 @@ const selectPage = sql<AdministeredRow>('select_account_page', {
   sqlite: pageText('instr(a.email_key, $3)'),
   postgres: pageText('strpos(a.email_key, $3)'),
 });
-const lockText = `select email, session_epoch as epoch, case when password_hash = '' then 0 else 1 end as "hasPassword"
-   from accounts where id = $1`;
-const lockAccount = sql<{ email: string; epoch: number; hasPassword: number }>('lock_administered_account', {
+const lockText = `select email, session_epoch as epoch, case when password_hash = '' then 0 else 1 end as "hasPassword",
+     email_unconfirmed_since as "emailUnconfirmedSince" from accounts where id = $1`;
+interface LockedRow {
+  readonly email: string;
+  readonly epoch: number;
+  readonly hasPassword: number;
+  readonly emailUnconfirmedSince: number | null;
+}
+const lockAccount = sql<LockedRow>('lock_administered_account', {
   sqlite: lockText,
   postgres: `${lockText} for update`,
 });
@@ -143,12 +149,16 @@ export const inviteAccount = (
     return true;
   });
 
-/** Codes before are void. @throws DomainError `account_not_found`, `account_has_password`, `invalid_access_token` */
+/**
+ * Codes before are void.
+ * @throws DomainError `account_not_found`, `account_has_password`, `email_unconfirmed`, `invalid_access_token`
+ */
 export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
   db.transaction(async (tx) => {
-    const { email, hasPassword } = await lock(tx, principal, id, now);
-    if (hasPassword) throw new DomainError('account_has_password');
-    const { code, mail } = codeTo(email);
+    const account = await lock(tx, principal, id, now);
+    if (account.hasPassword) throw new DomainError('account_has_password');
+    assertConfirmed(account);
+    const { code, mail } = codeTo(account.email);
     await removeCodes(tx, id, 'accept_invitation');
     // A sign-up of the same address becomes this invitation: its passwords were chosen before the address was verified.
     await removeCodes(tx, id, 'verify_email');
@@ -158,10 +168,12 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
     await queueMail(tx, mail);
   });
 
-/** Codes before are void. @throws DomainError `account_not_found`, `invalid_access_token` */
+/** Codes before are void. @throws DomainError `account_not_found`, `email_unconfirmed`, `invalid_access_token` */
 export const sendReset = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
   db.transaction(async (tx) => {
-    const { code, mail } = codeTo((await lock(tx, principal, id, now)).email);
+    const account = await lock(tx, principal, id, now);
+    assertConfirmed(account);
+    const { code, mail } = codeTo(account.email);
     await removeCodes(tx, id, 'reset_password');
     await insertCode(tx, code);
     await record(tx, principal, 'account.password_reset_requested', id, now);
@@ -229,6 +241,14 @@ export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, acco
     if (!(await createAccountIn(tx, principal, account))) throw new DomainError('account_exists');
     return true;
   });
+
+/**
+ * After a restore, the email address may be one that the account has given up: its holder must get no link.
+ * @throws DomainError `email_unconfirmed`
+ */
+export function assertConfirmed({ emailUnconfirmedSince }: Pick<LockedRow, 'emailUnconfirmedSince'>): void {
+  if (emailUnconfirmedSince !== null) throw new DomainError('email_unconfirmed');
+}
 
 /** The caller first, then the account. @throws DomainError `account_not_found`, `invalid_access_token` */
 export async function lock(tx: Transaction, principal: Principal, id: string, now: number) {

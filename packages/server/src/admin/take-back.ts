@@ -15,7 +15,7 @@ import { listEmailChanges, voidUndoCodesIn, type EmailChangeRow } from '../email
 import { DomainError } from '../errors.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
-import { lock, voidPasswordIn, type CodeTo } from './store.ts';
+import { assertConfirmed, lock, voidPasswordIn, type CodeTo } from './store.ts';
 
 /** Where the link goes. */
 export interface ResetAddress {
@@ -38,8 +38,8 @@ export interface Taking {
  * address, and sends a new code.
  * @param onEpoch told which sessions are to end, for {@link finishTakingBack}
  * @returns the ids of the keys
- * @throws DomainError `account_not_found`, `email_changed_recently`, `account_exists`, `invalid_request`,
- *   `last_administrator`, `invalid_access_token`
+ * @throws DomainError `account_not_found`, `email_changed_recently`, `email_unconfirmed`, `account_exists`,
+ *   `invalid_request`, `last_administrator`, `invalid_access_token`
  */
 export const takeBack = (
   db: Db,
@@ -68,7 +68,10 @@ export async function finishTakingBack(db: Db, principal: Principal, taking: Tak
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
     await db.transaction(async (tx) => {
-      if (await voidPasswordIn(tx, id, epoch, now)) await recordOf(tx, principal, 'account.compromised', id, now);
+      if (await voidPasswordIn(tx, id, epoch, now)) {
+        await voidLinksIn(tx, id);
+        await recordOf(tx, principal, 'account.compromised', id, now);
+      }
       await deleteAccountKeysIn(tx, principal, id, now);
     });
   }
@@ -80,18 +83,23 @@ async function takeBackIn(tx: Transaction, principal: Principal, taking: Taking,
   const isToDo = account !== undefined && (epoch < 0 || account.sessionEpoch === epoch);
   if (isToDo) {
     const change = chosen(await listEmailChanges(tx, id, changesKnownSince(now)), to);
+    if (!change) assertConfirmed(account);
     await voidPasswordIn(tx, id, epoch, now);
     if (change) await restoreEmailIn(tx, principal, taking, account, change, now);
-    await removeCodes(tx, id);
-    await removeCodes(tx, id, 'set_email');
-    // The administrator's word is the last one: no link of a mailbox overrides it.
-    await voidUndoCodesIn(tx, id);
+    await voidLinksIn(tx, id);
     const { code, mail } = codeTo(change?.email ?? account.email);
     await insertCode(tx, code);
     await recordOf(tx, principal, 'account.compromised', id, now);
     await queueMail(tx, mail);
   }
   return deleteAccountKeysIn(tx, principal, id, now);
+}
+
+/** No link that was sent before overrides the decision of the administrator. */
+async function voidLinksIn(tx: Transaction, id: string): Promise<void> {
+  await removeCodes(tx, id);
+  await removeCodes(tx, id, 'set_email');
+  await voidUndoCodesIn(tx, id);
 }
 
 /** @returns undefined for the current address */

@@ -1,5 +1,6 @@
 /** An administrator or an operator sets an email address, and names whose address is the owner's after a theft. */
 import assert from 'node:assert/strict';
+import { repeatChanges } from '../../src/deletion-journal/store.ts';
 import { codeIn } from '../../src/testing/mailbox.ts';
 import { bearer, goodPassword, operator, type Answered, type SignedIn } from '../../src/testing/new-app.ts';
 import { administer, codeOf, detailOf, newAdministrator } from './admin-kit.ts';
@@ -172,4 +173,61 @@ test('thirty days after a change, and where there was none, nothing need be name
     body: 'resetTo',
   });
   assert.equal(codeOf(body), 'unsupported_media_type', 'an optional body is read when there is one');
+});
+
+/** As a restore does: the email address is one that the account had changed. */
+async function unconfirm(life: Life, id: string): Promise<void> {
+  life.app.clock.advance({ seconds: 1 });
+  const at = life.app.clock.now();
+  const changed = await life.app.db.transaction((tx) => repeatChanges(tx, 'email_changed', [{ id, at }], at));
+  assert.deepEqual(changed, [id]);
+}
+
+test('an administrator sends no link to an email address that a restore brought back, until it is confirmed', async () => {
+  await using life = await newLife();
+  const administrator = await provenAdministrator(life);
+  const { account, ...tokens } = await life.app.signIn(owner);
+  const key = await life.createKey(tokens);
+  const invited = await administer(life.app, administrator, 'POST', 'accounts', { email: 'invited@example.com' });
+  await life.mailbox.next({ to: 'invited@example.com' });
+  const { id: invitedId } = invited.json as { id: string };
+  for (const id of [account.id, invitedId]) await unconfirm(life, id);
+  const post = (id: string, path: string) => administer(life.app, administrator, 'POST', `accounts/${id}/${path}`);
+  for (const refused of [
+    await post(account.id, 'reset-password'),
+    await post(account.id, 'compromised'),
+    await report(life, administrator, account.id, { resetTo: 'current' }),
+    await post(invitedId, 'invite'),
+  ]) {
+    assertRefused(refused, 'email_unconfirmed');
+    const { status, detail } = refused.json as { status: number; detail: string };
+    assert.equal(status, 409);
+    assert.match(detail, /keyreeve account confirm-email.*PUT \/admin\/accounts\/\{id\}\/email/);
+  }
+  assert.ok((await life.isLive(tokens)) && (await life.works(key.key)), 'nothing was done');
+  await life.settled();
+  assert.deepEqual(
+    life.mailbox.messages.filter(({ text }) => text.includes('krvc_')).map(({ to }) => to),
+    [['invited@example.com']],
+  );
+  await life.app.service.services.accounts.confirmEmail(operator, account.id);
+  assert.equal((await post(account.id, 'reset-password')).status, 200);
+  assert.equal((await life.reset(await life.code(owner, 'Set a new password'))).status, 200);
+  await unconfirm(life, account.id);
+  assert.equal((await setEmail(life, administrator, account.id)).status, 202);
+  assert.equal((await accept(life, await life.code(fresh, 'Confirm your new email'))).status, 200);
+  assert.equal((await report(life, administrator, account.id, { resetTo: 'current' })).status, 200);
+  await life.code(fresh, 'Set a new password');
+});
+
+test('of an account whose email address a restore brought back, a report can name the previous one', async () => {
+  await using life = await newLife();
+  const administrator = await newAdministrator(life.app);
+  const { id } = await life.app.createAccount(owner);
+  await changeEmail(life, owner, fresh);
+  await unconfirm(life, id);
+  assert.equal(codeOf(await report(life, administrator, id)), 'email_changed_recently');
+  assertRefused(await report(life, administrator, id, { resetTo: 'current' }), 'email_unconfirmed');
+  assert.equal((await report(life, administrator, id, { resetTo: 'previous' })).status, 200);
+  assert.equal((await life.reset(await life.code(owner, 'Set a new password'))).status, 200);
 });

@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setEmail } from '../../src/account-life/store.ts';
+import { insertCode } from '../../src/codes/store.ts';
+import { repeatChanges } from '../../src/deletion-journal/store.ts';
+import { findUndoableChange, insertEmailChangeIn } from '../../src/email-changes/store.ts';
+import { sql } from '../../src/db/sql.ts';
 import { setAccountRole } from '../../src/accounts/store.ts';
 import { findAccounts, findDetail } from '../../src/admin/store.ts';
 import { readConfig } from '../../src/config.ts';
@@ -128,3 +132,38 @@ for (const [what, change] of Object.entries(resets)) {
     assert.equal(to, wanted.address);
   });
 }
+
+const countCodes = sql<{ count: number }>('test_count_codes', 'select count(*) as count from one_time_codes');
+
+onEachDatabase('an account that is taken back without a new link keeps no earlier link either', async ({ db }) => {
+  const line = new Line();
+  const clock = new FakeClock();
+  const installation = { db: behind(db, line), keys, migrated: [] };
+  const services = wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' });
+  const ada = await addAccount(db, 'ada');
+  const [at, expiresAt] = [clock.now(), clock.now() + 60_000];
+  const email = { address: 'old@example.com', key: 'old@example.com' };
+  const undo = Buffer.alloc(32, 9);
+  await db.transaction(async (tx) => {
+    for (const [place, purpose] of (['reset_password', 'change_email', 'set_email'] as const).entries())
+      await insertCode(tx, { hash: Buffer.alloc(32, place), purpose, accountId: ada, email, now: at, expiresAt });
+    const change = { codeHash: undo, accountId: ada, email: email.address, emailKey: email.key };
+    await insertEmailChangeIn(tx, { ...change, changedAt: at - 40 * 86_400_000, undoUntil: expiresAt });
+  });
+  line.state = 'cut before';
+  await assert.rejects(services.administration.takeBack(operator, ada), (error) => codeOf(error) === 'unavailable');
+  // Meanwhile no address of the account can get a link.
+  await db.transaction((tx) => repeatChanges(tx, 'email_changed', [{ id: ada, at }], at));
+  assert.ok(await findUndoableChange(db, undo, at));
+  line.state = 'whole';
+  const deadline = performance.now() + waitMsMax;
+  const isDone = async () => (await listAuditEvents(db)).some(({ action }) => action === 'account.compromised');
+  while (!(await isDone())) {
+    assert.ok(performance.now() < deadline, 'it was never finished');
+    await turn();
+  }
+  assert.equal((await db.get(countCodes, []))?.count, 0);
+  assert.equal(await findUndoableChange(db, undo, at), undefined);
+  assert.equal((await findDetail(db, ada, at))?.hasPassword, 0);
+  assert.equal((await claimWork(db, 'mail', { now: at, claimedUntil: at + 1, max: 2 })).length, 0);
+});
