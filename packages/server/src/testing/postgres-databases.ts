@@ -37,6 +37,11 @@ export class PostgresDatabases {
 
   /** Runs one statement on a connection of its own. */
   async run(statement: string): Promise<void> {
+    await this.all(statement);
+  }
+
+  /** Its rows. */
+  async all(statement: string): Promise<readonly unknown[]> {
     const client = new Client({
       connectionString: this.#adminUrl,
       connectionTimeoutMillis: connectMsMax,
@@ -46,7 +51,7 @@ export class PostgresDatabases {
     client.on('error', () => undefined);
     try {
       await client.connect();
-      await client.query(statement);
+      return (await client.query<Record<string, unknown>>(statement)).rows;
     } finally {
       await client.end().catch(() => undefined);
     }

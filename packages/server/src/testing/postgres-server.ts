@@ -2,7 +2,7 @@
  * A real PostgreSQL server for tests, in a folder of its own on a free loopback port: started, restarted, crashed, paused.
  * It ends with the process that started it, however that ends (`postgres-keeper.ts`), and doesn't keep it running.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,13 +33,17 @@ export class PostgresServer implements AsyncDisposable {
   readonly folder: string;
   readonly #user: PostgresUser;
   readonly #keeper: ChildProcess;
-  readonly #secret = randomBytes(16).toString('hex');
+  readonly #secret: string;
   readonly #settings: Readonly<Record<string, string>>;
   #binaries: PostgresBinaries | undefined;
   #postmaster: ChildProcess | undefined;
   #port = 0;
 
-  private constructor({ durable = false, settings = {} }: PostgresServerOptions) {
+  private constructor(
+    { durable = false, settings = {} }: PostgresServerOptions,
+    secret = randomBytes(16).toString('hex'),
+  ) {
+    this.#secret = secret;
     this.#user = postgresUser();
     // Root's own folder for temporary files may be closed to the user that runs the server.
     this.folder = mkdtempSync(join(this.#user.uid === undefined ? tmpdir() : '/tmp', 'keyreeve-postgres-'));
@@ -64,6 +68,31 @@ export class PostgresServer implements AsyncDisposable {
       return server;
     } catch (error) {
       await server[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * A streaming standby with a copy of the primary's data. The primary is restarted, and from then on its commits wait
+   * until the standby has flushed them.
+   */
+  static async startStandbyOf(primary: PostgresServer): Promise<PostgresServer> {
+    const standby = new PostgresServer({}, primary.#secret);
+    try {
+      await standby.#copy(primary);
+      await standby.startAgain();
+      const databases = new PostgresDatabases(primary.url());
+      await databases.run(`alter system set synchronous_standby_names = '*'`);
+      await databases.run('select pg_reload_conf()');
+      const confirming = `select from pg_stat_replication where state = 'streaming' and sync_state = 'sync'`;
+      await waitUntil(
+        'the standby confirms commits',
+        startMsMax,
+        async () => (await databases.all(confirming)).length === 1,
+      );
+      return standby;
+    } catch (error) {
+      await standby[Symbol.asyncDispose]();
       throw error;
     }
   }
@@ -155,14 +184,31 @@ export class PostgresServer implements AsyncDisposable {
     this.#postmaster = undefined;
   }
 
-  async #install(): Promise<void> {
+  #findBinaries(): PostgresBinaries {
     if (this.#user.uid !== undefined && this.#user.gid !== undefined)
       chownSync(this.folder, this.#user.uid, this.#user.gid);
-    this.#binaries = findPostgres(this.folder, this.#user);
+    return (this.#binaries = findPostgres(this.folder, this.#user));
+  }
+
+  /** While the primary is stopped its files are consistent. */
+  async #copy(primary: PostgresServer): Promise<void> {
+    this.#findBinaries();
+    await primary.stop();
+    const { status, stderr } = spawnSync('cp', ['-Rp', primary.#data, this.#data], { encoding: 'utf8' });
+    await primary.startAgain();
+    if (status !== 0) throw new Error(`PostgreSQL’s data couldn’t be copied: ${stderr}`);
+    const { hostname, port, username, password } = new URL(primary.url());
+    const source = `host=${hostname} port=${port} user=${username} password=${password}`;
+    writeFileSync(join(this.#data, 'postgresql.conf'), `primary_conninfo = '${source}'\n`, { flag: 'a' });
+    writeFileSync(join(this.#data, 'standby.signal'), '');
+  }
+
+  async #install(): Promise<void> {
+    const { initdb } = this.#findBinaries();
     const passwordFile = join(this.folder, 'password');
     writeFileSync(passwordFile, `${this.#secret}\n`, { mode: 0o644 });
     const args = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--no-sync'];
-    const child = this.#spawn(this.#binaries.initdb, [
+    const child = this.#spawn(initdb, [
       `--pgdata=${this.#data}`,
       ...args,
       '--encoding=UTF8',
