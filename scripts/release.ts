@@ -20,6 +20,9 @@ function uncommitted(root: string): string[] {
 function missingChanges(root: string): string[] {
   const { version } = JSON.parse(read(root, 'packages/server/package.json')) as { version: string };
   const headings = read(root, 'CHANGELOG.md').split('\n');
+  if (headings.includes('## Unreleased')) {
+    return [`CHANGELOG.md has a section “## Unreleased”. Give it a version and the date, also in every package.json.`];
+  }
   const heading = headings.find((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
   if (heading === undefined) return [`CHANGELOG.md has no entry “## ${version}”. Write one.`];
   return heading.includes('unreleased') ? [`CHANGELOG.md calls ${version} unreleased. Write the date instead.`] : [];
@@ -29,7 +32,7 @@ function outdatedRun(root: string, path: string): string[] {
   const remedy = 'Run `npm run prove -- --all` and commit what it writes.';
   if (!existsSync(join(root, path))) return [`${path} is missing. ${remedy}`];
   const lines = read(root, path).split('\n');
-  if (!lines.includes('- result: passed')) return [`${path} is not of a run that passed. ${remedy}`];
+  if (!lines.includes('- result: passed')) return [`${path} has no line “- result: passed”. ${remedy}`];
   return lines.includes(filesLine(root)) ? [] : [`${path} is of other files than these. ${remedy}`];
 }
 

@@ -64,7 +64,7 @@ test('a release needs a clean tree, an entry in the changelog, and published run
   publish(root, 'failed');
   assert.match(
     findObstacles(root).join('\n'),
-    /^docs\/proof-run\.md is not of a run that passed\..*\ndocs\/proof-mutants/,
+    /^docs\/proof-run\.md has no line “- result: passed”\..*\ndocs\/proof-mutants/,
   );
   publish(root);
   assert.deepEqual(findObstacles(root), []);
@@ -75,4 +75,10 @@ test('a release needs a clean tree, an entry in the changelog, and published run
   write(root, 'CHANGELOG.md', '# Changelog\n\n## 1.2.30\n');
   commit(root);
   assert.deepEqual(findObstacles(root), ['CHANGELOG.md has no entry “## 1.2.3”. Write one.']);
+  // The version of the last release, beside changes that it does not have.
+  write(root, 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something.\n\n## 1.2.3 (2026-11-22)\n');
+  commit(root);
+  assert.deepEqual(findObstacles(root), [
+    'CHANGELOG.md has a section “## Unreleased”. Give it a version and the date, also in every package.json.',
+  ]);
 });
