@@ -1,8 +1,11 @@
 /** The admin listener: what Prometheus is told, health, and nothing else. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { basic, bearer, goodPassword, newProgram } from './program.ts';
+import { until } from '../proof/until.ts';
+import { Connection } from './crew.ts';
+import { basic, bearer, databaseIn, goodPassword, newProgram } from './program.ts';
 import { scrape } from './scrape.ts';
 
 const kinds = ['decoy', 'mail', 'password_reset', 'sign_up', 'webhook'];
@@ -134,3 +137,36 @@ for (const workers of ['1', '2']) {
     }
   });
 }
+
+test('the supervisor shows which worker’s changes fail while another program locks the file, and that they succeed again', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
+  const { accessToken } = await program.signIn();
+  const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
+  const { key } = created.json as { key: string };
+  const ready = async () => {
+    const response = await fetch(`${program.adminUrl}/health/ready`);
+    return [response.status, await response.json()];
+  };
+  const writesOf = async (worker: number) => (await scrape(program)).get(`keyreeve_database_writes{worker="${worker}"}`);
+  assert.deepEqual(await ready(), [200, { status: 'ok', writes: true }]);
+  assert.deepEqual([await writesOf(1), await writesOf(2)], [1, 1]);
+
+  const second = await Connection.to(program, 2);
+  const other = new DatabaseSync(databaseIn(program.folder));
+  other.exec('begin immediate');
+  const json = { nickname: 'second' };
+  assert.equal((await second.call('POST', '/auth/api-keys', bearer(accessToken), json)).status, 503);
+  assert.deepEqual(await ready(), [200, { status: 'ok', writes: false }]);
+  assert.deepEqual([await writesOf(1), await writesOf(2)], [1, 0]);
+  const commits = await scrape(program);
+  assert.ok((commits.get('keyreeve_database_commits_total{result="failed"}') ?? 0) > 0);
+  assert.deepEqual((await second.call('GET', '/health/ready')).json, { status: 'ok', writes: false });
+  assert.equal((await second.call('GET', '/auth/forward', bearer(key))).status, 200);
+
+  other.exec('rollback');
+  other.close();
+  await until('changes succeed again', 60_000, async () => (await writesOf(2)) === 1);
+  assert.deepEqual(await ready(), [200, { status: 'ok', writes: true }]);
+  assert.equal((await second.call('POST', '/auth/api-keys', bearer(accessToken), json)).status, 201);
+  second[Symbol.dispose]();
+});
