@@ -147,7 +147,8 @@ test('the supervisor shows which worker’s changes fail while another program l
     const response = await fetch(`${program.adminUrl}/health/ready`);
     return [response.status, await response.json()];
   };
-  const writesOf = async (worker: number) => (await scrape(program)).get(`keyreeve_database_writes{worker="${worker}"}`);
+  const writesOf = async (worker: number) =>
+    (await scrape(program)).get(`keyreeve_database_writes{worker="${worker}"}`);
   assert.deepEqual(await ready(), [200, { status: 'ok', writes: true }]);
   assert.deepEqual([await writesOf(1), await writesOf(2)], [1, 1]);
 

@@ -1,0 +1,112 @@
+/** What `keyreeve restore` prints when it takes rights away again, and `keyreeve account confirm-email` after it. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { codeIn, Mailbox } from '../../src/testing/mailbox.ts';
+import { currentKind, databaseKinds, newPlace } from '../../src/testing/new-db.ts';
+import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { codeAt } from '../http/second-factor-kit.ts';
+import { basic, bearer, goodPassword, runProgram, startProgram, type Environment, type Program } from './program.ts';
+
+/** @returns the recovery codes */
+async function enrol(program: Program, accessToken: string): Promise<readonly string[]> {
+  const path = '/auth/account/second-factor';
+  const asked = { currentPassword: goodPassword };
+  const { secret } = (await program.call('POST', path, bearer(accessToken), asked)).json as { secret: string };
+  const code = codeAt(secret, Date.now());
+  const confirmed = await program.call('POST', `${path}/confirm`, bearer(accessToken), { code });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  return (confirmed.json as { recoveryCodes: string[] }).recoveryCodes;
+}
+
+async function signIn(program: Program, email: string, more: Environment = {}): Promise<string> {
+  const answer = await program.call('POST', '/auth/token', { ...basic(email, goodPassword), ...more });
+  assert.equal(answer.status, 200, answer.text);
+  return (answer.json as { accessToken: string }).accessToken;
+}
+
+async function changeEmail(program: Program, mailbox: Mailbox, from: string, to: string): Promise<void> {
+  const accessToken = await signIn(program, from);
+  const wanted = { email: to, currentPassword: goodPassword };
+  assert.equal((await program.call('PUT', '/auth/account/email', bearer(accessToken), wanted)).status, 202);
+  const code = codeIn(await mailbox.next({ to, subject: 'Confirm your new email' }));
+  const confirmed = await program.call('POST', '/auth/account/email/confirm', {}, { code, password: goodPassword });
+  assert.equal(confirmed.status, 200, confirmed.text);
+}
+
+for (const kind of databaseKinds) {
+  test(`a restore prints what it took away and which emails to confirm, and an operator confirms one (${kind})`, () =>
+    currentKind.run(kind, async () => {
+      using folder = newTempFolder();
+      await using place = await newPlace();
+      await using mailbox = await Mailbox.start();
+      const environment: Environment = {
+        KEYREEVE_PUBLIC_URL: 'http://localhost:8787',
+        KEYREEVE_MASTER_KEY: Buffer.alloc(32, 3).toString('base64url'),
+        ...place.environment,
+        ...mailbox.environment,
+        KEYREEVE_DELETION_JOURNAL: join(folder.path, 'journal'),
+      };
+      const run = async (line: string, input = '') => {
+        const { status, stdout, stderr } = await runProgram(line.split(' '), {
+          folder: folder.path,
+          environment,
+          input,
+        });
+        return { status, stdout, stderr };
+      };
+      await using program = await startProgram(folder.path, environment);
+      const idOf = async (email: string): Promise<string> =>
+        (JSON.parse((await run(`account show ${email} --json`)).stdout) as { id: string }).id;
+      for (const name of ['role', 'password', 'email', 'factor', 'code']) await program.signIn(`${name}@example.com`);
+      await run('account set-role role@example.com admin');
+      await enrol(program, await signIn(program, 'factor@example.com'));
+      const [used = ''] = await enrol(program, await signIn(program, 'code@example.com'));
+      assert.equal((await run('backup --to old.gz')).status, 0);
+
+      await run('account set-role role@example.com user');
+      await run('account set-password password@example.com --password-stdin', 'another wombat orbit 42\n');
+      await run('account remove-second-factor factor@example.com');
+      await changeEmail(program, mailbox, 'email@example.com', 'new@example.com');
+      await signIn(program, 'code@example.com', { 'x-keyreeve-otp': used });
+      assert.equal((await program.stop()).status, 0);
+
+      const id = await idOf('new@example.com');
+      const { status, stdout, stderr } = await run('restore --from old.gz --replace --yes');
+      assert.deepEqual([status, stderr], [0, '']);
+      const [, told = ''] = stdout.split('\n\n');
+      assert.deepEqual(
+        told
+          .trimEnd()
+          .replaceAll(/\d{4}-[\d-]+T[\d:.]+Z/g, '<TIME>')
+          .split('\n'),
+        [
+          'Restored the backup of <TIME>. From the journal of deletions: 0 keys and 0 accounts deleted again, 0 accounts disabled again, 0 signing keys revoked again.',
+          'Removed again: 1 administrator role, 1 second factor, 1 used recovery code.',
+          'Passwords voided because they had been changed: 1. Their owners choose new ones by “forgot password”, or you run `keyreeve account set-password`.',
+          'Email addresses that had been changed and are the old ones again: 1. No password reset is sent there until the owner changes the address, or you have asked the owner and run `keyreeve account confirm-email <id>`:',
+          `  ${id}`,
+          'The journal is known to be complete until <TIME>. What was deleted later on an instance whose journal was not named is not in it.',
+          'What was added since the backup is lost: accounts, keys, new passwords, new email addresses and new second factors.',
+          'All sessions have ended.',
+        ],
+      );
+
+      const done = await run(`account confirm-email ${id}`);
+      assert.deepEqual(done, {
+        status: 0,
+        stdout: `Confirmed the email address of account email@example.com (${id}), user, enabled.\n`,
+        stderr: '',
+      });
+      assert.equal((await run(`account confirm-email ${id}`)).status, 0, 'confirming again changes nothing');
+      assert.deepEqual(await run('account confirm-email nobody@example.com'), {
+        status: 1,
+        stdout: '',
+        stderr: 'keyreeve: There is no account nobody@example.com.\n',
+      });
+      await using second = await startProgram(folder.path, environment);
+      const reset = { email: 'email@example.com' };
+      assert.equal((await second.call('POST', '/auth/password-resets', {}, reset)).status, 202);
+      codeIn(await mailbox.next({ to: 'email@example.com', subject: 'Set a new password' }));
+    }));
+}
