@@ -5,18 +5,26 @@ import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
-import { Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
+import { documentedAs, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
+
+const examples = ['billing worker'];
 
 const keyFields = {
   id: KeyId,
-  nickname: Type.String({ description: 'Unique among the account’s keys', examples: ['billing worker'] }),
+  nickname: Type.String({ description: 'Unique among the account’s keys', examples }),
 };
 const keyTimes = { createdAt: Instant, updatedAt: Instant };
 
 export const NewKeyBody = Type.Object(
   {
-    // Its rules need Unicode properties that JSON Schema can't say: see nickname_invalid.
-    nickname: Type.String({ minLength: 1, maxLength: limits.nicknameBytesMax, examples: ['billing worker'] }),
+    // Its rules need Unicode properties that JSON Schema lacks (see nickname_invalid), and apply to its form in NFC.
+    nickname: Type.String({
+      minLength: 1,
+      maxLength: limits.nicknameBytesMax,
+      description: `At most ${limits.nicknameBytesMax} bytes; unique among the account’s keys`,
+      examples,
+      [documentedAs]: { type: 'string', minLength: 1, maxLength: limits.nicknameCodePointsMax, examples },
+    }),
     scopes: Type.Optional(
       Type.Array(Scope, {
         maxItems: limits.scopesPerKeyMax,
@@ -43,7 +51,7 @@ export type NewKeyBody = Static<typeof NewKeyBody>;
 export const CreatedKey = Type.Object(
   {
     ...keyFields,
-    key: Text(keyExample, 'The secret. It is in this answer and nowhere else, ever'),
+    key: Text(keyExample, 'The secret. No other response has it'),
     ...keyTimes,
   },
   { additionalProperties: false },

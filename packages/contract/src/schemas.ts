@@ -26,6 +26,7 @@ export const documentedAs = 'x-documented-as';
  */
 export const IntegerText = (pattern: string, documented: { minimum: number; maximum: number }, description: string) =>
   Type.String({ pattern, description, [documentedAs]: { type: 'integer', ...documented } });
+
 export const AccountId = Type.String({ examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'] });
 
 export const KeyId = Type.Integer({

@@ -47,7 +47,7 @@ function rowsOf(schema: Schema, prefix: string): Row[] {
       name: `${prefix}${name}`,
       types: [...new Set(typesOf(property[documentedAs] ?? property))],
       isRequired: schema.required?.includes(name) ?? false,
-      description: describe(property),
+      description: describe({ ...property, ...property[documentedAs] }),
     },
     ...rowsOf(property, `${prefix}${name}.`),
   ]);

@@ -7,7 +7,7 @@
 import type { TSchema } from 'typebox';
 import { IsDateTime } from 'typebox/format';
 import { Compile } from 'typebox/schema';
-import { limits } from '@keyreeve/contract';
+import { documentedAs, limits } from '@keyreeve/contract';
 import { DomainError, type FieldError } from '../errors.ts';
 
 /** The part of JSON Schema that the contract uses; `test/unit/validation.test.ts` finds what is missing here. */
@@ -28,6 +28,9 @@ interface Node {
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Node[];
   readonly examples?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly [documentedAs]?: Node;
 }
 
 /** What an error of each keyword says: what is expected. */
@@ -47,8 +50,10 @@ export const errorTexts = {
       ? 'Expected text, but found an empty string.'
       : `Expected at least ${counted(minLength, 'character')}.`,
   maxLength: ({ maxLength = 0 }: Node) => `Expected at most ${counted(maxLength, 'character')}.`,
-  pattern: ({ pattern = '', examples: [example] = [] }: Node) =>
-    `Expected text of the form ${pattern}${example === undefined ? '' : `, such as ${JSON.stringify(example)}`}.`,
+  pattern: ({ pattern = '', examples: [example] = [], [documentedAs]: number }: Node) =>
+    number?.type === 'integer'
+      ? `Expected a whole number from ${number.minimum} to ${number.maximum}.`
+      : `Expected text of the form ${pattern}${example === undefined ? '' : `, such as ${JSON.stringify(example)}`}.`,
   format: () => 'Expected a date and time with its zone (RFC 3339), such as "2026-11-21T09:30:00Z".',
   const: (node: Node) => `Expected ${JSON.stringify(node.const)}.`,
   enum: (node: Node) => `Expected one of ${(node.enum ?? []).map((value) => JSON.stringify(value)).join(', ')}.`,

@@ -116,6 +116,17 @@ test('every answer fits the schema, the status and the headers that its route na
     if (!tried.has(route)) assert.ok(isCalled(route), `${route.id} is called by no test`);
 });
 
+test('the reference page shows the bounds that a client keeps, not those of the text that the server checks', async () => {
+  await using app = await newApp();
+  const { text } = await app.call('GET', '/docs');
+  const rows = (name: string): string[] =>
+    [...text.matchAll(/<tr><td><code>(.*?)<\/tr>/g)]
+      .map(([row]) => row)
+      .filter((row) => row.includes(`>${name}</code>`));
+  assert.match(rows('nickname').join('\n'), /<td>At most 256 bytes; unique [^<]* 1 to 64 characters\.<\/td>/);
+  for (const row of rows('limit')) assert.match(row, /<td>integer<\/td><td>[^<]* 1 to 100\.<\/td>/);
+});
+
 test('the tests reject a response with a member that its route does not declare', async () => {
   await using app = await newApp();
   const { accessToken } = await app.signIn();

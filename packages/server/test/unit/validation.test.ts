@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
-import { allRoutes, limits, NewKeyBody, VerifyBatchBody } from '@keyreeve/contract';
+import { allRoutes, limits, listKeys, NewKeyBody, VerifyBatchBody } from '@keyreeve/contract';
 import { DomainError, type FieldError } from '../../src/errors.ts';
 import { errorTexts, validator } from '../../src/http/validation.ts';
 import { parseJson } from '../../src/json.ts';
@@ -65,6 +65,13 @@ const table: Readonly<Record<keyof typeof errorTexts, readonly [TSchema, value: 
 test('each error says what was expected, where, and what was found', () => {
   for (const [keyword, [schema, value, pointer, detail]] of Object.entries(table)) {
     assert.deepEqual(errorsOf(schema, value), [{ pointer, detail }], keyword);
+  }
+});
+
+test('a whole number in a query is named with its bounds, not with the form of its text', () => {
+  for (const limit of ['0', '101', 'x', '1.5', '']) {
+    const detail = 'Expected a whole number from 1 to 100.';
+    assert.deepEqual(errorsOf(listKeys.query, { limit }), [{ pointer: '/limit', detail }], limit);
   }
 });
 
