@@ -2,12 +2,14 @@
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
+import { listUnconfirmedEmails } from '../accounts/unconfirmed-emails/store.ts';
 import { keyPrefixWarnings } from '../api-keys/key-prefixes.ts';
 import { systemClock } from '../clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../config.ts';
 import { warningsOf } from '../config-warnings.ts';
 import { describeDatabase } from '../db/database.ts';
 import { durabilityOf, type Durability } from '../db/durability.ts';
+import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { masterKeyPath } from '../earlier-installation.ts';
 import { readTemplates } from '../mail/templates/templates.ts';
 import type { WaitingWork } from '../outbox/outbox.ts';
@@ -25,6 +27,7 @@ const dayMs = 86_400_000;
 /** Keys older than this should be rotated (ASVS 11.1.1). */
 const signingKeyAgeDaysMax = 180;
 const outboxAgeMsMax = 900_000;
+const unconfirmedShownMax = 10;
 
 export function doctorCommand(exitWith: (status: number) => void): Command {
   return new Command('doctor')
@@ -67,7 +70,7 @@ const runtime = (): Check => ({
 /** Everything that needs the database; a failure is a finding, not a crash. */
 async function installation(): Promise<Check[]> {
   try {
-    return await withInstallation({}, async ({ config, outbox, signingKeys, installation: { db } }) => {
+    return await withInstallation({}, async ({ config, journal, outbox, signingKeys, installation: { db } }) => {
       const keys = await signingKeys.list();
       const active = keys.find(({ state }) => state === 'active');
       const ageDays = active ? Math.floor((systemClock.now() - active.activatesAt) / dayMs) : 0;
@@ -91,12 +94,34 @@ async function installation(): Promise<Check[]> {
             ? `${active.kid} (${active.alg}) has signed for ${ageDays} days${isOld ? '; rotate it' : ''}`
             : 'none yet; `serve` makes the first',
         },
+        ...(await deletionJournal(journal)),
+        ...unconfirmed(await listUnconfirmedEmails(db, unconfirmedShownMax + 1)),
         ...late(await outbox.waiting()),
       ];
     });
   } catch (error) {
     return [{ name: 'database', state: 'failed', detail: describeFailure(error) }];
   }
+}
+
+/** A damaged file does not stop the service; a `position.json` of another installation does. */
+async function deletionJournal(journal: DeletionJournal | undefined): Promise<Check[]> {
+  const name = 'deletion journal';
+  try {
+    const damage = (await journal?.findDamage()) ?? [];
+    return damage.map(({ message }) => ({ name, state: 'warning', detail: message }));
+  } catch (error) {
+    return [{ name, state: 'failed', detail: describeFailure(error) }];
+  }
+}
+
+/** After a restore; see `unconfirmed-emails/store.ts`. */
+function unconfirmed(ids: readonly string[]): Check[] {
+  if (ids.length === 0) return [];
+  const shown = ids.slice(0, unconfirmedShownMax).join(', ');
+  const more = ids.length > unconfirmedShownMax ? ' and more' : '';
+  const detail = `a restore brought back earlier email addresses of ${shown}${more}: no password reset is sent there until the owner changes the address, or you run \`account confirm-email\``;
+  return [{ name: 'email addresses', state: 'warning', detail }];
 }
 
 /** The service sends at once; what is old has failed again and again, or no service runs. */

@@ -115,6 +115,20 @@ export class DeletionJournal implements Revocations {
   }
 
   /**
+   * Reads every file, and changes nothing.
+   * @returns the error of each file that is not trustworthy
+   * @throws JournalError for a `position.json` that stops `serve`, Error of the file system
+   */
+  async findDamage(): Promise<readonly JournalError[]> {
+    const { folder, keys } = this.#options;
+    const damage: JournalError[] = [];
+    await readPosition(folder, keys);
+    const lines = readJournal(folder, keys, {}, (error) => damage.push(error));
+    while (!(await lines.next()).done);
+    return damage;
+  }
+
+  /**
    * Brings in what a database knows that is about to be replaced. It may be an old copy: only up to its newest event is
    * the journal complete by it.
    */

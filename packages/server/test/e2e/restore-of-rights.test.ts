@@ -92,6 +92,18 @@ for (const kind of databaseKinds) {
         ],
       );
 
+      const unconfirmed = async (): Promise<readonly { state: string; detail: string }[]> => {
+        const { checks } = JSON.parse((await run('doctor --json')).stdout) as {
+          checks: { name: string; state: string; detail: string }[];
+        };
+        return checks.filter(({ name }) => name === 'email addresses').map(({ state, detail }) => ({ state, detail }));
+      };
+      assert.deepEqual(await unconfirmed(), [
+        {
+          state: 'warning',
+          detail: `a restore brought back earlier email addresses of ${id}: no password reset is sent there until the owner changes the address, or you run \`account confirm-email\``,
+        },
+      ]);
       const done = await run(`account confirm-email ${id}`);
       assert.deepEqual(done, {
         status: 0,
@@ -104,6 +116,7 @@ for (const kind of databaseKinds) {
         stdout: '',
         stderr: 'keyreeve: There is no account nobody@example.com.\n',
       });
+      assert.deepEqual(await unconfirmed(), []);
       await using second = await startProgram(folder.path, environment);
       const reset = { email: 'email@example.com' };
       assert.equal((await second.call('POST', '/auth/password-resets', {}, reset)).status, 202);
