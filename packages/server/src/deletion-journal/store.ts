@@ -207,10 +207,27 @@ const removeUsedCodes = sql('replay_used_recovery_codes', {
   postgres: `delete from recovery_codes where code_hash in (select decode(given.id, 'hex') from ${given.postgres})`,
 });
 
+// As the change itself did: a link that was sent before it must not work again.
+const removeSentCodes = sql(
+  'replay_voided_codes',
+  changeOf(`delete from one_time_codes where purpose <> 'set_email'
+    and account_pk in (select pk from accounts where id in (select id from {found}))`),
+);
+
 const datedChanges: Readonly<Record<ChangeKind, DatedChange>> = {
   role_removed: { find: findRoles, change: removeRoles, action: 'account.role_changed', details: { role: 'user' } },
-  password_changed: { find: findPasswords, change: voidPasswords, action: 'account.password_voided' },
-  email_changed: { find: findEmails, change: unconfirmEmails, action: 'account.email_confirmation_required' },
+  password_changed: {
+    find: findPasswords,
+    change: voidPasswords,
+    alsoChange: removeSentCodes,
+    action: 'account.password_voided',
+  },
+  email_changed: {
+    find: findEmails,
+    change: unconfirmEmails,
+    alsoChange: removeSentCodes,
+    action: 'account.email_confirmation_required',
+  },
   second_factor_removed: {
     find: findFactors,
     change: removeFactors,

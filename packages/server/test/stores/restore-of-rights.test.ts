@@ -6,6 +6,7 @@ import * as life from '../../src/account-life/store.ts';
 import * as accounts from '../../src/accounts/store.ts';
 import { confirmAccountEmail } from '../../src/accounts/unconfirmed-emails/store.ts';
 import { replayOnLive } from '../../src/backup/replay-on-live.ts';
+import { insertCode } from '../../src/codes/store.ts';
 import type { Db } from '../../src/db/db.ts';
 import { sql } from '../../src/db/sql.ts';
 import { DeletionJournal } from '../../src/deletion-journal/deletion-journal.ts';
@@ -42,6 +43,12 @@ const selectEpochs = sql<{ epoch: number }>('test_epochs', `select session_epoch
 const rightsOf = async (db: Db) =>
   Object.fromEntries((await db.all(selectRights)).map(({ id, ...rights }) => [id, { ...rights }]));
 const epochsOf = async (db: Db) => (await db.all(selectEpochs)).map(({ epoch }) => epoch);
+
+const code = { purpose: 'reset_password', now, expiresAt: later + 3_600_000 } as const;
+const listCodes = sql<{ accountId: string }>(
+  'test_list_codes',
+  `select a.id as "accountId" from one_time_codes c join accounts a on a.pk = c.account_pk order by a.id`,
+);
 
 const full = { role: 'admin', password: 'phc', unconfirmed: null, factors: 1, codes: 2 };
 
@@ -166,6 +173,10 @@ onEachDatabase(
     await backUp(db, backup);
     await using reverted = await databases[db.dialect]!();
     await restore(reverted.db, backup, { acceptsRevival: true });
+    await reverted.db.transaction(async (tx) => {
+      for (const [place, name] of names.entries())
+        await insertCode(tx, { ...code, hash: Buffer.alloc(32, place), accountId: `acc_${name}` });
+    });
     await takeAway(db);
     await journalIn(db, folder).catchUp();
     const journal = journalIn(reverted.db, folder);
@@ -183,6 +194,8 @@ onEachDatabase(
     assert.deepEqual(await epochsOf(reverted.db), epochs);
     assert.deepEqual((await replayOnLive(operator, options)).replayed, replayed);
     assert.deepEqual(await rightsOf(reverted.db), afterwards(later));
+    const kept = (await reverted.db.all(listCodes)).map(({ accountId }) => accountId);
+    assert.deepEqual(kept, ['acc_code', 'acc_codes', 'acc_factor', 'acc_role', 'acc_untouched']);
     for (const [index, epoch] of (await epochsOf(reverted.db)).entries()) assert.ok(epoch > (epochs[index] ?? 0));
     assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
     assert.deepEqual((await replayOnLive(operator, options)).replayed, nothingReplayed);
