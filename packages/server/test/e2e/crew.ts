@@ -81,6 +81,19 @@ export class Connection {
     return { status: response.statusCode ?? 0, text: answer, json: isJson ? JSON.parse(answer) : undefined };
   }
 
+  /** Sends a request, and resets the connection after `whenReceived`, so that its response cannot be written. */
+  async leave(path: string, json: unknown, whenReceived: () => Promise<unknown>): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    const sent = request(new URL(path, this.#url), { method: 'POST', agent: this.agent, headers });
+    sent.on('error', () => undefined);
+    const closed = new Promise((resolve) => sent.once('close', resolve));
+    sent.end(JSON.stringify(json));
+    await once(sent, 'finish');
+    await whenReceived();
+    sent.socket?.resetAndDestroy();
+    await closed;
+  }
+
   [Symbol.dispose](): void {
     this.agent.destroy();
   }

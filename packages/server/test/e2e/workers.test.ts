@@ -4,10 +4,14 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
+import { databaseUrl } from '../../src/config-values.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { sql } from '../../src/db/sql.ts';
 import { ageSessions } from '../../src/testing/age-sessions.ts';
-import { databaseKinds, newPlace } from '../../src/testing/new-db.ts';
-import { connectionsTo, killAndAwaitNext, pidsOf, type Connection } from './crew.ts';
-import { basic, bearer, goodPassword, newProgram, type Environment, type Program } from './program.ts';
+import { databaseKinds, newPlace, testKeys } from '../../src/testing/new-db.ts';
+import { until } from '../proof/until.ts';
+import { Connection, connectionsTo, killAndAwaitNext, pidsOf } from './crew.ts';
+import { basic, bearer, databaseIn, goodPassword, newProgram, type Environment, type Program } from './program.ts';
 import { scrape } from './scrape.ts';
 
 interface Key {
@@ -16,6 +20,8 @@ interface Key {
 }
 
 const rounds = 25;
+const waitMsMax = 30_000;
+const touch = sql('test_touch_sessions', 'update sessions set rotated_at = rotated_at');
 
 function onEachDatabase(name: string, run: (environment: Environment) => Promise<void>): void {
   for (const kind of databaseKinds) {
@@ -108,6 +114,48 @@ onEachDatabase(
     assert.equal((await first.call('POST', '/auth/token/revoke', {}, { refreshToken: another })).status, 204);
     assert.deepEqual([(await list(first)).status, (await list(second)).status], [401, 401]);
     for (const it of connections) it[Symbol.dispose]();
+  },
+);
+
+onEachDatabase(
+  'a refresh whose response one worker could not write succeeds at the other one after the grace',
+  async (onDatabase) => {
+    await using program = await newProgram({
+      ...onDatabase,
+      KEYREEVE_WORKERS: '2',
+      KEYREEVE_REFRESH_GRACE_SECONDS: '2',
+    });
+    const { refreshToken: lost } = await program.signIn();
+    const url = program.environment['KEYREEVE_DATABASE_URL'] ?? `sqlite:${databaseIn(program.folder)}`;
+    const answered = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+    const { refreshToken: control } = answered.json as { refreshToken: string };
+    await ageSessions(url);
+    const [first, second] = await connectionsTo(program);
+    const besideFirst = await Connection.to(program, first.worker);
+    const refresh = (connection: Connection | Program, refreshToken: string) =>
+      connection.call('POST', '/auth/token/refresh', {}, { refreshToken });
+
+    const db = await openDatabase(databaseUrl(url), testKeys.auditChain);
+    try {
+      // The worker processes requests in the order in which they arrive, and the rotation waits for this transaction.
+      await db.transaction(async (tx) => {
+        await tx.run(touch);
+        await first.leave('/auth/token/refresh', { refreshToken: lost }, () => besideFirst.call('GET', '/health/live'));
+      });
+    } finally {
+      await db.close();
+    }
+    // A refresh that was answered, later than the lost one: once its grace is over, so is that of the lost one.
+    assert.equal((await refresh(second, control)).status, 200);
+    await until('the grace is over', waitMsMax, async () => (await refresh(program, control)).status === 401);
+
+    const found = await refresh(second, lost);
+    assert.equal(found.status, 200, found.text);
+    const again = await refresh(besideFirst, lost);
+    const successorOf = ({ json }: { json: unknown }) => (json as { refreshToken: string }).refreshToken;
+    assert.equal(successorOf(again), successorOf(found));
+    assert.notEqual(successorOf(found), lost);
+    for (const it of [second, besideFirst]) it[Symbol.dispose]();
   },
 );
 
