@@ -14,6 +14,8 @@ export interface PageTexts {
   readonly code: FormTexts;
   /** For a person who comes without one, or with one that is no longer valid. */
   readonly noCode?: FormTexts;
+  /** What to do with a code that is no longer valid, on a page without a form for that. */
+  readonly renewal?: string;
 }
 
 export type LinkPage =
@@ -129,6 +131,7 @@ const english: LinkPageTexts = {
         button: 'Use this email address',
         done: 'Your account has the new email address. Sign in with it from now on.',
       },
+      renewal: 'If your account does not have the new email address yet, sign in and request the change again.',
     },
     undoEmailChangePage: {
       title: 'Undo the change of your email address',
@@ -138,6 +141,7 @@ const english: LinkPageTexts = {
         button: 'Undo the change',
         done: 'The change is undone, and every session has ended. A mail with a link for setting a new password is on its way to this address, unless the account is disabled.',
       },
+      renewal: 'If your account still has the other email address, contact the support of this service.',
     },
     acceptEmailPage: {
       title: 'Confirm your new email address',
@@ -147,6 +151,7 @@ const english: LinkPageTexts = {
         button: 'Use this email address',
         done: 'Your account has the new email address. Sign in with it from now on.',
       },
+      renewal: 'If your account does not have this email address yet, ask an administrator to set it again.',
     },
     acceptInvitationPage: {
       title: 'Accept your invitation',
@@ -155,6 +160,7 @@ const english: LinkPageTexts = {
         button: 'Set the password',
         done: 'The password is set. You can now sign in.',
       },
+      renewal: 'If you have not set a password yet, ask an administrator for a new invitation.',
     },
   },
 };
@@ -230,6 +236,8 @@ const german: LinkPageTexts = {
         button: 'Diese E-Mail-Adresse verwenden',
         done: 'Ihr Konto hat die neue E-Mail-Adresse. Melden Sie sich ab jetzt mit ihr an.',
       },
+      renewal:
+        'Falls Ihr Konto die neue E-Mail-Adresse noch nicht hat, melden Sie sich an und fordern Sie die Änderung noch einmal an.',
     },
     undoEmailChangePage: {
       title: 'Änderung der E-Mail-Adresse rückgängig machen',
@@ -239,6 +247,7 @@ const german: LinkPageTexts = {
         button: 'Änderung rückgängig machen',
         done: 'Die Änderung ist rückgängig gemacht, und alle Sitzungen sind beendet. Eine E-Mail mit einem Link für ein neues Passwort ist an diese Adresse unterwegs, sofern das Konto nicht gesperrt ist.',
       },
+      renewal: 'Falls Ihr Konto noch die andere E-Mail-Adresse hat, wenden Sie sich an den Support dieses Dienstes.',
     },
     acceptEmailPage: {
       title: 'Neue E-Mail-Adresse bestätigen',
@@ -248,6 +257,8 @@ const german: LinkPageTexts = {
         button: 'Diese E-Mail-Adresse verwenden',
         done: 'Ihr Konto hat die neue E-Mail-Adresse. Melden Sie sich ab jetzt mit ihr an.',
       },
+      renewal:
+        'Falls Ihr Konto diese E-Mail-Adresse noch nicht hat, bitten Sie einen Administrator, sie noch einmal einzutragen.',
     },
     acceptInvitationPage: {
       title: 'Einladung annehmen',
@@ -256,6 +267,7 @@ const german: LinkPageTexts = {
         button: 'Passwort setzen',
         done: 'Das Passwort ist gesetzt. Sie können sich jetzt anmelden.',
       },
+      renewal: 'Falls Sie noch kein Passwort gesetzt haben, bitten Sie einen Administrator um eine neue Einladung.',
     },
   },
 };

@@ -67,11 +67,12 @@ function succeed(form, { apiKeys }) {
 
 function refuse(form, { code: reason, title, detail }) {
   if (reason === 'code_invalid') {
-    // No input makes the code valid: the page offers another mail instead.
+    // No input makes the code valid: the page offers another mail instead, or states how to get one.
     form.remove();
     code = '';
     if (withoutCode) withoutCode.hidden = false;
-    fail(texts.errors.code_invalid);
+    fail([texts.errors.code_invalid, texts.renewal].filter(Boolean).join(' '));
+    if (!withoutCode) next();
     return;
   }
   const text = texts.errors[reason];

@@ -94,11 +94,11 @@ export function linkPages(options: LinkPageOptions): readonly Route[] {
 /** Constant for each language: nothing of a request is in it. */
 function pageOf(page: LinkPage, language: contract.Language, options: LinkPageOptions): string {
   const texts = linkPageTexts[language];
-  const { title, code, noCode } = texts.pages[page];
+  const { title, code, noCode, renewal } = texts.pages[page];
   const { code: codeForm, noCode: noCodeForm } = forms[page];
   const operator = escapeHtml(options.operator);
   return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escapeHtml(title)} – ${operator}</title><style>${style}</style></head><body><main data-texts="${escapeHtml(JSON.stringify(scriptTexts(texts, options)))}"><p class="operator">${operator}</p><h1>${escapeHtml(title)}</h1>
+<title>${escapeHtml(title)} – ${operator}</title><style>${style}</style></head><body><main data-texts="${escapeHtml(JSON.stringify({ ...scriptTexts(texts, options), renewal }))}"><p class="operator">${operator}</p><h1>${escapeHtml(title)}</h1>
 <div role="status" aria-live="polite" tabindex="-1"></div>
 ${formOf('code', codeForm, code, texts, options)}
 ${noCode && noCodeForm ? formOf('no code', noCodeForm, noCode, texts, options) : ''}

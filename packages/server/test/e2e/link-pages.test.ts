@@ -132,3 +132,24 @@ inBrowser('a new email is confirmed on its page with the password', async (brows
   await says(page, /new email/);
   await life.signIn('new@example.com');
 });
+
+inBrowser('a link that is no longer valid states the next step', async (browser, life) => {
+  const code = `krvc_${'0'.repeat(49)}`;
+  const steps = {
+    'verify-email': /Enter your email address/,
+    'reset-password': /Enter your email address/,
+    'change-email': /request the change again/,
+    'undo-email-change': /contact the support/,
+    'accept-email': /ask an administrator/,
+    'accept-invitation': /ask an administrator for a new invitation/,
+  };
+  for (const [name, step] of Object.entries(steps)) {
+    const { page } = await open(browser, `${life.app.service.publicUrl}/account/${name}#${code}`);
+    for (const field of await page.locator('input[type=password]:visible').all()) await field.fill(goodPassword);
+    await page.locator('button:visible').click();
+    await says(page, /no longer valid/);
+    assert.match(await page.locator('main').innerText(), step, name);
+    assert.equal(await page.evaluate('document.activeElement.className'), 'failed', 'the focus is on the error');
+    await page.context().close();
+  }
+});
