@@ -1,11 +1,22 @@
 /** `keyreeve:verify` granted over HTTP: by whom, and what becomes of it when the account loses the role. */
 import assert from 'node:assert/strict';
 import { limits, type CreatedKey, type ListedKeyFull } from '@keyreeve/contract';
-import { basic, bearer, newApp, operator, type Answered, type TestApp } from '../../src/testing/new-app.ts';
-import { newAdministrator } from './admin-kit.ts';
+import {
+  basic,
+  bearer,
+  newApp,
+  operator,
+  type Answered,
+  type CallOptions,
+  type TestApp,
+} from '../../src/testing/new-app.ts';
+import { newPlace } from '../../src/testing/new-db.ts';
+import { administer, newAdministrator } from './admin-kit.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
 import { test } from './on-each-database.ts';
 
+/** Requests in each way, at each instance, after the role was lost. */
+const lateMin = 5;
 const scopes = ['orders:read', 'keyreeve:verify'];
 
 const create = (app: TestApp, accessToken: string, json: object = { nickname: 'service', scopes }): Promise<Answered> =>
@@ -67,6 +78,54 @@ test('losing the role takes keyreeve:verify from keys at once, through every way
 
   await accounts.setRole(operator, administrator.account.id, 'admin');
   assert.deepEqual(scopesOf(await verify(app, key)), scopes, 'the role is what counts');
+});
+
+const ways: readonly (readonly [path: string, request: (id: number, key: string) => CallOptions])[] = [
+  ['/auth/verify', (_, key) => ({ headers: bearer(key), json: { credential: key } })],
+  ['/auth/verify/batch', (_, key) => ({ headers: bearer(key), json: { credentials: [key] } })],
+  ['/auth/introspect', (id, key) => introspection(basic(String(id), key).authorization, key)],
+  ['/auth/introspect', (_, key) => introspection(bearer(key).authorization, key)],
+];
+const introspection = (authorization: string, token: string): CallOptions => ({
+  headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+  body: `token=${token}`,
+});
+
+test('every instance rejects the key as a caller from the response on that reports the lost role', async () => {
+  await using place = await newPlace();
+  await using app = await newApp({ place });
+  await using other = await newApp({ place });
+  const { accessToken } = await newAdministrator(app);
+  const losses = {
+    'to another administrator': async (id: string) =>
+      assert.equal(
+        (await administer(app, { accessToken }, 'PUT', `accounts/${id}/role`, { role: 'user' })).status,
+        200,
+      ),
+    'to the operator': (id: string) => app.service.services.accounts.setRole(operator, id, 'user'),
+  };
+  for (const [loss, lose] of Object.entries(losses)) {
+    const { account, accessToken: own } = await newAdministrator(app);
+    const { id, key } = await newServiceKey(app, own);
+    const asks = [app, other].flatMap((instance) =>
+      ways.map(([path, request]) => ({ path, ask: () => instance.call('POST', path, request(id, key)) })),
+    );
+    for (const { path, ask } of asks) assert.equal((await ask()).status, 200, `${loss}: ${path}`);
+    let isLost = false;
+    const asked = asks.map(async ({ path, ask }) => {
+      for (let late = 0; late < lateMin;) {
+        const isLate = isLost;
+        const answer = await ask();
+        if (!isLate) continue;
+        late++;
+        assertProblem(fromFetch(answer), 'insufficient_scope', `${loss}: ${path}`);
+      }
+    });
+    // A failure ends the test at once, and does not hide behind the loops that still ask.
+    await Promise.race([lose(account.id), ...asked]);
+    isLost = true;
+    await Promise.all(asked);
+  }
 });
 
 test('a scope that an operator granted does not depend on a role', async () => {
