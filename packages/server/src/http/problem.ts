@@ -67,7 +67,7 @@ function headersOf({ code, options }: DomainError): string[] {
 /** In words what a header says for programs: the methods of a 405, and the scopes that a 403 is about. */
 function detailOf({ code, message, options: { detail, missing = [], allowed } }: DomainError): string {
   if (detail !== undefined) return message;
-  if (code === 'method_not_allowed' && allowed) return `This address accepts ${listed(allowed)}.`;
+  if (code === 'method_not_allowed' && allowed) return `This URL accepts ${listed(allowed)}.`;
   const named = safeOnes(missing);
   if (code !== 'insufficient_scope' || named.length === 0) return message;
   return `The credential is valid but lacks the scope${named.length === 1 ? '' : 's'} ${named.map((scope) => `\`${scope}\``).join(', ')}.`;

@@ -192,9 +192,9 @@ test('a database that can’t be read is 503 everywhere, never a yes, never a no
 test('a 405 names the methods of its address in the Allow header and in words', async () => {
   await using app = await newApp();
   for (const [method, path, allowed, detail] of [
-    ['PUT', '/auth/token', 'POST', 'This address accepts POST.'],
-    ['PUT', '/auth/api-keys', 'POST, GET, HEAD', 'This address accepts POST, GET, and HEAD.'],
-    ['POST', '/health/live', 'GET, HEAD', 'This address accepts GET and HEAD.'],
+    ['PUT', '/auth/token', 'POST', 'This URL accepts POST.'],
+    ['PUT', '/auth/api-keys', 'POST, GET, HEAD', 'This URL accepts POST, GET, and HEAD.'],
+    ['POST', '/health/live', 'GET, HEAD', 'This URL accepts GET and HEAD.'],
   ] as const) {
     const answer = await app.call(method, path);
     assert.deepEqual([answer.status, answer.headers.get('allow')], [405, allowed]);
