@@ -92,20 +92,21 @@ export function wire(options: WiringOptions): Services {
   const links = new Links(config.linksUrl ?? `${issuer}/account`);
   handleMail(outbox, db, config, issuer);
   const codes = new Codes(keys.oneTimeCodeHash);
+  const { deletionJournal: folder } = config;
+  const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
   const webhooks = new Webhooks({
     db,
     clock,
     seal: keys.webhookSeal,
     outbox,
     targets: config.webhookTargets,
+    journal,
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
   });
   const { isThrottled: enabled, passwordLengthMin: lengthMin } = config;
   // What bounds a machine is shared out among its workers.
   const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
-  const { deletionJournal: folder } = config;
-  const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
   const throttle = new LoginThrottle({
     db,
     clock,

@@ -168,9 +168,12 @@ export class Accounts {
 
   /** From its next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
   async requireSecondFactor(principal: Principal, idOrEmail: string, isRequired: boolean): Promise<Account> {
-    const { db, clock, guard } = this.#options;
+    const { db, clock, guard, revocations } = this.#options;
     const { id } = await this.find(idOrEmail);
-    await store.requireSecondFactor(db, principal, id, isRequired, clock.now(), guard);
+    const now = clock.now();
+    await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      store.requireSecondFactor(db, principal, id, isRequired, now, guard),
+    );
     return this.find(id);
   }
 

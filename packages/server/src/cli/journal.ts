@@ -45,16 +45,22 @@ async function replay({ journal: folders = [], dryRun: isDryRun = false, ...opti
 export function describeReplayed({ replayed, unconfirmed }: ReplayResult): string {
   const { apiKeys, accounts, signingKeys, accountsDisabled } = replayed;
   const { rolesRemoved, secondFactorsRemoved, recoveryCodesUsed, recoveryCodesReplaced, passwordsVoided } = replayed;
+  const { secondFactorsRequired, webhooksDeleted, webhooksDisabled } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
     ...some(secondFactorsRemoved, 'second factor'),
     ...some(recoveryCodesUsed, 'used recovery code'),
     ...(recoveryCodesReplaced > 0 ? [`replaced recovery codes of ${plural(recoveryCodesReplaced, 'account')}`] : []),
+    ...some(webhooksDeleted, 'webhook endpoint'),
   ];
   return [
     deleted,
     ...(removed.length > 0 ? [`Removed again: ${removed.join(', ')}.`] : []),
+    ...(webhooksDisabled > 0 ? [`Disabled again: ${plural(webhooksDisabled, 'webhook endpoint')}.`] : []),
+    ...(secondFactorsRequired > 0
+      ? [`A second factor is required again of ${plural(secondFactorsRequired, 'account')}.`]
+      : []),
     ...(passwordsVoided > 0
       ? [
           `Passwords voided because they had been changed: ${passwordsVoided}. Their owners choose new ones by “forgot password”, or you run \`keyreeve account set-password\`.`,

@@ -51,6 +51,10 @@ export interface Replayed {
   /** Accounts of which recovery codes were removed because they had been replaced. */
   readonly recoveryCodesReplaced: number;
   readonly recoveryCodesUsed: number;
+  /** Accounts that need a second factor again. */
+  readonly secondFactorsRequired: number;
+  readonly webhooksDisabled: number;
+  readonly webhooksDeleted: number;
 }
 
 export interface ReplayResult {
@@ -66,6 +70,9 @@ const countOf = {
   second_factor_removed: 'secondFactorsRemoved',
   recovery_codes_replaced: 'recoveryCodesReplaced',
   recovery_code_used: 'recoveryCodesUsed',
+  second_factor_required: 'secondFactorsRequired',
+  webhook_disabled: 'webhooksDisabled',
+  webhook_deleted: 'webhooksDeleted',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 /** @throws JournalError */
@@ -113,9 +120,9 @@ export async function replayJournal(
       done.signingKeys += await revokeListedSigningKeys(tx, waiting.signing_key.splice(0), now);
     for (const [kind, listed] of changes) {
       if (listed.length < idsMin) continue;
-      const accounts = await repeatChanges(tx, kind, listed.splice(0), now);
-      done[countOf[kind]] += accounts.length;
-      if (kind === 'email_changed') unconfirmed.push(...accounts);
+      const ids = await repeatChanges(tx, kind, listed.splice(0), now);
+      done[countOf[kind]] += ids.length;
+      if (kind === 'email_changed') unconfirmed.push(...ids);
     }
   };
   for await (const { kind, id, at } of readAll(sources)) {
@@ -140,6 +147,9 @@ export const nothingReplayed: Replayed = {
   secondFactorsRemoved: 0,
   recoveryCodesReplaced: 0,
   recoveryCodesUsed: 0,
+  secondFactorsRequired: 0,
+  webhooksDisabled: 0,
+  webhooksDeleted: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

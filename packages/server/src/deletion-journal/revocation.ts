@@ -5,7 +5,7 @@ import type { RevocationEvent } from '../audit/store.ts';
 /** Of the files that every version reads. */
 const deletionKinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
 /**
- * Changes that take rights away and that a later change of the same account replaces: each applies to what is older than
+ * Changes that take rights away and that a later change of the same account or endpoint replaces: each applies to what is older than
  * it. They are in files of their own, which version 0.1.0 doesn't read.
  */
 export const changeKinds = [
@@ -15,6 +15,9 @@ export const changeKinds = [
   'second_factor_removed',
   'recovery_codes_replaced',
   'recovery_code_used',
+  'second_factor_required',
+  'webhook_disabled',
+  'webhook_deleted',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -31,7 +34,7 @@ export const isFinal = (kind: RevocationKind): kind is FinalKind => !isAbility(k
 
 export interface Revocation {
   readonly kind: RevocationKind;
-  /** Of what was deleted, or of the account; of `recovery_code_used` the keyed hash of the code, in hexadecimal. */
+  /** Of what was deleted, or of the account or webhook endpoint; of `recovery_code_used` the keyed hash of the code, in hexadecimal. */
   readonly id: string;
   /** Milliseconds. */
   readonly at: number;
@@ -78,6 +81,9 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'account.email_changed': 'email_changed',
   'second_factor.removed': 'second_factor_removed',
   'recovery_codes.replaced': 'recovery_codes_replaced',
+  'account.second_factor_required': 'second_factor_required',
+  'webhook.disabled': 'webhook_disabled',
+  'webhook.deleted': 'webhook_deleted',
 };
 
 /** Empty for an event of another kind. */

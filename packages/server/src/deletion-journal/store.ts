@@ -156,6 +156,7 @@ const passwordActions = `'account.password_set', 'account.password_voided', 'acc
   'account.email_change_undone'`;
 const emailActions = `'account.email_changed', 'account.email_confirmed', 'account.email_confirmation_required',
   'account.email_change_undone'`;
+const requirementActions = `'account.second_factor_required', 'account.second_factor_waived'`;
 const hasOldFactor = `exists (select 1 from second_factors f where f.account_pk = a.pk and f.created_at <= given.at)`;
 const hasOldCodes = `exists (select 1 from recovery_codes c where c.account_pk = a.pk and c.created_at`;
 const codesOf = `delete from recovery_codes where exists (select 1 from {found} join accounts a on a.id = given.id
@@ -207,6 +208,37 @@ const removeUsedCodes = sql('replay_used_recovery_codes', {
   postgres: `delete from recovery_codes where code_hash in (select decode(given.id, 'hex') from ${given.postgres})`,
 });
 
+const findRequirements = sql<FoundChange>(
+  'find_required_second_factors',
+  foundIn(`a.requires_second_factor = 0 and not ${isKnown(requirementActions)}`),
+);
+const requireFactors = sql(
+  'replay_required_second_factors',
+  changeOf(`update accounts set requires_second_factor = 1, updated_at = $2 where id in (select id from {found})`),
+);
+const webhooksIn = (where: string): Record<Dialect, string> => {
+  const of = (dialect: Dialect): string => `select null as "accountId", w.id as target, given.id, given.at
+    from ${given[dialect]} join webhook_endpoints w on w.id = given.id where ${where}`;
+  return { sqlite: of('sqlite'), postgres: of('postgres') };
+};
+// Enabling an endpoint sets `updated_at`, so a later decision stands.
+const findDisabledWebhooks = sql<FoundChange>(
+  'find_disabled_webhooks',
+  webhooksIn(`w.disabled_at is null and w.updated_at < given.at`),
+);
+const disableWebhooks = sql(
+  'replay_disabled_webhooks',
+  changeOf(`update webhook_endpoints set disabled_at = $2, updated_at = $2 where id in (select id from {found})`),
+);
+const findDeletedWebhooks = sql<FoundChange>('find_deleted_webhooks', webhooksIn(`w.created_at <= given.at`));
+const deleteWebhooks = sql(
+  'replay_deleted_webhooks',
+  changeOf(`delete from webhook_endpoints where id in (select id from {found})`),
+);
+const removeDeliveries = sql(
+  'replay_removed_deliveries',
+  changeOf(`delete from outbox where queue in (select 'webhook:' || id from {found})`),
+);
 // As the change itself did: a link that was sent before it must not work again.
 const removeSentCodes = sql(
   'replay_voided_codes',
@@ -236,6 +268,23 @@ const datedChanges: Readonly<Record<ChangeKind, DatedChange>> = {
   },
   recovery_codes_replaced: { find: findReplacedCodes, change: removeReplacedCodes, action: 'recovery_codes.replaced' },
   recovery_code_used: { find: findUsedCodes, change: removeUsedCodes, action: 'recovery_code.used' },
+  second_factor_required: {
+    find: findRequirements,
+    change: requireFactors,
+    action: 'account.second_factor_required',
+  },
+  webhook_disabled: {
+    find: findDisabledWebhooks,
+    change: disableWebhooks,
+    alsoChange: removeDeliveries,
+    action: 'webhook.disabled',
+  },
+  webhook_deleted: {
+    find: findDeletedWebhooks,
+    change: deleteWebhooks,
+    alsoChange: removeDeliveries,
+    action: 'webhook.deleted',
+  },
 };
 
 interface DatedChange {
@@ -262,7 +311,7 @@ function newestOfEach(dated: readonly DatedId[]): DatedId[] {
   return [...newest].map(([id, at]) => ({ id, at }));
 }
 
-/** @returns the ids of the accounts */
+/** @returns the ids of the accounts, or of the webhook endpoints */
 export async function repeatChanges(
   tx: Transaction,
   kind: ChangeKind,
@@ -286,5 +335,5 @@ export async function repeatChanges(
       details: { by: 'deletion_journal', ...(kind === 'recovery_code_used' ? { code: id } : {}), ...details },
     })),
   );
-  return found.flatMap(({ accountId }) => accountId ?? []);
+  return found.flatMap(({ accountId, target }) => accountId ?? target ?? []);
 }

@@ -5,6 +5,8 @@ import type { Clock } from '../clock.ts';
 import type { Sealer } from '../crypto/seal.ts';
 import { randomId, type Secret } from '../crypto/secret.ts';
 import type { Db } from '../db/db.ts';
+import { isOutcomeUnknown } from '../db/unavailable.ts';
+import type { Revocation, Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { acceptUrl } from './endpoint-url.ts';
@@ -19,6 +21,8 @@ export interface EndpointsOptions {
   readonly seal: Sealer;
   readonly guard: AddressGuard;
   readonly sender: Sender;
+  /** None where no journal is kept. */
+  readonly journal: Revocations | undefined;
 }
 
 export interface Endpoint {
@@ -83,9 +87,11 @@ export class Endpoints {
     return toEndpoint(row);
   }
 
-  /** @throws DomainError `webhook_not_found`, `invalid_access_token` */
+  /** @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable` */
   async disable(principal: Principal, id: string): Promise<void> {
-    await store.disableEndpoint(this.#options.db, principal, id, this.#options.clock.now());
+    const at = this.#options.clock.now();
+    const change = () => store.disableEndpoint(this.#options.db, principal, id, at);
+    await this.#recording({ kind: 'webhook_disabled', id, at }, change);
   }
 
   /** @throws DomainError `webhook_not_found`, `invalid_access_token` */
@@ -93,9 +99,11 @@ export class Endpoints {
     await store.enableEndpoint(this.#options.db, principal, id, this.#options.clock.now());
   }
 
-  /** @throws DomainError `webhook_not_found`, `invalid_access_token` */
+  /** @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable` */
   async delete(principal: Principal, id: string): Promise<void> {
-    await store.deleteEndpoint(this.#options.db, principal, id, this.#options.clock.now());
+    const at = this.#options.clock.now();
+    const change = () => store.deleteEndpoint(this.#options.db, principal, id, at);
+    await this.#recording({ kind: 'webhook_deleted', id, at }, change);
   }
 
   /**
@@ -120,6 +128,19 @@ export class Endpoints {
     if (!endpoint) throw new DomainError('webhook_not_found', { detail: `There is no webhook endpoint ${id}.` });
     const messageId = randomId('msg');
     return sender.attempt(endpoint, messageId, bodyOf(messageId, 'webhook.test', clock.now(), { endpointId: id }));
+  }
+
+  /** A restore must not send events again to a receiver that an administrator has removed. */
+  async #recording(revocation: Revocation, change: () => Promise<void>): Promise<void> {
+    const { journal } = this.#options;
+    try {
+      await change();
+    } catch (error) {
+      // The audit log decides whether it happened.
+      if (isOutcomeUnknown(error)) journal?.lookSoon();
+      throw error;
+    }
+    await journal?.record([revocation]);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Sealer } from '../crypto/seal.ts';
 import type { Db } from '../db/db.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { AddressGuard, type Resolve, type WebhookTarget } from './address-guard.ts';
 import { Endpoints } from './endpoints.ts';
@@ -14,6 +15,8 @@ export interface WebhooksOptions {
   readonly seal: Sealer;
   readonly outbox: Outbox;
   readonly targets: readonly WebhookTarget[];
+  /** None where no journal is kept. */
+  readonly journal?: Revocations | undefined;
   /** The trail can't be read now; told once until it can. */
   readonly onFailure?: (error: unknown) => void;
   /** Another than the system's, for tests. */
@@ -26,10 +29,10 @@ export class Webhooks {
   readonly follower: Follower;
   readonly sender: Sender;
 
-  constructor({ db, clock, seal, outbox, targets, onFailure, resolve }: WebhooksOptions) {
+  constructor({ db, clock, seal, outbox, targets, journal, onFailure, resolve }: WebhooksOptions) {
     const guard = new AddressGuard(targets, resolve);
     this.sender = new Sender({ db, clock, seal, guard });
-    this.endpoints = new Endpoints({ db, clock, seal, guard, sender: this.sender });
+    this.endpoints = new Endpoints({ db, clock, seal, guard, sender: this.sender, journal });
     this.follower = new Follower({ db, outbox, ...(onFailure ? { onFailure } : {}) });
     outbox.handle('webhook', this.sender.deliver);
   }

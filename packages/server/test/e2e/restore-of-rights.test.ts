@@ -58,15 +58,24 @@ for (const kind of databaseKinds) {
       await using program = await startProgram(folder.path, environment);
       const idOf = async (email: string): Promise<string> =>
         (JSON.parse((await run(`account show ${email} --json`)).stdout) as { id: string }).id;
-      for (const name of ['role', 'password', 'email', 'factor', 'code']) await program.signIn(`${name}@example.com`);
+      for (const name of ['role', 'password', 'email', 'factor', 'code', 'required'])
+        await program.signIn(`${name}@example.com`);
       await run('account set-role role@example.com admin');
       await enrol(program, await signIn(program, 'factor@example.com'));
       const [used = ''] = await enrol(program, await signIn(program, 'code@example.com'));
+      const endpoints: string[] = [];
+      for (const path of ['disabled', 'deleted']) {
+        const made = await run(`webhook create https://hooks.invalid/${path} --event account.created --json`);
+        endpoints.push((JSON.parse(made.stdout) as { id: string }).id);
+      }
       assert.equal((await run('backup --to old.gz')).status, 0);
 
       await run('account set-role role@example.com user');
       await run('account set-password password@example.com --password-stdin', 'another wombat orbit 42\n');
       await run('account remove-second-factor factor@example.com');
+      await run('account require-second-factor required@example.com');
+      assert.equal((await run(`webhook disable ${endpoints[0]}`)).status, 0);
+      assert.equal((await run(`webhook delete ${endpoints[1]}`)).status, 0);
       await changeEmail(program, mailbox, 'email@example.com', 'new@example.com');
       await signIn(program, 'code@example.com', { 'x-keyreeve-otp': used });
       assert.equal((await program.stop()).status, 0);
@@ -82,7 +91,9 @@ for (const kind of databaseKinds) {
           .split('\n'),
         [
           'Restored the backup of <TIME>. From the journal of deletions: 0 keys and 0 accounts deleted again, 0 accounts disabled again, 0 signing keys revoked again.',
-          'Removed again: 1 administrator role, 1 second factor, 1 used recovery code.',
+          'Removed again: 1 administrator role, 1 second factor, 1 used recovery code, 1 webhook endpoint.',
+          'Disabled again: 1 webhook endpoint.',
+          'A second factor is required again of 1 account.',
           'Passwords voided because they had been changed: 1. Their owners choose new ones by “forgot password”, or you run `keyreeve account set-password`.',
           'Email addresses that had been changed and are the old ones again: 1. No password reset is sent there until the owner changes the address, or you have asked the owner and run `keyreeve account confirm-email <id>`:',
           `  ${id}`,

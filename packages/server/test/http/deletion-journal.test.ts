@@ -24,6 +24,8 @@ async function newJournaledApp(folder: string) {
   return { app, [Symbol.asyncDispose]: async () => (await app[Symbol.asyncDispose](), place[Symbol.asyncDispose]()) };
 }
 
+const codeOf = (error: unknown): string | undefined => (error instanceof DomainError ? error.code : undefined);
+
 const entriesOf = async (folder: string): Promise<string[]> =>
   (await Array.fromAsync(readJournal(folder, keys))).map(({ kind, id }) => `${kind} ${id}`);
 
@@ -135,10 +137,21 @@ test('a change that takes rights away is in the journal when it is answered', as
   // The clock stands still, so each change finds the events of the ones before it as well.
   const found = new Set(await entriesOf(temp.path));
   assert.deepEqual(found, new Set([`password_changed ${account.id}`, `role_removed ${account.id}`]));
+  await accounts.requireSecondFactor(operator, account.id, true);
+  const { endpoints } = app.service.services.webhooks;
+  const request = { url: 'https://example.com/hook', events: ['account.created'] };
+  const { id } = await endpoints.create(operator, request);
+  await endpoints.disable(operator, id);
+  await endpoints.delete(operator, id);
+  const later = [`second_factor_required ${account.id}`, `webhook_disabled ${id}`, `webhook_deleted ${id}`];
+  assert.deepEqual(new Set(await entriesOf(temp.path)), new Set([...found, ...later]));
+  const other = await endpoints.create(operator, request);
   // As a disk that refuses: a file in the folder's place.
   rmSync(temp.path, { recursive: true });
   writeFileSync(temp.path, '');
+  await assert.rejects(endpoints.delete(operator, other.id), (error) => codeOf(error) === 'unavailable');
+  assert.deepEqual(await endpoints.list(), [], 'it holds');
   const again = accounts.setPassword(operator, account.id, new Secret('a fourth long enough passphrase'));
-  await assert.rejects(again, (error) => error instanceof DomainError && error.code === 'unavailable');
+  await assert.rejects(again, (error) => codeOf(error) === 'unavailable');
   rmSync(temp.path);
 });

@@ -229,6 +229,9 @@ onEachDatabase('chains go on when the journal of deletions is replayed', async (
     secondFactorsRemoved: 0,
     recoveryCodesReplaced: 0,
     recoveryCodesUsed: 0,
+    secondFactorsRequired: 0,
+    webhooksDisabled: 0,
+    webhooksDeleted: 0,
   });
   assert.equal(await assertWhole(db), before + 5);
 });

@@ -13,17 +13,21 @@ import { DeletionJournal } from '../../src/deletion-journal/deletion-journal.ts'
 import { journalFiles, readPosition, writePosition } from '../../src/deletion-journal/files.ts';
 import { nothingReplayed } from '../../src/deletion-journal/replay.ts';
 import * as enrolment from '../../src/enrolment/store.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import { insertWork } from '../../src/outbox/store.ts';
 import { takeProofIn } from '../../src/second-factors/second-factors.ts';
 import { removeSecondFactorIn, replaceRecoveryCodesIn } from '../../src/second-factors/store.ts';
 import { listAuditEvents } from '../../src/testing/audit-trail.ts';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { databases } from '../../src/testing/new-db.ts';
 import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import * as webhooks from '../../src/webhooks/store.ts';
 import { backUp, journalIn, later, restore } from './backup-kit.ts';
 import { onEachDatabase } from './on-each-database.ts';
 import { addAccount, addSession, hashOf, keys, now, operator } from './rows.ts';
 
-const names = ['role', 'password', 'email', 'factor', 'codes', 'code', 'untouched'];
+const names = ['role', 'password', 'email', 'factor', 'codes', 'code', 'requirement', 'untouched'];
+const endpoints = ['whe_disabled', 'whe_deleted', 'whe_untouched'];
 const since = now + 10;
 const codeOf = (name: string, number: number): Buffer => hashOf(`${name} ${number}`);
 
@@ -35,6 +39,7 @@ const insertFactor = sql(
 const selectRights = sql<Record<string, unknown>>(
   'test_select_rights',
   `select a.id, a.role, a.password_hash as password, a.email_unconfirmed_since as unconfirmed,
+     a.requires_second_factor as required,
      (select count(*) from second_factors f where f.account_pk = a.pk) as factors,
      (select count(*) from recovery_codes c where c.account_pk = a.pk) as codes
    from accounts a order by a.id`,
@@ -50,9 +55,20 @@ const listCodes = sql<{ accountId: string }>(
   `select a.id as "accountId" from one_time_codes c join accounts a on a.pk = c.account_pk order by a.id`,
 );
 
-const full = { role: 'admin', password: 'phc', unconfirmed: null, factors: 1, codes: 2 };
+const full = { role: 'admin', password: 'phc', unconfirmed: null, required: 0, factors: 1, codes: 2 };
 
-/** Administrators with a password, a second factor and two recovery codes. */
+const listEndpointStates = sql<{ id: string; disabledAt: number | null }>(
+  'test_endpoint_states',
+  `select id, disabled_at as "disabledAt" from webhook_endpoints order by id`,
+);
+const countDeliveries = sql<{ count: number }>(
+  'test_count_deliveries',
+  `select count(*) as count from outbox where queue like 'webhook:%'`,
+);
+const endpointsOf = async (db: Db) =>
+  Object.fromEntries((await db.all(listEndpointStates)).map(({ id, disabledAt }) => [id, disabledAt]));
+
+/** Administrators with a password, a second factor and two recovery codes; and webhook endpoints. */
 async function fillWithRights(db: Db): Promise<void> {
   for (const name of names) {
     const id = await addAccount(db, name, 'admin');
@@ -60,6 +76,11 @@ async function fillWithRights(db: Db): Promise<void> {
       await tx.run(insertFactor, [id, keys.secondFactorSeal.seal(id, 'SECRET'), now]);
       await replaceRecoveryCodesIn(tx, id, [codeOf(name, 1), codeOf(name, 2)], now);
     });
+  }
+  for (const id of endpoints) {
+    const secret = keys.webhookSeal.seal(id, '{}');
+    const endpoint = { id, url: 'https://example.com/', secret, events: 'account.created', now };
+    await webhooks.createEndpoint(db, operator, endpoint, endpoints.length);
   }
 }
 
@@ -86,6 +107,9 @@ async function takeAway(db: Db): Promise<void> {
   await enrolment.replaceCodes(db, codes, { proof, codeHashes: [codeOf('codes', 3)], now: since });
   const used = { kind: 'recovery_code', hash: codeOf('code', 1) } as const;
   await db.transaction((tx) => takeProofIn(tx, operator, 'acc_code', used, since));
+  await accounts.requireSecondFactor(db, operator, 'acc_requirement', true, since);
+  await webhooks.disableEndpoint(db, operator, 'whe_disabled', since);
+  await webhooks.deleteEndpoint(db, operator, 'whe_deleted', since);
 }
 
 const replayed = {
@@ -96,6 +120,9 @@ const replayed = {
   secondFactorsRemoved: 1,
   recoveryCodesReplaced: 1,
   recoveryCodesUsed: 1,
+  secondFactorsRequired: 1,
+  webhooksDisabled: 1,
+  webhooksDeleted: 1,
 };
 const afterwards = (at: number) => ({
   acc_code: { ...full, codes: 1 },
@@ -103,6 +130,7 @@ const afterwards = (at: number) => ({
   acc_email: { ...full, unconfirmed: at },
   acc_factor: { ...full, factors: 0, codes: 0 },
   acc_password: { ...full, password: '' },
+  acc_requirement: { ...full, required: 1 },
   acc_role: { ...full, role: 'user' },
   acc_untouched: full,
 });
@@ -124,15 +152,22 @@ onEachDatabase('a restore brings back no role, factor, code, password or email t
   assert.deepEqual(restored.unconfirmed, ['acc_email']);
   assert.equal(restored.journalHasChanges, true);
   assert.deepEqual(await rightsOf(fresh.db), afterwards(later));
+  assert.deepEqual(await endpointsOf(fresh.db), { whe_disabled: later, whe_untouched: null });
   const events = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
-  assert.deepEqual(events.map(({ action, actor, accountId }) => `${accountId} ${actor} ${action}`).toSorted(), [
-    'acc_code system recovery_code.used',
-    'acc_codes system recovery_codes.replaced',
-    'acc_email system account.email_confirmation_required',
-    'acc_factor system second_factor.removed',
-    'acc_password system account.password_voided',
-    'acc_role system account.role_changed',
-  ]);
+  assert.deepEqual(
+    events.map(({ action, actor, accountId, target }) => `${accountId ?? target} ${actor} ${action}`).toSorted(),
+    [
+      'acc_code system recovery_code.used',
+      'acc_codes system recovery_codes.replaced',
+      'acc_email system account.email_confirmation_required',
+      'acc_factor system second_factor.removed',
+      'acc_password system account.password_voided',
+      'acc_requirement system account.second_factor_required',
+      'acc_role system account.role_changed',
+      'whe_deleted system webhook.deleted',
+      'whe_disabled system webhook.disabled',
+    ],
+  );
   // The journal holds ids and kinds, and no email address.
   const text = (await journalFiles(folder)).map((path) => readFileSync(path, 'utf8')).join('');
   assert.ok(text.includes('"kind":"email_changed","id":"acc_email"'));
@@ -157,11 +192,13 @@ onEachDatabase('what a restore has voided is decided once: a later decision stan
   await db.transaction((tx) =>
     tx.run(insertFactor, ['acc_factor', keys.secondFactorSeal.seal('acc_factor', 'NEW'), at]),
   );
-  const before = [await rightsOf(db), await epochsOf(db)];
+  await accounts.requireSecondFactor(db, operator, 'acc_requirement', false, at);
+  await webhooks.enableEndpoint(db, operator, 'whe_disabled', at);
+  const before = [await rightsOf(db), await epochsOf(db), await endpointsOf(db)];
   assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
   const options = { db, keys, clock: new FakeClock(at + 1), journal, journalFolders: [], isDryRun: false };
   assert.deepEqual((await replayOnLive(operator, options)).replayed, nothingReplayed);
-  assert.deepEqual([await rightsOf(db), await epochsOf(db)], before);
+  assert.deepEqual([await rightsOf(db), await epochsOf(db), await endpointsOf(db)], before);
 });
 
 onEachDatabase(
@@ -173,14 +210,16 @@ onEachDatabase(
     await backUp(db, backup);
     await using reverted = await databases[db.dialect]!();
     await restore(reverted.db, backup, { acceptsRevival: true });
+    const outbox = new Outbox({ db: reverted.db, clock: new FakeClock(), seal: keys.outboxSeal });
     await reverted.db.transaction(async (tx) => {
       for (const [place, name] of names.entries())
         await insertCode(tx, { ...code, hash: Buffer.alloc(32, place), accountId: `acc_${name}` });
+      for (const id of endpoints) await insertWork(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
     });
     await takeAway(db);
     await journalIn(db, folder).catchUp();
     const journal = journalIn(reverted.db, folder);
-    assert.deepEqual(await journal.catchUp(), { working: 6, isBehind: false });
+    assert.deepEqual(await journal.catchUp(), { working: 9, isBehind: false });
     const epochs = await epochsOf(reverted.db);
     const options = {
       db: reverted.db,
@@ -194,8 +233,10 @@ onEachDatabase(
     assert.deepEqual(await epochsOf(reverted.db), epochs);
     assert.deepEqual((await replayOnLive(operator, options)).replayed, replayed);
     assert.deepEqual(await rightsOf(reverted.db), afterwards(later));
+    assert.deepEqual(await endpointsOf(reverted.db), { whe_disabled: later, whe_untouched: null });
+    assert.equal((await reverted.db.get(countDeliveries))?.count, 1);
     const kept = (await reverted.db.all(listCodes)).map(({ accountId }) => accountId);
-    assert.deepEqual(kept, ['acc_code', 'acc_codes', 'acc_factor', 'acc_role', 'acc_untouched']);
+    assert.deepEqual(kept, ['acc_code', 'acc_codes', 'acc_factor', 'acc_requirement', 'acc_role', 'acc_untouched']);
     for (const [index, epoch] of (await epochsOf(reverted.db)).entries()) assert.ok(epoch > (epochs[index] ?? 0));
     assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
     assert.deepEqual((await replayOnLive(operator, options)).replayed, nothingReplayed);
