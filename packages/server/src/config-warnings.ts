@@ -8,7 +8,7 @@ export function warningsOf(config: Config): readonly string[] {
   return [
     ...(isBlind
       ? [
-          'KEYREEVE_PUBLIC_URL is https, so a proxy stands in front, but KEYREEVE_TRUSTED_PROXIES does not name it: all clients are one address to the limits on sign-ins, and a stranger can make everybody wait',
+          'KEYREEVE_PUBLIC_URL is https, so a proxy stands in front, but KEYREEVE_TRUSTED_PROXIES does not name it: all clients share the limits of one client IP range, so one client can use up the sign-ins and requests of the others',
         ]
       : []),
     ...(isThrottled ? [] : ['KEYREEVE_THROTTLE is off: sign-ins and creations are not limited']),
