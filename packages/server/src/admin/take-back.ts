@@ -107,22 +107,16 @@ function chosen(
   changes: readonly EmailChangeRow[],
   { resetTo, previousEmail }: ResetAddress,
 ): EmailChangeRow | undefined {
+  if (previousEmail !== undefined && resetTo !== 'previous')
+    throw wrong('/previousEmail', 'It selects one of several previous addresses, so `resetTo` must be `previous`.');
   if (resetTo === 'current') return undefined;
   const [newest, ...older] = changes;
   if (resetTo === undefined) {
     if (newest) throw new DomainError('email_changed_recently');
     return undefined;
   }
-  if (!newest) {
-    throw new DomainError('invalid_request', {
-      errors: [
-        {
-          pointer: '/resetTo',
-          detail: `The email address was not changed in the last ${limits.emailChangeKeptDays} days.`,
-        },
-      ],
-    });
-  }
+  if (!newest)
+    throw wrong('/resetTo', `The email address was not changed in the last ${limits.emailChangeKeptDays} days.`);
   if (previousEmail === undefined) {
     if (older.length === 0) return newest;
     throw new DomainError('email_changed_recently', {
@@ -133,7 +127,8 @@ function chosen(
   // The first time that it was given up, where that happened more than once.
   const named = changes.findLast(({ emailKey }) => emailKey === key);
   if (named) return named;
-  throw new DomainError('invalid_request', {
-    errors: [{ pointer: '/previousEmail', detail: 'The account did not have this address before one of its changes.' }],
-  });
+  throw wrong('/previousEmail', 'The account did not have this address before one of its changes.');
 }
+
+const wrong = (pointer: string, detail: string): DomainError =>
+  new DomainError('invalid_request', { errors: [{ pointer, detail }] });

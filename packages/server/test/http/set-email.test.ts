@@ -154,6 +154,11 @@ test('after several changes the previous address must be named, and must be one 
   const to = (body: object) => report(life, administrator, id, { resetTo: 'previous', ...body });
   assert.equal(codeOf(await to({})), 'email_changed_recently');
   assert.equal(codeOf(await to({ previousEmail: 'second@example.com' })), 'invalid_request');
+  for (const body of [{ previousEmail: owner }, { resetTo: 'current', previousEmail: owner }]) {
+    const refused = await report(life, administrator, id, body);
+    assertRefused(refused, 'invalid_request');
+    assert.match(refused.text, /"pointer":"\/previousEmail"/);
+  }
   assert.equal((await to({ previousEmail: 'Owner@example.com' })).status, 200);
   assert.equal(await emailOf(life, id), owner);
   assert.deepEqual((await detailOf(life.app, administrator, id)).emailChanges, []);
