@@ -1,5 +1,6 @@
 /** Cause and fix of each error, in plain English, for its page at `/problems/<code>`. */
 import type { ErrorCode } from './errors.ts';
+import { limits } from './limits.ts';
 
 interface ErrorHelp {
   /** Why the server returns it. */
@@ -245,7 +246,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Send `Content-Type: application/json` (introspection: `application/x-www-form-urlencoded`), uncompressed.',
   },
   too_many_attempts: {
-    cause: 'Too many sign-ins for this email or from this client IP range have failed.',
+    cause: `Too many attempts for this email or from this client IP range have failed, or the email signed in more than ${limits.signInsPerMinuteMax} times in a minute, or more than ${limits.passwordChecksPerEmailMax} of its attempts are in progress.`,
     fix: `${waitAndRetry} Until then even the correct password is rejected.`,
   },
   too_many_requests: {

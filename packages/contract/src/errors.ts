@@ -350,7 +350,7 @@ export const errors = {
   },
   too_many_attempts: {
     status: 429,
-    title: 'Too many failed sign-ins',
+    title: 'Too many sign-in attempts',
     meaning: 'Wait for the seconds in Retry-After. Until then even the correct password is rejected.',
   },
   too_many_requests: {

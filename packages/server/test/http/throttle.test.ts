@@ -216,7 +216,11 @@ test('an account’s 61st successful sign-in in a minute is refused; a stranger 
   await app.createAccount(email);
   for (let n = 0; n < limits.signInsPerMinuteMax; n++) assert.equal((await signIn(app, home)).status, 200);
   const before = hashed(app);
-  assertThrottled(await signIn(app, home), 60, limits.signInsPerMinuteMax, 'the next', 60);
+  const refused = await signIn(app, home);
+  assertThrottled(refused, 60, limits.signInsPerMinuteMax, 'the next', 60);
+  assert.equal((refused.json as { title: string }).title, 'Too many sign-in attempts', 'none of them failed');
+  const { text } = await app.call('GET', '/problems/too_many_attempts');
+  assert.match(text, /signed in more than 60 times in a minute, or more than 2 of its attempts are in progress/);
   assert.equal(hashed(app), before, 'nothing was hashed');
   assert.equal((await attempt(app, { from: stranger(1) })).status, 401);
   // From an address range that isn't trusted yet it is refused after the password was right.
