@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { sql } from '../../src/db/sql.ts';
 import { ageSessions } from '../../src/testing/age-sessions.ts';
 import { databaseKinds, newPlace, testKeys } from '../../src/testing/new-db.ts';
+import { failRegex } from '../http/fail2ban-filter.ts';
 import { until } from '../proof/until.ts';
 import { Connection, connectionsTo, killAndAwaitNext, pidsOf } from './crew.ts';
 import { basic, bearer, databaseIn, goodPassword, newProgram, type Environment, type Program } from './program.ts';
@@ -182,6 +183,24 @@ onEachDatabase('failed sign-ins and creations are counted together, whichever wo
     creations.push((await through(attempt).call('POST', '/auth/api-keys', bearer(accessToken), json)).status);
   }
   assert.deepEqual(creations, [201, 201, 201, 201, 429]);
+  for (const it of connections) it[Symbol.dispose]();
+});
+
+test('the fail2ban filter finds the client IP of a failed sign-in in the log of any worker', async () => {
+  await using program = await newProgram({ KEYREEVE_WORKERS: '2', KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' });
+  const connections = await connectionsTo(program);
+  for (const [index, it] of connections.entries()) {
+    const headers = { ...basic('stranger@example.com', goodPassword), 'x-forwarded-for': `192.0.2.${index}` };
+    assert.equal((await it.call('POST', '/auth/token', headers)).status, 401);
+  }
+  const found = await program.waitFor('both failures', () => {
+    const lines = program.stdout.split('\n').filter((line) => line.includes('sign_in_failed'));
+    return lines.length < 2 ? undefined : lines;
+  });
+  assert.deepEqual(
+    found.map((line) => failRegex().exec(line)?.groups?.['address']),
+    ['192.0.2.0', '192.0.2.1'],
+  );
   for (const it of connections) it[Symbol.dispose]();
 });
 

@@ -1,8 +1,8 @@
 /** Failed sign-ins in the log: what a security monitor is given, and that the fail2ban filter finds them. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { limits } from '@keyreeve/contract';
 import { basic, goodPassword, newApp, operator, type TestApp } from '../../src/testing/new-app.ts';
+import { failRegex } from './fail2ban-filter.ts';
 import { test } from './on-each-database.ts';
 
 const email = 'ada.lovelace@example.com';
@@ -47,13 +47,6 @@ test('a failed sign-in is logged with client IP, account id and reason, and neve
   ]);
   assert.ok(app.logLines.every((line) => !/ada\.lovelace|nobody@|eve@/i.test(line)));
 });
-
-/** The expression of the filter, with what fail2ban puts in for an address. */
-function failRegex(): RegExp {
-  const filter = readFileSync(new URL('../../../../docs/fail2ban/keyreeve.conf', import.meta.url), 'utf8');
-  const [, expression = ''] = /^failregex = (.*)$/m.exec(filter) ?? [];
-  return new RegExp(expression.replace('<ADDR>', '(?<address>[0-9a-f.:]+)'));
-}
 
 test('the fail2ban filter finds the client IP of each failed sign-in, and of no other line', async () => {
   await using app = await newApp({ environment: behindProxy });
