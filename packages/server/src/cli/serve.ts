@@ -57,6 +57,12 @@ async function supervise(options: ServiceOptions): Promise<number> {
 }
 
 /**
+ * systemd and others signal every process of the service, and the launcher forwards its signal where it cannot become the
+ * program (before Node 22.15): signals that arrive within this time are one.
+ */
+const sameSignalMs = 500;
+
+/**
  * Listens for signals from the call on.
  * @param failed when it can't go on by itself
  * @returns the exit status
@@ -68,10 +74,12 @@ function untilStopped(
 ): Promise<number> {
   return new Promise<number>((resolve) => {
     let isStopping = false;
+    let mayEndAtOnce = false;
     const stop = (reason: string, status = 0): void => {
-      // Whoever asks twice doesn't want to wait.
-      if (isStopping) return resolve(1);
+      // A second signal ends the process without draining.
+      if (isStopping) return mayEndAtOnce ? resolve(1) : undefined;
       isStopping = true;
+      setTimeout(() => (mayEndAtOnce = true), sameSignalMs).unref();
       log.info({ event: 'stopping', reason });
       void service.stop().then((isDrained) => {
         log.info({ event: 'stopped', isDrained });

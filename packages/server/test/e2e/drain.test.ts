@@ -80,9 +80,19 @@ test('a request that never ends doesn’t keep it: it ends with 1', async () => 
 test('a second SIGTERM ends it at once, with 1', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '300' });
   await stopSoon(program);
-  program.signal('SIGTERM');
+  const again = setInterval(() => program.signal('SIGTERM'), 100);
   const { status } = await program.exited();
+  clearInterval(again);
   assert.deepEqual([status, isDrained(program)], [1, []]);
+});
+
+test('signals that arrive together, as a process group and a launcher send them, are one', async () => {
+  await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '2' });
+  // The system merges equal signals that wait.
+  program.signal('SIGTERM');
+  program.signal('SIGINT');
+  const { status } = await program.exited();
+  assert.deepEqual([status, isDrained(program)], [0, [true]]);
 });
 
 test('what was acknowledged before the end is there after the next start, the time of a key’s last use included', async () => {
