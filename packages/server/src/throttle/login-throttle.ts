@@ -65,7 +65,12 @@ interface Counter {
   readonly bucket: Buffer;
   readonly max: number;
   readonly decay: Exclude<store.Decay, undefined>;
+  /** Its name in the response; {@link failedSignIns} unless given. */
+  readonly policy?: string;
 }
+
+/** The limits that failed sign-ins reach. A rejection by any other limit says nothing about guesses. */
+export const failedSignIns = 'sign-ins';
 
 const dayMs = 86_400_000;
 const minuteMs = limits.loginKnownPairWindowSeconds * 1000;
@@ -240,7 +245,10 @@ export class LoginThrottle {
     const untagged = emailKey.replace(/\+[^@]*@/, '@');
     return {
       pair: bucket('login pair', emailKey, range),
-      successes: windowed(['login successes', emailKey], limits.signInsPerMinuteMax, minuteMs),
+      successes: {
+        ...windowed(['login successes', emailKey], limits.signInsPerMinuteMax, minuteMs),
+        policy: 'successful sign-ins',
+      },
       failures: bucket('login failures', emailKey),
       origin: bucket('login origin', emailKey, range),
       moved: bucket('login email moved', emailKey),
@@ -272,10 +280,10 @@ function assertUnblocked({ blockedUntil }: store.Bucket, now: number): void {
 }
 
 /** @throws DomainError `too_many_attempts` */
-function assertBelow({ count, windowStartedAt }: store.Bucket, { max, decay }: Counter, now: number): void {
+function assertBelow({ count, windowStartedAt }: store.Bucket, { max, decay, policy }: Counter, now: number): void {
   if (count <= max) return;
-  if ('leakMs' in decay) throw refusal(windowStartedAt + decay.leakMs - now, max, max * decay.leakMs);
-  throw refusal(windowStartedAt + decay.windowMs - now, max, decay.windowMs);
+  if ('leakMs' in decay) throw refusal(windowStartedAt + decay.leakMs - now, max, max * decay.leakMs, policy);
+  throw refusal(windowStartedAt + decay.windowMs - now, max, decay.windowMs, policy);
 }
 
 /** Doubles with each try beyond the free ones. */
@@ -288,9 +296,10 @@ export function refusal(
   ms: number,
   quota: number = limits.loginPairFreeFailures,
   inMs: number = windowMs,
+  policy: string = failedSignIns,
 ): DomainError {
   return new DomainError('too_many_attempts', {
     retryAfterSeconds: Math.max(1, Math.ceil(ms / 1000)),
-    rate: { policy: 'sign-ins', quota, windowSeconds: inMs / 1000 },
+    rate: { policy, quota, windowSeconds: inMs / 1000 },
   });
 }

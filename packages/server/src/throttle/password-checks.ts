@@ -16,6 +16,7 @@ import { refusal, type AssessedAttempt } from './login-throttle.ts';
 
 const untrustedShare = 0.75;
 const retryAfterSeconds = 1;
+const retryMs = retryAfterSeconds * 1000;
 
 /** Of whose password a check is, and for whom. */
 type CheckedAttempt = Pick<AssessedAttempt, 'emailKey' | 'address' | 'isTrusted'>;
@@ -65,7 +66,7 @@ export class PasswordChecks {
     const email = `${isTrusted ? 'trusted' : 'untrusted'} ${emailKey}`;
     const range = addressRange(address);
     if (this.#isFair && (this.#byEmail.get(email) ?? 0) >= limits.passwordChecksPerEmailMax)
-      throw refusal(retryAfterSeconds * 1000, limits.passwordChecksPerEmailMax, retryAfterSeconds * 1000);
+      throw refusal(retryMs, limits.passwordChecksPerEmailMax, retryMs, 'sign-ins in progress');
     this.#hasher.assertCapacity();
     const places = Math.min(this.#placesMax, this.#hasher.checksMax);
     const isRangeFull = (this.#byRange.get(range) ?? 0) >= places - this.#inProgress;

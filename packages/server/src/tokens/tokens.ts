@@ -12,7 +12,12 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../errors.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
-import type { AssessedAttempt, LoginThrottle, Reservation } from '../throttle/login-throttle.ts';
+import {
+  failedSignIns,
+  type AssessedAttempt,
+  type LoginThrottle,
+  type Reservation,
+} from '../throttle/login-throttle.ts';
 import type { PasswordChecks } from '../throttle/password-checks.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-token.ts';
@@ -76,8 +81,14 @@ export type AccessTokenVerdict =
 /** Sign-ins since the start, for metrics. */
 export type LoginCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
 
-/** A sign-in that did not prove who the client is. Asking whether a code is needed is none. */
-const failureCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_invalid', 'too_many_attempts'];
+/**
+ * Whether a rejected sign-in may have been a guess. A right password without the code that it needs is none, and neither is
+ * a sign-in beyond the limits of successful sign-ins and of those in progress.
+ */
+const mayBeGuess = ({ code, options: { rate } }: DomainError): boolean =>
+  code === 'invalid_credentials' ||
+  code === 'second_factor_invalid' ||
+  (code === 'too_many_attempts' && rate?.policy === failedSignIns);
 /** Of a sign-in that was checked. */
 const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_required', 'second_factor_invalid'];
 
@@ -113,8 +124,8 @@ export class Tokens {
       const code = error instanceof DomainError ? error.code : undefined;
       if (code !== undefined && refusalCodes.includes(code)) this.logins.refused++;
       if (code === 'too_many_attempts') this.logins.throttled++;
-      if (code !== undefined && failureCodes.includes(code))
-        this.#options.onFailedSignIn?.({ clientIp: client.address, accountId, reason: code });
+      if (error instanceof DomainError && mayBeGuess(error))
+        this.#options.onFailedSignIn?.({ clientIp: client.address, accountId, reason: error.code });
       if (code === 'overloaded') this.logins.overloaded++;
       throw error;
     }

@@ -48,6 +48,15 @@ test('a failed sign-in is logged with client IP, account id and reason, and neve
   assert.ok(app.logLines.every((line) => !/ada\.lovelace|nobody@|eve@/i.test(line)));
 });
 
+test('a sign-in beyond the limit of successful ones is not logged as failed', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  const signIn = async (): Promise<number> => (await trySignIn(app, email, goodPassword, '192.0.2.7')).status;
+  for (let n = 0; n < limits.signInsPerMinuteMax; n++) assert.equal(await signIn(), 200);
+  assert.equal(await signIn(), 429);
+  assert.deepEqual(failuresIn(app), []);
+});
+
 test('the fail2ban filter finds the client IP of each failed sign-in, and of no other line', async () => {
   await using app = await newApp({ environment: behindProxy });
   await app.createAccount(email);
