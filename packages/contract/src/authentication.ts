@@ -58,15 +58,15 @@ const callers: Readonly<Record<RouteAuth, string | undefined>> = {
   none: undefined,
   password: undefined,
   access_token: undefined,
-  administrator: 'Requires the access token of an administrator.',
-  one_time_code: 'The one-time code in the body authenticates the request.',
-  refresh_token: 'The refresh token in the body authenticates the request.',
+  administrator: 'Requires an administrator’s access token.',
+  one_time_code: 'The one-time code in the body is the credential.',
+  refresh_token: 'The refresh token in the body is the credential.',
   service_key: 'Requires an API key with the scope `keyreeve:verify`.',
   any_credential: undefined,
 };
 
 /** What `security` cannot express, in words. */
 export function requirementsInWords(route: RouteContract): string[] {
-  const recent = `Requires a sign-in within the last ${limits.recentSignInSeconds / 60} minutes.`;
+  const recent = `Requires a sign-in in the last ${limits.recentSignInSeconds / 60} minutes.`;
   return [callers[route.auth], route.needsRecentSignIn ? recent : undefined].filter((text) => text !== undefined);
 }
