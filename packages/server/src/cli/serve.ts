@@ -90,7 +90,10 @@ function untilStopped(
     whenNpmEnds(() => isStopping || stop('npm has ended'));
     void failed?.then((error) => {
       if (error instanceof DatabaseReplacedError) tellReplaced(log, error);
-      if (!isStopping) stop(error.message, error.status);
+      if (isStopping) return;
+      stop(error.message, error.status);
+      // No signal has begun this stop, so the next one is a request to end.
+      mayEndAtOnce = true;
     });
     // A mistake in the program: nothing it does from here on can be trusted (ASVS 16.5.4).
     process.on('uncaughtException', (error) => {

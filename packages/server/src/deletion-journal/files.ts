@@ -205,7 +205,10 @@ function assertHeader(line: string, { check }: JournalKeys, path: string, chain:
   if (installation !== undefined && installation !== check.toString('hex'))
     throw new JournalError(path, ' belongs to another installation, which has another master key');
   const header = chain.open(line) as Partial<Header> | undefined;
-  if (header === undefined) throw new JournalError(path, ': line 1 is not as it was written');
+  if (header === undefined) {
+    const remedy = basename(path) === positionName ? '; move it out of the folder, and the service writes a new one' : '';
+    throw new JournalError(path, `: line 1 is not as it was written${remedy}`);
+  }
   const ending = endings.find((known) => path.endsWith(known)) ?? '';
   if (header.file !== basename(path, ending)) {
     const original = header.file === positionName ? positionName : `${header.file}${ending || '.journal'}`;

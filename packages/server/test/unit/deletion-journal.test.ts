@@ -185,6 +185,11 @@ test('a journal file in the place of the position is refused, and a position wit
     readPosition(temp.path, keys),
     (error) => error instanceof JournalError && /position\.json is a copy of \w+\.journal/.test(error.message),
   );
+  writeFileSync(join(temp.path, 'position.json'), '{"format":\n');
+  await assert.rejects(
+    readPosition(temp.path, keys),
+    (error) => error instanceof JournalError && /line 1 is not as it was written; move it out/.test(error.message),
+  );
   await writePosition(temp.path, keys, { event: '7', at: 1 } as never);
   assert.equal(await readPosition(temp.path, keys), undefined);
 });
