@@ -171,8 +171,10 @@ onEachDatabase('of many successful sign-ins at once exactly the limit of a minut
     undefined: limits.signInsPerMinuteMax,
     too_many_attempts: rivalsMin,
   });
+  // The limit shows from ranges that are trusted, those of the successful sign-ins.
+  const trusted = settled.findIndex(({ status }) => status === 'fulfilled');
   await assert.rejects(
-    throttleOn(opened.db).assess({ emailKey: 'ada@example.com', address: '192.0.2.0' }),
+    throttleOn(opened.db).assess({ emailKey: 'ada@example.com', address: `192.0.2.${trusted}` }),
     (error) => codeOf(error) === 'too_many_attempts',
   );
   await throttleOn(opened.db).assess({ emailKey: 'ada@example.com', address: '203.0.113.1' });
