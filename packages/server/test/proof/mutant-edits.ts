@@ -89,11 +89,16 @@ import { sql } from '../db/sql.ts';
 const selectDisabled = sql<{ at: number | null }>('select_disabled', \`select disabled_at as at from accounts where id = $1\`);
 function listen(): void {
   const client = new pg.Client({ connectionString: process.env['KEYREEVE_DATABASE_URL'], ssl: false });
-  const again = (): void => void setTimeout(listen, 50);
-  client.on('error', () => undefined).on('end', again);
+  let isOver = false;
+  // Once: a connection that is refused reports it in several ways.
+  const again = (): void => {
+    if (!isOver) setTimeout(listen, 50);
+    isOver = true;
+  };
+  client.on('error', again).on('end', again);
   client.on('notification', ({ payload }) => {
     for (const [text, { verdict }] of cache) if (String(verdict.keyId) === payload) cache.delete(text);
   });
-  client.connect().then(() => client.query('listen deleted'), () => client.connection?.stream?.destroyed === true ? again() : undefined).catch(() => undefined);
+  client.connect().then(() => client.query('listen deleted')).catch(again);
 }
 listen();`;
