@@ -264,6 +264,11 @@ export const mutants: readonly Mutant[] = [
         find: `      case 'unknown':\n        throw`,
         replace: `      case 'unknown':\n        return; throw`,
       },
+      {
+        file: 'api-keys/api-keys.ts',
+        find: `      throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');`,
+        replace: `      if (!owner) return;\n      throw new DomainError('not_key_owner');`,
+      },
     ],
     faults: [],
   },
