@@ -206,7 +206,8 @@ function assertHeader(line: string, { check }: JournalKeys, path: string, chain:
     throw new JournalError(path, ' belongs to another installation, which has another master key');
   const header = chain.open(line) as Partial<Header> | undefined;
   if (header === undefined) {
-    const remedy = basename(path) === positionName ? '; move it out of the folder, and the service writes a new one' : '';
+    const remedy =
+      basename(path) === positionName ? '; move it out of the folder, and the service writes a new one' : '';
     throw new JournalError(path, `: line 1 is not as it was written${remedy}`);
   }
   const ending = endings.find((known) => path.endsWith(known)) ?? '';
