@@ -8,7 +8,7 @@ import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
+import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import type { FloodOptions } from './flood.ts';
 import { keyreeve } from './keyreeve.ts';
 import { run } from './processes.ts';

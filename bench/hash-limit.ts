@@ -1,7 +1,7 @@
 /** The limit of a sign-in: nothing but its password hash, in a loop. Prints what the load generator prints. */
 import { randomBytes } from 'node:crypto';
 import { hashRaw } from '@node-rs/argon2';
-import { argon2Default } from '../packages/server/src/crypto/password.ts';
+import { argon2Default } from '../packages/server/src/foundation/crypto/password.ts';
 import type { LoadResult } from './load.ts';
 
 export interface HashLimitOptions {

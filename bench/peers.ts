@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
+import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import type { HashLimitOptions } from './hash-limit.ts';
 import {
   createRequest,

@@ -1,6 +1,6 @@
 /** Keyreeve on PostgreSQL: beside its limit, beside itself with one query per request, and while keys come and go. */
 import { join } from 'node:path';
-import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
+import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { createRequest, deleteRequest, forwardRequest, keyreeve, limitRequest } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
 import { load, Programs, type Running } from './processes.ts';

@@ -1,6 +1,6 @@
 /** Seeding a PostgreSQL database. */
 import { Client } from 'pg';
-import { systemClock } from '../packages/server/src/clock.ts';
+import { systemClock } from '../packages/server/src/foundation/clock.ts';
 import type { AccountRow, KeyRow, Rows } from './seed.ts';
 
 const rowsAtOnce = 20_000;

@@ -1,6 +1,6 @@
 /** Seeding an SQLite file. */
-import { systemClock } from '../packages/server/src/clock.ts';
-import { SqliteConnection } from '../packages/server/src/db/sqlite-connection.ts';
+import { systemClock } from '../packages/server/src/foundation/clock.ts';
+import { SqliteConnection } from '../packages/server/src/foundation/database/sqlite-connection.ts';
 import type { AccountRow, KeyRow, Rows } from './seed.ts';
 
 export class SqliteRows implements Rows {

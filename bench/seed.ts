@@ -4,15 +4,15 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { makeKey } from '../packages/server/src/api-keys/key-text.ts';
-import { systemClock } from '../packages/server/src/clock.ts';
-import { databaseUrl as parseDatabaseUrl } from '../packages/server/src/config-values.ts';
-import { deriveKeys, type InstallationKeys } from '../packages/server/src/crypto/master-key.ts';
-import { lookupOf } from '../packages/server/src/crypto/keyed-hash.ts';
-import { PasswordHasher } from '../packages/server/src/crypto/password.ts';
-import { openDatabase } from '../packages/server/src/db/database.ts';
-import { claimInstallation } from '../packages/server/src/db/installation.ts';
-import { migrate } from '../packages/server/src/db/migrate.ts';
+import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
+import { systemClock } from '../packages/server/src/foundation/clock.ts';
+import { databaseUrl as parseDatabaseUrl } from '../packages/server/src/app/config-values.ts';
+import { deriveKeys, type InstallationKeys } from '../packages/server/src/foundation/crypto/master-key.ts';
+import { lookupOf } from '../packages/server/src/foundation/crypto/keyed-hash.ts';
+import { PasswordHasher } from '../packages/server/src/foundation/crypto/password.ts';
+import { openDatabase } from '../packages/server/src/foundation/database/database.ts';
+import { claimInstallation } from '../packages/server/src/foundation/database/installation.ts';
+import { migrate } from '../packages/server/src/foundation/database/migrate.ts';
 import type { Pool } from './request.ts';
 import { PostgresRows } from './seed-postgres.ts';
 import { SqliteRows } from './seed-sqlite.ts';

@@ -4,8 +4,8 @@
  */
 import { NewKeyBody, VerifyBatchBody } from '@keyreeve/contract';
 import { validator } from '../packages/server/src/http/validation.ts';
-import { parseJson } from '../packages/server/src/json.ts';
-import { hostileBatchBodies, hostileKeyBodies } from '../packages/server/src/testing/hostile-bodies.ts';
+import { parseJson } from '../packages/server/src/foundation/json.ts';
+import { hostileBatchBodies, hostileKeyBodies } from '../packages/server/test-kit/hostile-bodies.ts';
 
 const rounds = 31;
 const msPerRound = 4;

@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { limits } from '@keyreeve/contract';
-import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
+import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
 import { load, residentMib, type Running } from './processes.ts';

@@ -75,7 +75,7 @@ function readTests(text: string): NamedTest[] {
   return found.map(([, file = '', name = '']) => ({
     file: file.startsWith('contract/')
       ? `packages/contract/test/${file.slice('contract/'.length)}`
-      : `packages/server/test/${file}`,
+      : `packages/server/${file}`,
     name,
   }));
 }

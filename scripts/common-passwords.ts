@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { limits } from '@keyreeve/contract';
-import { digestBytes, digestOf } from '../packages/server/src/accounts/common-passwords.ts';
+import { digestBytes, digestOf } from '../packages/server/src/modules/accounts/common-passwords.ts';
 
 /** Each once, in lower case, with at least as many code points as any operator can ask for. */
 export function listedPasswords(): string[] {

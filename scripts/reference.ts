@@ -1,6 +1,6 @@
 /** The reference pages, generated from the program's own tables. */
 import { limitGroups, limits } from '@keyreeve/contract';
-import { variables } from '../packages/server/src/config.ts';
+import { variables } from '../packages/server/src/app/config.ts';
 
 const generated = '<!-- Made by `npm run docs` from the program’s own tables; edit those. -->';
 

@@ -4,16 +4,19 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The program, what it is installed with, the check and its faults. The test kit is part of `src/`. */
+/** The program, what it is installed with, the check and its faults. */
 const paths = [
   'package-lock.json',
   'packages/contract/src',
   'packages/server/bin',
   'packages/server/package.json',
   'packages/server/src',
+  ':(exclude)packages/server/src/**/test/**',
   'packages/server/test/e2e/program.ts',
   'packages/server/test/e2e/proxy-kit.ts',
-  'packages/server/test/proof',
+  'packages/server/revocation-check',
+  'packages/server/test/revocation-check',
+  'packages/server/test-kit',
 ] as const;
 
 /** The runs that are published. `npm run prove -- --all` writes both. */

@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PostgresServer } from '../packages/server/src/testing/postgres-server.ts';
-import { newTempFolder } from '../packages/server/src/testing/temp-folder.ts';
+import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
+import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
 import { unshownRows } from './asvs.ts';
 
 /** Most tests wait for processes and sockets, so more of them than processors run at once. */
@@ -34,7 +34,7 @@ async function runTests(): Promise<number> {
     ['spec', 'stdout'],
     [import.meta.resolve('./passed-tests.ts'), passed],
   ].flatMap(([name, target]) => [`--test-reporter=${name}`, `--test-reporter-destination=${target}`]);
-  const files = globSync('packages/*/test/**/*.test.ts');
+  const files = globSync('packages/**/*.test.ts', { exclude: ['**/node_modules/**'] });
   const args = ['--test', `--test-concurrency=${filesAtOnce}`, ...reporters, ...files];
   const status = await run(process.execPath, args, { TEST_POSTGRES_URL: server.url() });
   const unshown = unshownRows(readFileSync('docs/asvs.md', 'utf8'), readFileSync(passed, 'utf8'));

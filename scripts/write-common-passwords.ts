@@ -2,5 +2,5 @@
 import { writeFileSync } from 'node:fs';
 import { digestsOf, listedPasswords } from './common-passwords.ts';
 
-const target = '../packages/server/src/accounts/common-passwords/digests.bin';
+const target = '../packages/server/src/modules/accounts/common-passwords/digests.bin';
 writeFileSync(new URL(target, import.meta.url), digestsOf(listedPasswords()));

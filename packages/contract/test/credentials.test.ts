@@ -8,9 +8,9 @@ import {
   refreshTokenPrefix,
   reservedPrefixes,
 } from '@keyreeve/contract';
-import { makeKey } from '../../server/src/api-keys/key-text.ts';
-import { deriveKeys } from '../../server/src/crypto/master-key.ts';
-import { RefreshTokens } from '../../server/src/tokens/refresh-token.ts';
+import { makeKey } from '../../server/src/modules/api-keys/key-format.ts';
+import { deriveKeys } from '../../server/src/foundation/crypto/master-key.ts';
+import { RefreshTokens } from '../../server/src/modules/tokens/refresh-token.ts';
 
 const prefixes = [keyPrefixDefault, 'acme_live'];
 const scanner = new RegExp(keyPattern(prefixes), 'g');

@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { findNode } from './bundled-node.js';
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 
 const { node, problem } = findNode();
 if (node === undefined) {

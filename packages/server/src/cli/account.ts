@@ -1,7 +1,7 @@
 /** `keyreeve account …` */
 import { Argument, Command } from 'commander';
-import type { Account, Role } from '../accounts/accounts.ts';
-import { toInstant } from '../clock.ts';
+import type { Account, Role } from '../modules/accounts/accounts.ts';
+import { toInstant } from '../foundation/clock.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
 import { obtainPassword, type PasswordOptions } from './password-input.ts';

@@ -1,9 +1,9 @@
 /** `keyreeve backup`: everything but what passes by itself, in one file. */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { systemClock } from '../clock.ts';
-import { writeBackup } from '../backup/write-backup.ts';
-import { isForgetful } from '../deletion-journal/trail.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { writeBackup } from '../modules/backup/write-backup.ts';
+import { isForgetful } from '../modules/deletion-journal/trail.ts';
 import { jsonHelp, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 

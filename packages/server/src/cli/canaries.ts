@@ -1,8 +1,8 @@
 /** The canaries of the revocation check on this installation's database. */
-import { countKeyDeletions } from '../audit/audit.ts';
-import { systemClock } from '../clock.ts';
-import { keyImporter } from '../import/api-keys.ts';
-import { Canaries } from '../proof/canaries.ts';
+import { countKeyDeletions } from '../modules/audit/audit.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { keyImporter } from '../modules/import/api-keys.ts';
+import { Canaries } from '../../revocation-check/canaries.ts';
 import { operator, type CommandContext } from './session.ts';
 
 export type CanariesContext = Pick<CommandContext, 'accounts' | 'apiKeys' | 'config' | 'installation'>;

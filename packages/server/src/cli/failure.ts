@@ -1,11 +1,11 @@
 /** Failures in words for whoever types commands. */
 import { errors } from '@keyreeve/contract';
-import { BackupError } from '../backup/format.ts';
-import { ConfigError } from '../config.ts';
-import { JournalError } from '../deletion-journal/files.ts';
-import { FileInUseError } from '../db/sqlite-alone.ts';
-import { DomainError } from '../errors.ts';
-import { WorkFailure } from '../outbox/outbox.ts';
+import { BackupError } from '../modules/backup/format.ts';
+import { ConfigError } from '../app/config.ts';
+import { JournalError } from '../modules/deletion-journal/files.ts';
+import { FileInUseError } from '../foundation/database/sqlite-alone.ts';
+import { DomainError } from '../foundation/errors.ts';
+import { WorkFailure } from '../modules/outbox/outbox.ts';
 import { describeDatabaseFailure } from './database-failure.ts';
 
 /** The command was called in a way that can't work. */

@@ -1,10 +1,10 @@
 /** `keyreeve import …`: accounts and API keys of another system, from a file of JSON Lines. */
 import { createReadStream, statSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { systemClock } from '../clock.ts';
-import { accountImporter } from '../import/accounts.ts';
-import { keyImporter } from '../import/api-keys.ts';
-import { runImport, type Importer, type ImportCounts, type RefusedLine } from '../import/run-import.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { accountImporter } from '../modules/import/accounts.ts';
+import { keyImporter } from '../modules/import/api-keys.ts';
+import { runImport, type Importer, type ImportCounts, type RefusedLine } from '../modules/import/run-import.ts';
 import { jsonHelp, plural, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 

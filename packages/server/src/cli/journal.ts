@@ -1,9 +1,9 @@
 /** `keyreeve journal …` */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { replayOnLive } from '../backup/replay-on-live.ts';
-import type { ReplayResult } from '../deletion-journal/replay.ts';
-import { systemClock } from '../clock.ts';
+import { replayOnLive } from '../modules/backup/replay-on-live.ts';
+import type { ReplayResult } from '../modules/deletion-journal/replay.ts';
+import { systemClock } from '../foundation/clock.ts';
 import { UsageError } from './failure.ts';
 import { collect, jsonHelp, plural, print, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';

@@ -1,7 +1,7 @@
 /** `keyreeve key …`: the only place that grants the scopes of Keyreeve itself. */
 import { Command } from 'commander';
-import { parseKeyId, toFullKey, toKey } from '../api-keys/key-view.ts';
-import { DomainError } from '../errors.ts';
+import { parseKeyId, toFullKey, toKey } from '../modules/api-keys/key-view.ts';
+import { DomainError } from '../foundation/errors.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
 import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';

@@ -1,18 +1,18 @@
 /** `keyreeve mail …`: how mail reads, and whether it arrives. */
 import { Argument, Command, Option } from 'commander';
 import { languages, type Language } from '@keyreeve/contract';
-import { parseEmail } from '../accounts/email.ts';
-import { systemClock } from '../clock.ts';
-import { ConfigError, processEnvironment, readConfig, type Config } from '../config.ts';
-import { randomId } from '../crypto/secret.ts';
-import type { MailMessage, MailTemplate } from '../mail/mail.ts';
-import { render } from '../mail/render.ts';
-import { operatorName, parseSender } from '../mail/sender.ts';
-import { SmtpServer } from '../mail/smtp.ts';
-import { samples } from '../mail/templates/samples.ts';
-import { templateNames } from '../mail/templates/templates.ts';
-import { testMail } from '../mail/test-mail.ts';
-import { mailTemplates } from '../wiring.ts';
+import { parseEmail } from '../modules/accounts/email.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { ConfigError, processEnvironment, readConfig, type Config } from '../app/config.ts';
+import { randomId } from '../foundation/crypto/secret.ts';
+import type { MailMessage, MailTemplate } from '../modules/mail/mail.ts';
+import { render } from '../modules/mail/render.ts';
+import { operatorName, parseSender } from '../modules/mail/sender.ts';
+import { SmtpServer } from '../modules/mail/smtp.ts';
+import { samples } from '../modules/mail/templates/samples.ts';
+import { templateNames } from '../modules/mail/templates/templates.ts';
+import { testMail } from '../modules/mail/test-mail.ts';
+import { mailTemplates } from '../app/wiring.ts';
 import { UsageError } from './failure.ts';
 import { jsonHelp, print, type OutputOptions } from './output.ts';
 

@@ -1,15 +1,15 @@
 /** `keyreeve move`: an embedded installation to PostgreSQL, with all that it has issued. */
 import { Command } from 'commander';
-import { moveInstallation, planMove, type Moved } from '../backup/move.ts';
-import { systemClock } from '../clock.ts';
-import { ConfigError, processEnvironment, readConfig, type Config } from '../config.ts';
-import { databaseUrl } from '../config-values.ts';
-import { deriveKeys, type InstallationKeys } from '../crypto/master-key.ts';
-import { describeDatabase, openDatabase, type DatabaseAddress } from '../db/database.ts';
-import type { Db } from '../db/db.ts';
-import { giveUpFile } from '../db/sqlite-alone.ts';
-import { masterKeyPath } from '../earlier-installation.ts';
-import { embeddedExists, findMasterKey, movedPath, noDatabase, openInstallation } from '../installation.ts';
+import { moveInstallation, planMove, type Moved } from '../modules/backup/move.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { ConfigError, processEnvironment, readConfig, type Config } from '../app/config.ts';
+import { databaseUrl } from '../app/config-values.ts';
+import { deriveKeys, type InstallationKeys } from '../foundation/crypto/master-key.ts';
+import { describeDatabase, openDatabase, type DatabaseAddress } from '../foundation/database/database.ts';
+import type { Db } from '../foundation/database/db.ts';
+import { giveUpFile } from '../foundation/database/sqlite-alone.ts';
+import { masterKeyPath } from '../app/earlier-installation.ts';
+import { embeddedExists, findMasterKey, movedPath, noDatabase, openInstallation } from '../app/installation.ts';
 import { rowsTable } from './backup.ts';
 import { UsageError } from './failure.ts';
 import { jsonHelp, print, type OutputOptions } from './output.ts';

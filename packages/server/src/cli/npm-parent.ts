@@ -2,7 +2,7 @@
  * `npm start` and `npx keyreeve serve` run the program behind a shell. A SIGTERM that a user sends to npm ends npm and that
  * shell, and never reaches the program, which would go on without a parent.
  */
-import { processEnvironment } from '../config.ts';
+import { processEnvironment } from '../app/config.ts';
 
 const lookEveryMs = 200;
 /** npm's names for `npm start` and `npx`. What other scripts start may be meant to outlive them. */

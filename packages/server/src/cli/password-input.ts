@@ -1,7 +1,7 @@
 /** Where a command gets a password from: a prompt, standard input, or a generator. Never an argument: `ps` shows those. */
 import { limits } from '@keyreeve/contract';
-import { generatePassword } from '../accounts/accounts.ts';
-import { Secret } from '../crypto/secret.ts';
+import { generatePassword } from '../modules/accounts/accounts.ts';
+import { Secret } from '../foundation/crypto/secret.ts';
 import { UsageError } from './failure.ts';
 import { promptLine } from './prompt.ts';
 

@@ -1,10 +1,10 @@
 /** `keyreeve prove-revocation`: on a live installation, that deleted means dead. What it proves: docs/proof.md. */
 import { Command } from 'commander';
-import { wereKeysImported } from '../db/installation.ts';
-import { rules } from '../proof/history.ts';
-import type { LatencySummary } from '../proof/latencies.ts';
-import type { Proof } from '../proof/prove.ts';
-import type { Report } from '../proof/report.ts';
+import { wereKeysImported } from '../foundation/database/installation.ts';
+import { rules } from '../../revocation-check/history.ts';
+import type { LatencySummary } from '../../revocation-check/latencies.ts';
+import type { Proof } from '../../revocation-check/prove.ts';
+import type { Report } from '../../revocation-check/report.ts';
 import { UsageError } from './failure.ts';
 import { jsonHelp, print, table, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
@@ -54,7 +54,10 @@ async function proveWith(options: ProveOptions): Promise<Proof> {
   const seconds = parseCount('--seconds', options.seconds, secondsMax) ?? secondsLeft;
   const concurrency = parseCount('--concurrency', options.concurrency, concurrencyMax) ?? concurrencyDefault;
   // Only now: every command would start later by what these load.
-  const [{ canariesOf }, { prove }] = await Promise.all([import('./canaries.ts'), import('../proof/prove.ts')]);
+  const [{ canariesOf }, { prove }] = await Promise.all([
+    import('./canaries.ts'),
+    import('../../revocation-check/prove.ts'),
+  ]);
   using interruption = stopOnSignal();
   const { signal } = interruption;
   return await withInstallation({}, async (context) => {

@@ -1,11 +1,11 @@
 /** `keyreeve restore`: a backup into the configured database, without reviving what was deleted since. */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { restoreBackup, type Restored } from '../backup/restore.ts';
-import { systemClock } from '../clock.ts';
-import { processEnvironment, readConfig } from '../config.ts';
-import { describeDatabase } from '../db/database.ts';
-import { findMasterKey } from '../installation.ts';
+import { restoreBackup, type Restored } from '../modules/backup/restore.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { processEnvironment, readConfig } from '../app/config.ts';
+import { describeDatabase } from '../foundation/database/database.ts';
+import { findMasterKey } from '../app/installation.ts';
 import { rowsTable } from './backup.ts';
 import { confirm } from './confirm.ts';
 import { describeReach, describeReplayed } from './journal.ts';

@@ -1,8 +1,8 @@
 /** The command line: parses it, runs one command, and turns every failure into one line and an exit status. */
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config.ts';
-import { SchemaError } from '../db/migrate.ts';
-import { DomainError } from '../errors.ts';
+import { ConfigError } from '../app/config.ts';
+import { SchemaError } from '../foundation/database/migrate.ts';
+import { DomainError } from '../foundation/errors.ts';
 import { accountCommand } from './account.ts';
 import { adminCommand } from './admin.ts';
 import { auditCommand } from './audit.ts';

@@ -1,14 +1,14 @@
 /** `keyreeve serve`: runs the service until it is told to stop. */
 import cluster from 'node:cluster';
 import { Command } from 'commander';
-import { systemClock } from '../clock.ts';
-import { processEnvironment, readConfig, type Config } from '../config.ts';
-import { describeDatabase } from '../db/database.ts';
-import { DatabaseReplacedError } from '../db/file-identity.ts';
-import { masterKeyPath } from '../earlier-installation.ts';
-import { createLog, type Log } from '../log.ts';
-import { startService, type Running, type ServiceOptions } from '../service.ts';
-import type { CrewError } from '../workers/crew.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { processEnvironment, readConfig, type Config } from '../app/config.ts';
+import { describeDatabase } from '../foundation/database/database.ts';
+import { DatabaseReplacedError } from '../foundation/database/file-identity.ts';
+import { masterKeyPath } from '../app/earlier-installation.ts';
+import { createLog, type Log } from '../foundation/log.ts';
+import { startService, type Running, type ServiceOptions } from '../app/service.ts';
+import type { CrewError } from '../app/workers/worker-pool.ts';
 import { version } from './output.ts';
 import { whenNpmEnds } from './npm-parent.ts';
 
@@ -32,7 +32,7 @@ async function serve(): Promise<number> {
 
 async function work(config: Config): Promise<number> {
   try {
-    const { runWorker } = await import('../workers/worker.ts');
+    const { runWorker } = await import('../app/workers/worker.ts');
     return await runWorker(config, systemClock);
   } finally {
     // As soon as the status is set and a failure is told: the channel to the supervisor would keep the process.
@@ -41,8 +41,8 @@ async function work(config: Config): Promise<number> {
 }
 
 async function supervise(options: ServiceOptions): Promise<number> {
-  const { startSupervisor } = await import('../workers/supervisor.ts');
-  const { CrewError } = await import('../workers/crew.ts');
+  const { startSupervisor } = await import('../app/workers/supervisor.ts');
+  const { CrewError } = await import('../app/workers/worker-pool.ts');
   const { config, log } = options;
   try {
     const supervisor = await startSupervisor(options);

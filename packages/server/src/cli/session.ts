@@ -1,9 +1,9 @@
 /** A command's access to the installation: opened before it, closed after it, also when it fails. */
-import { systemClock } from '../clock.ts';
-import { processEnvironment, readConfig, type Config } from '../config.ts';
-import { openInstallation, type Installation } from '../installation.ts';
-import { wire, type Services } from '../wiring.ts';
-import type { Principal } from '../audit/audit.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { processEnvironment, readConfig, type Config } from '../app/config.ts';
+import { openInstallation, type Installation } from '../app/installation.ts';
+import { wire, type Services } from '../app/wiring.ts';
+import type { Principal } from '../foundation/principal.ts';
 
 /** Whoever can run the command line on the machine may do everything. */
 export const operator: Principal = { kind: 'operator' };

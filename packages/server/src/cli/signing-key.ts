@@ -1,7 +1,7 @@
 /** `keyreeve signing-key …` */
 import { Command } from 'commander';
 import { limits } from '@keyreeve/contract';
-import { toInstant } from '../clock.ts';
+import { toInstant } from '../foundation/clock.ts';
 import { jsonHelp, print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 

@@ -1,8 +1,8 @@
 /** `keyreeve webhook …` */
 import { Command } from 'commander';
 import { limits, webhookEvents } from '@keyreeve/contract';
-import { toInstant } from '../clock.ts';
-import { toWebhook } from '../webhooks/endpoint-view.ts';
+import { toInstant } from '../foundation/clock.ts';
+import { toWebhook } from '../modules/webhooks/endpoint-view.ts';
 import { collect, jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 import { UsageError } from './failure.ts';

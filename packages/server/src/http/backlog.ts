@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { limits } from '@keyreeve/contract';
-import { monotonicMs } from '../clock.ts';
+import { monotonicMs } from '../foundation/clock.ts';
 
 /** A connection, as far as the backlog is concerned. */
 export interface Waiting {

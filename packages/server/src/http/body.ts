@@ -1,8 +1,8 @@
 /** Request bodies: their size, their type, and their validation by the contract's own schemas. */
 import type { IncomingMessage } from 'node:http';
 import { limits, type RouteContract } from '@keyreeve/contract';
-import { DomainError } from '../errors.ts';
-import { parseJson } from '../json.ts';
+import { DomainError } from '../foundation/errors.ts';
+import { parseJson } from '../foundation/json.ts';
 import { onBrokenBody } from './broken-body.ts';
 import { validator } from './validation.ts';
 

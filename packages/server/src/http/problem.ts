@@ -1,6 +1,6 @@
 /** The one place where an error becomes an answer: RFC 9457, with the challenge that RFC 9110 asks of every 401. */
 import { errors, scopePattern, type ErrorCode, type Problem } from '@keyreeve/contract';
-import { DomainError } from '../errors.ts';
+import { DomainError } from '../foundation/errors.ts';
 
 export interface ProblemAnswer {
   readonly status: number;

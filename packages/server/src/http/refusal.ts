@@ -1,8 +1,8 @@
 /** Refusals: whatever is refused, and wherever, has an id of its own in the answer and a line under it in the log. */
 import { randomBytes } from 'node:crypto';
 import { forward } from '@keyreeve/contract';
-import { DomainError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { DomainError } from '../foundation/errors.ts';
+import type { Log } from '../foundation/log.ts';
 import { toProblem, type ProblemAnswer } from './problem.ts';
 
 /** What the log says of a request beside its refusal. Never a query, a header or a body. */

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
-import { DomainError } from '../errors.ts';
-import { tooMany } from '../db/fair-queue.ts';
+import { DomainError } from '../foundation/errors.ts';
+import { tooMany } from '../foundation/database/fair-queue.ts';
 
 /** Requests in progress at most, of each credential, account and client IP range. */
 export type RequestBounds = Readonly<Record<'credential' | 'account' | 'range', number>>;

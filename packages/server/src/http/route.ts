@@ -1,9 +1,9 @@
 /** A route of the service: a contract, and what fulfils it. Handlers know no HTTP types. */
 import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
-import type { AccountPrincipal } from '../audit/audit.ts';
+import type { AccountPrincipal } from '../foundation/principal.ts';
 import type { Answer } from './answer.ts';
-import type { Presented } from './credentials.ts';
+import type { Presented } from './presented-credential.ts';
 
 type Value<S> = S extends TSchema ? Static<S> : undefined;
 type BodyOf<C extends RouteContract> = C extends { body: { schema: infer S } } ? Value<S> : undefined;

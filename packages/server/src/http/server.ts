@@ -2,8 +2,8 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { limits, type ErrorCode } from '@keyreeve/contract';
-import { DomainError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { DomainError } from '../foundation/errors.ts';
+import type { Log } from '../foundation/log.ts';
 import { writeProblem } from './answer.ts';
 import { Backlog, type BacklogOptions } from './backlog.ts';
 import { whyBroken } from './broken-body.ts';

@@ -5,8 +5,8 @@
  * Requests that wait start in the order of `db/fair-queue.ts`: the two classes in turn, and the callers of each in turn.
  */
 import { limits } from '@keyreeve/contract';
-import { FairQueue } from '../db/fair-queue.ts';
-import type { Share } from '../db/share.ts';
+import { FairQueue } from '../foundation/database/fair-queue.ts';
+import type { Share } from '../foundation/database/share.ts';
 
 export class StartTurns {
   readonly #waiting = new FairQueue<() => void>({

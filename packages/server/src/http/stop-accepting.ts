@@ -7,7 +7,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { monotonicMs } from '../clock.ts';
+import { monotonicMs } from '../foundation/clock.ts';
 
 /** Long enough for those to speak who came before the watch began. */
 const watchMsMin = 50;

@@ -8,7 +8,7 @@ import type { TSchema } from 'typebox';
 import { IsDateTime } from 'typebox/format';
 import { Compile } from 'typebox/schema';
 import { documentedAs, limits } from '@keyreeve/contract';
-import { DomainError, type FieldError } from '../errors.ts';
+import { DomainError, type FieldError } from '../foundation/errors.ts';
 
 /** The part of JSON Schema that the contract uses; `test/unit/validation.test.ts` finds what is missing here. */
 interface Node {

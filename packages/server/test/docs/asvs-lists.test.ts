@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { allRoutes } from '@keyreeve/contract';
-import { storedTables } from '../../src/backup/store.ts';
+import { storedTables } from '../../src/modules/backup/store.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 const page = read('docs/asvs.md');
@@ -29,7 +29,7 @@ test('every credential that a route of the contract takes is among the ways in, 
 });
 
 test('every purpose that the master key is used for is in the list of keys, once', () => {
-  const source = read('packages/server/src/crypto/master-key.ts');
+  const source = read('packages/server/src/foundation/crypto/master-key.ts');
   const purposes = [...source.matchAll(/\bderive\('([^']+)'\)/g)].map(([, purpose = '']) => purpose);
   assert.ok(purposes.length > 10, 'purposes are found');
   assert.deepEqual(

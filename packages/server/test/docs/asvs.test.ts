@@ -86,10 +86,10 @@ test('a name that no test has is noticed', () => {
 test('a test that a row names and that didn’t pass, or is another file’s, is told', () => {
   const sample = '| 1.1.1 | 2 | shown | How. | `a/b.test.ts` “one: x”; `a/b.test.ts` “two” |';
   const passed = (...names: string[]): string =>
-    names.map((name) => `${JSON.stringify({ file: 'packages/server/test/a/b.test.ts', name })}\n`).join('');
+    names.map((name) => `${JSON.stringify({ file: 'packages/server/a/b.test.ts', name })}\n`).join('');
   assert.deepEqual(unshownRows(sample, passed('one: x (sqlite)', 'one: x (postgres)', 'two')), []);
   assert.deepEqual(unshownRows(sample, passed('one: x')), [
-    '1.1.1 names packages/server/test/a/b.test.ts “two”, which didn’t run and pass',
+    '1.1.1 names packages/server/a/b.test.ts “two”, which didn’t run and pass',
   ]);
   assert.equal(unshownRows(sample.replaceAll('a/b', 'a/c'), passed('one: x', 'two')).length, 2);
 });

@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { allRoutes, errors, type ErrorCode, type Problem, type RouteContract } from '@keyreeve/contract';
-import { bearer, goodPassword, newApp, type TestApp } from '../../src/testing/new-app.ts';
-import { newAdministrator } from '../http/admin-kit.ts';
+import { bearer, goodPassword, newApp, type TestApp } from '../../test-kit/new-app.ts';
+import { newAdministrator } from '../../test-kit/administrators.ts';
 import { hasCurl } from './curl-program.ts';
 
 const run = promisify(execFile);

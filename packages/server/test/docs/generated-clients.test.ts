@@ -9,8 +9,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { generateSource } from 'oazapfts';
 import openApiTypescript, { astToString } from 'openapi-typescript';
 import { keyPattern } from '@keyreeve/contract';
-import { goodPassword, newApp } from '../../src/testing/new-app.ts';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { goodPassword, newApp } from '../../test-kit/new-app.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import type { Outcome, Service } from './clients/flow.ts';
 
 const document = fileURLToPath(new URL('../../../../openapi.json', import.meta.url));

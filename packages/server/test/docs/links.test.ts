@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readTree, type SourceFile } from '../tidy/source.ts';
+import { readTree, type SourceFile } from '../rules/source.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const tree = readTree(root);

@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { findObstacles } from '../../../../scripts/release.ts';
 import { filesLine, git } from '../../../../scripts/run-files.ts';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 
-const source = 'packages/server/src/main.ts';
+const source = 'packages/server/src/cli/main.ts';
 const runs = ['docs/proof-run.md', 'docs/proof-mutants.md'];
 
 function write(root: string, path: string, content: string): void {
@@ -41,7 +41,10 @@ test('a release needs a clean tree, an entry in the changelog, and published run
   assert.deepEqual(findObstacles(root), []);
 
   write(root, source, 'two');
-  assert.match(findObstacles(root).join('\n'), /^The working tree differs .*:\n M packages\/server\/src\/main\.ts\n/);
+  assert.match(
+    findObstacles(root).join('\n'),
+    /^The working tree differs .*:\n M packages\/server\/src\/cli\/main\.ts\n/,
+  );
   commit(root);
   assert.deepEqual(
     findObstacles(root),
@@ -57,7 +60,7 @@ test('a release needs a clean tree, an entry in the changelog, and published run
   write(root, 'docs/other.md', 'other');
   commit(root);
   assert.deepEqual(findObstacles(root), []);
-  write(root, 'packages/server/test/proof/new.ts', 'new');
+  write(root, 'packages/server/test/revocation-check/new.ts', 'new');
   commit(root);
   assert.equal(findObstacles(root).length, 2);
 

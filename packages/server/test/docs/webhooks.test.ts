@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { webhookEvents } from '@keyreeve/contract';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
-import { makeSigningSecret, signedHeaders } from '../../src/webhooks/signature.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { makeSigningSecret, signedHeaders } from '../../src/modules/webhooks/signature.ts';
 
 const page = readFileSync(new URL('../../../../docs/webhooks.md', import.meta.url), 'utf8');
 const examples = [...page.matchAll(/```js\n([^]*?)```/g)].map(([, code = '']) => code);

@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { ageSessions } from '../../src/testing/age-sessions.ts';
-import { codeIn, Mailbox } from '../../src/testing/mailbox.ts';
+import { ageSessions } from '../../test-kit/age-sessions.ts';
+import { codeIn, Mailbox } from '../../test-kit/mailbox.ts';
 import { basic, bearer, databaseIn, newProgram, type Environment, type Program } from './program.ts';
 
 const email = 'canary.bird@example.com';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { basic, bearer, databaseIn, goodPassword, runProgram, startProgram, type Program } from './program.ts';
 
 const rounds = 4;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
-import { Connection, pidOf } from './crew.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { Connection, pidOf } from './worker-pool.ts';
 import { bearer, databaseIn, newProgram, runProgram, startProgram, type Program } from './program.ts';
 
 interface Key {

@@ -1,7 +1,7 @@
 /** The end of the process: what is under way is answered, what was acknowledged stays, and nobody can keep it for ever. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { HalfSent } from './half-sent.ts';
 import { basic, bearer, goodPassword, newProgram, startProgram, type Program } from './program.ts';
 

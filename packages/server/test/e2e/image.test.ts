@@ -9,7 +9,7 @@ import { basename, join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 /** As in the Dockerfile. */

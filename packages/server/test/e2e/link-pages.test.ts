@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { linkIn } from '../../src/testing/mailbox.ts';
-import { goodPassword } from '../../src/testing/new-app.ts';
-import { newLife, otherPassword, type Life } from '../http/life-kit.ts';
+import { linkIn } from '../../test-kit/mailbox.ts';
+import { goodPassword } from '../../test-kit/new-app.ts';
+import { newLife, otherPassword, type Life } from '../../test-kit/mailed-app.ts';
 import { openBrowser } from './browser.ts';
 
 const email = 'ada@example.com';

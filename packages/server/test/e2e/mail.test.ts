@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Mailbox } from '../../src/testing/mailbox.ts';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { Mailbox } from '../../test-kit/mailbox.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { runProgram } from './program.ts';
 
 const tlsFile = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url));

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { until } from '../proof/until.ts';
-import { Connection } from './crew.ts';
+import { until } from '../revocation-check/until.ts';
+import { Connection } from './worker-pool.ts';
 import { basic, bearer, databaseIn, goodPassword, newProgram } from './program.ts';
 import { scrape } from './scrape.ts';
 

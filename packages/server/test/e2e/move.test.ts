@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { test } from 'node:test';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { bearer, databaseIn, goodPassword, basic, runProgram, startProgram, type Environment } from './program.ts';
 import { killMidway } from './killed-command.ts';
 import { insertKeys } from './many-keys.ts';

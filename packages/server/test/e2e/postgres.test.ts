@@ -4,10 +4,10 @@ import { appendFileSync, chmodSync, chownSync, copyFileSync, statSync, writeFile
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { newPlace } from '../../src/testing/new-db.ts';
-import { PostgresDatabases } from '../../src/testing/postgres-databases.ts';
-import { PostgresServer } from '../../src/testing/postgres-server.ts';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newPlace } from '../../test-kit/new-db.ts';
+import { PostgresDatabases } from '../../test-kit/postgres/databases.ts';
+import { PostgresServer } from '../../test-kit/postgres/server.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { basic, bearer, goodPassword, newProgram, runProgram, type Program } from './program.ts';
 
 const masterKey = Buffer.alloc(32, 9).toString('base64url');

@@ -6,7 +6,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 
 /** What `npx keyreeve` runs. */
 export const keyreeveBin = fileURLToPath(new URL('../../bin/keyreeve.js', import.meta.url));

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
-import { databaseKinds, newPlace } from '../../src/testing/new-db.ts';
-import type { Proof } from '../../src/proof/prove.ts';
+import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import type { Proof } from '../../revocation-check/prove.ts';
 import { losingAnswers, remembering, startFalseInstance } from './false-instance.ts';
 import { environmentFor, keyreeveBin, newProgram, Program, startProgram } from './program.ts';
 

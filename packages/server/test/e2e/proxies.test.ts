@@ -178,7 +178,7 @@ void test('a 200 names all five identity headers, empty where they don’t apply
  * PLUG IN HERE: the real Keyreeve, as an operator would start it: accounts and scoped keys by the command line, the rest over HTTP.
  */
 async function startKeyreeve(): Promise<ForwardAuthServer> {
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
   const directory = mkdtempSync(join(tmpdir(), 'forward-auth-keyreeve-'));
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;

@@ -3,7 +3,7 @@
  * differently is rejected, so that no spelling of a path avoids a rule for it.
  */
 import assert from 'node:assert/strict';
-import { ask, head } from '../http/raw-http.ts';
+import { ask, head } from '../../test-kit/raw-http.ts';
 import { bearer, identity, identityOfKey, passes, refused, type Stage } from './proxy-stage.ts';
 
 /** Each has a second reading. Sent as bytes: no client library would send all of them. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allRoutes } from '@keyreeve/contract';
-import { newApp } from '../../src/testing/new-app.ts';
+import { newApp } from '../../test-kit/new-app.ts';
 import { openBrowser } from './browser.ts';
 
 interface Operation {

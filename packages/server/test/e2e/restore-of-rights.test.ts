@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { codeIn, Mailbox } from '../../src/testing/mailbox.ts';
-import { currentKind, databaseKinds, newPlace } from '../../src/testing/new-db.ts';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
-import { codeAt } from '../http/second-factor-kit.ts';
+import { codeIn, Mailbox } from '../../test-kit/mailbox.ts';
+import { currentKind, databaseKinds, newPlace } from '../../test-kit/new-db.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { codeAt } from '../../test-kit/authenticator.ts';
 import { basic, bearer, goodPassword, runProgram, startProgram, type Environment, type Program } from './program.ts';
 
 /** @returns the recovery codes */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { suite, test } from 'node:test';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import {
   basic,
   bearer,
@@ -20,7 +20,7 @@ import { noTerminal, Terminal } from './terminal.ts';
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
-const migrations = readdirSync(new URL('../../src/db/migrations/', import.meta.url))
+const migrations = readdirSync(new URL('../../src/foundation/database/migrations/', import.meta.url))
   .filter((name) => /^\d+_\w+\.sql$/.test(name))
   .map((name) => name.slice(0, -'.sql'.length));
 const modeOf = (path: string): number => statSync(path).mode & 0o777;

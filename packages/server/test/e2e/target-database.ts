@@ -1,6 +1,6 @@
 /** A PostgreSQL database that a command writes to, seen from beside it. */
 import { Client } from 'pg';
-import { sharedPostgres } from '../../src/testing/postgres-shared.ts';
+import { sharedPostgres } from '../../test-kit/postgres/running.ts';
 
 export interface TargetDatabase extends AsyncDisposable {
   readonly url: string;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { newTempFolder } from '../../src/testing/temp-folder.ts';
-import { Connection, connectionsTo, ended, killAndAwaitNext, pidOf, pidsOf } from './crew.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { Connection, connectionsTo, ended, killAndAwaitNext, pidOf, pidsOf } from './worker-pool.ts';
 import { HalfSent } from './half-sent.ts';
 import {
   basic,

@@ -1,6 +1,6 @@
 /** One request after the other on one connection, each timed, with its answer as it was on the wire. */
 import { Agent, request as send, type IncomingMessage } from 'node:http';
-import { monotonicMs } from '../../src/clock.ts';
+import { monotonicMs } from '../../src/foundation/clock.ts';
 
 export interface TimedRequest {
   readonly path: string;

@@ -1,7 +1,7 @@
 /** A mail server in a process of its own, so that reading mail takes no time of the one that measures. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Mailbox } from '../../src/testing/mailbox.ts';
+import { Mailbox } from '../../test-kit/mailbox.ts';
 
 export interface MailSink extends Disposable {
   readonly port: number;

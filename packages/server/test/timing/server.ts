@@ -2,10 +2,10 @@
  * The service for timing measurements, in a process of its own, without limits on sign-ups, resets and codes: thousands of
  * requests are measured, and no setting lifts these limits (`KEYREEVE_THROTTLE=off` lifts those of sign-ins).
  */
-import { systemClock } from '../../src/clock.ts';
-import { processEnvironment, readConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
-import { startService } from '../../src/service.ts';
+import { systemClock } from '../../src/foundation/clock.ts';
+import { processEnvironment, readConfig } from '../../src/app/config.ts';
+import { createLog } from '../../src/foundation/log.ts';
+import { startService } from '../../src/app/service.ts';
 
 const config = readConfig(processEnvironment());
 const log = createLog(config.logLevel);

@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
-import { monotonicMs } from '../../src/clock.ts';
+import { monotonicMs } from '../../src/foundation/clock.ts';
 import { goodPassword, newProgram, type Program } from '../e2e/program.ts';
 import { Asker } from './asking.ts';
 import { aucOf, bootstrap, median, type Interval } from './auc.ts';

@@ -2,7 +2,7 @@
 import { pbkdf2Sync, randomBytes, scryptSync } from 'node:crypto';
 import { hash as hashArgon2 } from '@node-rs/argon2';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
-import { randomBase62 } from '../../src/crypto/secret.ts';
+import { randomBase62 } from '../../src/foundation/crypto/secret.ts';
 import { basic, goodPassword } from '../e2e/program.ts';
 import type { TimedRequest } from './asking.ts';
 

@@ -1,0 +1,115 @@
+/**
+ * Accounts and keys of the revocation check, and their removal after it in every case. Accounts are created directly in
+ * the database, because sign-up needs mail. So are callers' keys, whose scope an account cannot give itself, and imported
+ * keys, which no endpoint creates. All other keys are created over HTTP (`key-source.ts`).
+ */
+import { createHash } from 'node:crypto';
+import { generatePassword, type Accounts } from '../src/modules/accounts/accounts.ts';
+import type { ApiKeys } from '../src/modules/api-keys/api-keys.ts';
+import { verifyScope } from '../src/modules/api-keys/scopes.ts';
+import type { Principal } from '../src/foundation/principal.ts';
+import { randomBase62 } from '../src/foundation/crypto/secret.ts';
+import { DomainError } from '../src/foundation/errors.ts';
+import type { AccountState, KeyKind } from './history.ts';
+
+export interface CanaryAccount {
+  readonly id: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+export interface CanaryKey {
+  readonly id: number;
+  readonly secret: string;
+  readonly accountId: string;
+  readonly kind: KeyKind;
+}
+
+export interface CanariesOptions {
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  /** How many deletions of each of the account's keys the audit log records, by the key's id. */
+  readonly deletionsRecorded: (accountId: string) => Promise<ReadonlyMap<number, number>>;
+  /**
+   * Imports one key by its SHA-256 in hexadecimal; false when it was refused. Undefined where no key was ever imported:
+   * there the service looks no such key up, and the check must not change that.
+   */
+  readonly importKey: ((accountId: string, nickname: string, hash: string) => Promise<boolean>) | undefined;
+}
+
+const operator: Principal = { kind: 'operator' };
+
+export class Canaries {
+  readonly #options: CanariesOptions;
+  /** From before they are created: one whose creation got no response may exist. */
+  readonly #emails = new Set<string>();
+  #nicknames = 0;
+
+  constructor(options: CanariesOptions) {
+    this.#options = options;
+  }
+
+  get importsKeys(): boolean {
+    return this.#options.importKey !== undefined;
+  }
+
+  async newAccount(): Promise<CanaryAccount> {
+    const email = `canary-${randomBase62(16)}@prove-revocation.invalid`;
+    const password = generatePassword();
+    this.#emails.add(email);
+    const { id } = await this.#options.accounts.create(operator, email, password, 'user');
+    return { id, email, password: password.reveal() };
+  }
+
+  /** Unique among the keys of all canary accounts. */
+  newNickname(): string {
+    return `canary ${++this.#nicknames}`;
+  }
+
+  /** A key that may call `/auth/verify` and introspection. @throws DomainError */
+  async newCallerKey(accountId: string): Promise<CanaryKey> {
+    const request = { nickname: this.newNickname(), scopes: [verifyScope] };
+    const { id, secret } = await this.#options.apiKeys.create(operator, accountId, request);
+    return { id, secret: secret.reveal(), accountId, kind: 'caller' };
+  }
+
+  /** A key of another system. @returns undefined when it was refused @throws DomainError */
+  async importKey(accountId: string): Promise<CanaryKey | undefined> {
+    const { apiKeys, importKey } = this.#options;
+    const secret = `canary.${randomBase62(32)}`;
+    const nickname = this.newNickname();
+    const hash = createHash('sha256').update(secret).digest('hex');
+    if ((await importKey?.(accountId, nickname, hash)) !== true) return undefined;
+    const id = (await apiKeys.list(accountId)).find((key) => key.nickname === nickname)?.id;
+    return id === undefined ? undefined : { id, secret, accountId, kind: 'imported' };
+  }
+
+  async change(accountId: string, to: AccountState): Promise<void> {
+    const { accounts } = this.#options;
+    await (to === 'disabled' ? accounts.disable(operator, accountId) : accounts.enable(operator, accountId));
+  }
+
+  deletionsRecorded(accountId: string): Promise<ReadonlyMap<number, number>> {
+    return this.#options.deletionsRecorded(accountId);
+  }
+
+  /** Deletes keys whose creation got no response: an account holds a limited number. */
+  async removeStrays(accountId: string, isKnown: (id: number) => boolean): Promise<void> {
+    for (const { id } of await this.#options.apiKeys.list(accountId)) {
+      if (!isKnown(id)) await this.#options.apiKeys.delete(operator, accountId, id);
+    }
+  }
+
+  /** All of them. @returns the emails of those that could not be removed */
+  async removeAll(): Promise<readonly string[]> {
+    for (const email of this.#emails) {
+      try {
+        await this.#options.accounts.delete(operator, email);
+        this.#emails.delete(email);
+      } catch (error) {
+        if (error instanceof DomainError && error.code === 'account_not_found') this.#emails.delete(email);
+      }
+    }
+    return [...this.#emails];
+  }
+}

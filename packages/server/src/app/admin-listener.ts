@@ -1,0 +1,47 @@
+/** The admin listener: metrics and health, nothing else. */
+import type { RequestListener } from 'node:http';
+import { DomainError } from '../foundation/errors.ts';
+import type { Log } from '../foundation/log.ts';
+import { pathOf, write, writeProblem } from '../http/answer.ts';
+import type { SecurityHeaders } from '../http/headers.ts';
+import { healthRoutes, type Health } from './health.ts';
+import { logRefusal } from '../http/refusal.ts';
+import type { Call } from '../http/route.ts';
+import { Router } from '../http/router.ts';
+
+/** The text format of Prometheus, made when asked for. */
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly text: () => Promise<string>;
+}
+
+export function adminListener(
+  metrics: () => Promise<MetricsPage>,
+  health: Health,
+  security: SecurityHeaders,
+  log: Log,
+): RequestListener {
+  const router = new Router(healthRoutes(health));
+  return (request, response) => {
+    const path = pathOf(request);
+    const { method = 'GET' } = request;
+    const isRead = method === 'GET' || method === 'HEAD';
+    const answer = async () => {
+      if (path === '/metrics' && isRead) {
+        const { text, contentType } = await metrics().then(async (ready) => ({
+          text: await ready.text(),
+          contentType: ready.contentType,
+        }));
+        return { status: 200, body: text, contentType };
+      }
+      const match = router.find(method, path);
+      if (match && 'route' in match) return match.route.handle({ params: match.params } as unknown as Call);
+      if (match || path === '/metrics') throw new DomainError('method_not_allowed', { allowed: ['GET', 'HEAD'] });
+      throw new DomainError('not_found');
+    };
+    answer().then(
+      (done) => write(response, security, done),
+      (error: unknown) => writeProblem(response, security, logRefusal(log, error, { method })),
+    );
+  };
+}

@@ -1,0 +1,80 @@
+/** Who calls: an account by its access token, or a service by an API key with the scope `keyreeve:verify`. */
+import { limits, type RouteContract } from '@keyreeve/contract';
+import { verifyScope } from '../modules/api-keys/scopes.ts';
+import type { AccountPrincipal } from '../foundation/principal.ts';
+import { DomainError } from '../foundation/errors.ts';
+import type { Tokens } from '../modules/tokens/tokens.ts';
+import { hasScope, type Verifier } from '../modules/verification/verify.ts';
+import { parseBasic } from '../http/basic-authentication.ts';
+import type { Presented } from '../http/presented-credential.ts';
+
+/**
+ * @param isOpenBeforeEnrolment whether an account without the second factor that is required of it will do
+ * @throws DomainError `missing_access_token`, `invalid_access_token`, `ambiguous_credentials`,
+ *   `second_factor_enrolment_required`
+ */
+export async function authenticateAccount(
+  tokens: Tokens,
+  presented: Presented,
+  isOpenBeforeEnrolment = false,
+): Promise<AccountPrincipal> {
+  switch (presented.kind) {
+    case 'bearer':
+      return tokens.principalOf(presented.text, isOpenBeforeEnrolment);
+    case 'ambiguous':
+      throw new DomainError('ambiguous_credentials');
+    case 'none':
+      throw new DomainError('missing_access_token');
+    case 'api_key_header':
+    case 'basic':
+    case 'malformed':
+      throw new DomainError('invalid_access_token');
+  }
+}
+
+/**
+ * The account that a route needs, if it needs one.
+ * @throws DomainError as {@link authenticateAccount}, `administrator_required`, `reauth_required`
+ */
+export async function callerOf(
+  contract: RouteContract,
+  tokens: Tokens,
+  presented: Presented,
+): Promise<AccountPrincipal | undefined> {
+  const isAdministrative = contract.auth === 'administrator';
+  if (!isAdministrative && contract.auth !== 'access_token') return undefined;
+  const caller = await authenticateAccount(tokens, presented, contract.isOpenBeforeEnrolment);
+  if (isAdministrative && caller.role !== 'admin') throw new DomainError('administrator_required');
+  if (contract.needsRecentSignIn) tokens.assertRecent(caller);
+  return isAdministrative ? { ...caller, actsAs: 'administrator' } : caller;
+}
+
+/**
+ * @param acceptsBasic for RFC 7662 clients: the key's id as user, the key as password
+ * @throws DomainError `invalid_service_key`, `insufficient_scope`, `ambiguous_credentials`
+ */
+export async function authenticateService(
+  verifier: Verifier,
+  presented: Presented,
+  acceptsBasic = false,
+): Promise<void> {
+  if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
+  const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
+  const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
+  const verdict = text === undefined ? undefined : await verifier.verifyKey(text);
+  if (!verdict?.valid || verdict.type !== 'api_key') throw new DomainError('invalid_service_key');
+  if (basic && formDecoded(basic.user) !== String(verdict.keyId)) throw new DomainError('invalid_service_key');
+  if (!hasScope(verdict.scopes, verifyScope))
+    throw new DomainError('insufficient_scope', { scopes: [verifyScope], detail: verifyScopeMissing });
+}
+
+const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator does with \`keyreeve key create --scope ${verifyScope}\`.`;
+
+/** RFC 6749 section 2.3.1: a client encodes both parts like a form. Ids and keys have nothing that decoding changes. */
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Opening an installation: its database and its master key, which belong together. A master key is made only for a new
+ * embedded database, never over one that exists: that would lock out every credential in it. An empty database is
+ * initialised only where nothing tells of an earlier installation.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Clock } from '../foundation/clock.ts';
+import { ConfigError, type Config } from './config.ts';
+import { masterKey } from './config-values.ts';
+import { deriveKeys, masterKeyBytes, type InstallationKeys } from '../foundation/crypto/master-key.ts';
+import { describeDatabase, openDatabase } from '../foundation/database/database.ts';
+import type { Db } from '../foundation/database/db.ts';
+import { claimInstallation, isInstallationOf } from '../foundation/database/installation.ts';
+import { markAsInitialised, markAsNew, masterKeyPath, refusalBeside, tracesOfEarlier } from './earlier-installation.ts';
+import { isForbidden } from '../foundation/database/unavailable.ts';
+import { readSecretFile } from '../foundation/secret-file.ts';
+import { countMissingMigrations, isEmptyDatabase, migrate, SchemaError } from '../foundation/database/migrate.ts';
+
+export interface Installation {
+  readonly db: Db;
+  readonly keys: InstallationKeys;
+  /** Names of the migrations that were applied now. */
+  readonly migrated: readonly string[];
+}
+
+export interface OpenOptions {
+  readonly clock: Clock;
+  /** Whether a database and its master key may be made. */
+  readonly mayCreate: boolean;
+  /** Whether a missing migration is applied, or refused with a hint. */
+  readonly mayMigrate: boolean;
+  /**
+   * The caller fills an empty database with an earlier installation, as a restore does. It is left without an owner until
+   * then: what a restore that failed leaves behind must not start as a new installation.
+   */
+  readonly isToBeFilled?: boolean;
+}
+
+/** What an embedded database is called once it was moved elsewhere: as it was found last, and nobody serves from it. */
+export const movedPath = (databasePath: string): string => `${databasePath}.moved`;
+
+/** @throws ConfigError, SchemaError, DomainError `unavailable` */
+export async function openInstallation(config: Config, options: OpenOptions): Promise<Installation> {
+  const { clock, mayMigrate, isToBeFilled = false } = options;
+  const traces = isToBeFilled ? [] : await tracesOfEarlier(config);
+  const keys = deriveKeys(await masterKeyOf(config, options, traces));
+  const db = await openDatabase(config.database, keys.auditChain);
+  const where = describeDatabase(config.database);
+  try {
+    const isNew = (await isEmptyDatabase(db)) || (await isInstallationOf(db, keys.check)) === undefined;
+    if (isNew && traces.length > 0) throw new ConfigError([refusalBeside(traces, where)]);
+    const migrated = (await countMissingMigrations(db)) > 0 ? await bringUpToDate(db, clock, mayMigrate, where) : [];
+    if (!(isNew && isToBeFilled)) await claim(config, db, keys, clock, where);
+    return { db, keys, migrated };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+async function claim(config: Config, db: Db, keys: InstallationKeys, clock: Clock, where: string): Promise<void> {
+  if (!(await claimInstallation(db, keys.check, clock.now()))) {
+    throw new ConfigError([`the master key is not the one that the database ${where} was made with`]);
+  }
+  if (config.database.kind === 'sqlite') markAsInitialised(masterKeyPath(config.database.path));
+}
+
+async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean, where: string): Promise<readonly string[]> {
+  if (!mayMigrate && (await isEmptyDatabase(db))) throw new ConfigError([noDatabase(where)]);
+  if (!mayMigrate) throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
+  try {
+    return await migrate(db, clock);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    throw new SchemaError(
+      'the database needs a migration that its role may not make; run `keyreeve migrate` with one that may change the schema',
+    );
+  }
+}
+
+/** The master key that the configuration gives or names; never a new one. @throws ConfigError when there is none */
+export function findMasterKey(config: Config): Buffer {
+  const { database, masterKey: given } = config;
+  if (given || database.kind === 'postgres') return masterKeyGiven(given);
+  const path = masterKeyPath(database.path);
+  if (existsSync(path)) return readMasterKey(path, config);
+  throw new ConfigError([
+    `there is no master key at ${path}; put the one of this installation there, or set KEYREEVE_MASTER_KEY`,
+  ]);
+}
+
+function masterKeyGiven(given: Buffer | undefined): Buffer {
+  if (!given) throw new ConfigError(['KEYREEVE_MASTER_KEY must be set']);
+  return given;
+}
+
+/** Makes one beside a new embedded database. PostgreSQL's is in the configuration, which was checked for it. */
+async function masterKeyOf(config: Config, { mayCreate }: OpenOptions, traces: readonly string[]): Promise<Buffer> {
+  const { database, masterKey: given } = config;
+  if (database.kind === 'postgres') return masterKeyGiven(given);
+  const { path } = database;
+  const exists = embeddedExists(path);
+  if (!exists && traces.length > 0) throw new ConfigError([refusalBeside(traces, path)]);
+  if (!exists && !mayCreate) throw new ConfigError([noDatabase(path)]);
+  return given ?? (await loadMasterKey(path, exists, config));
+}
+
+/** @throws ConfigError for one that was moved: a new one in its place would answer as if nothing had ever been */
+export function embeddedExists(path: string): boolean {
+  const exists = existsSync(path) && statSync(path).size > 0;
+  if (!exists && existsSync(movedPath(path))) {
+    throw new ConfigError([
+      `the database ${path} was moved: set KEYREEVE_DATABASE_URL to where it is now. What is left of it is ${movedPath(path)}`,
+    ]);
+  }
+  return exists;
+}
+
+/** @param where its path, or its address without a password */
+export const noDatabase = (where: string): string =>
+  `there is no database at ${where} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`;
+
+async function loadMasterKey(databasePath: string, databaseExists: boolean, config: Config): Promise<Buffer> {
+  const path = masterKeyPath(databasePath);
+  if (!existsSync(path)) {
+    if (databaseExists) {
+      throw new ConfigError([
+        `the database ${databasePath} exists, but its master key ${path} is missing; put it back, or set KEYREEVE_MASTER_KEY`,
+      ]);
+    }
+    await makeMasterKey(path);
+  }
+  return readMasterKey(path, config);
+}
+
+function readMasterKey(path: string, { mayReadWorldReadableSecrets: mayBeWorldReadable }: Config): Buffer {
+  let text: string;
+  try {
+    text = readSecretFile(path, `the master key ${path}`, { mayBeWorldReadable });
+  } catch (error) {
+    throw new ConfigError([error instanceof Error ? error.message : String(error)]);
+  }
+  const key = /^[A-Za-z0-9_-]{43}$/.test(text) ? masterKey(text) : undefined;
+  if (!key) throw new ConfigError([`the master key ${path} is damaged: it has 43 characters of base64url`]);
+  return key;
+}
+
+/** Written whole under another name first: of two programs that start at once one makes the file and both read it. */
+async function makeMasterKey(path: string): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  await markAsNew(path);
+  // Not after the process, which has the same id at each start in a container.
+  const draft = `${path}.${randomBytes(8).toString('hex')}`;
+  const text = `${randomBytes(masterKeyBytes).toString('base64url')}\n`;
+  try {
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
+    linkSync(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

@@ -1,0 +1,158 @@
+/** What the admin listener tells Prometheus. The hot path only raises plain numbers; they are collected when asked for. */
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { PasswordStats } from '../foundation/crypto/password.ts';
+import type { DbTimes } from '../foundation/database/db.ts';
+import type { WriteHealth } from '../foundation/database/write-health.ts';
+import type { ErrorCount } from '../http/request-errors.ts';
+import { workKinds, type Outbox, type WaitingWork } from '../modules/outbox/outbox.ts';
+import { collectProcessMetrics } from './process-metrics.ts';
+import type { LoginCounts } from '../modules/tokens/tokens.ts';
+import type { VerdictCounts } from '../modules/verification/verify.ts';
+
+export interface MetricsSources {
+  readonly verdicts: VerdictCounts;
+  readonly logins: LoginCounts;
+  readonly passwords: PasswordStats;
+  readonly dbTimes: DbTimes;
+  readonly writes: WriteHealth;
+  /** Responses by route and status. */
+  readonly errors: Iterable<ErrorCount>;
+  readonly outbox: Outbox;
+  /** Deliveries by result. */
+  readonly webhooks: Readonly<Record<string, number>>;
+}
+
+const databaseBucketsSeconds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
+
+/** What a process has counted, as it is sent to the supervisor. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+export class Metrics {
+  readonly contentType: string;
+  readonly #registry = new Registry();
+
+  constructor(sources: MetricsSources, worker?: number) {
+    const { verdicts, logins, passwords, dbTimes, writes, outbox, webhooks } = sources;
+    collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
+    this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verdicts);
+    this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => logins);
+    this.#counter('keyreeve_password_hashes_total', 'Password hashes computed, or refused by a full queue', () => ({
+      hashed: passwords.hashed,
+      refused: passwords.refused,
+    }));
+    this.#counter('keyreeve_webhook_deliveries_total', 'Attempts to deliver webhooks, by result', () => webhooks);
+    this.#gauge('keyreeve_password_hashes_running', 'Password hashes being computed', () => passwords.running);
+    this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes waiting for their turn', () => passwords.waiting);
+    this.#databaseTimes(dbTimes);
+    this.#counter('keyreeve_database_commits_total', 'Changes of the database, by result', () => writes.commits);
+    const help = '1 while changes can be committed, 0 while they fail';
+    this.#gauge('keyreeve_database_writes', help, () => (writes.isHealthy ? 1 : 0), worker);
+    this.#requestErrors(sources.errors);
+    this.#outboxCounts(outbox);
+    // It is the same for all workers, so one tells.
+    if (worker === undefined || worker === 1) {
+      const oldest = 'Age of the oldest work that waits, 0 when none does';
+      this.#outboxGauge('keyreeve_outbox_waiting', 'Work that waits, 10000 at most', outbox, ({ count }) => count);
+      this.#outboxGauge('keyreeve_outbox_oldest_seconds', oldest, outbox, ({ oldestMs }) => oldestMs / 1_000);
+    }
+    this.contentType = this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  snapshot(): Promise<MetricsSnapshot> {
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  #counter(name: string, help: string, read: () => Readonly<Record<string, number>>): void {
+    const registers = [this.#registry];
+    new Counter({
+      name,
+      help,
+      labelNames: ['result'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [result, count] of Object.entries(read())) this.inc({ result }, count);
+      },
+    });
+  }
+
+  /** @param worker for what one process alone can tell */
+  #gauge(name: string, help: string, read: () => number, worker?: number): void {
+    const labels: Record<string, string> = worker === undefined ? {} : { worker: String(worker) };
+    const registers = [this.#registry];
+    new Gauge({
+      name,
+      help,
+      labelNames: Object.keys(labels),
+      registers,
+      collect() {
+        this.set(labels, read());
+      },
+    });
+  }
+
+  #requestErrors(errors: Iterable<ErrorCount>): void {
+    new Counter({
+      name: 'keyreeve_request_errors_total',
+      help: 'Responses with an error, by route and status',
+      labelNames: ['route', 'status'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { route, status, count } of errors) this.inc({ route, status }, count);
+      },
+    });
+  }
+
+  #outboxCounts(outbox: Outbox): void {
+    new Counter({
+      name: 'keyreeve_outbox_total',
+      help: 'Work that follows a commit, such as mail: done, failed and tried again, given up',
+      labelNames: ['kind', 'result'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const kind of workKinds) {
+          const { done = 0, failed = 0, givenUp = 0 } = outbox.counts.get(kind) ?? {};
+          this.inc({ kind, result: 'done' }, done);
+          this.inc({ kind, result: 'failed' }, failed);
+          this.inc({ kind, result: 'given_up' }, givenUp);
+        }
+      },
+    });
+  }
+
+  /** By kind, from the database: 0 where nothing waits. One that can't be reached is told by other means. */
+  #outboxGauge(name: string, help: string, outbox: Outbox, pick: (waiting: WaitingWork) => number): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['kind'],
+      registers: [this.#registry],
+      async collect() {
+        this.reset();
+        const rows = await outbox.waiting().catch(() => undefined);
+        if (!rows) return;
+        for (const kind of workKinds) {
+          const row = rows.find((candidate) => candidate.kind === kind);
+          this.set({ kind }, row ? pick(row) : 0);
+        }
+      },
+    });
+  }
+
+  #databaseTimes(dbTimes: DbTimes): void {
+    const times = new Histogram({
+      name: 'keyreeve_database_seconds',
+      help: 'Time of database work: a read with all questions that share it, a commit with all operations that share it',
+      labelNames: ['operation'],
+      buckets: databaseBucketsSeconds,
+      registers: [this.#registry],
+    });
+    dbTimes.observe = (operation, ms) => times.observe({ operation }, ms / 1000);
+  }
+}

@@ -1,0 +1,366 @@
+/** Configuration: every variable is documented, every mistake is told, all of them at once, and no secret with them. */
+import assert from 'node:assert/strict';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, describeConfig, readConfig, variables, type Config } from '../config.ts';
+import { warningsOf } from '../config-warnings.ts';
+import type { PostgresAddress } from '../../foundation/database/postgres-url.ts';
+import { newTempFolder } from '../../../test-kit/temp-folder.ts';
+import { refused } from './refused-values.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const checkout = fileURLToPath(new URL('../../../../../', import.meta.url));
+const masterKeyText = Buffer.alloc(32, 0xfb).toString('base64url');
+
+function mistakesIn(environment: Environment): readonly string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    assert.equal(
+      error.message,
+      `The configuration is wrong:\n${error.mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
+    );
+    return error.mistakes;
+  }
+}
+
+const defaults: Config = {
+  host: '127.0.0.1',
+  port: 8787,
+  adminHost: '127.0.0.1',
+  adminPort: 8788,
+  publicUrl: undefined,
+  audience: undefined,
+  database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
+  masterKey: undefined,
+  mayReadWorldReadableSecrets: false,
+  deletionJournal: join(checkout, 'data/keyreeve.db.deletions'),
+  keyPrefix: 'krv',
+  keyPrefixesAccepted: [],
+  jwtAlg: 'ES256',
+  accessTokenTtlSeconds: 600,
+  refreshIdleTtlSeconds: 14 * 86_400,
+  refreshMaxTtlSeconds: 30 * 86_400,
+  refreshGraceSeconds: 30,
+  passwordLengthMin: 15,
+  keysPerAccountMax: 100,
+  sessionsPerAccountMax: 50,
+  creationsPerMinuteMax: 300,
+  loginAddressLimits: [],
+  isThrottled: true,
+  trustedProxies: [],
+  corsOrigins: [],
+  isSignUpOpen: false,
+  smtpUrl: undefined,
+  mailFrom: undefined,
+  mailTemplates: undefined,
+  language: 'en',
+  signInUrl: undefined,
+  linksUrl: undefined,
+  webhookTargets: [],
+  workers: 1,
+  drainSeconds: 8,
+  logLevel: 'info',
+};
+
+test('without any variable the documented defaults are in force', () => {
+  assert.deepEqual(readConfig({}), defaults);
+  assert.deepEqual(readConfig({ PATH: '/bin', UNRELATED: 'x' }), defaults);
+});
+
+test('an empty variable is the same as none', () => {
+  assert.deepEqual(readConfig(Object.fromEntries(Object.keys(variables).map((name) => [name, '']))), defaults);
+});
+
+test('every variable has a name of ours, a sentence that explains it, and a default that it accepts itself', () => {
+  for (const [name, { doc, default: fallback, parse }] of Object.entries(variables)) {
+    assert.match(name, /^KEYREEVE_[A-Z_]+$/);
+    assert.match(doc, /^.{4,}\.$/s, name);
+    assert.doesNotThrow(() => void parse(fallback), name);
+  }
+});
+
+const mail = {
+  KEYREEVE_SMTP_URL: 'smtps://user:p%40ss@mail.example.com:465',
+  KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>',
+};
+const mailInForce = { smtpUrl: mail.KEYREEVE_SMTP_URL, mailFrom: mail.KEYREEVE_MAIL_FROM };
+
+const accepted: readonly (readonly [environment: Environment, expected: Partial<Config>])[] = [
+  [
+    { KEYREEVE_PORT: '0', KEYREEVE_ADMIN_PORT: '0' },
+    { port: 0, adminPort: 0 },
+  ],
+  [{ KEYREEVE_HOST: '::1' }, { host: '::1' }],
+  [
+    { KEYREEVE_PUBLIC_URL: 'https://auth.example.com/', KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' },
+    { publicUrl: 'https://auth.example.com', trustedProxies: ['127.0.0.1/32'] },
+  ],
+  [{ KEYREEVE_PUBLIC_URL: 'http://localhost:3000' }, { publicUrl: 'http://localhost:3000' }],
+  [
+    { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://a.example', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
+    { host: '0.0.0.0', publicUrl: 'https://a.example', trustedProxies: ['10.0.0.1/32'] },
+  ],
+  [
+    { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
+    { host: '0.0.0.0', trustedProxies: ['10.0.0.1/32'] },
+  ],
+  [{ KEYREEVE_TRUSTED_PROXIES: ' 10.0.0.0/8, ::1 ,' }, { trustedProxies: ['10.0.0.0/8', '::1/128'] }],
+  [
+    { KEYREEVE_CORS_ORIGINS: 'https://a.example,http://localhost:5173' },
+    { corsOrigins: ['https://a.example', 'http://localhost:5173'] },
+  ],
+  [
+    { KEYREEVE_DATABASE_URL: 'sqlite:/var/lib/keyreeve.db' },
+    { database: { kind: 'sqlite', path: '/var/lib/keyreeve.db' }, deletionJournal: '/var/lib/keyreeve.db.deletions' },
+  ],
+  [
+    { KEYREEVE_DATABASE_URL: 'sqlite:a b/c.db' },
+    {
+      database: { kind: 'sqlite', path: join(checkout, 'a b/c.db') },
+      mayReadWorldReadableSecrets: false,
+      deletionJournal: join(checkout, 'a b/c.db.deletions'),
+    },
+  ],
+  [
+    { KEYREEVE_KEY_PREFIX: 'acme', KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv,old_brand' },
+    { keyPrefix: 'acme', keyPrefixesAccepted: ['krv', 'old_brand'] },
+  ],
+  [{ KEYREEVE_JWT_ALG: 'EdDSA' }, { jwtAlg: 'EdDSA' }],
+  [{ KEYREEVE_PASSWORD_LENGTH_MIN: '8' }, { passwordLengthMin: 8 }],
+  [{ KEYREEVE_THROTTLE: 'off' }, { isThrottled: false }],
+  [
+    { KEYREEVE_LOGIN_ADDRESS_LIMITS: '10.0.0.5=5000,10.1.0.0/16=1000' },
+    {
+      loginAddressLimits: [
+        { cidr: '10.0.0.5/32', failuresMax: 5_000 },
+        { cidr: '10.1.0.0/16', failuresMax: 1_000 },
+      ],
+    },
+  ],
+  [mail, mailInForce],
+  [
+    { ...mail, KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:2525' },
+    { ...mailInForce, smtpUrl: 'smtp://127.0.0.1:2525' },
+  ],
+  [
+    { ...mail, KEYREEVE_MAIL_FROM: 'Bücher & Töchter <konto@bücher.example>' },
+    { ...mailInForce, mailFrom: 'Bücher & Töchter <konto@bücher.example>' },
+  ],
+  [
+    { ...mail, KEYREEVE_SIGNUP: 'open', KEYREEVE_MAIL_TEMPLATES: '/srv/templates' },
+    { ...mailInForce, isSignUpOpen: true, mailTemplates: '/srv/templates' },
+  ],
+  [{ KEYREEVE_LINKS_URL: 'https://example.com/account/' }, { linksUrl: 'https://example.com/account' }],
+  [{ KEYREEVE_LINKS_URL: 'http://localhost:3000' }, { linksUrl: 'http://localhost:3000' }],
+  [
+    { KEYREEVE_WEBHOOK_TARGETS: 'Hooks.Internal:8080, 127.0.0.1:80,[::1]:9,10.1.0.0/16,192.0.2.7,bücher.example:443' },
+    {
+      webhookTargets: [
+        { kind: 'host', host: 'hooks.internal', port: 8_080 },
+        { kind: 'host', host: '127.0.0.1', port: 80 },
+        { kind: 'host', host: '::1', port: 9 },
+        { kind: 'network', cidr: '10.1.0.0/16' },
+        { kind: 'network', cidr: '192.0.2.7/32' },
+        { kind: 'host', host: 'xn--bcher-kva.example', port: 443 },
+      ],
+    },
+  ],
+  [{ KEYREEVE_MASTER_KEY: masterKeyText }, { masterKey: Buffer.alloc(32, 0xfb) }],
+  [{ KEYREEVE_LOG_LEVEL: 'trace' }, { logLevel: 'trace' }],
+];
+
+for (const [environment, expected] of accepted) {
+  test(`accepted: ${Object.entries(environment)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')}`, () => {
+    assert.deepEqual(readConfig(environment), { ...defaults, ...expected });
+  });
+}
+
+const local = {
+  kind: 'postgres',
+  host: '127.0.0.1',
+  port: 5432,
+  user: 'keyreeve',
+  password: undefined,
+  database: 'auth',
+  sslMode: 'disable',
+  sslRootCert: undefined,
+} as const;
+const postgresUrls: readonly (readonly [url: string, expected: Partial<PostgresAddress>])[] = [
+  ['postgres://keyreeve@127.0.0.1/auth', {}],
+  ['postgresql://keyreeve@[::1]:5433/auth', { host: '::1', port: 5433 }],
+  ['postgres://keyreeve@localhost/auth', { host: 'localhost' }],
+  ['postgres://keyreeve@/auth?host=/run/postgresql', { host: '/run/postgresql' }],
+  ['postgres://keyreeve:p%40ss%3A%2F@127.0.0.1/auth', { password: 'p@ss:/' }],
+  ['postgres://keyreeve@db.example.com/auth', { host: 'db.example.com', sslMode: 'verify-full' }],
+  ['postgres://keyreeve@db.example.com/auth?sslmode=disable', { host: 'db.example.com' }],
+  ['postgres://keyreeve@127.0.0.1/auth?sslmode=require', { sslMode: 'require' }],
+  [
+    'postgres://keyreeve@db/auth?sslmode=verify-ca&sslrootcert=/etc/ca.pem',
+    { host: 'db', sslMode: 'verify-ca', sslRootCert: '/etc/ca.pem' },
+  ],
+];
+
+for (const [url, expected] of postgresUrls) {
+  test(`accepted: ${url}`, () => {
+    const environment = { KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKeyText };
+    assert.deepEqual(readConfig(environment).database, { ...local, ...expected });
+  });
+}
+
+test('the password of a database is never shown', () => {
+  const described = (url: string): string | undefined =>
+    describeConfig({ KEYREEVE_DATABASE_URL: url }).find(({ name }) => name === 'KEYREEVE_DATABASE_URL')?.value;
+  assert.equal(described('postgres://keyreeve:secret@db/auth?sslmode=require'), 'postgres://keyreeve@db:5432/auth');
+  assert.equal(described('postgres://keyreeve:secret@/auth?host=/run'), 'postgres://keyreeve@/auth?host=/run');
+  assert.equal(described('sqlite:a.db'), 'sqlite:a.db');
+  assert.equal(described('postgres://keyreeve:secret@db'), '[redacted]');
+});
+
+test('with PostgreSQL the master key must be given: instances can’t share a file', () => {
+  assert.throws(
+    () => readConfig({ KEYREEVE_DATABASE_URL: 'postgres://keyreeve@db/auth' }),
+    /KEYREEVE_MASTER_KEY must be set/,
+  );
+});
+
+for (const [name, value, reason] of refused) {
+  test(`refused: ${name}=${value}`, () => {
+    const mistakes = mistakesIn({ [name]: value });
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.ok(mistakes[0]?.startsWith(`${name} `));
+    assert.match(mistakes[0] ?? '', reason);
+  });
+}
+
+test('all mistakes are told together, one for each variable', () => {
+  const wrong = Object.fromEntries(refused.map(([name, value]) => [name, value]));
+  const mistakes = mistakesIn({ ...wrong, KEYREEVE_TYPO: 'x', KEYREEVE_PORTS: '1' });
+  const named = mistakes.map((mistake) => mistake.split(' ', 1)[0] ?? '').toSorted();
+  assert.deepEqual(named, [...Object.keys(wrong), 'KEYREEVE_PORTS', 'KEYREEVE_TYPO'].toSorted());
+  const free = new Set<string>(['KEYREEVE_AUDIENCE', 'KEYREEVE_DELETION_JOURNAL']);
+  assert.deepEqual(
+    Object.keys(variables).filter((name) => !free.has(name) && !(name in wrong)),
+    [],
+    'each variable that can be wrong is in the table',
+  );
+});
+
+test('a name that Keyreeve doesn’t know is a mistake; what a container platform sets is not', () => {
+  assert.deepEqual(mistakesIn({ KEYREEVE_KEY_PREFIXS: 'acme' }), [
+    'KEYREEVE_KEY_PREFIXS is not a variable that Keyreeve knows',
+  ]);
+  assert.deepEqual(mistakesIn({ KEYREEVE_PORT_FILE: '/x' }), [
+    'KEYREEVE_PORT_FILE is not a variable that Keyreeve knows',
+  ]);
+  assert.deepEqual(
+    mistakesIn({ KEYREEVE_SERVICE_HOST: '10.0.0.1', KEYREEVE_PORT_8787_TCP: 'tcp://10.0.0.1:8787' }),
+    [],
+  );
+});
+
+const contradictory: readonly (readonly [environment: Environment, reason: RegExp])[] = [
+  [{ KEYREEVE_HOST: '0.0.0.0' }, /public address, but Keyreeve ends no TLS/],
+  [{ KEYREEVE_HOST: '::' }, /public address/],
+  [{ KEYREEVE_HOST: 'auth.internal' }, /public address/],
+  [{ KEYREEVE_ADMIN_HOST: '0.0.0.0' }, /public address/],
+  [{ KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'http://auth.example.com' }, /public address/],
+  [
+    { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1', KEYREEVE_THROTTLE: 'off' },
+    /KEYREEVE_THROTTLE can be off on a loopback address only/,
+  ],
+  [{ KEYREEVE_REFRESH_IDLE_TTL_SECONDS: '7200', KEYREEVE_REFRESH_MAX_TTL_SECONDS: '3600' }, /must be at least/],
+  [{ KEYREEVE_PORT: '9000', KEYREEVE_ADMIN_PORT: '9000' }, /are the same/],
+  [{ KEYREEVE_SMTP_URL: mail.KEYREEVE_SMTP_URL }, /must both be set, or neither/],
+  [{ KEYREEVE_MAIL_FROM: mail.KEYREEVE_MAIL_FROM }, /must both be set, or neither/],
+  [{ KEYREEVE_SIGNUP: 'open' }, /KEYREEVE_SIGNUP can be open only with KEYREEVE_SMTP_URL/],
+];
+
+for (const [environment, reason] of contradictory) {
+  test(`refused together: ${Object.entries(environment)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')}`, () => {
+    const mistakes = mistakesIn(environment);
+    assert.equal(mistakes.length, 1, mistakes.join('\n'));
+    assert.match(mistakes[0] ?? '', reason);
+  });
+}
+
+test('on a terminal nobody waits for a drain, unless asked to', () => {
+  assert.equal(readConfig({}, { isTerminal: true }).drainSeconds, 0);
+  assert.equal(readConfig({ KEYREEVE_DRAIN_SECONDS: '5' }, { isTerminal: true }).drainSeconds, 5);
+});
+
+test('a secret may lie in a file that nobody else can read', () => {
+  using folder = newTempFolder();
+  const path = join(folder.path, 'master-key');
+  writeFileSync(path, `${masterKeyText}\n`, { mode: 0o600 });
+  assert.deepEqual(readConfig({ KEYREEVE_MASTER_KEY_FILE: path }).masterKey, Buffer.alloc(32, 0xfb));
+  assert.deepEqual(
+    readConfig({ KEYREEVE_MASTER_KEY_FILE: path, KEYREEVE_MASTER_KEY: '' }).masterKey,
+    Buffer.alloc(32, 0xfb),
+  );
+  assert.match(
+    mistakesIn({ KEYREEVE_MASTER_KEY_FILE: path, KEYREEVE_MASTER_KEY: masterKeyText }).join(),
+    /are both set/,
+  );
+  for (const mode of [0o640, 0o604, 0o660, 0o644]) {
+    chmodSync(path, mode);
+    assert.match(
+      mistakesIn({ KEYREEVE_MASTER_KEY_FILE: path }).join(),
+      /can be read by others; it must have mode 0600/,
+    );
+  }
+  chmodSync(path, 0o644);
+  const accepting = { KEYREEVE_MASTER_KEY_FILE: path, KEYREEVE_WORLD_READABLE_SECRETS: 'accept' };
+  assert.deepEqual(readConfig(accepting).masterKey, Buffer.alloc(32, 0xfb));
+  assert.match(warningsOf(readConfig(accepting)).join(), /^KEYREEVE_WORLD_READABLE_SECRETS is accept/);
+  chmodSync(path, 0o666);
+  assert.match(mistakesIn(accepting).join(), /can be changed by others; it must have mode 0644 at most/);
+  assert.match(mistakesIn({ KEYREEVE_MASTER_KEY_FILE: join(folder.path, 'none') }).join(), /can't be read/);
+  writeFileSync(join(folder.path, 'empty'), '', { mode: 0o600 });
+  assert.match(mistakesIn({ KEYREEVE_MASTER_KEY_FILE: join(folder.path, 'empty') }).join(), /is empty/);
+});
+
+test('no secret is in a mistake or in the description of what is in force', () => {
+  const almost = `${masterKeyText}x`;
+  assert.ok(!mistakesIn({ KEYREEVE_MASTER_KEY: almost }).join().includes(almost.slice(0, 10)));
+  const described = describeConfig({ KEYREEVE_MASTER_KEY: masterKeyText, KEYREEVE_PORT: '9000' });
+  assert.deepEqual(
+    described.map(({ name }) => name),
+    Object.keys(variables),
+  );
+  assert.ok(!JSON.stringify(described).includes(masterKeyText.slice(0, 10)));
+  const shown = described.filter(({ source }) => source === 'environment');
+  assert.deepEqual(shown, [
+    { name: 'KEYREEVE_PORT', value: '9000', source: 'environment' },
+    { name: 'KEYREEVE_MASTER_KEY', value: '[redacted]', source: 'environment' },
+  ]);
+});
+
+test('an https address whose proxy is not named is warned of, because all clients would be one', () => {
+  const https = { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
+  assert.match(warningsOf(readConfig(https)).join(), /^KEYREEVE_PUBLIC_URL is https/);
+  assert.deepEqual(warningsOf(readConfig({ ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' })), []);
+});
+
+test('the journal of deletions lies beside an embedded database, elsewhere when told; PostgreSQL without one warns', () => {
+  const postgres = {
+    KEYREEVE_DATABASE_URL: 'postgres://keyreeve@127.0.0.1/keyreeve',
+    KEYREEVE_MASTER_KEY: masterKeyText,
+  };
+  const told = { KEYREEVE_DELETION_JOURNAL: '/srv/deletions' };
+  assert.equal(readConfig({ KEYREEVE_DATABASE_URL: 'sqlite:/a/b.db' }).deletionJournal, '/a/b.db.deletions');
+  assert.equal(readConfig(told).deletionJournal, '/srv/deletions');
+  assert.equal(readConfig(postgres).deletionJournal, undefined);
+  assert.equal(readConfig({ ...postgres, ...told }).deletionJournal, '/srv/deletions');
+  assert.match(warningsOf(readConfig(postgres)).join(), /^KEYREEVE_DELETION_JOURNAL is not set/);
+  assert.deepEqual(warningsOf(readConfig({ ...postgres, ...told })), []);
+});

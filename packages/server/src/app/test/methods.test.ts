@@ -1,0 +1,158 @@
+/** Which methods and addresses exist: those of the contract, and no others. */
+import assert from 'node:assert/strict';
+import { allRoutes, forward } from '@keyreeve/contract';
+import { newApp } from '../../../test-kit/new-app.ts';
+import { assertProblem, assertSecurityHeaders, fromFetch, fromWire } from '../../../test-kit/assert-problem.ts';
+import { ask, head } from '../../../test-kit/raw-http.ts';
+import { test } from '../../../test-kit/app-on-each-database.ts';
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'QUERY', 'PURGE'];
+
+const strangers = [
+  '/admin',
+  '/metrics',
+  '/.env',
+  '/.git/config',
+  '/favicon.ico',
+  '/robots.txt',
+  '/server-status',
+  '/debug/pprof',
+  '/health',
+  '/health/',
+  '/health/live/',
+  '/auth',
+  '/auth/',
+  '/auth/token/',
+  '/auth//token',
+  '/auth/./token',
+  '/auth/../auth/token',
+  '/auth%2ftoken',
+  '/auth/%74oken',
+  '/AUTH/TOKEN',
+  '/auth/token;a=b',
+  '/auth/token.json',
+  '/auth/api-keys/',
+  '/auth/api-keys/1/2',
+  '/auth/verify/batch/',
+  '/openapi.yaml',
+  '/docs/',
+  '/problems',
+  '/problems/',
+  '/problems/nothing',
+  '/problems/__proto__',
+  '/problems/constructor',
+  '/problems/toString',
+  '/problems/invalid_request/',
+  '/problems/Invalid_Request',
+  '/problems/..%2f..%2fetc%2fpasswd',
+  '/.well-known/',
+  '/.well-known/openid-configuration',
+  '/.well-known/security.txt',
+];
+
+/** The contract's methods by path; parameters are filled in. */
+const declared = new Map(
+  [...Map.groupBy(allRoutes, (route) => route.path)]
+    .filter(([path]) => path !== forward.path)
+    .map(([path, routes]) => [
+      path.replace(':id', '4711').replace(':code', 'not_found'),
+      routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+    ]),
+);
+
+test('a method that the contract doesn’t name for an address is 405, and Allow names those it does', async () => {
+  await using app = await newApp();
+  assert.equal(declared.size, new Set(allRoutes.map(({ path }) => path)).size - 1);
+  for (const [path, allowed] of declared) {
+    for (const method of methods.filter((name) => !allowed.includes(name))) {
+      const refused = await ask(app.url, head(`${method} ${path} HTTP/1.1`, 'Host: a', 'Content-Length: 0'));
+      assertProblem(fromWire(refused), 'method_not_allowed', `${method} ${path}`);
+      assert.deepEqual(refused.headers.get('allow')?.[0]?.split(', ').toSorted(), allowed.toSorted(), path);
+    }
+    const unknown = await ask(app.url, head(`BREW ${path} HTTP/1.1`, 'Host: a'));
+    assertProblem(fromWire(unknown), 'malformed_request', path);
+    if (allowed.includes('HEAD')) continue;
+    const noHead = await app.call('HEAD', path);
+    assert.deepEqual([noHead.status, noHead.headers.get('allow'), noHead.text], [405, allowed.join(', '), ''], path);
+  }
+});
+
+test('a method that the contract names for an address is never 405', async () => {
+  await using app = await newApp();
+  for (const [path, allowed] of declared) {
+    for (const method of allowed) assert.notEqual((await app.call(method, path)).status, 405, `${method} ${path}`);
+  }
+});
+
+test('HEAD is answered like GET, without the body', async () => {
+  await using app = await newApp();
+  for (const [path, allowed] of declared) {
+    if (!allowed.includes('HEAD')) continue;
+    const [got, only] = [await app.call('GET', path), await app.call('HEAD', path)];
+    const comparable = ({ headers }: typeof got) =>
+      [...headers].filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name));
+    assert.deepEqual([only.status, only.text], [got.status, ''], path);
+    assert.deepEqual(comparable(only), comparable(got), path);
+  }
+});
+
+test('TRACE echoes nothing of the request', async () => {
+  await using app = await newApp();
+  for (const path of ['/', '/auth/token', '/auth/forward']) {
+    const refused = await ask(
+      app.url,
+      head(`TRACE ${path} HTTP/1.1`, 'Host: a', 'Cookie: canary=1', 'X-Canary: canary'),
+    );
+    assert.ok([404, 405].includes(refused.status));
+    assert.ok(!`${refused.body}${JSON.stringify([...refused.headers])}`.includes('canary'), path);
+  }
+});
+
+test('a CONNECT to somewhere else leads nowhere', async () => {
+  await using app = await newApp();
+  for (const target of ['evil.example:443', '127.0.0.1:22']) {
+    assertProblem(
+      fromWire(await ask(app.url, head(`CONNECT ${target} HTTP/1.1`, `Host: ${target}`))),
+      'not_found',
+      target,
+    );
+  }
+});
+
+test('an address that the contract doesn’t name is 404, whoever asks', async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  for (const path of strangers) {
+    // Below /problems/ there are pages to read, so another method is wrong before the address is.
+    for (const method of /^\/problems\/[^/]+$/.test(path) ? ['GET'] : ['GET', 'POST', 'OPTIONS']) {
+      const lines = [
+        `${method} ${path} HTTP/1.1`,
+        'Host: a',
+        `Authorization: Bearer ${accessToken}`,
+        'Content-Length: 0',
+      ];
+      assertProblem(fromWire(await ask(app.url, head(...lines))), 'not_found', `${method} ${path}`);
+    }
+  }
+});
+
+test('metrics and health are all that the admin listener has, and metrics are nowhere else', async () => {
+  await using app = await newApp();
+  const admin = app.service.adminUrl;
+  const get = async (path: string, method = 'GET') => {
+    const response = await fetch(new URL(path, admin), { method });
+    return fromFetch({ status: response.status, headers: response.headers, text: await response.text() });
+  };
+  for (const path of ['/metrics', '/health/live', '/health/ready']) {
+    const answer = await get(path);
+    assert.equal(answer.status, 200, path);
+    assertSecurityHeaders(answer, path);
+    const refused = await get(path, 'POST');
+    assert.deepEqual([refused.status, refused.header('allow')], [405, 'GET, HEAD'], path);
+    assertSecurityHeaders(refused, path);
+  }
+  const publicPaths = [...declared.keys()].filter((path) => !path.startsWith('/health/'));
+  for (const path of [...publicPaths, '/auth/forward', '/metrics/', '/']) {
+    assert.equal((await get(path)).status, 404, path);
+  }
+});

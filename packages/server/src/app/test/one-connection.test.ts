@@ -1,0 +1,281 @@
+/**
+ * Every route on PostgreSQL over pools of one connection. All statements of the program then meet on one connection, so
+ * two that share a prepared name reject each other, and a request that waits for a second connection never gets one.
+ */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Pool } from 'pg';
+import { allRoutes, type RouteContract } from '@keyreeve/contract';
+import { sql } from '../../foundation/database/sql.ts';
+import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../test-kit/new-app.ts';
+import { currentKind } from '../../../test-kit/new-db.ts';
+import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
+import { administer, newAdministrator, newTarget, type Target } from '../../../test-kit/administrators.ts';
+import { newLife, otherPassword, type Life } from '../../../test-kit/mailed-app.ts';
+import { as, begin, codeAt, enrol, factorPath, nextStep, signInWith } from '../../../test-kit/authenticator.ts';
+
+interface Stage {
+  readonly life: Life;
+  readonly receiver: Receiver;
+}
+/** Prepares what the route needs and sends a request that succeeds. */
+type Send = (stage: Stage) => Promise<Answered>;
+
+let addresses = 0;
+const newEmail = (): string => `one${++addresses}@example.com`;
+const password = goodPassword;
+
+const demoteAll = sql('test_demote_all', `update accounts set role = 'user'`);
+
+/** A request of a new account about itself. */
+const own =
+  (method: string, path: (user: Target) => string, json?: object): Send =>
+  async ({ life: { app } }) => {
+    const user = await newTarget(app, newEmail());
+    return as(app, user, method, path(user), json);
+  };
+
+/** A request of a new administrator about a new account. */
+const administered =
+  (method: string, path: (target: Target) => string, json?: object): Send =>
+  async ({ life: { app } }) => {
+    const target = await newTarget(app, newEmail());
+    return administer(app, await newAdministrator(app, newEmail()), method, path(target), json);
+  };
+const change = (name: string): Send => administered('POST', ({ account }) => `accounts/${account.id}/${name}`);
+
+/** A request with the code of a new account's second factor. */
+const withFactor =
+  (send: (stage: Stage, user: SignedIn, code: string) => Promise<Answered>): Send =>
+  async (stage) => {
+    const { app } = stage.life;
+    const user = await enrol(app, await app.signIn(newEmail()));
+    nextStep(app);
+    return send(stage, user, codeAt(user.secret, app.clock.now()));
+  };
+
+/** A request of an administrator about a new webhook endpoint. */
+const ofWebhook =
+  (method: string, path: (id: string) => string): Send =>
+  async ({ life: { app }, receiver }) => {
+    const administrator = await newAdministrator(app, newEmail());
+    const json = { url: receiver.url, events: ['account.enabled'] };
+    const created = await administer(app, administrator, 'POST', 'webhooks', json);
+    assert.equal(created.status, 201, created.text);
+    const answer = await administer(app, administrator, method, path((created.json as { id: string }).id));
+    // The number of endpoints is limited.
+    if (method !== 'DELETE')
+      await administer(app, administrator, 'DELETE', `webhooks/${(created.json as { id: string }).id}`);
+    return answer;
+  };
+
+/** A request about the key of a new account, with a key that may verify. */
+const verifying =
+  (path: string, body: (key: string) => { json: unknown } | { body: string }): Send =>
+  async ({ life: { app } }) => {
+    const { key } = await newTarget(app, newEmail());
+    const request = body(key);
+    const type = 'json' in request ? 'application/json' : 'application/x-www-form-urlencoded';
+    const headers = { ...bearer(await app.serviceKey()), 'content-type': type };
+    return app.call('POST', path, { ...request, headers });
+  };
+
+const read =
+  (path: string): Send =>
+  ({ life: { app } }) =>
+    app.call('GET', path);
+
+/** One for each route, by its id. */
+const requests: Readonly<Record<string, Send>> = {
+  issueTokens: async ({ life: { app } }) => {
+    const { email } = await app.createAccount(newEmail());
+    return app.call('POST', '/auth/token', { headers: basic(email, password) });
+  },
+  refreshTokens: async ({ life }) => {
+    const { refreshToken } = await life.app.signIn(newEmail());
+    return life.post('/auth/token/refresh', { refreshToken });
+  },
+  revokeTokens: async ({ life }) => {
+    const { refreshToken } = await life.app.signIn(newEmail());
+    return life.post('/auth/token/revoke', { refreshToken });
+  },
+  createKey: own('POST', () => '/auth/api-keys', { nickname: 'second' }),
+  listKeys: own('GET', () => '/auth/api-keys'),
+  deleteKey: own('DELETE', ({ keyId }) => `/auth/api-keys/${keyId}`),
+  listSessions: own('GET', () => '/auth/sessions'),
+  endSession: own('DELETE', ({ sessionId }) => `/auth/sessions/${sessionId}`),
+  endOtherSessions: own('DELETE', () => '/auth/sessions'),
+  beginSecondFactor: own('POST', () => factorPath, { currentPassword: password }),
+  confirmSecondFactor: async ({ life: { app } }) => {
+    const user = await app.signIn(newEmail());
+    const code = codeAt(await begin(app, user), app.clock.now());
+    return as(app, user, 'POST', `${factorPath}/confirm`, { code });
+  },
+  removeSecondFactor: withFactor(({ life: { app } }, user, code) =>
+    as(app, user, 'DELETE', factorPath, { currentPassword: password, code }),
+  ),
+  replaceRecoveryCodes: withFactor(({ life: { app } }, user, code) =>
+    as(app, user, 'POST', '/auth/account/recovery-codes', { currentPassword: password, code }),
+  ),
+  signUp: ({ life }) => life.post('/auth/accounts', { email: newEmail(), password }),
+  verifyAccount: async ({ life }) => {
+    const email = newEmail();
+    await life.signUp(email);
+    return life.verify(await life.verificationCode(email));
+  },
+  resendVerification: async ({ life }) => {
+    const email = newEmail();
+    await life.signUp(email);
+    return life.post('/auth/accounts/verify/resend', { email });
+  },
+  requestPasswordReset: async ({ life }) => {
+    const { email } = await life.app.createAccount(newEmail());
+    return life.post('/auth/password-resets', { email });
+  },
+  confirmPasswordReset: async ({ life }) => {
+    const { account } = await newTarget(life.app, newEmail());
+    return life.reset(await life.resetCode(account.email), otherPassword, { revokeKeys: true });
+  },
+  acceptInvitation: async ({ life }) => {
+    const email = newEmail();
+    await administer(life.app, await newAdministrator(life.app, newEmail()), 'POST', 'accounts', { email });
+    const code = await life.code(email, /invited/);
+    return life.post('/auth/accounts/accept-invitation', { code, password });
+  },
+  getOwnAccount: own('GET', () => '/auth/account'),
+  changePassword: own('PUT', () => '/auth/account/password', {
+    currentPassword: password,
+    newPassword: otherPassword,
+    revokeKeys: true,
+  }),
+  changeEmail: async ({ life: { app } }) => {
+    const json = { email: newEmail(), currentPassword: password };
+    return as(app, await app.signIn(newEmail()), 'PUT', '/auth/account/email', json);
+  },
+  confirmEmailChange: async ({ life }) => {
+    const email = newEmail();
+    const user = await life.app.signIn(newEmail());
+    await as(life.app, user, 'PUT', '/auth/account/email', { email, currentPassword: password });
+    return life.post('/auth/account/email/confirm', { code: await life.code(email, /Confirm/), password });
+  },
+  undoEmailChange: async ({ life }) => {
+    const [before, after] = [newEmail(), newEmail()];
+    const user = await life.app.signIn(before);
+    await as(life.app, user, 'PUT', '/auth/account/email', { email: after, currentPassword: password });
+    await life.post('/auth/account/email/confirm', { code: await life.code(after, /Confirm/), password });
+    return life.post('/auth/account/email/undo', { code: await life.code(before, /was changed/) });
+  },
+  acceptEmail: async ({ life }) => {
+    const [{ id }, email] = [await life.app.createAccount(newEmail()), newEmail()];
+    await life.app.service.services.emailSetting.request(operator, id, email);
+    return life.post('/auth/account/email/accept', { code: await life.code(email, /Confirm/) });
+  },
+  changeLanguage: own('PUT', () => '/auth/account/language', { language: 'de' }),
+  deleteAccount: own('DELETE', () => '/auth/account', { currentPassword: password }),
+  adminListAccounts: administered('GET', ({ account }) => `accounts?query=${account.id}`),
+  adminInviteAccount: async ({ life: { app } }) =>
+    administer(app, await newAdministrator(app, newEmail()), 'POST', 'accounts', { email: newEmail() }),
+  adminGetAccount: administered('GET', ({ account }) => `accounts/${account.id}`),
+  adminDeleteAccount: administered('DELETE', ({ account }) => `accounts/${account.id}`),
+  adminSetRole: administered('PUT', ({ account }) => `accounts/${account.id}/role`, { role: 'admin' }),
+  adminInviteAgain: async ({ life: { app } }) => {
+    const administrator = await newAdministrator(app, newEmail());
+    const invited = await administer(app, administrator, 'POST', 'accounts', { email: newEmail() });
+    return administer(app, administrator, 'POST', `accounts/${(invited.json as { id: string }).id}/invite`);
+  },
+  adminDisableAccount: change('disable'),
+  adminEnableAccount: change('enable'),
+  adminEndSessions: change('end-sessions'),
+  adminRevokeKeys: change('revoke-keys'),
+  adminResetPassword: change('reset-password'),
+  adminReportCompromised: change('compromised'),
+  adminSetEmail: async ({ life: { app } }) => {
+    const administrator = await newAdministrator(app, newEmail());
+    const { secret } = await enrol(app, administrator);
+    nextStep(app);
+    const session = await signInWith(app, administrator.account.email, codeAt(secret, app.clock.now()));
+    const { id } = await app.createAccount(newEmail());
+    return administer(app, session, 'PUT', `accounts/${id}/email`, { email: newEmail() });
+  },
+  adminRequireSecondFactor: change('require-second-factor'),
+  adminWaiveSecondFactor: change('waive-second-factor'),
+  adminRemoveSecondFactor: withFactor(async ({ life: { app } }, { account }) => {
+    const administrator = await newAdministrator(app, newEmail());
+    return administer(app, administrator, 'POST', `accounts/${account.id}/remove-second-factor`);
+  }),
+  adminListKeys: administered('GET', ({ account }) => `accounts/${account.id}/api-keys`),
+  adminDeleteKey: administered('DELETE', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`),
+  adminListSessions: administered('GET', ({ account }) => `accounts/${account.id}/sessions`),
+  adminEndSession: administered('DELETE', ({ account, sessionId }) => `accounts/${account.id}/sessions/${sessionId}`),
+  adminListAudit: administered('GET', ({ account }) => `audit?account=${account.id}`),
+  createFirstAdministrator: async ({ life }) => {
+    const { app } = life;
+    // It makes an administrator only while there is none.
+    await app.db.transaction((tx) => tx.run(demoteAll));
+    let code = '';
+    await app.service.services.firstAdministrator.makeCode((text) => (code = text.reveal()));
+    return life.post('/auth/first-administrator', { code, email: newEmail(), password });
+  },
+  createWebhook: ofWebhook('GET', (id) => `webhooks/${id}`),
+  listWebhooks: ofWebhook('GET', () => 'webhooks'),
+  getWebhook: ofWebhook('GET', (id) => `webhooks/${id}`),
+  deleteWebhook: ofWebhook('DELETE', (id) => `webhooks/${id}`),
+  disableWebhook: ofWebhook('POST', (id) => `webhooks/${id}/disable`),
+  enableWebhook: ofWebhook('POST', (id) => `webhooks/${id}/enable`),
+  rotateWebhookSecret: ofWebhook('POST', (id) => `webhooks/${id}/rotate-secret`),
+  testWebhook: ofWebhook('POST', (id) => `webhooks/${id}/test`),
+  forward: async ({ life: { app } }) => {
+    const { key } = await newTarget(app, newEmail());
+    return app.call('GET', '/auth/forward', { headers: bearer(key) });
+  },
+  verify: verifying('/auth/verify', (credential) => ({ json: { credential } })),
+  verifyBatch: verifying('/auth/verify/batch', (credential) => ({ json: { credentials: [credential] } })),
+  introspect: verifying('/auth/introspect', (token) => ({ body: new URLSearchParams({ token }).toString() })),
+  getJwks: read('/.well-known/jwks.json'),
+  getMetadata: read('/.well-known/oauth-authorization-server'),
+  verifyEmailPage: read('/account/verify-email'),
+  resetPasswordPage: read('/account/reset-password'),
+  changeEmailPage: read('/account/change-email'),
+  undoEmailChangePage: read('/account/undo-email-change'),
+  acceptEmailPage: read('/account/accept-email'),
+  acceptInvitationPage: read('/account/accept-invitation'),
+  getRoot: read('/'),
+  live: read('/health/live'),
+  ready: read('/health/ready'),
+  getOpenApi: read('/openapi.json'),
+  getDocs: read('/docs'),
+  getProblem: read('/problems/not_found'),
+};
+
+/** Every pool that is used from now on opens one connection at most. */
+function limitPools({ mock }: TestContext): void {
+  const connect = Reflect.get(Pool.prototype, 'connect') as (...args: unknown[]) => unknown;
+  mock.method(Pool.prototype, 'connect', function (this: Pool, ...args: unknown[]): unknown {
+    this.options.max = 1;
+    return Reflect.apply(connect, this, args);
+  });
+}
+
+async function drive(routes: readonly RouteContract[]): Promise<void> {
+  await using receiver = await newReceiver();
+  await using life = await newLife({ KEYREEVE_THROTTLE: 'on', KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' });
+  for (const { id } of routes) {
+    const send = requests[id];
+    assert.ok(send, `${id}: a request is missing in one-connection.test.ts`);
+    const { status, text } = await send({ life, receiver });
+    assert.ok(status >= 200 && status < 300, `${id}: ${status} ${text}`);
+  }
+  await life.settled();
+  const failed = life.app.logLines.filter((line) => /"status":50[03]|"event":"outbox_(?:failed|given_up)"/.test(line));
+  assert.deepEqual(failed, []);
+}
+
+for (const [order, routes] of [
+  ['as listed', allRoutes],
+  ['in reverse', allRoutes.toReversed()],
+] as const) {
+  test(`drives every route over a pool of one connection, ${order} (postgres)`, { timeout: 240_000 }, async (t) => {
+    limitPools(t);
+    await currentKind.run('postgres', () => drive(routes));
+  });
+}

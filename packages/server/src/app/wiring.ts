@@ -1,0 +1,276 @@
+/** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
+import { limits } from '@keyreeve/contract';
+import { AccountLife } from '../modules/self-service/self-service.ts';
+import { Accounts } from '../modules/accounts/accounts.ts';
+import { Administration } from '../modules/administration/administration.ts';
+import { Directory } from '../modules/administration/directory.ts';
+import { EmailSetting } from '../modules/administration/email-setting.ts';
+import { FirstAdministrator } from '../modules/administration/first-administrator.ts';
+import { CommonPasswords } from '../modules/accounts/common-passwords.ts';
+import { CurrentPassword } from '../modules/accounts/current-password.ts';
+import { parseEmail } from '../modules/accounts/email.ts';
+import { findLanguage } from '../modules/accounts/store.ts';
+import { ApiKeys } from '../modules/api-keys/api-keys.ts';
+import type { Clock } from '../foundation/clock.ts';
+import { ConfigError, type Config } from './config.ts';
+import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
+import { Codes } from '../modules/one-time-codes/one-time-codes.ts';
+import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
+import { Enrolment } from '../modules/second-factors/enrolment.ts';
+import type { Db } from '../foundation/database/db.ts';
+import type { Installation } from './installation.ts';
+import type { Log } from '../foundation/log.ts';
+import { deliverMail, renderDecoy } from '../modules/mail/delivery.ts';
+import { Links } from '../modules/mail/links.ts';
+import { Mailer } from '../modules/mail/mail.ts';
+import { operatorName, parseSender } from '../modules/mail/sender.ts';
+import { SmtpServer } from '../modules/mail/smtp.ts';
+import { readTemplates, type Templates } from '../modules/mail/templates/templates.ts';
+import { Outbox, type OutboxOptions } from '../modules/outbox/outbox.ts';
+import { SecondFactors } from '../modules/second-factors/second-factors.ts';
+import { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
+import { LoginThrottle } from '../modules/rate-limits/sign-in-limits.ts';
+import { RequestThrottle } from '../modules/rate-limits/request-limits.ts';
+import { GuessThrottle } from '../modules/rate-limits/second-factor-limits.ts';
+import { PasswordChecks } from '../modules/rate-limits/password-checks.ts';
+import { AccessTokens } from '../modules/tokens/access-token.ts';
+import { RefreshTokens } from '../modules/tokens/refresh-token.ts';
+import { assertSessionLives } from '../modules/sessions/store.ts';
+import { Tokens } from '../modules/tokens/tokens.ts';
+import { Verifier } from '../modules/verification/verify.ts';
+import { Webhooks } from '../modules/webhooks/webhooks.ts';
+
+export interface Services {
+  readonly accountLife: AccountLife;
+  readonly accounts: Accounts;
+  readonly administration: Administration;
+  readonly apiKeys: ApiKeys;
+  readonly codes: Codes;
+  readonly directory: Directory;
+  readonly emailSetting: EmailSetting;
+  readonly enrolment: Enrolment;
+  readonly firstAdministrator: FirstAdministrator;
+  readonly guesses: GuessThrottle;
+  readonly hasher: PasswordHasher;
+  /** None where none is configured. */
+  readonly journal: DeletionJournal | undefined;
+  readonly links: Links;
+  readonly mailer: Mailer;
+  /** Started by whoever serves. */
+  readonly outbox: Outbox;
+  readonly requests: RequestThrottle;
+  readonly secondFactors: SecondFactors;
+  readonly signingKeys: SigningKeys;
+  readonly tokens: Tokens;
+  readonly verifier: Verifier;
+  readonly webhooks: Webhooks;
+}
+
+export interface WiringOptions {
+  readonly config: Config;
+  readonly installation: Installation;
+  readonly clock: Clock;
+  /** The public address; only tokens need it. */
+  readonly issuer: string;
+  /** Cheaper ones for tests. */
+  readonly argon2?: Argon2Parameters;
+  /** False in measurements and race tests alone: limits on mail, on codes and on guesses of a session don't apply. */
+  readonly areRequestsLimited?: boolean;
+  /** Shorter in tests, whose clock stands still: `limits.requestedMailDelayMsMax`. */
+  readonly requestedMailDelayMsMax?: number;
+  /** Of whoever serves. */
+  readonly log?: Log;
+}
+
+export function wire(options: WiringOptions): Services {
+  const { config, installation, clock, issuer, argon2, areRequestsLimited = true, log } = options;
+  const { db, keys } = installation;
+  const { requestedMailDelayMsMax: delayMsMax = limits.requestedMailDelayMsMax } = options;
+  const onFailure = log && logFailure(log);
+  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, delayMsMax, ...(onFailure ? { onFailure } : {}) });
+  const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
+  const links = new Links(config.linksUrl ?? `${issuer}/account`);
+  handleMail(outbox, db, config, issuer);
+  const codes = new Codes(keys.oneTimeCodeHash);
+  const { deletionJournal: folder } = config;
+  const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
+  const webhooks = new Webhooks({
+    db,
+    clock,
+    seal: keys.webhookSeal,
+    outbox,
+    targets: config.webhookTargets,
+    journal,
+    onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
+  });
+  const { isThrottled: enabled, passwordLengthMin: lengthMin } = config;
+  // What bounds a machine is shared out among its workers.
+  const share = 1 / config.workers;
+  const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
+  const throttle = new LoginThrottle({
+    db,
+    clock,
+    bucketHash: keys.throttleBucket,
+    addressLimits: config.loginAddressLimits,
+    enabled,
+  });
+  const common = new CommonPasswords();
+  const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')], common };
+  const accounts = new Accounts({
+    db,
+    clock,
+    hasher,
+    rules,
+    throttle,
+    revocations: journal,
+    guard: assertSessionLives,
+  });
+  const { accessTokenTtlSeconds } = config;
+  const signingKeys = new SigningKeys({
+    db,
+    clock,
+    seal: keys.signingKeySeal,
+    alg: config.jwtAlg,
+    accessTokenTtlSeconds,
+    revocations: journal,
+  });
+  const guesses = new GuessThrottle({ db, clock, bucketHash: keys.throttleBucket, enabled: areRequestsLimited });
+  const secondFactors = new SecondFactors({
+    db,
+    clock,
+    seal: keys.secondFactorSeal,
+    codeHash: keys.oneTimeCodeHash,
+    throttle: guesses,
+    issuer: operatorName(config.mailFrom, issuer),
+  });
+  const requests = new RequestThrottle({
+    db,
+    clock,
+    bucketHash: keys.throttleBucket,
+    addressLimits: config.loginAddressLimits,
+    logins: throttle,
+    enabled: areRequestsLimited,
+  });
+  const checks = new PasswordChecks({ hasher, share, isFair: enabled });
+  const currentPassword = new CurrentPassword({ db, hasher, checks, guesses, requests });
+  const enrolment = new Enrolment({
+    db,
+    clock,
+    accounts,
+    currentPassword,
+    secondFactors,
+    mailer,
+    revocations: journal,
+  });
+  const audience = config.audience ?? issuer;
+  const tokens = new Tokens({
+    db,
+    clock,
+    accounts,
+    secondFactors,
+    mailer,
+    throttle,
+    checks,
+    revocations: journal,
+    accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
+    refreshTokens: new RefreshTokens(keys),
+    idleTtlSeconds: config.refreshIdleTtlSeconds,
+    maxTtlSeconds: config.refreshMaxTtlSeconds,
+    graceSeconds: config.refreshGraceSeconds,
+    sessionsPerAccountMax: config.sessionsPerAccountMax,
+    // Above the usual lines, so that it stays when the level is raised to `warn`.
+    onFailedSignIn: ({ clientIp, accountId, reason }) =>
+      log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
+  });
+  const apiKeys = new ApiKeys({
+    db,
+    clock,
+    hash: keys.apiKeyHash,
+    prefix: config.keyPrefix,
+    keysPerAccountMax: config.keysPerAccountMax,
+    throttle: enabled
+      ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
+      : undefined,
+    revocations: journal,
+  });
+  const accountLife = new AccountLife({
+    db,
+    clock,
+    hasher,
+    rules,
+    currentPassword,
+    throttle,
+    requests,
+    codes,
+    outbox,
+    mailer,
+    links,
+    accounts: accounts.revocations,
+    revocations: journal,
+    isSignUpOpen: config.isSignUpOpen,
+  });
+  const keyPrefixes = [config.keyPrefix, ...config.keyPrefixesAccepted];
+  const verifier = new Verifier({
+    db,
+    clock,
+    hash: keys.apiKeyHash,
+    tokens,
+    unfinished: apiKeys.unfinished,
+    unfinishedAccounts: accounts.revocations.unfinished,
+    keyPrefixes,
+  });
+  const administration = new Administration({ db, clock, accounts, apiKeys, codes, links, mailer, throttle, journal });
+  const emailSetting = new EmailSetting({ db, clock, codes, links, mailer });
+  const directory = new Directory(db, clock);
+  const firstAdministrator = new FirstAdministrator({ db, clock, codes, hasher, rules });
+  return {
+    accountLife,
+    accounts,
+    administration,
+    directory,
+    emailSetting,
+    firstAdministrator,
+    apiKeys,
+    codes,
+    enrolment,
+    guesses,
+    hasher,
+    journal,
+    links,
+    mailer,
+    outbox,
+    requests,
+    secondFactors,
+    signingKeys,
+    tokens,
+    verifier,
+    webhooks,
+  };
+}
+
+/** @throws ConfigError with every mistake in the operator's templates */
+export function mailTemplates({ mailTemplates: folder }: Config): Templates {
+  const { templates, mistakes } = readTemplates(folder);
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return templates;
+}
+
+function handleMail(outbox: Outbox, db: Db, config: Config, publicUrl: string): void {
+  if (config.smtpUrl === undefined || config.mailFrom === undefined) return;
+  const sender = parseSender(config.mailFrom);
+  let templates: Templates | undefined;
+  const delivery = {
+    server: new SmtpServer(config.smtpUrl, sender),
+    product: operatorName(config.mailFrom, publicUrl),
+    templates: () => (templates ??= mailTemplates(config)),
+    languageOf: (email: string) => findLanguage(db, parseEmail(email)?.key ?? ''),
+    defaultLanguage: config.language,
+  };
+  outbox.handle('mail', deliverMail(delivery));
+  outbox.handle('decoy', renderDecoy(delivery));
+}
+
+const logFailure =
+  (log: Log): NonNullable<OutboxOptions['onFailure']> =>
+  ({ error, isFinal, ...work }) =>
+    log[isFinal ? 'error' : 'warn']({ event: isFinal ? 'outbox_given_up' : 'outbox_failed', ...work, err: error });

@@ -1,0 +1,4 @@
+/** The program: arguments → command. */
+import { run } from './run.ts';
+
+process.exitCode = await run(process.argv.slice(2));

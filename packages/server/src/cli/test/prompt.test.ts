@@ -1,0 +1,92 @@
+/** Prompts on a terminal: passwords, and the confirmation of what cannot be undone. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { suite, test } from 'node:test';
+import { newTempFolder, type TempFolder } from '../../../test-kit/temp-folder.ts';
+import {
+  basic,
+  databaseIn,
+  environmentFor,
+  goodPassword,
+  keyreeveBin,
+  runProgram,
+  startProgram,
+} from '../../../test/e2e/program.ts';
+import { noTerminal, Terminal } from '../../../test/e2e/terminal.ts';
+
+function type(args: string, folder: TempFolder): Terminal {
+  return Terminal.start(`'${process.execPath}' '${keyreeveBin}' ${args}`, folder.path, environmentFor(folder.path));
+}
+
+suite('the password prompt', { skip: noTerminal }, () => {
+  test('the password is asked for twice, is never shown, and signs in', async () => {
+    using folder = newTempFolder();
+    await using terminal = type('account create you@example.com', folder);
+    await terminal.answer('Password: ', `${goodPassword}\r`);
+    await terminal.answer('Again: ', `${goodPassword}\r`);
+    const { status, stdout } = await terminal.exited();
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, /Created account you@example\.com \(acc_[0-9A-Za-z]{22}\), user, enabled\.\r\n$/);
+    // An account's id may happen to hold a number.
+    for (const word of goodPassword.match(/[a-z]+/g) ?? []) assert.ok(!stdout.includes(word), stdout);
+
+    await using program = await startProgram(folder.path);
+    const answer = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+    assert.equal(answer.status, 200);
+  });
+
+  test('two passwords that differ are refused, and no database is made', async () => {
+    using folder = newTempFolder();
+    await using terminal = type('account create you@example.com', folder);
+    await terminal.answer('Password: ', `${goodPassword}\r`);
+    await terminal.answer('Again: ', `${goodPassword}!\r`);
+    const { status, stdout } = await terminal.exited();
+    assert.equal(status, 64, stdout);
+    assert.match(stdout, /^keyreeve: the two passwords differ\r\n$/m);
+    assert.equal(existsSync(databaseIn(folder.path)), false);
+  });
+
+  for (const [name, character] of Object.entries({ 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' })) {
+    test(`${name} at the prompt ends the command and makes nothing`, async () => {
+      using folder = newTempFolder();
+      await using terminal = type('account create you@example.com', folder);
+      await terminal.answer('Password: ', character);
+      const { status, stdout } = await terminal.exited();
+      assert.equal(status, 64, stdout);
+      assert.match(stdout, /^keyreeve: no password was given\r\n$/m);
+      assert.equal(existsSync(databaseIn(folder.path)), false);
+    });
+  }
+});
+
+suite('the confirmation', { skip: noTerminal }, () => {
+  async function withAccount(): Promise<TempFolder> {
+    const folder = newTempFolder();
+    const args = ['account', 'create', 'you@example.com', '--generate'];
+    assert.equal((await runProgram(args, { folder: folder.path })).status, 0);
+    return folder;
+  }
+  const accounts = async (folder: TempFolder): Promise<unknown[]> =>
+    JSON.parse((await runProgram(['account', 'list', '--json'], { folder: folder.path })).stdout) as unknown[];
+  const question = 'Account you@example.com is deleted with 0 API keys. This cannot be undone. (yes or no) ';
+
+  for (const [name, answer] of Object.entries({ no: 'no\r', nothing: '\r', 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' })) {
+    test(`${name} deletes nothing`, async () => {
+      using folder = await withAccount();
+      await using terminal = type('account delete you@example.com', folder);
+      await terminal.answer(question, answer);
+      const { status, stdout } = await terminal.exited();
+      assert.equal(status, 64, stdout);
+      assert.match(stdout, /^keyreeve: nothing was changed\r\n$/m);
+      assert.equal((await accounts(folder)).length, 1);
+    });
+  }
+
+  test('yes deletes', async () => {
+    using folder = await withAccount();
+    await using terminal = type('account delete you@example.com', folder);
+    await terminal.answer(question, 'yes\r');
+    assert.equal((await terminal.exited()).status, 0);
+    assert.deepEqual(await accounts(folder), []);
+  });
+});

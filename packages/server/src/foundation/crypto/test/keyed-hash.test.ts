@@ -1,0 +1,51 @@
+/** The fast HMAC is HMAC (RFC 2104), and what a stored hash is found by is its first 53 bits. */
+import assert from 'node:assert/strict';
+import { createHash, createHmac, randomBytes, randomInt } from 'node:crypto';
+import { test } from 'node:test';
+import { KeyedHash, lookupOf } from '../keyed-hash.ts';
+
+/** HMAC-SHA-256(key, SHA-256(text)), by the book. */
+const reference = (key: Uint8Array, text: string | Uint8Array): Buffer =>
+  createHmac('sha256', key).update(createHash('sha256').update(text).digest()).digest();
+
+test('a MAC equals HMAC-SHA-256 over the SHA-256 of the text, for any key and any text', () => {
+  for (let round = 0; round < 500; round++) {
+    const key = randomBytes(32);
+    const keyed = new KeyedHash(key);
+    const bytes = randomBytes(randomInt(300));
+    assert.deepEqual(keyed.mac(bytes), reference(key, bytes));
+    const text = `${bytes.toString('utf16le').toWellFormed()}é👩‍🚀`;
+    assert.deepEqual(keyed.mac(text), reference(key, text));
+    assert.deepEqual(keyed.storedOfDigest(createHash('sha256').update(text).digest()), keyed.stored(text));
+    assert.deepEqual(keyed.stored(text), Buffer.concat([Buffer.of(1), reference(key, text)]));
+  }
+});
+
+test('the shared buffers carry nothing from one call or one key into the next', () => {
+  const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const [one, two] = keys.map((key) => new KeyedHash(key));
+  assert.ok(one && two);
+  const expected = ['a', 'b'.repeat(1_000), ''].map((text) => [one.mac(text), two.mac(text)]);
+  for (const [index, text] of ['a', 'b'.repeat(1_000), ''].entries()) {
+    assert.deepEqual([one.mac(text), two.mac(text)], expected[index]);
+    assert.notDeepEqual(one.mac(text), two.mac(text));
+  }
+});
+
+test('a key has exactly 32 bytes, and so has the digest of a credential', () => {
+  for (const length of [0, 31, 33])
+    assert.throws(() => new KeyedHash(Buffer.alloc(32)).storedOfDigest(Buffer.alloc(length)), RangeError);
+  for (const length of [0, 16, 31, 33, 64]) assert.throws(() => new KeyedHash(Buffer.alloc(length)), RangeError);
+});
+
+test('a lookup is the first 53 bits after the version, and a safe integer', () => {
+  const check = (stored: Buffer): void => {
+    const lookup = lookupOf(stored);
+    assert.equal(BigInt(lookup), BigInt(`0x${stored.subarray(1, 8).toString('hex')}`) >> 3n);
+    assert.ok(Number.isSafeInteger(lookup) && lookup >= 0 && lookup <= 2 ** 53 - 1);
+  };
+  for (let round = 0; round < 2_000; round++) check(Buffer.concat([Buffer.of(1), randomBytes(32)]));
+  check(Buffer.concat([Buffer.of(1), Buffer.alloc(32, 0x00)]));
+  check(Buffer.concat([Buffer.of(1), Buffer.alloc(32, 0xff)]));
+  assert.equal(lookupOf(Buffer.concat([Buffer.of(1), Buffer.alloc(32, 0xff)])), 2 ** 53 - 1);
+});

@@ -1,0 +1,253 @@
+/**
+ * PostgreSQL, for many instances on one database. Reads that questions share have connections of their own, so that no
+ * number of writes keeps a verification waiting. A statement sees what was committed before the server began it (read
+ * committed), and the server begins it after it was sent.
+ */
+import type pg from 'pg';
+import { limits } from '@keyreeve/contract';
+import { monotonicMs } from '../clock.ts';
+import { DomainError } from '../errors.ts';
+import type { AuditKey, Db, DbTimes, ReadOptions, Reader, Transaction, TransactionOptions } from './db.ts';
+import { CoalescedCall } from './coalesced-call.ts';
+import type { PostgresAddress } from './postgres-url.ts';
+import { commit } from './postgres-commit.ts';
+import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
+import { currentShare, inShare, type Share } from './share.ts';
+import type { ManyStatement, SqlValue, Statement } from './sql.ts';
+import { isUniqueViolation, unavailable } from './unavailable.ts';
+import { WriteHealth } from './write-health.ts';
+import { WriterSlots } from './writer-slots.ts';
+
+const attemptsMax = 3;
+
+export class PostgresDb implements Db {
+  readonly dialect = 'postgres';
+  readonly times: DbTimes = { observe: () => undefined };
+  readonly sharedReads = { underWayMax: limits.postgresReadersMax, questionsEnough: limits.lookupBatchMax };
+  readonly writes = new WriteHealth(() => this.confirm());
+  readonly #readers: pg.Pool;
+  readonly #writers: pg.Pool;
+  readonly #slots = new WriterSlots();
+  readonly #confirmations: CoalescedCall;
+  readonly #auditKey: AuditKey;
+  readonly #underWay = new Set<Promise<unknown>>();
+  #isClosing = false;
+
+  /** @throws DomainError `unavailable` when the primary can't be reached */
+  static async open(address: PostgresAddress, auditKey: AuditKey): Promise<PostgresDb> {
+    const db = new PostgresDb(address, auditKey);
+    try {
+      await orUnavailable(db.#writers.query('select 1'));
+      return db;
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
+  }
+
+  private constructor(address: PostgresAddress, auditKey: AuditKey) {
+    this.#auditKey = auditKey;
+    this.#readers = newPool(address, this.sharedReads.underWayMax, 'reader');
+    this.#writers = newPool(address, limits.postgresWritersMax, 'writer');
+    this.#confirmations = new CoalescedCall(() => inShare(confirming, () => this.transaction(nothing)));
+  }
+
+  all<Row>(
+    statement: Statement<Row>,
+    values: readonly SqlValue[] = [],
+    { isShared = false }: ReadOptions = {},
+  ): Promise<Row[]> {
+    const read = async (): Promise<Row[]> => {
+      const pool = isShared ? this.#readers : this.#writers;
+      return (await orUnavailable(pool.query(queryOf(statement, values)))).rows as Row[];
+    };
+    return this.#tracked(() => (isShared ? read() : this.#slots.run(readShare(currentShare()), read)));
+  }
+
+  async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return (await this.all(statement, values))[0];
+  }
+
+  getMany<Row>(
+    statement: ManyStatement<Row>,
+    valuesOfEach: readonly (readonly SqlValue[])[],
+  ): Promise<(Row | undefined)[]> {
+    const answers: (Row | undefined)[] = Array.from({ length: valuesOfEach.length });
+    const [first] = valuesOfEach;
+    if (first === undefined) return Promise.resolve(answers);
+    return this.#tracked(async () => {
+      const startedMs = monotonicMs();
+      const columns = first.map((_, column) => valuesOfEach.map((values) => values[column]));
+      const { rows } = await orUnavailable(this.#readers.query(queryOf(statement, columns)));
+      for (const row of rows as (Row & { ordinal: number })[]) answers[row.ordinal - 1] = row;
+      this.times.observe('read', monotonicMs() - startedMs);
+      return answers;
+    });
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>, { isLong = false }: TransactionOptions = {}): Promise<T> {
+    const run = async (): Promise<T> => {
+      const startedMs = monotonicMs();
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const value = await this.#attempt(work, isLong);
+          this.times.observe('commit', monotonicMs() - startedMs);
+          return value;
+        } catch (error) {
+          if (attempt === attemptsMax || !(error instanceof Error && isWorthRetrying(error.cause))) throw error;
+        }
+      }
+    };
+    return this.#tracked(() => this.#slots.run(currentShare(), run));
+  }
+
+  confirm(): Promise<void> {
+    return this.#confirmations.call();
+  }
+
+  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+    const run = async (): Promise<T> => {
+      const client = await orUnavailable(this.#writers.connect());
+      try {
+        await orUnavailable(client.query(beginSnapshot));
+        // The first statement takes it.
+        await orUnavailable(client.query('select 1'));
+        return await work(new OpenTransaction(client, true, this.#auditKey));
+      } finally {
+        // The transaction ends with its connection.
+        client.release(true);
+      }
+    };
+    return this.#tracked(() => this.#slots.run(readShare(currentShare()), run));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.writes.stop();
+    await Promise.allSettled(this.#underWay);
+    await Promise.all([this.#readers.end(), this.#writers.end()]);
+  }
+
+  async #attempt<T>(work: (tx: Transaction) => Promise<T>, isLong: boolean): Promise<T> {
+    const client = await this.#watched(orUnavailable(this.#writers.connect()));
+    // Whatever isn't ended in order ends with its connection.
+    let isBroken = true;
+    try {
+      await this.#watched(orUnavailable(client.query(isLong ? beginLong : 'begin')));
+      let value: T;
+      try {
+        value = await work(new OpenTransaction(client, isLong, this.#auditKey));
+      } catch (error) {
+        // One that doesn't answer wouldn't answer that either.
+        if (!isWithoutAnswer(error)) isBroken = !(await didRollBack(client));
+        throw error;
+      }
+      await this.#watched(commit(client, queryMsMax(isLong))).catch((error: unknown) => {
+        if (isWithoutAnswer(error)) void this.#letGo(client);
+        throw error;
+      });
+      isBroken = false;
+      this.writes.succeeded();
+      return value;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  /** A conflict with another transaction is no failure to write. */
+  async #watched<T>(step: Promise<T>): Promise<T> {
+    try {
+      return await step;
+    } catch (error) {
+      if (!(error instanceof Error && isWorthRetrying(error.cause)) && !isUniqueViolation(error)) this.writes.failed();
+      throw error;
+    }
+  }
+
+  /** A commit waits for its standby without end, and keeps its connection until it is cancelled; our side has left. */
+  async #letGo(client: pg.PoolClient): Promise<void> {
+    const { processID } = client as pg.PoolClient & { readonly processID?: number | null };
+    await this.#writers.query(cancelWaiting, [processID]).catch(() => undefined);
+  }
+
+  async #tracked<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosing) throw unavailable(new Error('the database is closed'));
+    const done = work();
+    this.#underWay.add(done);
+    try {
+      return await done;
+    } finally {
+      this.#underWay.delete(done);
+    }
+  }
+}
+
+/** Its commit waits for the standby, and so for everything that was visible when it began. */
+const confirming: Share = { workClass: 'narrowing', owner: 'confirmation', isOneAtATime: true };
+const nothing = async (): Promise<void> => undefined;
+/** Reads lock nothing: they neither wait for their owner's changes nor delay them. */
+const readShare = (share: Share): Share => ({ ...share, owner: `${share.owner}, reads`, isOneAtATime: false });
+
+/** It waits for files between its statements, which a server shouldn't do for ever when its client is gone. */
+const setLong =
+  "set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = '60s'";
+// By the time it is asked the number may be another connection's.
+const cancelWaiting = `select pg_cancel_backend(pid) from pg_stat_activity
+  where pid = $1 and wait_event = 'SyncRep' and usename = current_user and application_name like 'keyreeve%'`;
+const beginLong = `begin; ${setLong}`;
+const beginSnapshot = `begin isolation level repeatable read read only; ${setLong}`;
+
+class OpenTransaction implements Transaction {
+  readonly auditKey: AuditKey;
+  readonly #client: pg.PoolClient;
+  readonly #isLong: boolean;
+
+  constructor(client: pg.PoolClient, isLong: boolean, auditKey: AuditKey) {
+    this.auditKey = auditKey;
+    this.#client = client;
+    this.#isLong = isLong;
+  }
+
+  async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return (await this.#query(statement, values)).rows as Row[];
+  }
+
+  async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return (await this.all(statement, values))[0];
+  }
+
+  async run(statement: Statement<never>, values: readonly SqlValue[] = []): Promise<number> {
+    return (await this.#query(statement, values)).rowCount ?? 0;
+  }
+
+  #query(statement: Statement<unknown>, values: readonly SqlValue[]): Promise<pg.QueryResult> {
+    return orUnavailable(this.#client.query(queryOf(statement, values, queryMsMax(this.#isLong))));
+  }
+}
+
+/** A named statement is prepared once per connection. */
+const queryOf = (
+  { preparedName, text }: Statement<unknown>,
+  values: readonly unknown[],
+  query_timeout?: number,
+): pg.QueryConfig => ({
+  name: preparedName,
+  text: text.postgres,
+  values: [...values],
+  ...(query_timeout === undefined ? {} : { query_timeout }),
+});
+
+const orUnavailable = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error: unknown) => {
+    throw unavailable(error);
+  });
+
+/** Whether the connection failed, not what was asked of it. */
+const isWithoutAnswer = (error: unknown): boolean =>
+  error instanceof DomainError && error.code === 'unavailable' && sqlState(error.cause) === undefined;
+
+const didRollBack = (client: pg.PoolClient): Promise<boolean> =>
+  client.query('rollback').then(
+    () => true,
+    () => false,
+  );

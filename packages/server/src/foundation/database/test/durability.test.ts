@@ -1,0 +1,143 @@
+/** Settings of a PostgreSQL server under which an acknowledged deletion could be lost are noticed, or overruled. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { databaseUrl } from '../../../app/config-values.ts';
+import { openDatabase } from '../database.ts';
+import type { Db } from '../db.ts';
+import { durabilityOf } from '../durability.ts';
+import { sql } from '../sql.ts';
+import { readConfig } from '../../../app/config.ts';
+import { Secret } from '../../crypto/secret.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
+import { wire } from '../../../app/wiring.ts';
+import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
+import { until } from '../../../../test/revocation-check/until.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { keys, operator } from '../../../../test-kit/rows.ts';
+
+const waitMsMax = 20_000;
+
+async function on(settings: Readonly<Record<string, string>>, prove: (db: Db) => Promise<void>): Promise<void> {
+  await using server = await PostgresServer.start({ durable: true, settings });
+  const db = await openDatabase(databaseUrl(server.url()), keys.auditChain);
+  try {
+    await prove(db);
+  } finally {
+    await db.close();
+  }
+}
+
+const commitsWait = sql<{ setting: string }>('test_commits', `select current_setting('synchronous_commit') as setting`);
+
+test('a server that acknowledges what it has not flushed is overruled for our commits', async () => {
+  await on({ synchronous_commit: 'off' }, async (db) => {
+    assert.equal((await db.get(commitsWait))?.setting, 'on');
+    assert.equal(await db.transaction(async (tx) => (await tx.get(commitsWait))?.setting), 'on');
+    assert.deepEqual((await durabilityOf(db)).warnings, []);
+  });
+});
+
+test('a server that promises more than that is not held back', async () => {
+  await on({ synchronous_commit: 'remote_apply' }, async (db) =>
+    assert.equal((await db.get(commitsWait))?.setting, 'remote_apply'),
+  );
+});
+
+test('a server that never flushes is warned of', async () => {
+  await on({ fsync: 'off' }, async (db) => {
+    const { version, warnings } = await durabilityOf(db);
+    assert.match(version, /^\d+\.\d+/);
+    assert.deepEqual(warnings, [
+      'fsync or full_page_writes is off on the PostgreSQL server: a crash of its machine may revive deleted keys',
+    ]);
+  });
+});
+
+const createTable = sql('test_create', 'create table things (id integer primary key)');
+const insert = sql('test_insert', 'insert into things (id) values ($1)');
+const now = sql<{ now: string }>('test_now', 'select clock_timestamp()::text as now');
+const waitingSince = sql<{ count: number }>(
+  'test_waiting_since',
+  `select count(*) as count from pg_stat_activity where wait_event = 'SyncRep' and query_start < $1::timestamptz`,
+);
+
+const remove = sql('test_delete', 'delete from things where id = $1');
+/** Whether a commit was acknowledged, by the number of rows that it changed. */
+const outcomeOf = (work: Promise<number>): Promise<unknown> => work.catch(codeOf);
+
+test('while the standby is away no commit is acknowledged, not even of what is done already, and none keeps a connection', async () => {
+  await on({}, async (db) => {
+    await db.transaction((tx) => tx.run(createTable));
+    for (const id of [1, 2]) await db.transaction((tx) => tx.run(insert, [id]));
+    await db.all(sql('test_standby', `alter system set synchronous_standby_names = 'nobody'`));
+    await db.all(sql('test_reload', 'select pg_reload_conf()'));
+    const remove1 = (): Promise<unknown> => outcomeOf(db.transaction((tx) => tx.run(remove, [1])));
+    assert.equal(await remove1(), 'unavailable');
+    // It is gone here, but not there: whoever asks again must not hear that nothing is left to do.
+    assert.equal(await remove1(), 'unavailable');
+    assert.equal(db.writes.isHealthy, false);
+    // Nor a plain read that finds nothing: it is answered after a commit that the standby has confirmed.
+    const confirmations = Array.from({ length: 16 }, () => outcomeOf(db.confirm().then(() => 0)));
+    assert.deepEqual(new Set(await Promise.all(confirmations)), new Set(['unavailable']));
+    const writes = Array.from({ length: 16 }, (_, id) => outcomeOf(db.transaction((tx) => tx.run(insert, [10 + id]))));
+    for (const outcome of await Promise.all(writes)) assert.equal(outcome, 'unavailable');
+    // Only the write that is tried every second while writes fail still waits, and each try is cancelled in its turn. So
+    // a commit that began before now and waits for longer than a try is one of those above.
+    const answeredAt = (await db.get(now))?.now ?? '';
+    const isNoneLeft = async (): Promise<boolean> => (await db.get(waitingSince, [answeredAt]))?.count === 0;
+    await until('no backend waits for a commit that was answered', waitMsMax, isNoneLeft);
+
+    await db.all(sql('test_no_standby', `alter system reset synchronous_standby_names`));
+    await db.all(sql('test_reload', 'select pg_reload_conf()'));
+    assert.equal(await outcomeOf(db.transaction((tx) => tx.run(remove, [2]))), 1);
+    assert.equal(await remove1(), 0);
+    await db.confirm();
+    assert.equal(db.writes.isHealthy, true);
+  });
+});
+
+test('a role that wishes to hear no warnings hears that a commit gave up waiting', async () => {
+  await on({ client_min_messages: 'error' }, async (db) => {
+    assert.equal(
+      (
+        await db.get(
+          sql<{ setting: string }>('test_messages', `select current_setting('client_min_messages') as setting`),
+        )
+      )?.setting,
+      'warning',
+    );
+  });
+});
+
+onEachDatabase(
+  'a sign-out that finds nothing left to do is as durable as the first one, without a write of its own',
+  async ({ db }) => {
+    let commits = 0;
+    let confirmations = 0;
+    const counting = withTransaction(db, async (work, options) => {
+      const value = await db.transaction(work, options);
+      commits++;
+      return value;
+    });
+    const confirm = async (): Promise<void> => {
+      await db.confirm();
+      confirmations++;
+    };
+    const counted = { ...counting, confirm };
+    const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+    const installation = { db: counted, keys, migrated: [] };
+    const clock = new FakeClock();
+    const services = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost', argon2 });
+    const { accounts, signingKeys, tokens } = services;
+    await signingKeys.ensure();
+    const password = new Secret('wombat orbit velvet 42');
+    await accounts.create(operator, 'you@example.com', password, 'user');
+    const { refreshToken } = await tokens.signIn('you@example.com', password, { address: '192.0.2.1', program: '' });
+    commits = 0;
+    await tokens.signOut(refreshToken);
+    assert.deepEqual([commits, confirmations], [1, 0]);
+    await tokens.signOut(refreshToken);
+    assert.deepEqual([commits, confirmations], [1, 1]);
+  },
+);

@@ -1,0 +1,110 @@
+/** Shares of the writer: no account's changes keep another account's waiting, nor one class of work the other. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import type { Db } from '../db.ts';
+import { accountShare, inShare, type WorkClass } from '../share.ts';
+import { sql } from '../sql.ts';
+import { onEachDatabase, outcomes } from '../../../../test-kit/store-on-each-database.ts';
+
+const createTable = sql('test_create', 'create table things (id integer primary key, n integer not null)');
+const insert = sql('test_insert', 'insert into things (id, n) values ($1, 0)');
+const add = sql('test_add', 'update things set n = n + 1 where id = $1');
+
+const flood = 200;
+
+/** One row for each account. Records the order in which changes are acknowledged. */
+class Accounts {
+  readonly order: string[] = [];
+  readonly #db: Db;
+  readonly #rows = new Map<string, number>();
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  async open(...accounts: readonly string[]): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      await tx.run(createTable);
+      for (const [index, account] of accounts.entries()) {
+        this.#rows.set(account, index + 1);
+        await tx.run(insert, [index + 1]);
+      }
+    });
+  }
+
+  async change(account: string, workClass: WorkClass): Promise<void> {
+    const row = this.#rows.get(account) ?? 0;
+    await inShare(accountShare(account, workClass), () => this.#db.transaction((tx) => tx.run(add, [row])));
+    this.order.push(`${account} ${workClass}`);
+  }
+}
+
+for (const [floodClass, otherClass] of [
+  ['ordinary', 'ordinary'],
+  ['ordinary', 'narrowing'],
+  ['narrowing', 'ordinary'],
+  ['narrowing', 'narrowing'],
+] as const) {
+  onEachDatabase(
+    `an account with ${flood} waiting ${floodClass} changes doesn’t delay the ${otherClass} change of another`,
+    async ({ db }) => {
+      const accounts = new Accounts(db);
+      await accounts.open('attacker', 'other');
+      const attacking = Array.from({ length: flood }, () => accounts.change('attacker', floodClass));
+      await accounts.change('other', otherClass);
+      const before = accounts.order.indexOf(`other ${otherClass}`);
+      // Those that share a commit with it are acknowledged in one go.
+      assert.ok(before < flood / 2, `${before} changes came first`);
+      await Promise.allSettled(attacking);
+    },
+  );
+}
+
+onEachDatabase('an account’s waiting changes are bounded, and another account’s go on', async ({ db }) => {
+  const accounts = new Accounts(db);
+  await accounts.open('attacker', 'other');
+  const beyond = 50;
+  const attacking = Promise.allSettled(
+    Array.from({ length: limits.writesWaitingPerOwnerMax + beyond }, () => accounts.change('attacker', 'ordinary')),
+  );
+  await accounts.change('other', 'ordinary');
+  const { too_many_in_progress: rejected = 0 } = outcomes(await attacking);
+  // The first may have begun.
+  assert.ok(rejected === beyond || rejected === beyond - 1, `${rejected} rejected`);
+});
+
+onEachDatabase('a change in progress of one account leaves other accounts a connection', async ({ db }) => {
+  if (db.dialect === 'sqlite') return;
+  const accounts = new Accounts(db);
+  await accounts.open('attacker', 'other');
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const held = Array.from({ length: limits.postgresWritersMax }, () =>
+    inShare(accountShare('attacker', 'ordinary'), () => db.transaction(() => released)),
+  );
+  await accounts.change('other', 'ordinary');
+  release();
+  await Promise.all(held);
+});
+
+for (const [heldClass, otherClass] of [
+  ['ordinary', 'narrowing'],
+  ['narrowing', 'ordinary'],
+] as const) {
+  onEachDatabase(
+    `${heldClass} changes of any number of accounts leave ${otherClass} ones a connection`,
+    async ({ db }) => {
+      if (db.dialect === 'sqlite') return;
+      const accounts = new Accounts(db);
+      await accounts.open('other');
+      let release = (): void => undefined;
+      const released = new Promise<void>((resolve) => (release = resolve));
+      const held = Array.from({ length: limits.postgresWritersMax }, (_, account) =>
+        inShare(accountShare(`a${account}`, heldClass), () => db.transaction(() => released)),
+      );
+      await accounts.change('other', otherClass);
+      release();
+      await Promise.all(held);
+    },
+  );
+}

@@ -1,0 +1,142 @@
+/** Migrations: immutable, forward only, safe under a concurrent start, and old and new programs side by side. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Db } from '../db.ts';
+import { countMissingMigrations, migrate, SchemaError } from '../migrate.ts';
+import { sql } from '../sql.ts';
+import { SqliteDb } from '../sqlite.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { testKeys } from '../../../../test-kit/new-db.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { codeOf, onEachDatabase, onEachEmptyDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import pinned from './migration-checksums.json' with { type: 'json' };
+
+const folder = new URL('../migrations/', import.meta.url);
+const files = readdirSync(folder).toSorted();
+const textOf = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
+/** One per version; the others replace it on one kind of database. */
+const shared = files.filter((file) => file.split('.').length === 2);
+const names = shared.map((file) => file.slice(0, -'.sql'.length));
+const newest = names.length;
+const clock = new FakeClock();
+
+interface Applied {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+  readonly appliedAt: number;
+}
+const listApplied = sql<Applied>(
+  'test_applied',
+  'select version, name, checksum, applied_at as "appliedAt" from schema_migrations order by version',
+);
+const insertApplied = sql(
+  'test_insert_applied',
+  `insert into schema_migrations (version, name, checksum, compatible_from, applied_at) values ($1, $2, 'x', $3, 0)`,
+);
+const damage = sql('test_damage', `update schema_migrations set checksum = 'x' where version = $1`);
+const countAccounts = sql<{ count: number }>('test_accounts', 'select count(*) as count from accounts');
+
+const applied = async (db: Db): Promise<Applied[]> => (await db.all(listApplied)).map((row) => ({ ...row }));
+
+test('no released migration was edited, and each is pinned (test/stores/migration-checksums.json)', () => {
+  const found = Object.fromEntries(
+    files.map((file) => [file, createHash('sha256').update(textOf(file)).digest('hex')]),
+  );
+  assert.deepEqual(found, pinned, 'add a line for a new migration; never change one that was released, write the next');
+});
+
+test('migrations are numbered without a gap and say which program can work on the result', () => {
+  for (const [index, file] of shared.entries()) {
+    assert.match(file, new RegExp(`^${String(index + 1).padStart(4, '0')}_[a-z0-9_]+\\.sql$`));
+  }
+  for (const file of files) {
+    const compatibleFrom = Number(/^-- compatible-from: (\d+)\n/.exec(textOf(file))?.[1]);
+    assert.ok(compatibleFrom >= 1 && compatibleFrom <= Number(file.slice(0, 4)), file);
+    assert.ok(shared.includes(file.replace(/\.(?:sqlite|postgres)\.sql$/, '.sql')), file);
+  }
+});
+
+onEachEmptyDatabase('an empty database gets every migration once, recorded with its checksum', async ({ db }) => {
+  assert.equal(await countMissingMigrations(db), newest);
+  assert.deepEqual(await migrate(db, clock), names);
+  const expected = names.map((name, index) => {
+    const override = `${name}.${db.dialect}.sql`;
+    const text = textOf(files.includes(override) ? override : `${name}.sql`);
+    const checksum = createHash('sha256').update(text).digest('hex');
+    return { version: index + 1, name, checksum, appliedAt: clock.now() };
+  });
+  assert.deepEqual(await applied(db), expected);
+  clock.advance({ seconds: 1 });
+  assert.deepEqual(await migrate(db, clock), []);
+  assert.deepEqual(await applied(db), expected);
+  assert.equal(await countMissingMigrations(db), 0);
+});
+
+onEachEmptyDatabase('programs that start at once migrate once between them', async ({ db, connect }) => {
+  const connections = [db, await connect(), await connect(), await connect()];
+  const results = await Promise.all(connections.map((connection) => migrate(connection, clock)));
+  assert.deepEqual(
+    results.toSorted((a, b) => b.length - a.length),
+    [names, [], [], []],
+  );
+  assert.equal((await applied(db)).length, newest);
+});
+
+// SQLite may answer "locked" at once, without waiting, while a new file gets its journal mode.
+test('programs that make the same new file at once all get it', async () => {
+  for (let round = 0; round < 5; round++) {
+    using home = newTempFolder();
+    const path = join(home.path, 'deep', 'keyreeve.db');
+    const opened = await Promise.allSettled(Array.from({ length: 4 }, () => SqliteDb.open(path, testKeys.auditChain)));
+    const connections = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    try {
+      for (const result of opened) if (result.status === 'rejected') throw result.reason;
+      const results = await Promise.all(connections.map((connection) => migrate(connection, clock)));
+      assert.equal(results.flat().length, newest);
+    } finally {
+      await Promise.all(connections.map((connection) => connection.close()));
+    }
+  }
+});
+
+onEachEmptyDatabase('a migration that fails leaves nothing behind', async ({ db }) => {
+  await db.transaction((tx) => tx.run(sql('test_in_the_way', 'create table api_keys (id integer)')));
+  await assert.rejects(migrate(db, clock), (error) => codeOf(error) === 'unavailable');
+  await assert.rejects(db.all(listApplied), 'there is no ledger');
+  await assert.rejects(db.all(countAccounts), 'nor a table that came before');
+  await db.transaction((tx) => tx.run(sql('test_out_of_the_way', 'drop table api_keys')));
+  assert.deepEqual(await migrate(db, clock), names);
+});
+
+onEachDatabase('a database whose migrations were other ones is refused', async ({ db }) => {
+  await db.transaction((tx) => tx.run(damage, [1]));
+  const isRefused = (error: unknown): boolean =>
+    error instanceof SchemaError &&
+    error.message === `migration ${names[0]} is not the one that was applied to this database`;
+  await assert.rejects(migrate(db, clock), isRefused);
+  await assert.rejects(countMissingMigrations(db), isRefused);
+});
+
+onEachDatabase('this program works beside a newer one whose schema it can use', async ({ db }) => {
+  await db.transaction((tx) => tx.run(insertApplied, [newest + 1, 'from_the_future', newest]));
+  assert.deepEqual(await migrate(db, clock), []);
+  assert.equal(await countMissingMigrations(db), 0);
+  assert.equal((await applied(db)).length, newest + 1);
+});
+
+onEachDatabase('a schema that this program can’t use is refused, and it is told what to do', async ({ db }) => {
+  await db.transaction(async (tx) => {
+    await tx.run(insertApplied, [newest + 1, 'harmless', newest]);
+    await tx.run(insertApplied, [newest + 2, 'breaking', newest + 2]);
+  });
+  const isRefused = (error: unknown): boolean =>
+    error instanceof SchemaError &&
+    error.message ===
+      `the database has schema ${newest + 2}, which needs a newer program; this one knows up to ${newest}. Install the version that made it.`;
+  await assert.rejects(migrate(db, clock), isRefused);
+  await assert.rejects(countMissingMigrations(db), isRefused);
+});

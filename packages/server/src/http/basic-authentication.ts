@@ -1,0 +1,44 @@
+/**
+ * The Basic credential of `POST /auth/token` and of introspection (RFC 7617), read strictly: anything malformed is
+ * refused the same way as a wrong password.
+ */
+import { limits } from '@keyreeve/contract';
+import { Secret } from '../foundation/crypto/secret.ts';
+
+export interface BasicCredential {
+  readonly user: string;
+  readonly password: Secret;
+}
+
+const schemePattern = /^basic +/i;
+/** RFC 4648 base64 with its padding. */
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** @param header the value of the request's only Authorization header */
+export function parseBasic(header: string): BasicCredential | undefined {
+  if (header.length > limits.authorizationCharsMax) return undefined;
+  const scheme = schemePattern.exec(header)?.[0];
+  if (scheme === undefined) return undefined;
+  const encoded = header.slice(scheme.length);
+  if (encoded.length > limits.basicCharsMax || !base64Pattern.test(encoded)) return undefined;
+  const bytes = Buffer.from(encoded, 'base64');
+  // Padding bits that are not zero would give one password many spellings.
+  if (bytes.toString('base64') !== encoded) return undefined;
+  const text = decodeUtf8(bytes);
+  // Control characters are outside RFC 7617's user-pass.
+  if (text === undefined || /\p{Cc}/u.test(text)) return undefined;
+  const colon = text.indexOf(':');
+  const user = text.slice(0, colon);
+  const password = text.slice(colon + 1);
+  if (colon < 1 || password === '') return undefined;
+  if (user.length > limits.emailCharsMax || Buffer.byteLength(password) > limits.passwordBytesMax) return undefined;
+  return { user, password: new Secret(password) };
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+/** The client IP, and whether the client used https. Forwarding headers count only when a trusted proxy sent them. */
+import type { IncomingMessage } from 'node:http';
+import { isAddress, isWithin } from '../foundation/ip-address.ts';
+
+/**
+ * Reads X-Forwarded-For from right to left, because each proxy appends its peer on the right, up to the first client IP
+ * that is not a trusted proxy.
+ *
+ * Only a bare IP address is accepted. An entry with a port or brackets, a host name, `unknown` or an obfuscated
+ * identifier (RFC 7239 section 6) ends the walk, and the client IP is then the trusted proxy that wrote the entry: its
+ * clients share one set of rate limits instead of being able to choose their own.
+ * @param trustedProxies networks, such as `10.0.0.0/8`
+ * @param onMalformed called with the IP address of the trusted proxy that sent such an entry
+ */
+export function clientAddress(
+  request: IncomingMessage,
+  trustedProxies: readonly string[],
+  onMalformed: (proxy: string) => void = () => undefined,
+): string {
+  const isTrusted = (address: string): boolean => trustedProxies.some((cidr) => isWithin(address, cidr));
+  let address = request.socket.remoteAddress ?? 'unknown';
+  const header = headerText(request.headers['x-forwarded-for']);
+  if (header === '') return address;
+  for (const entry of header.split(',').toReversed()) {
+    if (!isTrusted(address)) break;
+    const hop = entry.trim();
+    if (!isAddress(hop)) {
+      onMalformed(address);
+      break;
+    }
+    address = hop;
+  }
+  return address;
+}
+
+/** Whether a trusted proxy reports that the client used plain HTTP. */
+export function cameByPlainHttp(request: IncomingMessage, trustedProxies: readonly string[]): boolean {
+  const peer = request.socket.remoteAddress ?? 'unknown';
+  if (!trustedProxies.some((cidr) => isWithin(peer, cidr))) return false;
+  return headerText(request.headers['x-forwarded-proto']).trim().toLowerCase() === 'http';
+}
+
+const headerText = (value: string | string[] | undefined): string =>
+  Array.isArray(value) ? value.join(',') : (value ?? '');

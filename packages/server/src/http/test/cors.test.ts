@@ -1,0 +1,116 @@
+/** Cross-origin requests: nothing without a list, exact origins with one, cookies never. */
+import assert from 'node:assert/strict';
+import { bearer, newApp, type Answered } from '../../../test-kit/new-app.ts';
+import { test } from '../../../test-kit/app-on-each-database.ts';
+
+const listed = 'https://app.example.com';
+const KEYREEVE_CORS_ORIGINS = `${listed}, http://localhost:3000`;
+
+const strangers = [
+  'https://evil.example',
+  'http://app.example.com',
+  'https://app.example.com:8443',
+  'https://app.example.com.evil.example',
+  'https://evilapp.example.com',
+  'https://sub.app.example.com',
+  'https://APP.example.com',
+  'https://app.example.com/',
+  'https://app.example.com, https://evil.example',
+  'null',
+  '*',
+  '',
+];
+
+const corsHeaders = ({ headers }: Answered): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
+
+const preflight = (method: string): Record<string, string> => ({
+  'access-control-request-method': method,
+  'access-control-request-headers': 'authorization, content-type',
+});
+
+const paths = ['/health/live', '/auth/api-keys', '/auth/token', '/nowhere'];
+
+test('without a list no origin is answered, whatever it asks', async () => {
+  await using app = await newApp();
+  for (const path of paths) {
+    const answers = [
+      await app.call('GET', path, { headers: { origin: listed } }),
+      await app.call('OPTIONS', path, { headers: { origin: listed, ...preflight('POST') } }),
+    ];
+    for (const answer of answers) assert.deepEqual(corsHeaders(answer), {}, path);
+    assert.ok([404, 405].includes(answers[1]?.status ?? 0), path);
+  }
+});
+
+test('a listed origin may read answers, refusals too, but never with cookies', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
+  const { accessToken } = await app.signIn();
+  const origin = { origin: listed };
+  const answers = [
+    await app.call('GET', '/auth/api-keys', { headers: { ...origin, ...bearer(accessToken) } }),
+    await app.call('POST', '/auth/api-keys', { headers: { ...origin, ...bearer(accessToken) }, json: {} }),
+    await app.call('POST', '/auth/token', { headers: origin }),
+    await app.call('PUT', '/auth/token', { headers: origin }),
+    await app.call('GET', '/nowhere', { headers: { ...origin, cookie: 'a=b' } }),
+  ];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 400, 401, 405, 404],
+  );
+  for (const answer of answers) {
+    assert.deepEqual(corsHeaders(answer), {
+      vary: 'Origin',
+      'access-control-allow-origin': listed,
+      'access-control-expose-headers': 'Location, Retry-After, RateLimit, RateLimit-Policy',
+    });
+  }
+  const second = await app.call('GET', '/health/live', { headers: { origin: 'http://localhost:3000' } });
+  assert.equal(second.headers.get('access-control-allow-origin'), 'http://localhost:3000');
+});
+
+test('a preflight from a listed origin learns the methods of the address', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
+  const table = {
+    '/auth/api-keys': ['GET, HEAD, POST', 'POST, GET, HEAD'],
+    '/auth/api-keys/4711': ['DELETE'],
+    '/auth/token': ['POST'],
+  };
+  for (const [path, allowed] of Object.entries(table)) {
+    const answer = await app.call('OPTIONS', path, { headers: { origin: listed, ...preflight('DELETE') } });
+    assert.deepEqual([answer.status, answer.text], [204, ''], path);
+    const { 'access-control-allow-methods': methods = '', ...others } = corsHeaders(answer);
+    assert.ok(allowed.includes(methods), `${path}: ${methods}`);
+    assert.deepEqual(others, {
+      vary: 'Origin',
+      'access-control-allow-origin': listed,
+      'access-control-allow-headers': 'Authorization, Content-Type, X-API-Key, X-Keyreeve-OTP',
+      'access-control-max-age': '600',
+      'access-control-expose-headers': 'Location, Retry-After, RateLimit, RateLimit-Policy',
+    });
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+  }
+});
+
+test('an origin that is only like a listed one is not reflected, and caches are told that it matters', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
+  for (const origin of strangers) {
+    const simple = await app.call('GET', '/health/live', { headers: { origin } });
+    assert.deepEqual([simple.status, corsHeaders(simple)], [200, { vary: 'Origin' }], origin);
+    const asked = await app.call('OPTIONS', '/auth/token', { headers: { origin, ...preflight('POST') } });
+    assert.deepEqual([asked.status, corsHeaders(asked)], [405, { vary: 'Origin' }], origin);
+  }
+  const without = await app.call('GET', '/health/live');
+  assert.deepEqual(corsHeaders(without), { vary: 'Origin' });
+});
+
+test('an OPTIONS that is no preflight is a method like another', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
+  const plain = await app.call('OPTIONS', '/auth/token', { headers: { origin: listed } });
+  assert.deepEqual([plain.status, plain.headers.get('allow')], [405, 'POST']);
+  const nowhere = await app.call('OPTIONS', '/nowhere', { headers: { origin: listed, ...preflight('POST') } });
+  assert.equal(nowhere.status, 404);
+  // The credential is the question there, whatever the method: a preflight carries none.
+  const forward = await app.call('OPTIONS', '/auth/forward', { headers: { origin: listed, ...preflight('GET') } });
+  assert.deepEqual([forward.status, corsHeaders(forward)], [401, {}]);
+});

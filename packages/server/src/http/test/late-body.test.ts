@@ -1,0 +1,75 @@
+/** A body may arrive seconds after its headers: what the access token was then counts for nothing any more. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
+import { text } from 'node:stream/consumers';
+import { Secret } from '../../foundation/crypto/secret.ts';
+import { listAuditEvents } from '../../../test-kit/audit-trail.ts';
+import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../test-kit/new-app.ts';
+import { countDatabaseReads } from '../../../test-kit/database-reads.ts';
+import { test } from '../../../test-kit/app-on-each-database.ts';
+
+const body = '{"nickname":"late"}';
+const waitMsMax = 10_000;
+
+/** Sends the headers and half of the body; once the token has been judged, `meanwhile`; then the rest. */
+async function createSlowly(
+  app: TestApp,
+  accessToken: string,
+  meanwhile: () => Promise<unknown>,
+): Promise<{ status: number | undefined; json: unknown }> {
+  const headers = { ...bearer(accessToken), 'content-type': 'application/json', 'content-length': body.length };
+  // Of what judging a token reads, only its session is a question that others may share.
+  using reads = countDatabaseReads();
+  const sent = request(new URL('/auth/api-keys', app.url), { method: 'POST', headers });
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+  sent.write(body.slice(0, 10));
+  const deadline = performance.now() + waitMsMax;
+  while (reads.shared() === 0) {
+    assert.ok(performance.now() < deadline, 'the token was never judged');
+    await turn();
+  }
+  await meanwhile();
+  sent.end(body.slice(10));
+  const [response] = await answered;
+  return { status: response.statusCode, json: JSON.parse(await text(response)) as unknown };
+}
+
+const endings: Readonly<Record<string, (app: TestApp, signedIn: SignedIn) => Promise<unknown>>> = {
+  'a sign-out': (app, { refreshToken }) => app.call('POST', '/auth/token/revoke', { json: { refreshToken } }),
+  'a new password': (app, { account }) =>
+    app.service.services.accounts.setPassword(operator, account.id, new Secret('another wombat in orbit')),
+  'a disabled account': (app, { account }) => app.service.services.accounts.disable(operator, account.id),
+  'a deleted account': (app, { account }) => app.service.services.accounts.delete(operator, account.id),
+  'a rotation of the signing key at once': (app) =>
+    app.service.services.signingKeys.rotate(operator, { immediately: true }),
+  'the end of the session’s time': async (app) => app.clock.advance({ days: 14 }),
+};
+
+for (const [what, end] of Object.entries(endings)) {
+  test(`no key is made by a request that ${what} overtook`, async () => {
+    await using app = await newApp();
+    const signedIn = await app.signIn();
+    const { status, json } = await createSlowly(app, signedIn.accessToken, () => end(app, signedIn));
+    assert.equal(status, 401);
+    assert.equal((json as { code: string }).code, 'invalid_access_token');
+    assert.deepEqual(await app.service.services.apiKeys.list(signedIn.account.id), []);
+    const actions = (await listAuditEvents(app.db)).map(({ action }) => action);
+    assert.ok(!actions.includes('api_key.created'));
+  });
+}
+
+test('a request whose body comes late makes its key, if its session goes on', async () => {
+  await using app = await newApp();
+  const { account, accessToken, refreshToken } = await app.signIn();
+  const { status } = await createSlowly(app, accessToken, () =>
+    app.call('POST', '/auth/token/refresh', { json: { refreshToken } }),
+  );
+  assert.equal(status, 201);
+  const keys = await app.service.services.apiKeys.list(account.id);
+  assert.deepEqual(
+    keys.map(({ nickname }) => nickname),
+    ['late'],
+  );
+});

@@ -1,0 +1,46 @@
+/** Finding routes: by their whole path, with parameters. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteContract } from '@keyreeve/contract';
+import type { Route } from '../route.ts';
+import { Router } from '../router.ts';
+
+const toRoute = (method: RouteContract['method'], path: string): Route => ({
+  contract: {
+    id: path,
+    method,
+    path,
+    tag: '',
+    summary: '',
+    auth: 'none',
+    success: { status: 200, description: '' },
+    errors: [],
+  },
+  handle: async () => ({ status: 200 }),
+});
+
+test('a parameter is a whole segment, decoded once', () => {
+  const one = toRoute('DELETE', '/keys/:id');
+  const router = new Router([toRoute('GET', '/keys'), one]);
+  assert.deepEqual(router.find('DELETE', '/keys/a%2525'), { route: one, params: { id: 'a%25' } });
+  assert.deepEqual(router.find('GET', '/keys/a'), { allowed: ['DELETE'] });
+  for (const path of ['/keys/', '/keys/a/b', '/keys/%', '/key'])
+    assert.equal(router.find('DELETE', path), undefined, path);
+});
+
+test('parameters may stand anywhere; a fixed path comes first, and one shape has one set of names', () => {
+  const [act, own, fixed] = [
+    toRoute('POST', '/accounts/:id/disable'),
+    toRoute('DELETE', '/accounts/:id/keys/:keyId'),
+    toRoute('GET', '/accounts/:id'),
+  ];
+  const me = toRoute('GET', '/accounts/me');
+  const router = new Router([act, own, fixed, me]);
+  assert.deepEqual(router.find('POST', '/accounts/a%2Fb/disable'), { route: act, params: { id: 'a/b' } });
+  assert.deepEqual(router.find('DELETE', '/accounts/a/keys/7'), { route: own, params: { id: 'a', keyId: '7' } });
+  assert.deepEqual(router.find('GET', '/accounts/me'), { route: me, params: {} });
+  assert.deepEqual(router.find('GET', '/accounts/a/disable'), { allowed: ['POST'] });
+  for (const path of ['/accounts//disable', '/accounts/a/enable', '/accounts/a/disable/', '/accounts/a/keys/'])
+    assert.equal(router.find('POST', path), undefined, path);
+  assert.throws(() => new Router([fixed, toRoute('PUT', '/accounts/:accountId')]), /have other names elsewhere/);
+});

@@ -1,0 +1,50 @@
+/** A port that closes loses nobody who had come before. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { stopAccepting } from '../stop-accepting.ts';
+
+async function newServer() {
+  const server = createServer((_request, response) => void response.end('answered')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { server, newClient: () => connect(port, '127.0.0.1') };
+}
+
+const question = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
+
+test('who has connected and not yet asked is waited for and answered', async () => {
+  const { server, newClient } = await newServer();
+  const { isShut, ended } = stopAccepting(server, 10_000);
+  const client = newClient();
+  await once(server, 'connection');
+  client.write(question);
+  assert.match(await text(client), /^HTTP\/1\.1 200 OK\r\n[^]*answered$/);
+  await isShut;
+  assert.equal(server.listening, false);
+  await ended;
+});
+
+test('who never asks doesn’t keep the port open', async () => {
+  const { server, newClient } = await newServer();
+  const client = newClient();
+  await stopAccepting(server, 100).isShut;
+  assert.equal(server.listening, false);
+  client.on('error', () => undefined).destroy();
+});
+
+test('who has a connection may ask on it when the port has closed', async () => {
+  const { server, newClient } = await newServer();
+  const client = newClient();
+  client.write(question.replace('close', 'keep-alive'));
+  await once(client, 'data');
+  const { isShut, ended } = stopAccepting(server, 10_000);
+  await isShut;
+  assert.equal(server.listening, false);
+  client.write(question);
+  assert.match(await text(client), /^HTTP\/1\.1 200 OK\r\n[^]*answered$/);
+  await ended;
+});

@@ -1,4 +1,0 @@
-/** The program: arguments → command. */
-import { run } from './cli/run.ts';
-
-process.exitCode = await run(process.argv.slice(2));

@@ -1,0 +1,243 @@
+/** Accounts: making them, finding them, and judging whether an email and a password belong together. */
+import { limits } from '@keyreeve/contract';
+import type { Principal } from '../../foundation/principal.ts';
+import { monotonicMs, type Clock } from '../../foundation/clock.ts';
+import { matchedRecipes, type PasswordHasher } from '../../foundation/crypto/password.ts';
+import { randomBase62, randomId, Secret } from '../../foundation/crypto/secret.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
+import { AccountRevocations } from './account-revocations.ts';
+import { parseEmail, type Email } from './email.ts';
+import { findImportedRecipes } from './imported-hash-store.ts';
+import { acceptNewPassword, normalizePassword, type PasswordRules } from './password-rules.ts';
+import type { Guard } from './guard.ts';
+import * as store from './store.ts';
+import { confirmAccountEmail } from './unconfirmed-email-store.ts';
+
+export type Account = store.AccountRow;
+export type { Role } from './store.ts';
+
+/** An account whose password was right, with what a session must carry. */
+export interface AuthenticatedAccount {
+  readonly id: string;
+  readonly sessionEpoch: number;
+}
+
+export interface AccountsOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly hasher: PasswordHasher;
+  readonly rules: PasswordRules;
+  readonly throttle: LoginThrottle;
+  /** None where no journal is kept. */
+  readonly revocations?: Revocations | undefined;
+  /** Of accounts' changes. Without one no account makes any. */
+  readonly guard?: Guard;
+}
+
+/** Characters of a generated password: 178 bits. */
+const generatedPasswordChars = 30;
+/** No index serves this order, so each page costs a pass over all. */
+const accountsPerPage = 5_000;
+
+export class Accounts {
+  /** What must stop at once, and is finished when its outcome is unknown. */
+  readonly revocations: AccountRevocations;
+  readonly #options: AccountsOptions;
+  #recipes: Promise<readonly string[]> = Promise.resolve([]);
+  #recipesUntilMs = 0;
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+    this.revocations = new AccountRevocations(options);
+  }
+
+  /** @throws DomainError `email_invalid`, `password_…`, `account_exists` */
+  async create(principal: Principal, text: string, password: Secret, role: store.Role): Promise<Account> {
+    const { db, clock, hasher } = this.#options;
+    const email = acceptEmail(text);
+    const passwordHash = await hasher.hash(this.#acceptPassword(password, email));
+    const id = randomId('acc');
+    const now = clock.now();
+    const account = { id, email: email.address, emailKey: email.key, passwordHash, role, now };
+    if (!(await store.createAccount(db, principal, account))) throw new DomainError('account_exists');
+    return this.find(id);
+  }
+
+  /** By id or email. @throws DomainError `account_not_found` */
+  async find(idOrEmail: string): Promise<Account> {
+    const account = await store.findAccount(this.#options.db, idOrEmail, parseEmail(idOrEmail)?.key ?? '');
+    if (!account) throw new DomainError('account_not_found', { detail: `There is no account ${idOrEmail}.` });
+    return account;
+  }
+
+  /** All accounts, oldest first, in pages of bounded memory. */
+  async *list(): AsyncGenerator<Account> {
+    let last: Account | undefined;
+    for (;;) {
+      const page = await store.listAccounts(this.#options.db, last, accountsPerPage);
+      yield* page;
+      if (page.length < accountsPerPage) return;
+      last = page.at(-1);
+    }
+  }
+
+  /** Ends every session and clears the email's trusted address ranges. @throws DomainError `account_not_found`, `password_…` */
+  async setPassword(principal: Principal, idOrEmail: string, password: Secret): Promise<Account> {
+    const { db, clock, hasher, throttle, revocations } = this.#options;
+    const account = await this.find(idOrEmail);
+    const email = { address: account.email, key: account.emailKey };
+    const hash = await hasher.hash(this.#acceptPassword(password, email));
+    const now = clock.now();
+    const isSet = await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
+      store.setPasswordHash(db, principal, account.id, hash, now, (tx) => throttle.distrustIn(tx, account.emailKey)),
+    );
+    if (!isSet) throw new DomainError('account_not_found');
+    return this.find(account.id);
+  }
+
+  /**
+   * Ends its sessions and pauses its keys, at once. Disabling twice changes nothing.
+   * @throws DomainError `account_not_found`, `last_administrator`, `invalid_access_token`, `unavailable`
+   */
+  async disable(principal: Principal, idOrEmail: string): Promise<Account> {
+    const { id } = await this.find(idOrEmail);
+    await this.revocations.disable(principal, id);
+    return this.find(id);
+  }
+
+  /** Its keys work again; its sessions don't come back. @throws DomainError `account_not_found`, `invalid_access_token` */
+  async enable(principal: Principal, idOrEmail: string): Promise<Account> {
+    const { id } = await this.find(idOrEmail);
+    await this.revocations.enable(principal, id);
+    return this.find(id);
+  }
+
+  /**
+   * With its sessions and keys. The email is free again; the id is never used again.
+   * @throws DomainError `account_not_found`, `last_administrator`, `invalid_access_token`, `unavailable`
+   */
+  async delete(principal: Principal, idOrEmail: string): Promise<Account> {
+    const account = await this.find(idOrEmail);
+    if (!(await this.revocations.delete(principal, account.id))) throw new DomainError('account_not_found');
+    return account;
+  }
+
+  /**
+   * In force from the next request on.
+   * @throws DomainError `account_not_found`, `account_unverified`, `last_administrator`, `invalid_access_token`
+   */
+  async setRole(principal: Principal, idOrEmail: string, role: store.Role): Promise<Account> {
+    const { db, clock, guard, revocations } = this.#options;
+    const { id } = await this.find(idOrEmail);
+    const now = clock.now();
+    // A role that is lost takes scopes from keys. Whether it is lost must be settled before any of them is accepted again.
+    await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      this.revocations.orFinish(id, {
+        kind: 'role',
+        change: () => store.setAccountRole(db, principal, id, role, now, guard),
+        finish: () => store.awaitAdministration(db),
+      }),
+    );
+    const account = await this.find(id);
+    if (account.role !== role) throw new DomainError('account_unverified');
+    return account;
+  }
+
+  /**
+   * After a restore that brought back an email address that had been changed: the operator has asked the owner.
+   * @throws DomainError `account_not_found`
+   */
+  async confirmEmail(principal: Principal, idOrEmail: string): Promise<Account> {
+    const { db, clock } = this.#options;
+    const { id } = await this.find(idOrEmail);
+    await confirmAccountEmail(db, principal, id, clock.now());
+    return this.find(id);
+  }
+
+  /** All of them, at once. @throws DomainError `account_not_found`, `invalid_access_token` */
+  async endSessions(principal: Principal, idOrEmail: string): Promise<Account> {
+    const { db, clock, guard } = this.#options;
+    const { id } = await this.find(idOrEmail);
+    await store.endAccountSessions(db, principal, id, clock.now(), guard);
+    return this.find(id);
+  }
+
+  /** From its next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
+  async requireSecondFactor(principal: Principal, idOrEmail: string, isRequired: boolean): Promise<Account> {
+    const { db, clock, guard, revocations } = this.#options;
+    const { id } = await this.find(idOrEmail);
+    const now = clock.now();
+    await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      store.requireSecondFactor(db, principal, id, isRequired, now, guard),
+    );
+    return this.find(id);
+  }
+
+  /**
+   * The account of this email and password; undefined for an unknown email, a wrong password and a disabled account
+   * alike, after the same work.
+   * @param onFound for the log: called with the id of the account that has the email, whatever the password
+   * @throws DomainError `overloaded` before anything is hashed
+   */
+  async authenticate(
+    emailText: string,
+    password: Secret,
+    onFound?: (id: string) => void,
+  ): Promise<AuthenticatedAccount | undefined> {
+    const { db, hasher } = this.#options;
+    const key = parseEmail(emailText)?.key;
+    const account = key === undefined ? undefined : await store.findCredentials(db, key);
+    if (account) onFound?.(account.id);
+    const normal = normalizePassword(password.reveal());
+    const recipes = await this.#importedRecipes();
+    const isRight = await hasher.verifyAlike(normal, account?.passwordHash, password.reveal(), recipes);
+    if (!account || !isRight || account.disabledAt !== null) return undefined;
+    if (hasher.isOutdated(account.passwordHash)) void this.#rehash(account, normal);
+    return { id: account.id, sessionEpoch: account.sessionEpoch };
+  }
+
+  /** Read once in a while: an import is in progress for longer, and a recipe ends with its last account's sign-in. */
+  #importedRecipes(): Promise<readonly string[]> {
+    const now = monotonicMs();
+    if (now >= this.#recipesUntilMs) {
+      this.#recipesUntilMs = now + limits.importedRecipesLookSeconds * 1000;
+      const found = findImportedRecipes(this.#options.db, limits.importedRecipesMax);
+      this.#recipes = found.then(matchedRecipes);
+      // What can't be read now fails this sign-in, and the next one reads again.
+      this.#recipes.catch(() => (this.#recipesUntilMs = 0));
+    }
+    return this.#recipes;
+  }
+
+  /** After the answer, so that old parameters don't show in its time. Failing is no harm: the next sign-in tries again. */
+  async #rehash(account: store.CredentialsRow, password: string): Promise<void> {
+    const { db, hasher, clock } = this.#options;
+    try {
+      const hash = await hasher.hash(password);
+      await store.replacePasswordHash(db, account.id, account.passwordHash, hash, clock.now());
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
+  }
+
+  #acceptPassword(password: Secret, email: Email): string {
+    return acceptNewPassword(password.reveal(), email, this.#options.rules);
+  }
+}
+
+/** A password nobody has to think of. */
+export const generatePassword = (): Secret => new Secret(randomBase62(generatedPasswordChars));
+
+/** @throws DomainError `email_invalid` */
+export function acceptEmail(text: string): Email {
+  const email = parseEmail(text);
+  if (!email)
+    throw new DomainError('email_invalid', {
+      detail: `“${text.slice(0, limits.emailCharsMax)}” is not an email address.`,
+    });
+  return email;
+}

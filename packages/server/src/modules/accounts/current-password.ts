@@ -1,0 +1,78 @@
+/**
+ * A password that is sent beside an access token or a one-time code. The check is counted before it is made (ASVS 5.0
+ * 6.2.3, 7.5.1): per session and per code, so that a stranger can't use up the owner's allowance.
+ */
+import type { AccountPrincipal } from '../../foundation/principal.ts';
+import type { PasswordHasher } from '../../foundation/crypto/password.ts';
+import type { Secret } from '../../foundation/crypto/secret.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { GuessThrottle } from '../rate-limits/second-factor-limits.ts';
+import type { LoginAttempt } from '../rate-limits/sign-in-limits.ts';
+import type { PasswordChecks } from '../rate-limits/password-checks.ts';
+import type { RequestThrottle } from '../rate-limits/request-limits.ts';
+import { normalizePassword } from './password-rules.ts';
+import * as store from './store.ts';
+
+export interface CurrentPasswordOptions {
+  readonly db: Db;
+  readonly hasher: PasswordHasher;
+  readonly checks: PasswordChecks;
+  readonly guesses: GuessThrottle;
+  readonly requests: RequestThrottle;
+}
+
+export class CurrentPassword {
+  readonly #options: CurrentPasswordOptions;
+
+  constructor(options: CurrentPasswordOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Of the account whose session the request has.
+   * @param address of the client
+   * @returns the account, as it was when it had this password
+   * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `invalid_access_token` when the account is gone
+   */
+  async check(
+    { accountId, sessionId }: AccountPrincipal,
+    password: Secret,
+    address: string,
+  ): Promise<store.CredentialsRow> {
+    const { db, checks, guesses } = this.#options;
+    const account = await store.findCredentialsById(db, accountId);
+    if (!account) throw new DomainError('invalid_access_token');
+    const session = { sessionId };
+    await checks.run({ emailKey: account.emailKey, address, isTrusted: true }, async () => {
+      await guesses.reserve(session);
+      const isRight = await this.#matches(password, account.passwordHash).catch(async (error: unknown) => {
+        await guesses.release(session);
+        throw error;
+      });
+      if (!isRight) throw new DomainError('password_wrong');
+      await guesses.succeed(session);
+    });
+    return account;
+  }
+
+  /**
+   * Of the account, or of the sign-up, that a one-time code was sent for.
+   * @param codeHash of a valid code
+   * @param attempt of the client
+   * @param hash empty when there is no password: then none matches
+   * @throws DomainError `invalid_credentials`, `too_many_requests`, `too_many_attempts`, `overloaded`
+   */
+  async checkWithCode(codeHash: Buffer, attempt: LoginAttempt, password: Secret, hash: string): Promise<void> {
+    const { checks, requests } = this.#options;
+    await checks.run({ ...attempt, isTrusted: true }, async () => {
+      await requests.countCodeTry(codeHash);
+      if (!(await this.#matches(password, hash))) throw new DomainError('invalid_credentials');
+    });
+  }
+
+  #matches(password: Secret, hash: string): Promise<boolean> {
+    const typed = password.reveal();
+    return this.#options.hasher.verify(normalizePassword(typed), hash, typed);
+  }
+}

@@ -1,0 +1,391 @@
+/** Rows of accounts. */
+import type { Language } from '@keyreeve/contract';
+import type { Principal } from '../../foundation/principal.ts';
+import { recordEvent, type AuditAction, type AuditEvent } from '../audit/audit.ts';
+import { removeCodes, removeUnownedCodes } from '../one-time-codes/store.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { judgedAs, noAccount, type Guard } from './guard.ts';
+import { displaceSignUpIn } from './sign-up-store.ts';
+
+export type Role = 'user' | 'admin';
+
+export interface AccountRow {
+  readonly id: string;
+  readonly email: string;
+  readonly emailKey: string;
+  readonly role: Role;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly disabledAt: number | null;
+  /** Null once the email is verified. */
+  readonly unverifiedSince: number | null;
+  /** 1 when it can’t sign in without one. */
+  readonly requiresSecondFactor: number;
+}
+
+export interface CredentialsRow extends AccountRow {
+  /** Empty while there is none, as of an invited account: nothing matches it. */
+  readonly passwordHash: string;
+  readonly sessionEpoch: number;
+  /** Of its mail; null while it has chosen none. */
+  readonly language: Language | null;
+  readonly emailUnconfirmedSince: number | null;
+}
+
+const columns = `id, email, email_key as "emailKey", role, created_at as "createdAt", updated_at as "updatedAt",
+  disabled_at as "disabledAt", unverified_since as "unverifiedSince",
+  requires_second_factor as "requiresSecondFactor"`;
+/** Of a {@link CredentialsRow}. */
+export const credentialsColumns = `${columns}, language, password_hash as "passwordHash", session_epoch as "sessionEpoch",
+  email_unconfirmed_since as "emailUnconfirmedSince"`;
+
+const insert = sql(
+  'insert_account',
+  `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at, disabled_at, unverified_since, signed_up_at, language)
+   values ($1, $2, $3, $4, $5, 0, $6, $6, null, $7, $8, $9) on conflict (email_key) do nothing`,
+);
+const selectByIdOrKey = sql<AccountRow>(
+  'select_account',
+  `select ${columns} from accounts where id = $1 or email_key = $2`,
+);
+const selectCredentials = sql<CredentialsRow>(
+  'select_account_credentials',
+  `select ${credentialsColumns} from accounts where email_key = $1`,
+);
+const selectCredentialsById = sql<CredentialsRow>(
+  'select_account_credentials_by_id',
+  `select ${credentialsColumns} from accounts where id = $1`,
+);
+const listPage = sql<AccountRow>(
+  'list_accounts',
+  `select ${columns} from accounts where (created_at, id) > ($1, $2) order by created_at, id limit $3`,
+);
+// Every session carries the epoch that the account had when it began: raising it ends them all.
+const updatePassword = sql(
+  'update_account_password',
+  `update accounts set password_hash = $2, session_epoch = session_epoch + 1, updated_at = $3 where id = $1`,
+);
+const rehash = sql(
+  'rehash_account_password',
+  `update accounts set password_hash = $3 where id = $1 and password_hash = $2`,
+);
+const disable = sql(
+  'disable_account',
+  `update accounts set disabled_at = $2, session_epoch = session_epoch + 1, updated_at = $2
+   where id = $1 and disabled_at is null and ($3 < 0 or enabled_count = $3)`,
+);
+const selectEnabledCount = sql<{ count: number }>(
+  'select_account_enabled_count',
+  `select enabled_count as count from accounts where id = $1`,
+);
+// Also when the account is enabled already: a disabling of unknown outcome that was requested before is not finished then.
+const countEnabling = sql(
+  'count_account_enabling',
+  `update accounts set enabled_count = enabled_count + 1 where id = $1`,
+);
+const enable = sql(
+  'enable_account',
+  `update accounts set disabled_at = null, updated_at = $2 where id = $1 and disabled_at is not null`,
+);
+// Sessions and keys go with it: their foreign keys cascade.
+const remove = sql<{ emailKey: string }>(
+  'delete_account',
+  `delete from accounts where id = $1 returning email_key as "emailKey"`,
+);
+const updateRole = sql(
+  'update_account_role',
+  `update accounts set role = $2, updated_at = $3
+   where id = $1 and role <> $2 and ($2 = 'user' or unverified_since is null or (password_hash = '' and signed_up_at is null))`,
+);
+const raiseEpoch = sql('end_account_sessions', `update accounts set session_epoch = session_epoch + 1 where id = $1`);
+const updateSecondFactor = sql(
+  'update_account_second_factor',
+  `update accounts set requires_second_factor = $2, updated_at = $3 where id = $1 and requires_second_factor <> $2`,
+);
+// One row that every installation has: the lock under which administrators become more or fewer, and under which one
+// account changes another, so that two that change each other don't wait for each other. SQLite has one writer anyway.
+const lockText = `select id from installation where id = 1`;
+const lockInstallation = sql<{ id: number }>('lock_administration', {
+  sqlite: lockText,
+  postgres: `${lockText} for update`,
+});
+const countAdministrators = sql<{ any: number; able: number }>(
+  'count_administrators',
+  `select count(*) as any, coalesce(sum(case when disabled_at is null and password_hash <> '' then 1 else 0 end), 0) as able
+   from accounts where role = 'admin'`,
+);
+
+const selectLanguage = sql<{ language: Language | null }>(
+  'select_account_language',
+  `select language from accounts where email_key = $1`,
+);
+const updateLanguage = sql(
+  'update_account_language',
+  `update accounts set language = $2, updated_at = $3 where id = $1 and (language is null or language <> $2)`,
+);
+
+export interface NewAccount {
+  readonly id: string;
+  readonly email: string;
+  readonly emailKey: string;
+  readonly passwordHash: string;
+  readonly role: Role;
+  readonly now: number;
+  /** Whether somebody has yet to show that the email is theirs. */
+  readonly isUnverified?: boolean;
+  readonly language?: Language | null;
+  /** Whether it was made by a sign-up: until it is verified it gives way to any other account of its email address. */
+  readonly isSignUp?: boolean;
+}
+
+/** @returns whether it was created: false when the email is taken */
+export const createAccount = (db: Db, principal: Principal, account: NewAccount): Promise<boolean> =>
+  db.transaction((tx) => createAccountIn(tx, principal, account));
+
+/** The same as part of something larger. */
+export async function createAccountIn(tx: Transaction, principal: Principal, account: NewAccount): Promise<boolean> {
+  const { id, email, emailKey, passwordHash, role, now, isUnverified = false, isSignUp = false } = account;
+  const times = [now, isUnverified ? now : null, isSignUp ? now : null];
+  const values = [id, email, emailKey, passwordHash, role, ...times, account.language ?? null];
+  if (role === 'admin') await beginAdministrator(tx);
+  if (!isSignUp) await displaceSignUpIn(tx, principal, emailKey, now);
+  if ((await tx.run(insert, values)) === 0) return false;
+  await recordEvent(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
+  return true;
+}
+
+/** Of the account's mail: null when it has chosen none, undefined when there is no account. */
+export const findLanguage = async (db: Db, emailKey: string): Promise<Language | null | undefined> =>
+  (await db.get(selectLanguage, [emailKey]))?.language;
+
+/** With its event. @returns false when there is no such account, or it has that language already */
+export const setLanguage = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  { language, now, guard }: { readonly language: Language; readonly now: number; readonly guard: Guard },
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await guard(tx, principal, now);
+    if ((await tx.run(updateLanguage, [id, language, now])) === 0) return false;
+    const details = { language };
+    await recordEvent(tx, {
+      at: now,
+      principal,
+      action: 'account.language_changed',
+      accountId: id,
+      target: id,
+      details,
+    });
+    return true;
+  });
+
+export const findAccount = (db: Db, id: string, emailKey: string): Promise<AccountRow | undefined> =>
+  db.get(selectByIdOrKey, [id, emailKey]);
+
+export const findCredentials = (db: Db, emailKey: string): Promise<CredentialsRow | undefined> =>
+  db.get(selectCredentials, [emailKey]);
+
+export const findCredentialsById = (db: Db, id: string): Promise<CredentialsRow | undefined> =>
+  db.get(selectCredentialsById, [id]);
+
+/** Oldest first. @param after the last of the page before; undefined for the first page */
+export const listAccounts = (
+  db: Db,
+  after: Pick<AccountRow, 'createdAt' | 'id'> | undefined,
+  rowsMax: number,
+): Promise<AccountRow[]> => db.all(listPage, [after?.createdAt ?? -1, after?.id ?? '', rowsMax]);
+
+type ChangeIn = (tx: Transaction, principal: Principal, id: string, now: number) => Promise<boolean>;
+
+/** Also ends every session. @param andThen in the same transaction @returns whether the account exists */
+export const setPasswordHash = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  hash: string,
+  now: number,
+  andThen?: (tx: Transaction) => Promise<void>,
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const made = { action: 'account.password_set', id, now } as const;
+    const isSet = await changeIn(tx, principal, made, updatePassword, [id, hash, now]);
+    if (isSet) await andThen?.(tx);
+    return isSet;
+  });
+
+/** The same password under newer parameters; nothing if it was changed meanwhile. */
+export const replacePasswordHash = (db: Db, id: string, from: string, to: string, now: number): Promise<boolean> =>
+  db.transaction((tx) =>
+    changeIn(tx, { kind: 'system' }, { action: 'account.password_rehashed', id, now }, rehash, [id, from, to]),
+  );
+
+/**
+ * Also ends every session.
+ * @param enabledCount disables the account only while it has been enabled exactly so often; -1 disables it in any case
+ * @returns false when it was disabled already, or enabled since
+ * @throws DomainError `last_administrator`
+ */
+export const disableAccount = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  now: number,
+  guard?: Guard,
+  enabledCount = -1,
+): Promise<boolean> =>
+  change(db, principal, now, guard, (tx) =>
+    unlessLast(tx, judgedAs(principal, guard), id, () =>
+      changeIn(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now, enabledCount]),
+    ),
+  );
+
+/** How often the account was enabled: for {@link disableAccount}. */
+export const findEnabledCount = async (db: Db, id: string): Promise<number> =>
+  (await db.get(selectEnabledCount, [id]))?.count ?? 0;
+
+/** @returns false when it was not disabled */
+export const enableAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>
+  change(db, principal, now, guard, async (tx) => {
+    // First, because it locks the row: a pending disabling comes before both statements or after both.
+    await tx.run(countEnabling, [id]);
+    return changeIn(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]);
+  });
+
+/** In the transaction that deletes an account, with the email that it had. */
+export type Farewell = (tx: Transaction, emailKey: string) => Promise<void>;
+
+/** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
+export const deleteAccount = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  now: number,
+  guard?: Guard,
+  farewell?: Farewell,
+): Promise<boolean> =>
+  change(db, principal, now, guard, (tx) =>
+    unlessLast(tx, judgedAs(principal, guard), id, async () => {
+      const deleted = await tx.get(remove, [id]);
+      if (!deleted) return false;
+      await recordEvent(tx, { at: now, principal, action: 'account.deleted', accountId: id, target: id });
+      await farewell?.(tx, deleted.emailKey);
+      return true;
+    }),
+  );
+
+/**
+ * @returns false when it has the role already, and when it is to become an administrator although its password was chosen
+ *   before the email address was verified
+ * @throws DomainError `last_administrator`
+ */
+export const setAccountRole = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  role: Role,
+  now: number,
+  guard?: Guard,
+): Promise<boolean> =>
+  change(db, principal, now, guard, async (tx) => {
+    if (role === 'admin') await beginAdministrator(tx);
+    // Administrators set no administrator's email address.
+    if (role === 'admin') await removeCodes(tx, id, 'set_email');
+    const made = { action: 'account.role_changed', id, now, details: { role } } as const;
+    return unlessLast(tx, principal, id, () => changeIn(tx, principal, made, updateRole, [id, role, now]));
+  });
+
+/** @returns whether the account exists */
+export const endAccountSessionsIn: ChangeIn = (tx, principal, id, now) =>
+  changeIn(tx, principal, { action: 'account.sessions_ended', id, now }, raiseEpoch, [id]);
+
+export const endAccountSessions = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  now: number,
+  guard?: Guard,
+): Promise<boolean> => change(db, principal, now, guard, (tx) => endAccountSessionsIn(tx, principal, id, now));
+
+export const requireSecondFactor = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  isRequired: boolean,
+  now: number,
+  guard?: Guard,
+): Promise<boolean> => {
+  const action = isRequired ? 'account.second_factor_required' : 'account.second_factor_waived';
+  return change(db, principal, now, guard, (tx) =>
+    changeIn(tx, principal, { action, id, now }, updateSecondFactor, [id, isRequired ? 1 : 0, now]),
+  );
+};
+
+/** First in a transaction in which one account changes another, or in which the first administrator is made. */
+export const lockAdministration = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));
+
+/** Waits until no change of administrators is under way, and until the last one is durable. */
+export const awaitAdministration = (db: Db): Promise<void> => db.transaction(lockAdministration);
+
+/** Whether any account has the role. Under {@link lockAdministration} no other gets it until the transaction ends. */
+export const hasAdministrator = async (tx: Transaction): Promise<boolean> =>
+  ((await tx.get(countAdministrators))?.any ?? 0) > 0;
+
+/** From then on the code for the first administrator is worth nothing. */
+async function beginAdministrator(tx: Transaction): Promise<void> {
+  await lockAdministration(tx);
+  await removeUnownedCodes(tx, 'first_administrator');
+}
+
+/**
+ * A change that may leave no administrator who can sign in: an operator may make it, an account may not.
+ * @throws DomainError `last_administrator`
+ */
+export async function unlessLast<T>(
+  tx: Transaction,
+  principal: Principal,
+  id: string,
+  make: () => Promise<T>,
+): Promise<T> {
+  if ((await tx.get(selectByIdOrKey, [id, '']))?.role !== 'admin') return make();
+  await lockAdministration(tx);
+  const before = (await tx.get(countAdministrators))?.able ?? 0;
+  const isMade = await make();
+  const left = (await tx.get(countAdministrators))?.able ?? 0;
+  if (principal.kind === 'account' && before > 0 && left === 0) throw new DomainError('last_administrator');
+  return isMade;
+}
+
+const change = (
+  db: Db,
+  principal: Principal,
+  now: number,
+  guard = noAccount,
+  make: (tx: Transaction) => Promise<boolean>,
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await guard(tx, principal, now);
+    return make(tx);
+  });
+
+interface Change {
+  readonly action: AuditAction;
+  readonly id: string;
+  readonly now: number;
+  readonly details?: NonNullable<AuditEvent['details']>;
+}
+
+async function changeIn(
+  tx: Transaction,
+  principal: Principal,
+  { action, id, now, details }: Change,
+  statement: typeof disable,
+  values: readonly (string | number)[],
+): Promise<boolean> {
+  if ((await tx.run(statement, values)) === 0) return false;
+  const event = { at: now, principal, action, accountId: id, target: id };
+  await recordEvent(tx, details ? { ...event, details } : event);
+  return true;
+}

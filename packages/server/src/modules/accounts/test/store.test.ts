@@ -1,0 +1,181 @@
+/** The contract of `accounts/store.ts`. */
+import assert from 'node:assert/strict';
+import { findImportedRecipes } from '../imported-hash-store.ts';
+import * as store from '../store.ts';
+import { findKeyStates, listAccountKeys } from '../../api-keys/store.ts';
+import { findLiveSession, findSessionStates } from '../../sessions/store.ts';
+import { onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addKey, addSession, addSigningKey, now, operator, recordedBy } from '../../../../test-kit/rows.ts';
+
+const ada: store.AccountRow = {
+  id: 'acc_ada',
+  email: 'ada@Example.com',
+  emailKey: 'ada@example.com',
+  role: 'user',
+  createdAt: now,
+  updatedAt: now,
+  disabledAt: null,
+  unverifiedSince: null,
+  requiresSecondFactor: 0,
+};
+
+onEachDatabase('an account is found by its id or its email key, without its password', async ({ db }) => {
+  await addAccount(db, 'ada');
+  await addAccount(db, 'bob', 'admin');
+  assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, ada);
+  assert.deepEqual({ ...(await store.findAccount(db, '', 'ada@example.com')) }, ada);
+  assert.equal((await store.findAccount(db, 'acc_bob', ''))?.role, 'admin');
+  assert.deepEqual(
+    { ...(await store.findCredentials(db, 'ada@example.com')) },
+    { ...ada, passwordHash: 'phc', sessionEpoch: 0, language: null, emailUnconfirmedSince: null },
+  );
+});
+
+onEachDatabase('nothing but the exact id or email key finds an account', async ({ db }) => {
+  await addAccount(db, 'ada');
+  for (const text of ['', 'ada@Example.com', 'ACC_ADA', 'acc_ad_', 'acc_%', '%']) {
+    assert.equal(await store.findAccount(db, text, text), undefined, text);
+    assert.equal(await store.findCredentials(db, text), undefined, text);
+  }
+});
+
+onEachDatabase('an email has one account, however many ask for it at once', async (opened) => {
+  const { db } = opened;
+  const rivals = rivalsMin * 2;
+  const recorded = await recordedBy(db, async () => {
+    const created = await raceToValues(opened, rivals, (connection, rival) =>
+      store.createAccount(connection, operator, {
+        ...ada,
+        id: `acc_${rival}`,
+        passwordHash: `phc ${rival}`,
+        now,
+      }),
+    );
+    assert.deepEqual(tally(created), { true: 1, false: rivals - 1 });
+    const winner = await store.findCredentials(db, 'ada@example.com');
+    const place = created.indexOf(true);
+    assert.equal(winner?.id, `acc_${place}`);
+    assert.equal(winner?.passwordHash, `phc ${place}`);
+  });
+  assert.equal((await store.listAccounts(db, undefined, 100)).length, 1);
+  assert.equal(recorded.length, 1);
+});
+
+onEachDatabase('accounts are listed oldest first, in pages without gaps', async ({ db }) => {
+  const same = { email: 'a@example.com', passwordHash: 'phc', role: 'user' } as const;
+  const times = { c: 1, e: 2, a: 2, d: 2, b: 3 };
+  for (const [name, later] of Object.entries(times)) {
+    const account = { ...same, id: `acc_${name}`, emailKey: `${name}@example.com`, now: now + later };
+    assert.equal(await store.createAccount(db, operator, account), true);
+  }
+  const pages: string[][] = [];
+  for (let page = await store.listAccounts(db, undefined, 2); ; page = await store.listAccounts(db, page.at(-1), 2)) {
+    pages.push(page.map(({ id }) => id));
+    if (page.length === 0) break;
+  }
+  assert.deepEqual(pages, [['acc_c', 'acc_a'], ['acc_d', 'acc_e'], ['acc_b'], []]);
+});
+
+onEachDatabase('a new password ends every session of its account and no other', async ({ db }) => {
+  await addSigningKey(db, 'kid');
+  const own = await addSession(db, await addAccount(db, 'ada'), 'own');
+  const foreign = await addSession(db, await addAccount(db, 'bob'), 'foreign');
+  assert.equal(await store.setPasswordHash(db, operator, 'acc_ada', 'new', now + 5), true);
+  const { passwordHash, sessionEpoch, updatedAt } = (await store.findCredentials(db, 'ada@example.com')) ?? {};
+  assert.deepEqual(
+    { passwordHash, sessionEpoch, updatedAt },
+    { passwordHash: 'new', sessionEpoch: 1, updatedAt: now + 5 },
+  );
+  assert.equal(await findLiveSession(db, own.id, now), undefined);
+  assert.equal((await findSessionStates(db, [[own.id, 'kid']]))[0]?.isCurrentEpoch, 0);
+  assert.equal((await findLiveSession(db, foreign.id, now))?.accountId, 'acc_bob');
+  assert.equal((await findSessionStates(db, [[foreign.id, 'kid']]))[0]?.isCurrentEpoch, 1);
+  assert.equal((await store.findCredentials(db, 'bob@example.com'))?.passwordHash, 'phc');
+});
+
+onEachDatabase('a rehash replaces exactly the hash that it was made from, and ends no session', async (opened) => {
+  const { db } = opened;
+  await addAccount(db);
+  const replaced = await raceToValues(opened, rivalsMin, (connection, rival) =>
+    store.replacePasswordHash(connection, 'acc_ada', 'phc', `newer ${rival}`, now + 5),
+  );
+  assert.deepEqual(tally(replaced), { true: 1, false: rivalsMin - 1 });
+  const { passwordHash, sessionEpoch, updatedAt } = (await store.findCredentials(db, 'ada@example.com')) ?? {};
+  const winner = `newer ${replaced.indexOf(true)}`;
+  assert.deepEqual(
+    { passwordHash, sessionEpoch, updatedAt },
+    { passwordHash: winner, sessionEpoch: 0, updatedAt: now },
+  );
+});
+
+onEachDatabase('an account is disabled once: sessions end for good, keys pause', async (opened) => {
+  const { db } = opened;
+  await addAccount(db);
+  const session = await addSession(db, 'acc_ada', 'one');
+  const key = await addKey(db, 'acc_ada', 'key');
+  const disabled = await raceToValues(opened, rivalsMin, (connection, rival) =>
+    store.disableAccount(connection, operator, 'acc_ada', now + rival),
+  );
+  assert.deepEqual(tally(disabled), { true: 1, false: rivalsMin - 1 });
+  const at = now + disabled.indexOf(true);
+  assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, { ...ada, updatedAt: at, disabledAt: at });
+  assert.equal(await findLiveSession(db, session.id, now), undefined);
+  assert.equal((await findKeyStates(db, [key.hash]))[0]?.accountDisabledAt, at);
+
+  const enabled = await raceToValues(opened, rivalsMin, (connection) =>
+    store.enableAccount(connection, operator, 'acc_ada', now + 100),
+  );
+  assert.deepEqual(tally(enabled), { true: 1, false: rivalsMin - 1 });
+  assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, { ...ada, updatedAt: now + 100 });
+  assert.equal(await findLiveSession(db, session.id, now), undefined, 'a session never comes back');
+  assert.equal((await findKeyStates(db, [key.hash]))[0]?.accountDisabledAt, null);
+});
+
+onEachDatabase('an account is deleted once, with its sessions and keys; its email is free again', async (opened) => {
+  const { db } = opened;
+  await addAccount(db, 'ada');
+  await addAccount(db, 'bob');
+  const session = await addSession(db, 'acc_ada', 'one');
+  const key = await addKey(db, 'acc_ada', 'key');
+  const foreign = await addKey(db, 'acc_bob', 'key', { id: 77 });
+  const deleted = await raceToValues(opened, rivalsMin, (connection) =>
+    store.deleteAccount(connection, operator, 'acc_ada', now),
+  );
+  assert.deepEqual(tally(deleted), { true: 1, false: rivalsMin - 1 });
+  assert.equal(await store.findAccount(db, 'acc_ada', 'ada@example.com'), undefined);
+  assert.equal(await findLiveSession(db, session.id, now), undefined);
+  const [own, others] = await findKeyStates(db, [key.hash, foreign.hash]);
+  assert.equal(own, undefined);
+  assert.equal(others?.id, 77);
+  await addAccount(db, 'ada');
+  assert.deepEqual(await listAccountKeys(db, 'acc_ada'), []);
+});
+
+onEachDatabase('changing an account that doesn’t exist changes nothing and is told', async ({ db }) => {
+  await addAccount(db, 'bob');
+  const before = await store.findCredentials(db, 'bob@example.com');
+  assert.equal(await store.setPasswordHash(db, operator, 'acc_ada', 'new', now), false);
+  assert.equal(await store.replacePasswordHash(db, 'acc_ada', 'phc', 'new', now), false);
+  assert.equal(await store.disableAccount(db, operator, 'acc_ada', now), false);
+  assert.equal(await store.enableAccount(db, operator, 'acc_ada', now), false);
+  assert.equal(await store.deleteAccount(db, operator, 'acc_ada', now), false);
+  assert.deepEqual(await store.findCredentials(db, 'bob@example.com'), before);
+});
+
+onEachDatabase('the recipes of imported hashes are found, each once, and no others', async ({ db }) => {
+  const stored = (recipe: string, salt: string) => `$imported$${recipe},keyid=cDE$${salt}$${'A'.repeat(43)}`;
+  const hashes = [
+    stored('bcrypt$c=10,l=31', 'AAAA'),
+    stored('bcrypt$c=10,l=31', 'BBBB'),
+    stored('argon2id$v=19,m=64,t=1,p=1,l=32', 'AAAA'),
+    '$argon2id$v=19$m=64,t=1,p=1,keyid=cDE$x$y',
+    '',
+  ];
+  for (const [n, hash] of hashes.entries()) {
+    const id = await addAccount(db, `user${n}`);
+    await store.setPasswordHash(db, operator, id, hash, now);
+  }
+  const recipes = ['$imported$argon2id$v=19,m=64,t=1,p=1,l=32', '$imported$bcrypt$c=10,l=31'];
+  assert.deepEqual((await findImportedRecipes(db, 8)).toSorted(), recipes);
+  assert.equal((await findImportedRecipes(db, 1)).length, 1);
+});

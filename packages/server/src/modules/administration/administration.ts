@@ -1,0 +1,202 @@
+/** What administrators change of accounts. Nobody here chooses, sees or passes on a password. */
+import { limits } from '@keyreeve/contract';
+import type { Account, Accounts, Role } from '../accounts/accounts.ts';
+import { parseEmail } from '../accounts/email.ts';
+import type { ApiKeys } from '../api-keys/api-keys.ts';
+import { finishDeletingKeys } from '../api-keys/store.ts';
+import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Codes } from '../one-time-codes/one-time-codes.ts';
+import { randomId } from '../../foundation/crypto/secret.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Links } from '../mail/links.ts';
+import type { Mailer } from '../mail/mail.ts';
+import { findLiveSession } from '../sessions/store.ts';
+import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
+import * as store from './store.ts';
+import { finishTakingBack, takeBack, type ResetAddress } from './recover-account.ts';
+
+export interface AdministrationOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  readonly codes: Codes;
+  readonly links: Links;
+  readonly mailer: Mailer;
+  readonly throttle: LoginThrottle;
+  /** None where no journal is kept. */
+  readonly journal: Revocations | undefined;
+}
+
+export class Administration {
+  readonly #options: AdministrationOptions;
+
+  constructor(options: AdministrationOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes an account without a password, whose owner is sent a link to choose one.
+   * @returns its id
+   * @throws DomainError `mail_not_configured`, `email_invalid`, `account_exists`, `invalid_access_token`
+   */
+  async invite(principal: Principal, text: string, role: Role): Promise<string> {
+    const { db, clock, mailer } = this.#options;
+    this.#assertMail();
+    const email = parseEmail(text);
+    if (!email) throw new DomainError('email_invalid');
+    const id = randomId('acc');
+    const now = clock.now();
+    const account = { id, email: email.address, emailKey: email.key, passwordHash: '', role, now, isUnverified: true };
+    const invitation = this.#invitation({ id, email: email.address }, now);
+    if (!(await store.inviteAccount(db, principal, account, invitation))) throw new DomainError('account_exists');
+    mailer.sendSoon();
+    return id;
+  }
+
+  /**
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `account_has_password`, `email_unconfirmed`,
+   *   `invalid_access_token`
+   */
+  async inviteAgain(principal: Principal, id: string): Promise<void> {
+    const { db, clock, mailer } = this.#options;
+    this.#assertMail();
+    const now = clock.now();
+    await store.inviteAgain(db, principal, id, (email) => this.#invitation({ id, email }, now), now);
+    mailer.sendSoon();
+  }
+
+  /**
+   * Sends the owner a link to choose a new password.
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `email_unconfirmed`, `invalid_access_token`
+   */
+  async sendReset(principal: Principal, id: string): Promise<void> {
+    const { db, clock, mailer } = this.#options;
+    this.#assertMail();
+    const now = clock.now();
+    await store.sendReset(db, principal, id, await this.#reset(id, now, true), now);
+    mailer.sendSoon();
+  }
+
+  /** All of them. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
+  async revokeKeys(principal: Principal, id: string): Promise<void> {
+    const { db, clock, accounts } = this.#options;
+    const now = clock.now();
+    const keys = await accounts.revocations.orFinish(id, {
+      kind: 'delete keys',
+      change: () => store.revokeKeys(db, principal, id, now),
+      finish: () => finishDeletingKeys(db, principal, id, now),
+    });
+    await this.#recordRevoked(keys, now);
+  }
+
+  /**
+   * For an account that somebody else has got into: ends its sessions, deletes its keys, voids its password, and sends a
+   * link to choose a new one to the address that `to` names.
+   * @throws DomainError `mail_not_configured`, `account_not_found`, `last_administrator`, `email_changed_recently`,
+   *   `email_unconfirmed`, `account_exists`, `invalid_request`, `invalid_access_token`, `unavailable`
+   */
+  async takeBack(principal: Principal, id: string, to: ResetAddress = {}): Promise<void> {
+    const { db, clock, accounts, mailer, throttle } = this.#options;
+    this.#assertMail();
+    const now = clock.now();
+    const reset = await this.#reset(id, now, false);
+    let epoch = -1;
+    const taking = { id, to, codeTo: reset, mailer, throttle, now };
+    const keys = await accounts.revocations.orFinish(id, {
+      kind: `compromised ${to.resetTo ?? ''} ${to.previousEmail ?? ''}`,
+      change: () => takeBack(db, principal, taking, (found) => (epoch = found)),
+      finish: async () => {
+        await finishTakingBack(db, principal, taking, epoch);
+        mailer.sendSoon();
+      },
+    });
+    mailer.sendSoon();
+    await this.#recordRevoked(keys, now);
+    await this.#options.journal?.recordChanges(id, now);
+  }
+
+  /**
+   * For an owner who has lost it. Its sessions end, and its owner is told.
+   * @throws DomainError `own_account`, `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
+   */
+  async removeSecondFactor(principal: Principal, id: string, address: string): Promise<void> {
+    const { db, clock, mailer, journal } = this.#options;
+    // With the session alone, so without the code that removing the own second factor needs.
+    if (principal.kind === 'account' && principal.accountId === id) throw new DomainError('own_account');
+    const { email: to } = await this.#find(id);
+    const now = clock.now();
+    const data = { at: toInstant(now), address };
+    const mail = mailer.prepare({ to, template: 'second_factor_removed', data });
+    await recordingChanges(journal, { accountId: id, at: now }, () =>
+      store.removeSecondFactor(db, principal, id, mail, now),
+    );
+    mailer.sendSoon();
+  }
+
+  /** @throws DomainError `account_not_found`, `key_not_found`, `invalid_access_token`, `unavailable` */
+  async deleteKey(principal: Principal, id: string, keyId: number | undefined): Promise<void> {
+    const { apiKeys } = this.#options;
+    await this.#find(id);
+    if (keyId === undefined || (await apiKeys.ownerOf(keyId)) !== id) throw new DomainError('key_not_found');
+    await apiKeys.delete(principal, id, keyId);
+  }
+
+  /** @throws DomainError `account_not_found`, `session_not_found`, `invalid_access_token` */
+  async endSession(principal: AccountPrincipal, id: string, sessionId: string): Promise<void> {
+    const { db, clock } = this.#options;
+    await this.#find(id);
+    const now = clock.now();
+    if (!/^[\w-]{1,64}$/.test(sessionId)) throw new DomainError('session_not_found');
+    const isOwn = (await findLiveSession(db, sessionId, now))?.accountId === id;
+    // The writer isn't needed. The end that this read saw may not have reached the standby yet.
+    if (!isOwn) await db.confirm();
+    if (!isOwn || !(await store.endSession(db, principal, id, sessionId, now)))
+      throw new DomainError('session_not_found');
+  }
+
+  /** By its id alone. @throws DomainError `account_not_found` */
+  async #find(id: string): Promise<Account> {
+    const account = await this.#options.accounts.find(id);
+    if (account.id !== id) throw new DomainError('account_not_found', { detail: 'No account has this id.' });
+    return account;
+  }
+
+  #assertMail(): void {
+    if (!this.#options.mailer.isConfigured) throw new DomainError('mail_not_configured');
+  }
+
+  #invitation({ id, email: to }: Pick<Account, 'id' | 'email'>, now: number): store.CodeByMail {
+    const { codes, links, mailer } = this.#options;
+    const code = codes.make();
+    const expiresAt = now + limits.invitationCodeSeconds * 1000;
+    const data = { link: links.to('accept-invitation', code.text), expiresAt: toInstant(expiresAt) };
+    return {
+      code: { hash: code.hash, purpose: 'accept_invitation', accountId: id, now, expiresAt },
+      mail: mailer.prepare({ to, template: 'invitation', data }),
+    };
+  }
+
+  /** @param hasKeys whether those that it has will go on working */
+  async #reset(id: string, now: number, hasKeys: boolean): Promise<store.CodeTo> {
+    const { apiKeys, codes, links, mailer } = this.#options;
+    const code = codes.make();
+    const expiresAt = now + limits.resetCodeSeconds * 1000;
+    const keys = hasKeys ? (await apiKeys.list(id)).map(({ nickname }) => nickname) : [];
+    const link = links.to('reset-password', code.text);
+    const data = { link, expiresAt: toInstant(expiresAt), keys };
+    return (to) => ({
+      code: { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt },
+      mail: mailer.prepare({ to, template: 'reset_by_administrator', data }),
+    });
+  }
+
+  async #recordRevoked(keys: readonly number[], at: number): Promise<void> {
+    if (keys.length === 0) return;
+    await this.#options.journal?.record(keys.map((key) => ({ kind: 'api_key', id: String(key), at })));
+  }
+}

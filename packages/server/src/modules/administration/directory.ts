@@ -1,0 +1,130 @@
+/** What administrators read: accounts, and the audit trail. Each page looks at a bounded number of rows. */
+import {
+  limits,
+  type AccountDetail,
+  type AccountPage,
+  type AdministeredAccount,
+  type AuditPage,
+} from '@keyreeve/contract';
+import { changesKnownSince } from '../self-service/moved-email.ts';
+import { parseEmail } from '../accounts/email.ts';
+import { listEvents, type RecordedEvent } from '../audit/audit.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { listEmailChanges } from '../accounts/email-change-store.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import * as store from './store.ts';
+
+export interface AccountSearch extends PageRequest {
+  readonly query?: string;
+  readonly role?: 'user' | 'admin';
+  readonly state?: 'enabled' | 'disabled' | 'unverified';
+}
+
+export interface AuditSearch extends PageRequest {
+  readonly account?: string;
+  readonly action?: string;
+}
+
+export class Directory {
+  readonly #db: Db;
+  readonly #clock: Clock;
+
+  constructor(db: Db, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  /** @throws DomainError `account_not_found` */
+  async read(id: string): Promise<AccountDetail> {
+    // What a database can't even be asked for.
+    const row = isId(id) ? await store.findDetail(this.#db, id, this.#clock.now()) : undefined;
+    if (!row) {
+      // Its deletion may not have reached the standby yet, and a caller that retries it takes this answer as its end.
+      await this.#db.confirm();
+      throw new DomainError('account_not_found', { detail: 'No account has this id.' });
+    }
+    const changes = await listEmailChanges(this.#db, id, changesKnownSince(this.#clock.now()));
+    return {
+      ...toAccount(row),
+      secondFactor: row.secondFactors > 0,
+      apiKeyCount: row.apiKeys,
+      sessionCount: row.sessions,
+      emailChanges: changes.map(({ email, changedAt }) => ({ previousEmail: email, changedAt: toInstant(changedAt) })),
+    };
+  }
+
+  /** In the order of their emails' keys. @throws DomainError `invalid_request` for a cursor of something else */
+  async search({ query = '', role, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
+    if (isId(query)) return this.#searchId(query, role, state);
+    const after = cursor === undefined ? '' : fromCursor(cursor, isEmailKey);
+    const text = parseEmail(query)?.key ?? query.normalize('NFC').toLowerCase();
+    const filter = { text, role: role ?? '', state: state ?? '' } as const;
+    const { rows, lookedUntil } = await store.findAccounts(
+      this.#db,
+      filter,
+      after,
+      sizeOf(limit),
+      limits.adminRowsPerPageMax,
+    );
+    return { accounts: rows.map(toAccount), nextCursor: lookedUntil === undefined ? null : toCursor(lookedUntil) };
+  }
+
+  /** Newest first. @throws DomainError `invalid_request` for a cursor of something else */
+  async audit({ account, action, limit, cursor }: AuditSearch): Promise<AuditPage> {
+    const size = sizeOf(limit);
+    const before = cursor === undefined ? undefined : Number(fromCursor(cursor, isEventId));
+    const rowsMax = action === undefined ? size : limits.adminRowsPerPageMax;
+    // By the action only here: no index serves it, and a rare one would have the whole trail read.
+    const looked = await listEvents(this.#db, { accountId: account, before, limit: rowsMax });
+    const found = looked.filter((event) => action === undefined || event.action === action).slice(0, size);
+    const last = found.length === size ? found.at(-1) : looked.length === rowsMax ? looked.at(-1) : undefined;
+    return { events: found.map(toEvent), nextCursor: last === undefined ? null : toCursor(String(last.id)) };
+  }
+
+  async #searchId(id: string, role: AccountSearch['role'], state: AccountSearch['state']): Promise<AccountPage> {
+    const row = await store.findDetail(this.#db, id, this.#clock.now());
+    if (!row || (role !== undefined && row.role !== role)) return { accounts: [], nextCursor: null };
+    const isIn = {
+      enabled: row.disabledAt === null,
+      disabled: row.disabledAt !== null,
+      unverified: row.unverifiedSince !== null,
+    };
+    return { accounts: state === undefined || isIn[state] ? [toAccount(row)] : [], nextCursor: null };
+  }
+}
+
+const isId = (text: string): boolean => /^acc_[0-9A-Za-z]{1,60}$/.test(text);
+const isEmailKey = (text: string): boolean => parseEmail(text)?.key === text;
+const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+
+const toAccount = (row: store.AdministeredRow): AdministeredAccount => ({
+  id: row.id,
+  email: row.email,
+  role: row.role,
+  verified: row.unverifiedSince === null,
+  hasPassword: row.hasPassword > 0,
+  requiresSecondFactor: row.requiresSecondFactor > 0,
+  createdAt: toInstant(row.createdAt),
+  updatedAt: toInstant(row.updatedAt),
+  disabledAt: row.disabledAt === null ? null : toInstant(row.disabledAt),
+});
+
+const toEvent = ({
+  id,
+  at,
+  actor,
+  action,
+  accountId,
+  target,
+  details,
+}: RecordedEvent): AuditPage['events'][number] => ({
+  id,
+  at: toInstant(at),
+  actor,
+  action,
+  accountId,
+  target,
+  details: details === null ? null : (JSON.parse(details) as unknown),
+});

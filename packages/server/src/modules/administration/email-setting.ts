@@ -1,0 +1,79 @@
+/**
+ * Setting the email address of an account whose owner has lost the mailbox. The new address confirms first, by a code
+ * alone: an owner who has lost the mailbox may not know the password either.
+ */
+import { limits } from '@keyreeve/contract';
+import { isEmailTaken, lockAccount, recordOf } from '../self-service/store.ts';
+import { acceptEmail } from '../accounts/accounts.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Codes } from '../one-time-codes/one-time-codes.ts';
+import { insertCode, removeCodes } from '../one-time-codes/store.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Links } from '../mail/links.ts';
+import { queueMail, type Mailer } from '../mail/mail.ts';
+import { findFactor } from '../second-factors/store.ts';
+import { assertSessionLives } from '../sessions/store.ts';
+
+export interface EmailSettingOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly codes: Codes;
+  readonly links: Links;
+  readonly mailer: Mailer;
+}
+
+export class EmailSetting {
+  readonly #options: EmailSettingOptions;
+
+  constructor(options: EmailSettingOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends the new address a code, which replaces one that was sent before, and tells the present address.
+   * @returns until when the code is good, in milliseconds
+   * @throws DomainError `mail_not_configured`, `email_invalid`, `account_exists`, `account_not_found`,
+   *   `account_unverified`, `administrator_protected`, `second_factor_not_enrolled`, `reauth_required`, `invalid_access_token`
+   */
+  async request(principal: Principal, id: string, emailText: string): Promise<number> {
+    const { db, clock, codes, links, mailer } = this.#options;
+    if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
+    const wanted = acceptEmail(emailText);
+    const now = clock.now();
+    const code = codes.make();
+    const expiresAt = now + limits.emailChangeCodeSeconds * 1000;
+    const link = links.to('accept-email', code.text);
+    await db.transaction(async (tx) => {
+      await assertSessionLives(tx, principal, now);
+      await assertSecondFactorIn(tx, principal);
+      const account = await lockAccount(tx, id);
+      if (!account) throw new DomainError('account_not_found');
+      if (principal.kind === 'account' && account.role === 'admin') throw new DomainError('administrator_protected');
+      // What a stranger may have prepared in an unverified account would come along. It can be invited anew.
+      if (account.unverifiedSince !== null) throw new DomainError('account_unverified');
+      if (account.emailKey === wanted.key)
+        throw new DomainError('email_invalid', { detail: 'The account has this email address already.' });
+      if (await isEmailTaken(tx, wanted.key, id)) throw new DomainError('account_exists');
+      await removeCodes(tx, id, 'set_email');
+      await insertCode(tx, { hash: code.hash, purpose: 'set_email', accountId: id, email: wanted, now, expiresAt });
+      const data = { link, expiresAt: toInstant(expiresAt) };
+      await queueMail(tx, mailer.prepare({ to: wanted.address, template: 'change_email', data }));
+      const told = { newEmail: wanted.address, at: toInstant(now) };
+      await queueMail(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: told }));
+      await recordOf(tx, principal, 'account.email_change_requested', id, now);
+    });
+    mailer.sendSoon();
+    return expiresAt;
+  }
+}
+
+/** The administrator's sign-in needed the second factor: it has been in force since before the session began. */
+async function assertSecondFactorIn(tx: Transaction, principal: Principal): Promise<void> {
+  if (principal.kind !== 'account') return;
+  const factor = await findFactor(tx, principal.accountId);
+  if (!factor || factor.confirmedAt === null) throw new DomainError('second_factor_not_enrolled');
+  if (principal.signedInAt === undefined || principal.signedInAt <= factor.confirmedAt)
+    throw new DomainError('reauth_required');
+}

@@ -1,0 +1,134 @@
+/**
+ * Secures a compromised account in one transaction. Where its email address was changed lately,
+ * the administrator names which address is the owner's: the present one may be the thief's.
+ */
+import { limits } from '@keyreeve/contract';
+import { changesKnownSince, restoreEmailIn } from '../self-service/moved-email.ts';
+import { lockAccount, recordOf, refuseTaken } from '../self-service/store.ts';
+import { parseEmail } from '../accounts/email.ts';
+import { unlessLast } from '../accounts/store.ts';
+import { deleteAccountKeysIn } from '../api-keys/store.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { insertCode, removeCodes } from '../one-time-codes/store.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { listEmailChanges, voidUndoCodesIn, type EmailChangeRow } from '../accounts/email-change-store.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { queueMail, type Mailer } from '../mail/mail.ts';
+import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
+import { assertConfirmed, lock, voidPasswordIn, type CodeTo } from './store.ts';
+
+/** Where the link goes. */
+export interface ResetAddress {
+  readonly resetTo?: 'previous' | 'current';
+  /** Which of several previous ones. */
+  readonly previousEmail?: string;
+}
+
+export interface Taking {
+  readonly id: string;
+  readonly to: ResetAddress;
+  readonly codeTo: CodeTo;
+  readonly mailer: Mailer;
+  readonly throttle: LoginThrottle;
+  readonly now: number;
+}
+
+/**
+ * Ends its sessions, deletes its keys, voids its password, its codes and its links for undoing a change of the email
+ * address, and sends a new code.
+ * @param onEpoch told which sessions are to end, for {@link finishTakingBack}
+ * @returns the ids of the keys
+ * @throws DomainError `account_not_found`, `email_changed_recently`, `email_unconfirmed`, `account_exists`,
+ *   `invalid_request`, `last_administrator`, `invalid_access_token`
+ */
+export const takeBack = (
+  db: Db,
+  principal: Principal,
+  taking: Taking,
+  onEpoch: (epoch: number) => void,
+): Promise<number[]> => {
+  const work = db.transaction(async (tx) => {
+    const { epoch } = await lock(tx, principal, taking.id, taking.now);
+    onEpoch(epoch);
+    // Its password is void until its owner has the mail, so it doesn't count as an administrator meanwhile.
+    return unlessLast(tx, principal, taking.id, () => takeBackIn(tx, principal, taking, epoch));
+  });
+  return work.catch(refuseTaken);
+};
+
+/**
+ * Makes a change that was allowed, unless it has happened. Where the address can't be chosen any more, the account is
+ * closed all the same and nobody is sent a link: the administrator repeats the request.
+ * @param epoch of the sessions that were to end
+ */
+export async function finishTakingBack(db: Db, principal: Principal, taking: Taking, epoch: number): Promise<void> {
+  const { id, now } = taking;
+  try {
+    await db.transaction((tx) => takeBackIn(tx, principal, taking, epoch));
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
+    await db.transaction(async (tx) => {
+      if (await voidPasswordIn(tx, id, epoch, now)) {
+        await voidLinksIn(tx, id);
+        await recordOf(tx, principal, 'account.compromised', id, now);
+      }
+      await deleteAccountKeysIn(tx, principal, id, now);
+    });
+  }
+}
+
+async function takeBackIn(tx: Transaction, principal: Principal, taking: Taking, epoch: number): Promise<number[]> {
+  const { id, to, codeTo, now } = taking;
+  const account = await lockAccount(tx, id);
+  const isToDo = account !== undefined && (epoch < 0 || account.sessionEpoch === epoch);
+  if (isToDo) {
+    const change = chosen(await listEmailChanges(tx, id, changesKnownSince(now)), to);
+    if (!change) assertConfirmed(account);
+    await voidPasswordIn(tx, id, epoch, now);
+    if (change) await restoreEmailIn(tx, principal, taking, account, change, now);
+    await voidLinksIn(tx, id);
+    const { code, mail } = codeTo(change?.email ?? account.email);
+    await insertCode(tx, code);
+    await recordOf(tx, principal, 'account.compromised', id, now);
+    await queueMail(tx, mail);
+  }
+  return deleteAccountKeysIn(tx, principal, id, now);
+}
+
+/** No link that was sent before overrides the decision of the administrator. */
+async function voidLinksIn(tx: Transaction, id: string): Promise<void> {
+  await removeCodes(tx, id);
+  await removeCodes(tx, id, 'set_email');
+  await voidUndoCodesIn(tx, id);
+}
+
+/** @returns undefined for the current address */
+function chosen(
+  changes: readonly EmailChangeRow[],
+  { resetTo, previousEmail }: ResetAddress,
+): EmailChangeRow | undefined {
+  if (previousEmail !== undefined && resetTo !== 'previous')
+    throw wrong('/previousEmail', 'It selects one of several previous addresses, so `resetTo` must be `previous`.');
+  if (resetTo === 'current') return undefined;
+  const [newest, ...older] = changes;
+  if (resetTo === undefined) {
+    if (newest) throw new DomainError('email_changed_recently');
+    return undefined;
+  }
+  if (!newest)
+    throw wrong('/resetTo', `The email address was not changed in the last ${limits.emailChangeKeptDays} days.`);
+  if (previousEmail === undefined) {
+    if (older.length === 0) return newest;
+    throw new DomainError('email_changed_recently', {
+      detail: `The email address was changed ${changes.length} times: name in previousEmail which one is the owner’s.`,
+    });
+  }
+  const key = parseEmail(previousEmail)?.key;
+  // The first time that it was given up, where that happened more than once.
+  const named = changes.findLast(({ emailKey }) => emailKey === key);
+  if (named) return named;
+  throw wrong('/previousEmail', 'The account did not have this address before one of its changes.');
+}
+
+const wrong = (pointer: string, detail: string): DomainError =>
+  new DomainError('invalid_request', { errors: [{ pointer, detail }] });

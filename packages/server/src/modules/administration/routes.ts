@@ -1,0 +1,115 @@
+/** HTTP of administration. */
+import * as contract from '@keyreeve/contract';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { ApiKeys } from '../api-keys/api-keys.ts';
+import { parseKeyId, toFullKey } from '../api-keys/key-view.ts';
+import { Secret } from '../../foundation/crypto/secret.ts';
+import { route, type Call, type Route } from '../../http/route.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import type { Administration } from './administration.ts';
+import type { Directory } from './directory.ts';
+import type { EmailSetting } from './email-setting.ts';
+import type { FirstAdministrator } from './first-administrator.ts';
+
+export interface AdminParts {
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  readonly tokens: Tokens;
+  readonly administration: Administration;
+  readonly directory: Directory;
+  readonly emailSetting: EmailSetting;
+  readonly firstAdministrator: FirstAdministrator;
+}
+
+type Change = typeof contract.adminDisableAccount;
+
+export function adminRoutes(parts: AdminParts): readonly Route[] {
+  const { accounts, administration, directory, emailSetting } = parts;
+  /** Of one account, named by its id alone; the answer is what it is now. */
+  const change = (of: contract.RouteContract, make: (call: Call<Change>, id: string) => Promise<unknown>): Route =>
+    route(of as Change, async (call) => {
+      const { id } = await directory.read(call.params.id);
+      await make(call, id);
+      return { status: 200, body: await directory.read(id) };
+    });
+  return [
+    ...readingRoutes(parts),
+    ...partRoutes(parts),
+    route(contract.adminInviteAccount, async ({ principal, body: { email, role = 'user' } }) => {
+      const id = await administration.invite(principal, email, role);
+      return { status: 201, headers: ['Location', `/admin/accounts/${id}`], body: await directory.read(id) };
+    }),
+    change(contract.adminInviteAgain, ({ principal }, id) => administration.inviteAgain(principal, id)),
+    change(contract.adminDisableAccount, ({ principal }, id) => accounts.disable(principal, id)),
+    change(contract.adminEnableAccount, ({ principal }, id) => accounts.enable(principal, id)),
+    change(contract.adminEndSessions, ({ principal }, id) => accounts.endSessions(principal, id)),
+    change(contract.adminRevokeKeys, ({ principal }, id) => administration.revokeKeys(principal, id)),
+    change(contract.adminResetPassword, ({ principal }, id) => administration.sendReset(principal, id)),
+    change(contract.adminRequireSecondFactor, ({ principal }, id) => accounts.requireSecondFactor(principal, id, true)),
+    change(contract.adminWaiveSecondFactor, ({ principal }, id) => accounts.requireSecondFactor(principal, id, false)),
+    change(contract.adminRemoveSecondFactor, ({ principal, address }, id) =>
+      administration.removeSecondFactor(principal, id, address),
+    ),
+    route(contract.adminReportCompromised, async ({ principal, params, body }) => {
+      const { id } = await directory.read(params.id);
+      await administration.takeBack(principal, id, body);
+      return { status: 200, body: await directory.read(id) };
+    }),
+    route(contract.adminSetEmail, async ({ principal, params, body: { email } }) => {
+      const { id } = await directory.read(params.id);
+      await emailSetting.request(principal, id, email);
+      return { status: 202, body: await directory.read(id) };
+    }),
+    route(contract.adminSetRole, async ({ principal, params, body: { role } }) => {
+      const { id } = await directory.read(params.id);
+      await accounts.setRole(principal, id, role);
+      return { status: 200, body: await directory.read(id) };
+    }),
+    route(contract.adminDeleteAccount, async ({ principal, params }) => {
+      const { id } = await directory.read(params.id);
+      await accounts.delete(principal, id);
+      return { status: 200, body: { message: `Account ${id} has been deleted.` } };
+    }),
+  ];
+}
+
+/** Nothing is changed, so a sign-in need not be recent. */
+function readingRoutes({ apiKeys, tokens, directory }: AdminParts): readonly Route[] {
+  return [
+    route(contract.adminListAccounts, async ({ query }) => ({ status: 200, body: await directory.search(query) })),
+    route(contract.adminGetAccount, async ({ params }) => ({ status: 200, body: await directory.read(params.id) })),
+    route(contract.adminListKeys, async ({ params }) => {
+      const { id } = await directory.read(params.id);
+      return { status: 200, body: { apiKeys: (await apiKeys.list(id)).map(toFullKey) } };
+    }),
+    route(contract.adminListSessions, async ({ principal, params }) => {
+      const { id } = await directory.read(params.id);
+      return { status: 200, body: { sessions: await tokens.listSessions({ ...principal, accountId: id }) } };
+    }),
+    route(contract.adminListAudit, async ({ query }) => ({ status: 200, body: await directory.audit(query) })),
+  ];
+}
+
+/** Single keys and sessions. */
+function partRoutes({ administration, directory }: AdminParts): readonly Route[] {
+  return [
+    route(contract.adminDeleteKey, async ({ principal, params }) => {
+      const { id } = await directory.read(params.id);
+      await administration.deleteKey(principal, id, parseKeyId(params.keyId));
+      return { status: 200, body: { message: `API key ${params.keyId} has been deleted.` } };
+    }),
+    route(contract.adminEndSession, async ({ principal, params }) => {
+      const { id } = await directory.read(params.id);
+      await administration.endSession(principal, id, params.sessionId);
+      return { status: 200, body: { message: 'The session has ended.' } };
+    }),
+  ];
+}
+
+/** For somebody who has a code and no account. */
+export const firstAdministratorRoutes = (first: FirstAdministrator): readonly Route[] => [
+  route(contract.createFirstAdministrator, async ({ body: { code, email, password } }) => ({
+    status: 201,
+    body: await first.create(code, email, new Secret(password)),
+  })),
+];

@@ -1,0 +1,268 @@
+/** What administrators read of accounts, and what they change of them in one transaction each. */
+import {
+  createAccountIn,
+  endAccountSessionsIn,
+  hasAdministrator,
+  lockAdministration,
+  type NewAccount,
+  type Role,
+} from '../accounts/store.ts';
+import { endSignUpIn } from '../accounts/sign-up-store.ts';
+import { deleteAccountKeysIn } from '../api-keys/store.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { recordEvent } from '../audit/audit.ts';
+import { insertCode, removeCodes, removeUnownedCodes, takeCode, type NewCode } from '../one-time-codes/store.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { queueMail } from '../mail/mail.ts';
+import { removeSecondFactorIn } from '../second-factors/store.ts';
+import { assertSessionLives } from '../sessions/store.ts';
+
+export interface AdministeredRow {
+  readonly id: string;
+  readonly email: string;
+  readonly emailKey: string;
+  readonly role: Role;
+  readonly unverifiedSince: number | null;
+  /** 1 unless it has yet to choose one. */
+  readonly hasPassword: number;
+  readonly requiresSecondFactor: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly disabledAt: number | null;
+}
+
+export interface DetailRow extends AdministeredRow {
+  readonly secondFactors: number;
+  readonly apiKeys: number;
+  readonly sessions: number;
+}
+
+/** A row of the outbox, or none where no mail is sent. */
+type Mail = Parameters<typeof queueMail>[1];
+
+/** A code and the mail that has it. */
+export interface CodeByMail {
+  readonly code: NewCode;
+  readonly mail: Mail;
+}
+
+/** For the email that the account has under its lock: one that it has given up meanwhile must get no code. */
+export type CodeTo = (email: string) => CodeByMail;
+
+const columns = `a.id, a.email, a.email_key as "emailKey", a.role, a.unverified_since as "unverifiedSince",
+  case when a.password_hash = '' then 0 else 1 end as "hasPassword", a.requires_second_factor as "requiresSecondFactor",
+  a.created_at as "createdAt", a.updated_at as "updatedAt", a.disabled_at as "disabledAt"`;
+
+const selectDetail = sql<DetailRow>(
+  'select_account_detail',
+  `select ${columns},
+     (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) as "secondFactors",
+     (select count(*) from api_keys k where k.account_pk = a.pk) as "apiKeys",
+     (select count(*) from sessions s where s.account_pk = a.pk and s.account_epoch = a.session_epoch
+        and s.idle_expires_at > $2 and s.expires_at > $2 and a.disabled_at is null) as sessions
+   from accounts a where a.id = $1`,
+);
+// A page looks at a bounded part of the index on email keys. This is its last row, if the part is full.
+const selectBound = sql<{ emailKey: string }>(
+  'select_account_page_bound',
+  `select email_key as "emailKey" from accounts where email_key > $1 order by email_key limit 1 offset $2`,
+);
+// Looked for as it is: no character of it stands for others.
+const pageText = (position: string): string =>
+  `select ${columns} from accounts a
+   where a.email_key > $1 and a.email_key <= $2 and ($3 = '' or ${position} > 0) and ($4 = '' or a.role = $4)
+     and ($5 = '' or ($5 = 'enabled' and a.disabled_at is null) or ($5 = 'disabled' and a.disabled_at is not null)
+       or ($5 = 'unverified' and a.unverified_since is not null))
+   order by a.email_key limit $6`;
+const selectPage = sql<AdministeredRow>('select_account_page', {
+  sqlite: pageText('instr(a.email_key, $3)'),
+  postgres: pageText('strpos(a.email_key, $3)'),
+});
+const lockText = `select email, session_epoch as epoch, case when password_hash = '' then 0 else 1 end as "hasPassword",
+     email_unconfirmed_since as "emailUnconfirmedSince" from accounts where id = $1`;
+interface LockedRow {
+  readonly email: string;
+  readonly epoch: number;
+  readonly hasPassword: number;
+  readonly emailUnconfirmedSince: number | null;
+}
+const lockAccount = sql<LockedRow>('lock_administered_account', {
+  sqlite: lockText,
+  postgres: `${lockText} for update`,
+});
+// Only while its sessions are those that were to end: what was finished once isn't done to a later password.
+const voidPassword = sql(
+  'void_account_password',
+  `update accounts set password_hash = '', session_epoch = session_epoch + 1, updated_at = $3
+   where id = $1 and ($2 < 0 or session_epoch = $2)`,
+);
+const deleteSession = sql<{ id: string }>(
+  'delete_administered_session',
+  `delete from sessions where id = $1
+     and account_pk = (select pk from accounts where id = $2 and session_epoch = sessions.account_epoch)
+     and idle_expires_at > $3 and expires_at > $3 returning id`,
+);
+
+export const findDetail = (db: Db, id: string, now: number): Promise<DetailRow | undefined> =>
+  db.get(selectDetail, [id, now]);
+
+export interface AccountFilter {
+  /** A part of the email’s key; empty for any. */
+  readonly text: string;
+  readonly role: Role | '';
+  readonly state: 'enabled' | 'disabled' | 'unverified' | '';
+}
+
+/** The greatest text: no email’s key comes after it. */
+const last = '\u{10FFFF}';
+
+/**
+ * In the order of emails' keys, those after one.
+ * @returns how far it looked, when there may be more behind it
+ */
+export async function findAccounts(
+  db: Db,
+  { text, role, state }: AccountFilter,
+  after: string,
+  limit: number,
+  rowsMax: number,
+): Promise<{ rows: AdministeredRow[]; lookedUntil: string | undefined }> {
+  const bound = (await db.get(selectBound, [after, rowsMax - 1]))?.emailKey;
+  const rows = await db.all(selectPage, [after, bound ?? last, text, role, state, limit]);
+  return { rows, lookedUntil: rows.length === limit ? rows.at(-1)?.emailKey : bound };
+}
+
+/** @returns false when the email is taken. @throws DomainError `invalid_access_token` */
+export const inviteAccount = (
+  db: Db,
+  principal: Principal,
+  account: NewAccount,
+  { code, mail }: CodeByMail,
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, account.now);
+    if (!(await createAccountIn(tx, principal, account))) return false;
+    await insertCode(tx, code);
+    await record(tx, principal, 'account.invited', account.id, account.now);
+    await queueMail(tx, mail);
+    return true;
+  });
+
+/**
+ * Codes before are void.
+ * @throws DomainError `account_not_found`, `account_has_password`, `email_unconfirmed`, `invalid_access_token`
+ */
+export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
+  db.transaction(async (tx) => {
+    const account = await lock(tx, principal, id, now);
+    if (account.hasPassword) throw new DomainError('account_has_password');
+    assertConfirmed(account);
+    const { code, mail } = codeTo(account.email);
+    await removeCodes(tx, id, 'accept_invitation');
+    // A sign-up of the same address becomes this invitation: its passwords were chosen before the address was verified.
+    await removeCodes(tx, id, 'verify_email');
+    await endSignUpIn(tx, id);
+    await insertCode(tx, code);
+    await record(tx, principal, 'account.invited', id, now);
+    await queueMail(tx, mail);
+  });
+
+/** Codes before are void. @throws DomainError `account_not_found`, `email_unconfirmed`, `invalid_access_token` */
+export const sendReset = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
+  db.transaction(async (tx) => {
+    const account = await lock(tx, principal, id, now);
+    assertConfirmed(account);
+    const { code, mail } = codeTo(account.email);
+    await removeCodes(tx, id, 'reset_password');
+    await insertCode(tx, code);
+    await record(tx, principal, 'account.password_reset_requested', id, now);
+    await queueMail(tx, mail);
+  });
+
+/** @returns the ids of the keys. @throws DomainError `account_not_found`, `invalid_access_token` */
+export const revokeKeys = (db: Db, principal: Principal, id: string, now: number): Promise<number[]> =>
+  db.transaction(async (tx) => {
+    await lock(tx, principal, id, now);
+    return deleteAccountKeysIn(tx, principal, id, now);
+  });
+
+/** Ends its sessions. @returns false when they are others than those that were to end. */
+export const voidPasswordIn = async (tx: Transaction, id: string, epoch: number, now: number): Promise<boolean> =>
+  (await tx.run(voidPassword, [id, epoch, now])) === 1;
+
+/**
+ * With its recovery codes; ends the account's sessions.
+ * @throws DomainError `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
+ */
+export const removeSecondFactor = (db: Db, principal: Principal, id: string, mail: Mail, now: number): Promise<void> =>
+  db.transaction(async (tx) => {
+    await lock(tx, principal, id, now);
+    if (!(await removeSecondFactorIn(tx, id))) throw new DomainError('second_factor_not_enrolled');
+    await record(tx, principal, 'second_factor.removed', id, now);
+    await endAccountSessionsIn(tx, principal, id, now);
+    await queueMail(tx, mail);
+  });
+
+/** @returns whether the account had it. @throws DomainError `account_not_found`, `invalid_access_token` */
+export const endSession = (
+  db: Db,
+  principal: Principal,
+  accountId: string,
+  sessionId: string,
+  now: number,
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await lock(tx, principal, accountId, now);
+    if (!(await tx.get(deleteSession, [sessionId, accountId, now]))) return false;
+    await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: sessionId });
+    return true;
+  });
+
+/** Codes before are void. @throws DomainError `administrator_exists` */
+export const insertFirstCode = (db: Db, code: NewCode): Promise<void> =>
+  db.transaction(async (tx) => {
+    await lockAdministration(tx);
+    if (await hasAdministrator(tx)) throw new DomainError('administrator_exists');
+    await removeUnownedCodes(tx, 'first_administrator');
+    await insertCode(tx, code);
+  });
+
+/**
+ * Takes the code and makes the account, or neither.
+ * @returns false when there is an administrator, or the code is not good any more
+ * @throws DomainError `account_exists`
+ */
+export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, account: NewAccount): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await lockAdministration(tx);
+    if (await hasAdministrator(tx)) return false;
+    if (!(await takeCode(tx, codeHash, 'first_administrator', account.now))) return false;
+    if (!(await createAccountIn(tx, principal, account))) throw new DomainError('account_exists');
+    return true;
+  });
+
+/**
+ * After a restore, the email address may be one that the account has given up: its holder must get no link.
+ * @throws DomainError `email_unconfirmed`
+ */
+export function assertConfirmed({ emailUnconfirmedSince }: Pick<LockedRow, 'emailUnconfirmedSince'>): void {
+  if (emailUnconfirmedSince !== null) throw new DomainError('email_unconfirmed');
+}
+
+/** The caller first, then the account. @throws DomainError `account_not_found`, `invalid_access_token` */
+export async function lock(tx: Transaction, principal: Principal, id: string, now: number) {
+  await assertSessionLives(tx, principal, now);
+  const account = await tx.get(lockAccount, [id]);
+  if (!account) throw new DomainError('account_not_found');
+  return account;
+}
+
+const record = (
+  tx: Transaction,
+  principal: Principal,
+  action: 'account.invited' | 'account.password_reset_requested' | 'account.compromised' | 'second_factor.removed',
+  id: string,
+  at: number,
+): Promise<void> => recordEvent(tx, { at, principal, action, accountId: id, target: id });

@@ -1,0 +1,146 @@
+/** Who may administer: every route of it, as everybody who may not (ASVS 5.0 8.1.1, 8.4.2). */
+import assert from 'node:assert/strict';
+import { allRoutes, errorsOf } from '@keyreeve/contract';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import {
+  administer,
+  administratorRoutes,
+  codeOf,
+  detailOf,
+  goodRequest,
+  newAdministrator,
+  newTarget,
+  type Target,
+} from '../../../../test-kit/administrators.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Asks each route, and finds that it refuses and that nothing was done. */
+async function assertAllRefuse(
+  app: TestApp,
+  target: Target,
+  headers: Headers,
+  expected: readonly [status: number, code: string],
+  routes = administratorRoutes,
+): Promise<void> {
+  const before = await listAuditEvents(app.db);
+  for (const route of routes) {
+    const [method, path, options] = goodRequest(route, target);
+    const answer = await app.call(method, path, { ...options, headers });
+    assert.deepEqual([answer.status, codeOf(answer)], expected, `${method} ${path}`);
+  }
+  assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
+}
+
+test('every route of administration is found under /admin, and every one there asks for an administrator', () => {
+  assert.ok(administratorRoutes.length >= 20, 'routes are found');
+  const underAdmin = allRoutes.filter(({ path }) => path.startsWith('/admin'));
+  assert.deepEqual(underAdmin, administratorRoutes);
+  for (const route of administratorRoutes) {
+    assert.ok(route.path.startsWith('/admin/'), route.path);
+    const isReading = route.method === 'GET';
+    assert.equal(route.needsRecentSignIn ?? false, !isReading, `${route.method} ${route.path}`);
+    assert.equal(errorsOf(route).includes('reauth_required'), !isReading, route.id);
+  }
+});
+
+test('a stranger administers nothing', async () => {
+  await using app = await newApp();
+  const target = await newTarget(app);
+  await assertAllRefuse(app, target, {}, [401, 'missing_access_token']);
+  await assertAllRefuse(app, target, bearer('eyJhbGciOiJub25lIn0.e30.'), [401, 'invalid_access_token']);
+});
+
+test('a password, an API key and a refresh token of an administrator administer nothing', async () => {
+  await using app = await newApp();
+  const target = await newTarget(app);
+  const { account, accessToken, refreshToken } = await newAdministrator(app);
+  const { apiKeys } = app.service.services;
+  const { secret } = await apiKeys.create(operator, account.id, { nickname: 'own', scopes: ['keyreeve:verify'] });
+  const credentials: readonly Headers[] = [
+    basic(account.email, goodPassword),
+    bearer(secret.reveal()),
+    { 'x-api-key': secret.reveal() },
+    bearer(refreshToken),
+  ];
+  for (const headers of credentials) await assertAllRefuse(app, target, headers, [401, 'invalid_access_token']);
+  const both = { ...bearer(accessToken), 'x-api-key': secret.reveal() };
+  await assertAllRefuse(app, target, both, [401, 'ambiguous_credentials']);
+});
+
+test('a user administers nothing, not even its own account', async () => {
+  await using app = await newApp();
+  const target = await newTarget(app);
+  await assertAllRefuse(app, target, bearer(target.accessToken), [403, 'administrator_required']);
+});
+
+test('an administrator whose sign-in is older than five minutes reads, and changes nothing', async () => {
+  await using app = await newApp();
+  const target = await newTarget(app);
+  const administrator = await newAdministrator(app);
+  const headers = bearer(administrator.accessToken);
+  app.clock.advance({ seconds: 301 });
+  const changing = administratorRoutes.filter(({ method }) => method !== 'GET');
+  await assertAllRefuse(app, target, headers, [403, 'reauth_required'], changing);
+  // A refreshed token is of the same sign-in.
+  const { refreshToken } = administrator;
+  const pair = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  const refreshed = bearer((pair.json as { accessToken: string }).accessToken);
+  await assertAllRefuse(app, target, refreshed, [403, 'reauth_required'], changing);
+  for (const route of administratorRoutes.filter(
+    ({ method, path }) => method === 'GET' && !path.includes('webhooks/:'),
+  )) {
+    const [method, path] = goodRequest(route, target);
+    assert.equal((await app.call(method, path, { headers })).status, 200, path);
+  }
+});
+
+test('an administrator whose sign-in is exactly five minutes old may still change something', async () => {
+  await using app = await newApp();
+  const target = await newTarget(app);
+  const administrator = await newAdministrator(app);
+  app.clock.advance({ seconds: 300 });
+  const done = await administer(app, administrator, 'POST', `accounts/${target.account.id}/disable`);
+  assert.equal(done.status, 200, done.text);
+});
+
+test('who was an administrator is none at once, with the access token that is still good', async () => {
+  await using app = await newApp();
+  const target = await newTarget(app);
+  const [first, second] = [await newAdministrator(app), await newAdministrator(app)];
+  const demoted = await administer(app, second, 'PUT', `accounts/${first.account.id}/role`, { role: 'user' });
+  assert.equal(demoted.status, 200, demoted.text);
+  assert.equal((await app.call('GET', '/auth/api-keys', { headers: bearer(first.accessToken) })).status, 200);
+  await assertAllRefuse(app, target, bearer(first.accessToken), [403, 'administrator_required']);
+});
+
+test('a disabled and a deleted administrator, and one who has signed out, administer nothing', async () => {
+  await using app = await newApp();
+  const target = await newTarget(app);
+  const last = await newAdministrator(app);
+  const [disabled, deleted, gone] = [
+    await newAdministrator(app),
+    await newAdministrator(app),
+    await newAdministrator(app),
+  ];
+  assert.equal((await administer(app, last, 'POST', `accounts/${disabled.account.id}/disable`)).status, 200);
+  assert.equal((await administer(app, last, 'DELETE', `accounts/${deleted.account.id}`)).status, 200);
+  await app.call('POST', '/auth/token/revoke', { json: { refreshToken: gone.refreshToken } });
+  for (const { accessToken } of [disabled, deleted, gone])
+    await assertAllRefuse(app, target, bearer(accessToken), [401, 'invalid_access_token']);
+});
+
+test('a user who is made an administrator is one at once, with the access token that it has', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const { account, ...user } = await app.signIn();
+  assert.equal((await administer(app, user, 'GET', 'accounts')).status, 403);
+  assert.equal(
+    (await administer(app, administrator, 'PUT', `accounts/${account.id}/role`, { role: 'admin' })).status,
+    200,
+  );
+  assert.equal((await administer(app, user, 'GET', 'accounts')).status, 200);
+  assert.equal((await detailOf(app, administrator, account.id)).role, 'admin');
+});

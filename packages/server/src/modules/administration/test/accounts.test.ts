@@ -1,0 +1,272 @@
+/** Searching and reading accounts, and what a request to change one may hold. */
+import assert from 'node:assert/strict';
+import type { AccountPage } from '@keyreeve/contract';
+import { createAccount } from '../../accounts/store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import {
+  administer,
+  administratorRoutes,
+  codeOf,
+  detailOf,
+  goodBodies,
+  goodRequest,
+  newAdministrator,
+  newTarget,
+} from '../../../../test-kit/administrators.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+/** Rows of accounts that can’t sign in: no hashing. */
+async function addAccounts(app: TestApp, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const account = { id: `acc_${name.replaceAll(/\W/g, '')}`, email: `${name}@example.org`, role: 'user' } as const;
+    const now = app.clock.now();
+    await createAccount(app.db, operator, { ...account, emailKey: account.email.toLowerCase(), passwordHash: '', now });
+  }
+}
+
+async function search(app: TestApp, administrator: SignedIn, query: Record<string, string>): Promise<AccountPage> {
+  const answer = await administer(app, administrator, 'GET', `accounts?${new URLSearchParams(query).toString()}`);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json as AccountPage;
+}
+
+/** All pages, and how many there were. */
+async function searchAll(app: TestApp, administrator: SignedIn, query: Record<string, string>) {
+  const emails: string[] = [];
+  let pages = 0;
+  for (let cursor: string | null = ''; cursor !== null; pages++) {
+    const page: AccountPage = await search(app, administrator, { ...query, ...(cursor === '' ? {} : { cursor }) });
+    emails.push(...page.accounts.map(({ email }) => email));
+    cursor = page.nextCursor;
+    assert.ok(pages < 100, 'it ends');
+  }
+  return { emails, pages };
+}
+
+test('an account is read as it is, without anything secret', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const { account } = await newTarget(app, 'Ada@Example.org');
+  const now = new Date(app.clock.now()).toISOString();
+  const shown = {
+    id: account.id,
+    email: 'Ada@Example.org',
+    role: 'user',
+    verified: true,
+    hasPassword: true,
+    requiresSecondFactor: false,
+    createdAt: now,
+    updatedAt: now,
+    disabledAt: null,
+  };
+  const detail = { ...shown, secondFactor: false, apiKeyCount: 1, sessionCount: 1, emailChanges: [] };
+  assert.deepEqual(await detailOf(app, administrator, account.id), detail);
+  assert.deepEqual(await search(app, administrator, { query: 'ADA@' }), { accounts: [shown], nextCursor: null });
+});
+
+test('accounts are found by their id and by any part of their email, in any case', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  await addAccounts(app, ['ada', 'adam', 'bob.ada', 'eve']);
+  const found = async (query: string) => (await searchAll(app, administrator, { query })).emails;
+  assert.deepEqual(await found('ada'), ['ada@example.org', 'adam@example.org', 'bob.ada@example.org']);
+  assert.deepEqual(await found('ADA@'), ['ada@example.org', 'bob.ada@example.org']);
+  assert.deepEqual(await found('Eve@EXAMPLE.org'), ['eve@example.org']);
+  assert.deepEqual(await found('acc_adam'), ['adam@example.org']);
+  assert.deepEqual(await found('acc_nobody'), []);
+  assert.deepEqual(await found('nobody'), []);
+});
+
+test('accounts are found by role and state', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app, 'root@example.org');
+  await addAccounts(app, ['ada', 'bob']);
+  await app.service.services.accounts.disable(operator, 'acc_bob');
+  const found = async (query: Record<string, string>) => (await searchAll(app, administrator, query)).emails;
+  assert.deepEqual(await found({ role: 'admin' }), ['root@example.org']);
+  assert.deepEqual(await found({ role: 'user' }), ['ada@example.org', 'bob@example.org']);
+  assert.deepEqual(await found({ state: 'disabled' }), ['bob@example.org']);
+  assert.deepEqual(await found({ state: 'enabled', role: 'user' }), ['ada@example.org']);
+  assert.deepEqual(await found({ state: 'unverified' }), []);
+  assert.deepEqual(await found({ state: 'disabled', query: 'acc_bob' }), ['bob@example.org']);
+  assert.deepEqual(await found({ state: 'enabled', query: 'acc_bob' }), []);
+  assert.deepEqual(await found({ role: 'admin', query: 'acc_bob' }), []);
+});
+
+test('pages have no gap and no repetition, also while accounts come and go', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app, 'root@example.org');
+  const names = Array.from({ length: 25 }, (_, index) => `user${String(index).padStart(2, '0')}`);
+  await addAccounts(app, names);
+  const all = ['root@example.org', ...names.map((name) => `${name}@example.org`)];
+  for (const limit of ['1', '7', '26', '100']) {
+    const { emails } = await searchAll(app, administrator, { limit });
+    assert.deepEqual(emails, all, limit);
+  }
+  const first = await search(app, administrator, { limit: '10' });
+  assert.equal(first.accounts.length, 10);
+  await app.service.services.accounts.delete(operator, first.accounts.at(-1)?.id ?? '');
+  await addAccounts(app, ['aaa']);
+  const rest = await searchAll(app, administrator, { limit: '10', cursor: first.nextCursor ?? '' });
+  assert.deepEqual(rest.emails, all.slice(10));
+});
+
+const injections = [
+  '%',
+  '_',
+  "'",
+  '"',
+  '\\',
+  "' or '1'='1",
+  '%ada%',
+  'a_a',
+  '; drop table accounts',
+  '*',
+  '(',
+  '[a-z]',
+  '\u202E',
+];
+
+test('no character of a search stands for others or ends it', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  await addAccounts(app, ['ada', 'a_b']);
+  for (const query of injections) {
+    const { accounts } = await search(app, administrator, { query });
+    const expected = query === '_' ? ['a_b@example.org'] : [];
+    assert.deepEqual(
+      accounts.map(({ email }) => email),
+      expected,
+      query,
+    );
+  }
+});
+
+test('a search that is no search is refused, and so is a cursor of something else', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const wrong: readonly (readonly [what: string, status: number])[] = [
+    ['accounts?query=', 400],
+    ['accounts?query=a%00b', 400],
+    ['accounts?query=a%0Ab', 400],
+    [`accounts?query=${'a'.repeat(255)}`, 400],
+    [`accounts?query=${'a'.repeat(65_536)}`, 431],
+    [`accounts?query=${'a'.repeat(3_000)}`, 414],
+    ['accounts?query=a&query=b', 400],
+    ['accounts?limit=0', 400],
+    ['accounts?limit=101', 400],
+    ['accounts?limit=-1', 400],
+    ['accounts?limit=1e2', 400],
+    ['accounts?role=operator', 400],
+    ['accounts?state=deleted', 400],
+    ['accounts?order=id', 400],
+    ['accounts?cursor=', 400],
+    ['accounts?cursor=x', 400],
+    ['accounts?cursor=AAAA', 400],
+    [`accounts?cursor=${Buffer.from("' or 1=1").toString('base64url')}`, 400],
+    [`accounts?cursor=${Buffer.from('1').toString('base64url')}`, 400],
+    [`audit?cursor=${Buffer.from('ada@example.org').toString('base64url')}`, 400],
+    [`audit?cursor=${Buffer.from('-1').toString('base64url')}`, 400],
+    ['audit?account=%00', 400],
+    ["audit?account=' or 1=1", 400],
+    ['audit?action=%25', 400],
+    ['audit?limit=1000', 400],
+  ];
+  for (const [path, status] of wrong) {
+    const answer = await administer(app, administrator, 'GET', path);
+    assert.equal(answer.status, status, `${path.slice(0, 80)} ${answer.text}`);
+  }
+});
+
+test('an id that names nothing, or something else, is answered 404 on every route', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const target = await newTarget(app);
+  const ids = [
+    'acc_0000000000000000000000',
+    target.account.email,
+    target.sessionId,
+    String(target.keyId),
+    `${target.account.id}0`,
+    target.account.id.toUpperCase(),
+    '%00',
+    `${target.account.id}%00`,
+    "'",
+    'x'.repeat(500),
+    '%F0%9F%92%A9',
+    'me',
+  ];
+  const before = await listAuditEvents(app.db);
+  for (const route of administratorRoutes.filter(({ path }) => path.startsWith('/admin/accounts/:id'))) {
+    const [method, path, options] = goodRequest(route, target);
+    for (const id of ids) {
+      const asked = path.replace(target.account.id, id);
+      const answer = await app.call(method, asked, { ...options, headers: bearer(administrator.accessToken) });
+      assert.deepEqual([answer.status, codeOf(answer)], [404, 'account_not_found'], `${method} ${asked}`);
+    }
+  }
+  assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
+});
+
+test('a key and a session are found only with the account that they belong to', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const [one, other] = [await newTarget(app), await newTarget(app)];
+  const wrong: readonly (readonly [string, string])[] = [
+    [`api-keys/${other.keyId}`, 'key_not_found'],
+    ['api-keys/0', 'key_not_found'],
+    ['api-keys/1', 'key_not_found'],
+    [`api-keys/${one.keyId}x`, 'key_not_found'],
+    ['api-keys/%00', 'key_not_found'],
+    [`sessions/${other.sessionId}`, 'session_not_found'],
+    ['sessions/ses_0', 'session_not_found'],
+    ['sessions/%00', 'session_not_found'],
+    ["sessions/'", 'session_not_found'],
+  ];
+  for (const [part, code] of wrong) {
+    const answer = await administer(app, administrator, 'DELETE', `accounts/${one.account.id}/${part}`);
+    assert.deepEqual([answer.status, codeOf(answer)], [404, code], part);
+  }
+  for (const { accessToken, key } of [one, other]) {
+    for (const credential of [accessToken, key])
+      assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(credential) })).status, 200);
+  }
+});
+
+const extras = [
+  { password: 'wombat orbit velvet 42' },
+  { passwordHash: '$argon2id$v=19$m=64,t=1,p=1$AAAA$AAAA' },
+  { password_hash: 'x' },
+  { id: 'acc_mine' },
+  { verified: true },
+  { disabledAt: null },
+  { sessionEpoch: 0 },
+  { isAdmin: true },
+];
+
+test('no body takes a password, nor any other field than its own', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const headers = bearer(administrator.accessToken);
+  const target = await newTarget(app);
+  const before = await listAuditEvents(app.db);
+  const withBody = administratorRoutes.filter(({ body }) => body !== undefined);
+  assert.ok(withBody.length >= 2, 'bodies are found');
+  for (const route of withBody) {
+    const [method, path] = goodRequest(route, target);
+    for (const extra of extras) {
+      const answer = await app.call(method, path, { headers, json: { ...goodBodies[route.id], ...extra } });
+      assert.deepEqual([answer.status, codeOf(answer)], [400, 'invalid_request'], `${path} ${JSON.stringify(extra)}`);
+    }
+  }
+  for (const method of ['PUT', 'PATCH', 'POST']) {
+    const answer = await app.call(method, `/admin/accounts/${target.account.id}`, { headers, json: extras[0] });
+    assert.equal(answer.status, 405, method);
+  }
+  for (const role of ['operator', 'root', '', null, 1, ['admin'], { $ne: 'user' }]) {
+    const answer = await administer(app, administrator, 'PUT', `accounts/${target.account.id}/role`, { role });
+    assert.equal(answer.status, 400, JSON.stringify(role));
+  }
+  assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
+});

@@ -1,0 +1,383 @@
+/** What an administrator ends is dead at once, on every instance; what is sent, is sent to the owner alone. */
+import assert from 'node:assert/strict';
+import type { AccountDetail } from '@keyreeve/contract';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { Mailbox } from '../../../../test-kit/mailbox.ts';
+import { newPlace } from '../../../../test-kit/new-db.ts';
+import {
+  basic,
+  bearer,
+  goodPassword,
+  newApp,
+  operator,
+  type SignedIn,
+  type TestApp,
+} from '../../../../test-kit/new-app.ts';
+import {
+  administer,
+  codeOf,
+  detailOf,
+  newAdministrator,
+  newTarget,
+  signInAgain,
+  type Target,
+} from '../../../../test-kit/administrators.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { codeAt, enrolled, trySignIn } from '../../../../test-kit/authenticator.ts';
+
+const newPassword = 'saddle quartz meadow 77';
+const codePattern = /krvc_[0-9A-Za-z]{49}/;
+
+/** What works of an account, as an instance sees it. */
+interface Works {
+  readonly session: boolean;
+  readonly key: boolean;
+  readonly signIn: boolean;
+}
+
+const isAccepted = async (app: TestApp, credential: string): Promise<boolean> =>
+  (await app.call('GET', '/auth/forward', { headers: bearer(credential) })).status === 200;
+
+async function whatWorks(app: TestApp, { account, accessToken, key }: Target): Promise<Works> {
+  const [session, used] = [await isAccepted(app, accessToken), await isAccepted(app, key)];
+  const signIn = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+  return { session, key: used, signIn: signIn.status === 200 };
+}
+
+interface Ending {
+  readonly ask: (target: Target) => readonly [method: string, path: string];
+  readonly works: Works;
+  readonly actions: readonly string[];
+  readonly needsMail?: boolean;
+}
+
+const post = (path: string) => (target: Target) => ['POST', `accounts/${target.account.id}/${path}`] as const;
+
+const endings: Readonly<Record<string, Ending>> = {
+  'a disabled account': {
+    ask: post('disable'),
+    works: { session: false, key: false, signIn: false },
+    actions: ['account.disabled'],
+  },
+  'a deleted account': {
+    ask: ({ account }) => ['DELETE', `accounts/${account.id}`],
+    works: { session: false, key: false, signIn: false },
+    actions: ['account.deleted'],
+  },
+  'an account whose sessions are ended': {
+    ask: post('end-sessions'),
+    works: { session: false, key: true, signIn: true },
+    actions: ['account.sessions_ended'],
+  },
+  'an account whose keys are revoked': {
+    ask: post('revoke-keys'),
+    works: { session: true, key: false, signIn: true },
+    actions: ['api_key.deleted'],
+  },
+  'an account that somebody has got into': {
+    ask: post('compromised'),
+    works: { session: false, key: false, signIn: false },
+    actions: ['account.compromised', 'api_key.deleted'],
+    needsMail: true,
+  },
+  'a deleted key': {
+    ask: ({ account, keyId }) => ['DELETE', `accounts/${account.id}/api-keys/${keyId}`],
+    works: { session: true, key: false, signIn: true },
+    actions: ['api_key.deleted'],
+  },
+  'an ended session': {
+    ask: ({ account, sessionId }) => ['DELETE', `accounts/${account.id}/sessions/${sessionId}`],
+    works: { session: false, key: true, signIn: true },
+    actions: ['session.ended'],
+  },
+};
+
+for (const [what, { ask, works, actions, needsMail = false }] of Object.entries(endings)) {
+  test(`what ends with ${what} is dead at once on another instance, and nobody else's is`, async () => {
+    await using place = await newPlace();
+    await using mailbox = await Mailbox.start();
+    // Instances are one issuer.
+    const shared = { KEYREEVE_PUBLIC_URL: 'http://auth.localhost' };
+    const environment = { ...shared, ...(needsMail ? mailbox.environment : {}) };
+    await using one = await newApp({ place, environment });
+    await using other = await newApp({ place, environment });
+    const administrator = await newAdministrator(one);
+    const [target, neighbour] = [await newTarget(one, 'ada@example.org'), await newTarget(one, 'eve@example.org')];
+    for (const app of [one, other])
+      assert.deepEqual(await whatWorks(app, target), { session: true, key: true, signIn: true });
+    const before = (await listAuditEvents(one.db)).length;
+
+    const [method, path] = ask(target);
+    const done = await administer(one, administrator, method, path);
+    assert.equal(done.status, 200, done.text);
+    const recorded = (await listAuditEvents(one.db)).slice(before).filter(({ action }) => action !== 'session.created');
+    for (const app of [other, one]) assert.deepEqual(await whatWorks(app, target), works);
+    assert.deepEqual(
+      recorded.map(({ action, actor, accountId }) => ({ action, actor, accountId })),
+      actions.map((action) => ({
+        action,
+        actor: `account:${administrator.account.id}`,
+        accountId: target.account.id,
+      })),
+    );
+    for (const app of [one, other])
+      assert.deepEqual(await whatWorks(app, neighbour), { session: true, key: true, signIn: true });
+  });
+}
+
+test('an enabled account’s keys work again and its sessions don’t', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const target = await newTarget(app);
+  const { id } = target.account;
+  const disabled = await administer(app, administrator, 'POST', `accounts/${id}/disable`);
+  const { disabledAt, sessionCount, apiKeyCount } = disabled.json as AccountDetail;
+  assert.deepEqual(
+    { disabledAt, sessionCount, apiKeyCount },
+    {
+      disabledAt: new Date(app.clock.now()).toISOString(),
+      sessionCount: 0,
+      apiKeyCount: 1,
+    },
+  );
+  const enabled = await administer(app, administrator, 'POST', `accounts/${id}/enable`);
+  assert.equal((enabled.json as AccountDetail).disabledAt, null);
+  assert.deepEqual(await whatWorks(app, target), { session: false, key: true, signIn: true });
+});
+
+test('keys and sessions of an account are listed without secrets', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const target = await newTarget(app);
+  const path = `accounts/${target.account.id}`;
+  const now = new Date(app.clock.now()).toISOString();
+  const keys = await administer(app, administrator, 'GET', `${path}/api-keys`);
+  assert.deepEqual(keys.json, {
+    apiKeys: [
+      {
+        id: target.keyId,
+        nickname: 'held',
+        createdAt: now,
+        updatedAt: now,
+        scopes: [],
+        expiresAt: null,
+        lastUsedAt: null,
+      },
+    ],
+  });
+  const sessions = await administer(app, administrator, 'GET', `${path}/sessions`);
+  const listed = (sessions.json as { sessions: { id: string; current: boolean }[] }).sessions;
+  assert.deepEqual(
+    listed.map(({ id, current }) => ({ id, current })),
+    [{ id: target.sessionId, current: false }],
+  );
+  const own = await administer(app, administrator, 'GET', `accounts/${administrator.account.id}/sessions`);
+  assert.deepEqual(
+    (own.json as { sessions: { current: boolean }[] }).sessions.map(({ current }) => current),
+    [true],
+  );
+});
+
+async function resetWith(app: TestApp, mailbox: Mailbox, to: string): Promise<void> {
+  const mail = await mailbox.next({ to, subject: 'Set a new password' });
+  const [code = ''] = codePattern.exec(mail.text) ?? [];
+  const confirmed = await app.call('POST', '/auth/password-resets/confirm', { json: { code, password: newPassword } });
+  assert.equal(confirmed.status, 200, confirmed.text);
+}
+
+test('a password reset goes to the owner by mail, and the administrator never sees its code', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const administrator = await newAdministrator(app);
+  const target = await newTarget(app, 'ada@example.org');
+  const answer = await administer(app, administrator, 'POST', `accounts/${target.account.id}/reset-password`);
+  assert.equal(answer.status, 200, answer.text);
+  assert.doesNotMatch(answer.text, codePattern);
+  assert.deepEqual(await whatWorks(app, target), { session: true, key: true, signIn: true }, 'until it is used');
+  await resetWith(app, mailbox, 'ada@example.org');
+  assert.deepEqual(await whatWorks(app, target), { session: false, key: true, signIn: false });
+  await signInAgain(app, 'ada@example.org', newPassword);
+  assert.ok(!app.logLines.join('').includes('krvc_'));
+});
+
+test('an account that somebody has got into comes back to its owner with a new password only', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const administrator = await newAdministrator(app);
+  const target = await newTarget(app, 'ada@example.org');
+  // Whoever has got in has asked for a reset of its own.
+  await app.call('POST', '/auth/password-resets', { json: { email: 'ada@example.org' } });
+  const [stolen = ''] = codePattern.exec((await mailbox.next({ to: 'ada@example.org' })).text) ?? [];
+  const answer = await administer(app, administrator, 'POST', `accounts/${target.account.id}/compromised`);
+  assert.equal(answer.status, 200, answer.text);
+  const { hasPassword, apiKeyCount, sessionCount } = answer.json as AccountDetail;
+  assert.deepEqual({ hasPassword, apiKeyCount, sessionCount }, { hasPassword: false, apiKeyCount: 0, sessionCount: 0 });
+  const late = await app.call('POST', '/auth/password-resets/confirm', {
+    json: { code: stolen, password: newPassword },
+  });
+  assert.equal(codeOf(late), 'code_invalid');
+  await resetWith(app, mailbox, 'ada@example.org');
+  await signInAgain(app, 'ada@example.org', newPassword);
+});
+
+test('without mail nothing is begun that only mail can finish', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const target = await newTarget(app);
+  const before = await listAuditEvents(app.db);
+  const asked: readonly (readonly [path: string, json?: unknown])[] = [
+    ['accounts', { email: 'new@example.org' }],
+    [`accounts/${target.account.id}/invite`],
+    [`accounts/${target.account.id}/reset-password`],
+    [`accounts/${target.account.id}/compromised`],
+  ];
+  for (const [path, json] of asked) {
+    const answer = await administer(app, administrator, 'POST', path, json);
+    assert.deepEqual([answer.status, codeOf(answer)], [409, 'mail_not_configured'], path);
+  }
+  assert.deepEqual(await listAuditEvents(app.db), before);
+});
+
+async function accept(app: TestApp, code: string): Promise<number> {
+  const json = { code, password: goodPassword };
+  return (await app.call('POST', '/auth/accounts/accept-invitation', { json })).status;
+}
+
+test('who is invited chooses a password, once and within an hour; a new invitation voids the one before', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const administrator = await newAdministrator(app);
+  const invite = async (): Promise<string> => {
+    const mail = await mailbox.next({ to: 'new@example.org', subject: 'invited' });
+    return codePattern.exec(mail.text)?.[0] ?? '';
+  };
+  const body = { email: 'new@example.org', role: 'admin' };
+  const invited = await administer(app, administrator, 'POST', 'accounts', body);
+  assert.equal(invited.status, 201, invited.text);
+  const { id, role, verified, hasPassword } = invited.json as AccountDetail;
+  assert.equal(invited.headers.get('location'), `/admin/accounts/${id}`);
+  assert.deepEqual({ role, verified, hasPassword }, { role: 'admin', verified: false, hasPassword: false });
+  const first = await invite();
+  for (const password of ['', goodPassword]) {
+    const answer = await app.call('POST', '/auth/token', { headers: basic('new@example.org', password) });
+    assert.equal(answer.status, 401);
+  }
+  const twice = await administer(app, administrator, 'POST', 'accounts', { email: 'NEW@example.org' });
+  assert.deepEqual([twice.status, codeOf(twice)], [409, 'account_exists']);
+
+  assert.equal((await administer(app, administrator, 'POST', `accounts/${id}/invite`)).status, 200);
+  const second = await invite();
+  assert.equal(await accept(app, first), 400);
+  app.clock.advance({ seconds: 3_600 });
+  assert.equal(await accept(app, second), 400);
+  const recent = { accessToken: await signInAgain(app, administrator.account.email) };
+  assert.equal((await administer(app, recent, 'POST', `accounts/${id}/invite`)).status, 200);
+  const third = await invite();
+  const answers = await Promise.all(Array.from({ length: 4 }, () => accept(app, third)));
+  assert.deepEqual(
+    answers.toSorted((a, b) => a - b),
+    [200, 400, 400, 400],
+  );
+  const member: Pick<SignedIn, 'accessToken'> = { accessToken: await signInAgain(app, 'new@example.org') };
+  assert.equal((await administer(app, member, 'GET', 'accounts')).status, 200);
+  const late = await administer(app, recent, 'POST', `accounts/${id}/invite`);
+  assert.deepEqual([late.status, codeOf(late)], [409, 'account_has_password']);
+});
+
+test('a second factor is required, waived and removed; each shows', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const { account } = await newTarget(app);
+  const ask = (path: string) => administer(app, administrator, 'POST', `accounts/${account.id}/${path}`);
+  assert.equal(((await ask('require-second-factor')).json as AccountDetail).requiresSecondFactor, true);
+  assert.equal(((await ask('require-second-factor')).json as AccountDetail).requiresSecondFactor, true);
+  assert.equal(((await ask('waive-second-factor')).json as AccountDetail).requiresSecondFactor, false);
+  const none = await ask('remove-second-factor');
+  assert.deepEqual([none.status, codeOf(none)], [409, 'second_factor_not_enrolled']);
+  const actions = (await listAuditEvents(app.db))
+    .map(({ action }) => action)
+    .filter((action) => /required|waived/.test(action));
+  assert.deepEqual(actions, ['account.second_factor_required', 'account.second_factor_waived']);
+  assert.equal((await detailOf(app, administrator, account.id)).sessionCount, 1);
+});
+
+test('a lost second factor is removed: the password is enough, its sessions have ended, its owner is told', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const administrator = await newAdministrator(app);
+  const user = await enrolled(app, 'ada@example.org');
+  assert.equal((await detailOf(app, administrator, user.account.id)).secondFactor, true);
+  assert.equal((await trySignIn(app, 'ada@example.org')).status, 401);
+  await mailbox.next({ to: 'ada@example.org', subject: 'was added' });
+  const path = `accounts/${user.account.id}/remove-second-factor`;
+  const removed = await administer(app, administrator, 'POST', path);
+  assert.equal(removed.status, 200, removed.text);
+  const { secondFactor, sessionCount } = removed.json as AccountDetail;
+  assert.deepEqual({ secondFactor, sessionCount }, { secondFactor: false, sessionCount: 0 });
+  assert.equal(await isAccepted(app, user.accessToken), false);
+  const [recoveryCode = ''] = user.recoveryCodes;
+  assert.equal((await trySignIn(app, 'ada@example.org', recoveryCode, 'not the password at all')).status, 401);
+  assert.equal((await trySignIn(app, 'ada@example.org')).status, 200);
+  await mailbox.next({ to: 'ada@example.org', subject: 'was removed' });
+  const actions = (await listAuditEvents(app.db)).slice(-3).map(({ action }) => action);
+  assert.deepEqual(actions, ['second_factor.removed', 'account.sessions_ended', 'session.created']);
+});
+
+test('a second factor stays in force when an account is taken back', async () => {
+  await using mailbox = await Mailbox.start();
+  await using app = await newApp({ environment: mailbox.environment });
+  const user = await enrolled(app, 'ada@example.org');
+  const administrator = await newAdministrator(app);
+  const take = async (path: string): Promise<void> => {
+    const answer = await administer(app, administrator, 'POST', `accounts/${user.account.id}/${path}`);
+    assert.equal((answer.json as AccountDetail).secondFactor, true, answer.text);
+  };
+  await take('reset-password');
+  // Before the next one is sent: two that are due at once may arrive in any order.
+  const voided = await mailbox.next({ to: 'ada@example.org', subject: 'Set a new password' });
+  await take('compromised');
+  // Not what one who asked for it reads: that nothing is to be done, and from where it was asked.
+  assert.match(voided.text, /^An administrator of Example sent you this link/);
+  assert.doesNotMatch(voided.text, /do nothing|127\.0\.0\.1/);
+  const [code = ''] = codePattern.exec(voided.text) ?? [];
+  const late = await app.call('POST', '/auth/password-resets/confirm', { json: { code, password: newPassword } });
+  assert.equal(codeOf(late), 'code_invalid');
+  await resetWith(app, mailbox, 'ada@example.org');
+  assert.equal((await trySignIn(app, 'ada@example.org', undefined, newPassword)).status, 401);
+  const right = codeAt(user.secret, app.clock.now());
+  assert.equal((await trySignIn(app, 'ada@example.org', right, newPassword)).status, 200);
+});
+
+test('the trail is read newest first, by account and by action, and tells who did it', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const [one, other] = [await newTarget(app), await newTarget(app)];
+  for (const { account } of [one, other]) {
+    for (const what of ['disable', 'enable'])
+      await administer(app, administrator, 'POST', `accounts/${account.id}/${what}`);
+  }
+  const read = async (query: string) => {
+    const answer = await administer(app, administrator, 'GET', `audit?${query}`);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json as { events: { action: string; actor: string; accountId: string }[]; nextCursor: string | null };
+  };
+  const ofOne = (await read(`account=${one.account.id}`)).events;
+  assert.deepEqual(
+    ofOne.map(({ action }) => action),
+    ['account.enabled', 'account.disabled', 'api_key.created', 'session.created', 'account.created'],
+  );
+  assert.equal(ofOne[0]?.actor, `account:${administrator.account.id}`);
+  assert.equal(ofOne.at(-1)?.actor, operator.kind);
+  const disablings = (await read('action=account.disabled')).events.map(({ accountId }) => accountId);
+  assert.deepEqual(disablings, [other.account.id, one.account.id]);
+  assert.deepEqual(await read('account=acc_nobody'), { events: [], nextCursor: null });
+
+  const all = (await read('')).events;
+  const paged: unknown[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = await read(`limit=3${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    paged.push(...page.events);
+    cursor = page.nextCursor;
+  }
+  assert.deepEqual(paged, all);
+});

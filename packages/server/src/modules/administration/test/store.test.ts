@@ -1,0 +1,169 @@
+/** Administration where a connection breaks, and where there are more accounts than a page looks at. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { setEmail } from '../../self-service/store.ts';
+import { insertCode } from '../../one-time-codes/store.ts';
+import { repeatChanges } from '../../deletion-journal/store.ts';
+import { findUndoableChange, insertEmailChangeIn } from '../../accounts/email-change-store.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { setAccountRole } from '../../accounts/store.ts';
+import { findAccounts, findDetail } from '../store.ts';
+import { readConfig } from '../../../app/config.ts';
+import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { claimWork } from '../../outbox/store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
+import { wire, type Services } from '../../../app/wiring.ts';
+import { behind, Line } from '../../../../test-kit/broken-connection.ts';
+import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
+
+const waitMsMax = 10_000;
+const mail = { KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:1', KEYREEVE_MAIL_FROM: 'a@example.com' };
+
+type Change = (services: Services, id: string) => Promise<unknown>;
+const changes: Readonly<Record<string, Change>> = {
+  'revoking all keys': ({ administration }, id) => administration.revokeKeys(operator, id),
+  'taking an account back': ({ administration }, id) => administration.takeBack(operator, id),
+};
+
+for (const [what, change] of Object.entries(changes)) {
+  for (const state of ['cut before', 'cut after'] as const) {
+    onEachDatabase(
+      `${what} whose connection was ${state} its commit is finished before a key of the account is answered again`,
+      async ({ db }) => {
+        const line = new Line();
+        const installation = { db: behind(db, line), keys, migrated: [] };
+        const clock = new FakeClock();
+        const services = wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' });
+        const { apiKeys, verifier } = services;
+        const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
+        const held = await apiKeys.create(operator, ada, { nickname: 'held' });
+        const other = await apiKeys.create(operator, bob, { nickname: 'other' });
+        const said = () =>
+          verifier.verify(held.secret.reveal()).then(
+            ({ valid }) => valid,
+            (error: unknown) => codeOf(error),
+          );
+
+        line.state = state;
+        await assert.rejects(change(services, ada), (error) => codeOf(error) === 'unavailable');
+        for (let round = 0; round < 20; round++) {
+          assert.notEqual(await said(), true, 'it may be on its way out');
+          assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
+          await turn();
+        }
+        line.state = 'whole';
+        line.commits = 0;
+        const deadline = performance.now() + waitMsMax;
+        while ((await said()) !== false || line.commits === 0) {
+          assert.ok(performance.now() < deadline, 'it was never finished');
+          await turn();
+        }
+        const deleted = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
+        assert.deepEqual(
+          deleted.map(({ target }) => target),
+          [String(held.id)],
+        );
+        const once = (await listAuditEvents(db)).filter(({ action }) => action === 'account.compromised');
+        assert.equal(once.length, what === 'taking an account back' ? 1 : 0);
+      },
+    );
+  }
+}
+
+onEachDatabase('a page of accounts looks at no more rows than it may, and says how far it came', async ({ db }) => {
+  for (const name of ['a1', 'b1', 'c1', 'd1', 'e2', 'f1', 'g2']) await addAccount(db, name);
+  const wanted = { text: '2@', role: '', state: '' } as const;
+  const seen: string[] = [];
+  const looked: (string | undefined)[] = [];
+  let after: string | undefined = '';
+  while (after !== undefined) {
+    const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, after, 10, 3);
+    seen.push(...page.rows.map(({ id }) => id));
+    looked.push(page.lookedUntil);
+    after = page.lookedUntil;
+  }
+  assert.deepEqual(seen, ['acc_e2', 'acc_g2']);
+  assert.deepEqual(looked, ['c1@example.com', 'f1@example.com', undefined]);
+  const full = await findAccounts(db, { text: '', role: '', state: '' }, '', 2, 3);
+  assert.deepEqual([full.rows.length, full.lookedUntil], [2, 'b1@example.com']);
+});
+
+onEachDatabase('of administrators who each give up the role at once one is left', async (opened) => {
+  const { db } = opened;
+  // Its row is the lock.
+  await claimInstallation(db, keys.check, now);
+  const ids = await Promise.all(Array.from({ length: rivalsMin }, (_, place) => addAccount(db, `a${place}`, 'admin')));
+  const outcomes = await raceToValues(opened, rivalsMin, async (connection, rival) => {
+    const id = ids[rival] ?? '';
+    const itself = { kind: 'account', accountId: id, sessionId: 'ses_any' } as const;
+    return setAccountRole(connection, itself, id, 'user', now, async () => undefined).catch(codeOf);
+  });
+  assert.deepEqual(tally(outcomes), { true: rivalsMin - 1, last_administrator: 1 });
+});
+
+onEachDatabase('an account is read by its exact id only', async ({ db }) => {
+  await addAccount(db, 'ada');
+  assert.equal((await findDetail(db, 'acc_ada', now))?.email, 'ada@Example.com');
+  for (const id of ['acc_ad', 'ACC_ADA', 'acc_%', 'ada@example.com', ''])
+    assert.equal(await findDetail(db, id, now), undefined, id);
+});
+
+const resets: Readonly<Record<string, Change>> = {
+  'a reset that an administrator sends': ({ administration }, id) => administration.sendReset(operator, id),
+  'the link of an account that is taken back': ({ administration }, id) => administration.takeBack(operator, id),
+};
+
+for (const [what, change] of Object.entries(resets)) {
+  onEachDatabase(`${what} goes to no email that its owner has just given up`, async ({ db }) => {
+    const ada = await addAccount(db, 'ada');
+    const wanted = { address: 'new@example.com', key: 'new@example.com' };
+    const late = withTransaction(db, async (work, options) => {
+      await db.transaction((tx) => setEmail(tx, operator, ada, wanted, now));
+      return db.transaction(work, options);
+    });
+    const [clock, installation] = [new FakeClock(), { db: late, keys, migrated: [] }];
+    await change(wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' }), ada);
+    const [sent] = await claimWork(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
+    assert.ok(sent);
+    const { to } = JSON.parse(keys.outboxSeal.open(sent.id, sent.payload)) as { to: string };
+    assert.equal(to, wanted.address);
+  });
+}
+
+const countCodes = sql<{ count: number }>('test_count_codes', 'select count(*) as count from one_time_codes');
+
+onEachDatabase('an account that is taken back without a new link keeps no earlier link either', async ({ db }) => {
+  const line = new Line();
+  const clock = new FakeClock();
+  const installation = { db: behind(db, line), keys, migrated: [] };
+  const services = wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' });
+  const ada = await addAccount(db, 'ada');
+  const [at, expiresAt] = [clock.now(), clock.now() + 60_000];
+  const email = { address: 'old@example.com', key: 'old@example.com' };
+  const undo = Buffer.alloc(32, 9);
+  await db.transaction(async (tx) => {
+    for (const [place, purpose] of (['reset_password', 'change_email', 'set_email'] as const).entries())
+      await insertCode(tx, { hash: Buffer.alloc(32, place), purpose, accountId: ada, email, now: at, expiresAt });
+    const change = { codeHash: undo, accountId: ada, email: email.address, emailKey: email.key };
+    await insertEmailChangeIn(tx, { ...change, changedAt: at - 40 * 86_400_000, undoUntil: expiresAt });
+  });
+  line.state = 'cut before';
+  await assert.rejects(services.administration.takeBack(operator, ada), (error) => codeOf(error) === 'unavailable');
+  // Meanwhile no address of the account can get a link.
+  await db.transaction((tx) => repeatChanges(tx, 'email_changed', [{ id: ada, at }], at));
+  assert.ok(await findUndoableChange(db, undo, at));
+  line.state = 'whole';
+  const deadline = performance.now() + waitMsMax;
+  const isDone = async () => (await listAuditEvents(db)).some(({ action }) => action === 'account.compromised');
+  while (!(await isDone())) {
+    assert.ok(performance.now() < deadline, 'it was never finished');
+    await turn();
+  }
+  assert.equal((await db.get(countCodes, []))?.count, 0);
+  assert.equal(await findUndoableChange(db, undo, at), undefined);
+  assert.equal((await findDetail(db, ada, at))?.hasPassword, 0);
+  assert.equal((await claimWork(db, 'mail', { now: at, claimedUntil: at + 1, max: 2 })).length, 0);
+});

@@ -1,0 +1,225 @@
+/** API keys: an account's own, made, listed and deleted by it or by an operator. */
+import { randomInt } from 'node:crypto';
+import { limits } from '@keyreeve/contract';
+import type { Principal } from '../../foundation/principal.ts';
+import { isRecent, type Clock } from '../../foundation/clock.ts';
+import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import type { Secret } from '../../foundation/crypto/secret.ts';
+import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
+import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
+import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { foreseeCreation, type CreationThrottle } from '../rate-limits/key-creation-limits.ts';
+import { makeKey } from './key-format.ts';
+import { acceptNickname } from './nickname.ts';
+import { acceptScopes, hasReserved, scopesInForce } from './scopes.ts';
+import * as store from './store.ts';
+
+export interface ApiKeysOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly hash: KeyedHash;
+  readonly prefix: string;
+  readonly keysPerAccountMax: number;
+  /** None for load tests. */
+  readonly throttle: CreationThrottle | undefined;
+  /** None where no journal is kept. */
+  readonly revocations?: Revocations | undefined;
+}
+
+export interface KeyRequest {
+  readonly nickname: string;
+  readonly scopes?: readonly string[];
+  /** Milliseconds; null for never. */
+  readonly expiresAt?: number | null;
+}
+
+export interface ApiKey {
+  readonly id: number;
+  readonly nickname: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** `randomInt` covers less than 2^48, so an id is made of two parts: 1 … 2^53 − 1. */
+function randomKeyId(): number {
+  const id = randomInt(2 ** 26) * 2 ** 27 + randomInt(2 ** 27);
+  return id === 0 ? randomKeyId() : id;
+}
+
+export class ApiKeys {
+  readonly unfinished = new UnfinishedRevocations<number>();
+  readonly #options: ApiKeysOptions;
+  /** By this process: later creations need no write for it. */
+  #isPrefixRecorded = false;
+  readonly #owners: CoalescingReader<number, { accountId: string }>;
+  readonly #creations: CoalescingReader<readonly [accountId: string, nickname: string], store.CreationState>;
+
+  constructor(options: ApiKeysOptions) {
+    const { db } = options;
+    this.#options = options;
+    this.#owners = new CoalescingReader((ids) => store.findKeyOwners(db, ids), db.sharedReads);
+    this.#creations = new CoalescingReader((questions) => store.findForCreation(db, questions), db.sharedReads);
+  }
+
+  /**
+   * @returns the key and its secret, which is never to be had again
+   * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
+   *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry that has passed,
+   *   `invalid_access_token` when the session has ended meanwhile
+   */
+  async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
+    const { db, clock, hash, prefix, keysPerAccountMax, throttle } = this.#options;
+    const nickname = acceptNickname(request.nickname);
+    const scopes = acceptScopes(principal, request.scopes ?? []);
+    const now = clock.now();
+    const needsRole = principal.kind === 'account' && hasReserved(scopes);
+    if (needsRole && !isRecent(now, principal.signedInAt ?? 0, limits.recentSignInSeconds * 1000))
+      throw new DomainError('reauth_required');
+    // The role is judged again in the transaction of the creation.
+    const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
+    const expiresAt = request.expiresAt ?? null;
+    // Not `<=`: RFC 3339 knows leap seconds, which Date.parse makes NaN of, and a key must not live for ever by that.
+    if (expiresAt !== null && !(expiresAt > now)) {
+      throw new DomainError('invalid_request', {
+        errors: [{ pointer: '/expiresAt', detail: 'It must lie in the future.' }],
+      });
+    }
+    const secret = makeKey(prefix);
+    const id = randomKeyId();
+    const key = {
+      id,
+      hash: hash.stored(secret.reveal()),
+      accountId,
+      nickname,
+      scopes,
+      needsRole,
+      expiresAt,
+      now,
+      prefix: this.#isPrefixRecorded ? undefined : prefix,
+    };
+    const counted = principal.kind === 'account' ? throttle : undefined;
+    await this.#foreseeRefusal(key, counted);
+    await store.createKey(db, creator, key, keysPerAccountMax, counted);
+    this.#isPrefixRecorded = true;
+    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };
+  }
+
+  /**
+   * What {@link store.createKey} would refuse, by plain reads: a creation that is refused doesn't occupy the writer.
+   * @throws DomainError as `createKey`
+   */
+  async #foreseeRefusal(
+    { accountId, nickname, now }: store.NewKey,
+    throttle: CreationThrottle | undefined,
+  ): Promise<void> {
+    const { db, keysPerAccountMax } = this.#options;
+    const state = await this.#creations.read([accountId, nickname]);
+    // The transaction tells an account that never existed from one whose session has just ended.
+    if (!state) return;
+    store.assertMayCreate(state);
+    if (throttle) await foreseeCreation(db, throttle, accountId, now);
+    store.assertRoomForKey(state.held, keysPerAccountMax);
+    if (state.isTaken > 0) throw new DomainError('nickname_taken');
+  }
+
+  /** All of the account's keys, oldest first. */
+  async list(accountId: string): Promise<ApiKey[]> {
+    const rows = await store.listAccountKeys(this.#options.db, accountId);
+    return rows.map(toApiKey);
+  }
+
+  /**
+   * One page of the same list. A key that is created or deleted meanwhile neither repeats nor hides another one.
+   * @throws DomainError `invalid_request` for a cursor of something else
+   */
+  async page(
+    accountId: string,
+    { limit, cursor }: PageRequest,
+  ): Promise<{ keys: ApiKey[]; nextCursor: string | null }> {
+    const after = cursor === undefined ? beforeAll : positionOf(fromCursor(cursor, isPosition));
+    const size = sizeOf(limit);
+    // One more than the page has: whether there is a next one.
+    const rows = await store.pageAccountKeys(this.#options.db, accountId, after, size + 1);
+    const keys = rows.slice(0, size).map(toApiKey);
+    const last = rows.length > size ? keys.at(-1) : undefined;
+    return { keys, nextCursor: last === undefined ? null : toCursor(`${last.createdAt}.${last.id}`) };
+  }
+
+  /** For an operator, who may delete any account's key. @throws DomainError `key_not_found` */
+  async ownerOf(id: number): Promise<string> {
+    const accountId = (await this.#owners.read(id))?.accountId;
+    if (accountId === undefined) {
+      await this.#options.db.confirm();
+      throw new DomainError('key_not_found', { detail: `There is no API key ${id}.` });
+    }
+    return accountId;
+  }
+
+  /**
+   * Resolves once the deletion is durable: every verification that starts later is refused. When it can't be known
+   * whether it is, it fails, and goes on until it is.
+   * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended meanwhile,
+   *   `unavailable`
+   */
+  async delete(principal: Principal, accountId: string, id: number): Promise<void> {
+    const { db, clock, revocations } = this.#options;
+    this.unfinished.assertRoom();
+    const now = clock.now();
+    const owner = await this.#owners.read(id);
+    if (owner?.accountId !== accountId) {
+      // The writer isn't needed. The deletion that this read saw may not have reached the standby yet.
+      await db.confirm();
+      throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
+    }
+    const record = async (): Promise<void> => revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);
+    const outcome = await store.deleteKey(db, principal, accountId, id, now).catch((error: unknown) => {
+      if (isOutcomeUnknown(error)) {
+        const finish = async (): Promise<void> => {
+          await store.finishDeletion(db, principal, accountId, id, now);
+          revocations?.lookSoon();
+        };
+        this.unfinished.add(id, { kind: 'delete', finish });
+      }
+      throw error;
+    });
+    switch (outcome) {
+      case 'deleted':
+        return record();
+      case 'foreign':
+        throw new DomainError('not_key_owner');
+      case 'unknown':
+        throw new DomainError('key_not_found');
+    }
+  }
+}
+
+/** Where a page begins: behind the key with this time and id. */
+const beforeAll = { createdAt: -1, id: 0 } as const;
+
+const isPosition = (text: string): boolean =>
+  /^(?:0|[1-9]\d{0,15})\.[1-9]\d{0,15}$/.test(text) &&
+  text.split('.').every((part) => Number.isSafeInteger(Number(part)));
+
+function positionOf(text: string): { createdAt: number; id: number } {
+  const [createdAt, id] = text.split('.').map(Number);
+  return { createdAt: createdAt ?? 0, id: id ?? 0 };
+}
+
+const toApiKey = (row: store.KeyRow): ApiKey => ({
+  id: row.id,
+  nickname: row.nickname,
+  scopes: splitScopes(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole)),
+  expiresAt: row.expiresAt,
+  lastUsedAt: row.lastUsedAt,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+});
+
+export const splitScopes = (scopes: string): string[] => (scopes === '' ? [] : scopes.split(' '));

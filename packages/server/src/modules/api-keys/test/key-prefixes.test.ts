@@ -1,0 +1,39 @@
+/** The contract of `api-keys/store.ts` about the prefixes of keys. */
+import assert from 'node:assert/strict';
+import * as store from '../store.ts';
+import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addKey, hashOf, newKey, now, operator } from '../../../../test-kit/rows.ts';
+
+onEachDatabase('a prefix is recorded once, by the first of many creations at once', async (opened) => {
+  const { db } = opened;
+  const ada = await addAccount(db);
+  const rivals = Math.max(rivalsMin, 16);
+  const settled = await race(opened, rivals, async (connection, rival) => {
+    const more = { id: rival + 1, hash: hashOf(`rival ${rival}`), prefix: 'krv' };
+    await store.createKey(connection, operator, newKey(ada, `key ${rival}`, more), 100, undefined);
+    return 'created';
+  });
+  assert.deepEqual(outcomes(settled), { created: rivals });
+  assert.deepEqual(await store.listKeyPrefixes(db), ['krv']);
+  await addKey(db, ada, 'other', { prefix: 'acme' });
+  assert.deepEqual(await store.listKeyPrefixes(db), ['acme', 'krv']);
+});
+
+onEachDatabase('a creation that is refused records no prefix', async ({ db }) => {
+  const ada = await addAccount(db);
+  await addKey(db, ada, 'taken');
+  const again = newKey(ada, 'taken', { id: 2, hash: hashOf('again'), prefix: 'krv' });
+  const refused: unknown = await store.createKey(db, operator, again, 100, undefined).catch((error: unknown) => error);
+  assert.equal(codeOf(refused), 'nickname_taken');
+  assert.deepEqual(await store.listKeyPrefixes(db), []);
+});
+
+onEachDatabase('the prefix of keys from before prefixes were recorded is assumed once', async ({ db }) => {
+  const ada = await addAccount(db);
+  await store.recordEarlierPrefix(db, 'krv', now);
+  assert.deepEqual(await store.listKeyPrefixes(db), [], 'there are no keys');
+  await addKey(db, ada, 'old');
+  await store.recordEarlierPrefix(db, 'krv', now);
+  await store.recordEarlierPrefix(db, 'acme', now);
+  assert.deepEqual(await store.listKeyPrefixes(db), ['krv']);
+});

@@ -1,0 +1,126 @@
+/** Which nicknames a key can have, and when two of them are the same. */
+import assert from 'node:assert/strict';
+import type { ErrorCode, ListedKey } from '@keyreeve/contract';
+import { bearer, newApp } from '../../../../test-kit/new-app.ts';
+import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const good = {
+  'one letter': 'a',
+  'sixty-four code points': 'x'.repeat(64),
+  'sixty-four code points of four bytes': '😀'.repeat(64),
+  'white space inside': 'billing  worker\u00a0eu',
+  'other scripts': 'ключ 鍵 مفتاح',
+  markup: '"><img src=x onerror=1>',
+  SQL: "'; drop table api_keys; --",
+  'percent signs': '%00%0d%0a 100 %',
+  'a log line': '{"level":"info","event":"x"}',
+  'the name of a prototype': '__proto__',
+  'a word of JSON': 'null',
+  'an emoji of several joined by ZWJ': 'family 👩‍👩‍👧‍👦',
+  'an emoji with a variation selector': '❤️',
+  'a keycap': '1️⃣',
+  'a flag of tag characters': '🏴󠁧󠁢󠁥󠁮󠁧󠁿',
+  'a ligature, which NFC leaves alone': 'ﬁle',
+} as const;
+
+const bad: Readonly<Record<string, readonly [value: unknown, code: ErrorCode]>> = {
+  'no characters': ['', 'invalid_request'],
+  'sixty-five code points': ['x'.repeat(65), 'nickname_invalid'],
+  'sixty-five code points outside the BMP': ['😀'.repeat(65), 'nickname_invalid'],
+  'more code points once it is NFC': ['\u0958'.repeat(33), 'nickname_invalid'],
+  'more characters than any nickname has bytes': ['x'.repeat(257), 'invalid_request'],
+  'only a space': [' ', 'nickname_invalid'],
+  'a space at the start': [' a', 'nickname_invalid'],
+  'a space at the end': ['a ', 'nickname_invalid'],
+  'a no-break space at the start': ['\u00a0a', 'nickname_invalid'],
+  'an ideographic space at the end': ['a\u3000', 'nickname_invalid'],
+  NUL: ['a\u0000b', 'nickname_invalid'],
+  'a line feed': ['a\nb', 'nickname_invalid'],
+  'a carriage return': ['a\rb', 'nickname_invalid'],
+  'a tab': ['a\tb', 'nickname_invalid'],
+  'an escape sequence': ['\u001b[31mred', 'nickname_invalid'],
+  DEL: ['a\u007fb', 'nickname_invalid'],
+  'a C1 control': ['a\u0085b', 'nickname_invalid'],
+  'a high surrogate alone': ['a\ud83d', 'nickname_invalid'],
+  'a low surrogate alone': ['\ude00a', 'nickname_invalid'],
+  'two surrogates the wrong way round': ['\ude00\ud83d', 'nickname_invalid'],
+  'a noncharacter': ['a\uffff', 'nickname_invalid'],
+  'a noncharacter of the Arabic block': ['a\ufdd0', 'nickname_invalid'],
+  'a noncharacter of another plane': ['a\u{1fffe}', 'nickname_invalid'],
+  'a right-to-left override': ['a\u202egnp', 'nickname_invalid'],
+  'a bidi isolate': ['a\u2066b', 'nickname_invalid'],
+  'a left-to-right mark': ['a\u200eb', 'nickname_invalid'],
+  'an Arabic letter mark': ['a\u061cb', 'nickname_invalid'],
+  'a zero-width space': ['a\u200bb', 'nickname_invalid'],
+  'a ZWJ outside an emoji': ['a\u200db', 'nickname_invalid'],
+  'a ZWJ at the end of an emoji': ['👩\u200d', 'nickname_invalid'],
+  'two ZWJ within an emoji': ['👩\u200d\u200d👧', 'nickname_invalid'],
+  'a ZWNJ': ['a\u200cb', 'nickname_invalid'],
+  'a word joiner': ['a\u2060b', 'nickname_invalid'],
+  'a byte order mark': ['\ufeffa', 'nickname_invalid'],
+  'a soft hyphen': ['a\u00adb', 'nickname_invalid'],
+  'a variation selector outside an emoji': ['a\ufe0f', 'nickname_invalid'],
+  'a combining grapheme joiner': ['a\u034fb', 'nickname_invalid'],
+  'a Hangul filler': ['a\u3164b', 'nickname_invalid'],
+  'tag characters outside a flag': ['a\u{e0061}\u{e007f}', 'nickname_invalid'],
+  'a line separator': ['a\u2028b', 'nickname_invalid'],
+  'a paragraph separator': ['a\u2029b', 'nickname_invalid'],
+  'a number': [5, 'invalid_request'],
+  null: [null, 'invalid_request'],
+  true: [true, 'invalid_request'],
+  'an array': [['a'], 'invalid_request'],
+  'an object': [{ a: 'b' }, 'invalid_request'],
+};
+
+test('a nickname that people can read is kept as it was sent', async () => {
+  await using app = await newApp();
+  const headers = bearer((await app.signIn()).accessToken);
+  for (const [what, nickname] of Object.entries(good)) {
+    const created = await app.call('POST', '/auth/api-keys', { headers, json: { nickname } });
+    assert.deepEqual([created.status, (created.json as ListedKey).nickname], [201, nickname], what);
+  }
+  const listed = (await app.call('GET', '/auth/api-keys', { headers })).json as { apiKeys: ListedKey[] };
+  assert.deepEqual(listed.apiKeys.map(({ nickname }) => nickname).toSorted(), Object.values(good).toSorted());
+});
+
+test('a nickname that can’t be seen, could deceive or has no right length is refused', async () => {
+  await using app = await newApp();
+  const headers = bearer((await app.signIn()).accessToken);
+  for (const [what, [nickname, code]] of Object.entries(bad)) {
+    const refused = await app.call('POST', '/auth/api-keys', { headers, json: { nickname } });
+    const { errors = [] } = assertProblem(fromFetch(refused), code, what);
+    assert.equal(errors[0]?.pointer, '/nickname', what);
+  }
+  assert.deepEqual((await app.call('GET', '/auth/api-keys', { headers })).json, { apiKeys: [] });
+});
+
+test('two spellings that NFC makes one are one nickname', async () => {
+  await using app = await newApp();
+  const headers = bearer((await app.signIn()).accessToken);
+  const create = (nickname: string) => app.call('POST', '/auth/api-keys', { headers, json: { nickname } });
+  const decomposed = await create('cafe\u0301');
+  assert.deepEqual([decomposed.status, (decomposed.json as ListedKey).nickname], [201, 'caf\u00e9']);
+  for (const twin of ['caf\u00e9', 'cafe\u0301']) assertProblem(fromFetch(await create(twin)), 'nickname_taken', twin);
+  // Case, width and compatibility forms are not folded: the contract says unique, not similar.
+  for (const other of ['Caf\u00e9', 'cafe', 'ｃａｆ\u00e9']) assert.equal((await create(other)).status, 201, other);
+});
+
+test('a nickname is unique among one account’s keys, and free again once its key is deleted', async () => {
+  await using app = await newApp();
+  const [one, other] = [await app.signIn(), await app.signIn()];
+  const create = (accessToken: string) =>
+    app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json: { nickname: 'worker' } });
+  const first = (await create(one.accessToken)).json as { id: number; key: string };
+  assertProblem(fromFetch(await create(one.accessToken)), 'nickname_taken');
+  assert.equal((await create(other.accessToken)).status, 201, 'another account may use it');
+
+  await app.call('DELETE', `/auth/api-keys/${first.id}`, { headers: bearer(one.accessToken) });
+  const again = await create(one.accessToken);
+  const second = again.json as { id: number; key: string };
+  assert.equal(again.status, 201);
+  assert.notEqual(second.id, first.id);
+  assert.notEqual(second.key, first.key);
+  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(first.key) })).status, 401);
+  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(second.key) })).status, 200);
+});

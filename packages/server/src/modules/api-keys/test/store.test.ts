@@ -1,0 +1,225 @@
+/** The contract of `api-keys/store.ts`. */
+import assert from 'node:assert/strict';
+import { disableAccount } from '../../accounts/store.ts';
+import * as store from '../store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import type { CreationThrottle } from '../../rate-limits/key-creation-limits.ts';
+import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addKey, hashOf, keys, newKey, now, operator, withoutOrdinal } from '../../../../test-kit/rows.ts';
+
+const create = async (db: Db, key: store.NewKey, keysMax = 100, throttle?: CreationThrottle): Promise<'created'> => {
+  await store.createKey(db, operator, key, keysMax, throttle);
+  return 'created';
+};
+const throttle: CreationThrottle = { bucketHash: keys.throttleBucket, creationsPerMinuteMax: 10 };
+const nicknames = async (db: Db, accountId: string): Promise<string[]> =>
+  (await store.listAccountKeys(db, accountId)).map(({ nickname }) => nickname);
+
+onEachDatabase('a key is listed with all but its secret, and found by its hash with its account', async ({ db }) => {
+  const ada = await addAccount(db);
+  const key = await addKey(db, ada, 'billing', { id: 42, scopes: ['a:read', 'b'], expiresAt: now + 1 });
+  const shown = {
+    id: 42,
+    nickname: 'billing',
+    scopes: 'a:read b',
+    needsRole: 0,
+    ownerRole: 'user',
+    expiresAt: now + 1,
+    lastUsedAt: null,
+    createdAt: now,
+  };
+  const listed = await store.listAccountKeys(db, ada);
+  assert.deepEqual(
+    listed.map((row) => ({ ...row })),
+    [{ ...shown, updatedAt: now }],
+  );
+  const [found] = await store.findKeyStates(db, [key.hash]);
+  assert.ok(found);
+  assert.deepEqual(withoutOrdinal(found), { ...shown, accountId: ada, accountDisabledAt: null });
+  assert.equal(await store.findKeyOwner(db, 42), ada);
+  assert.equal(await store.findKeyOwner(db, 43), undefined);
+});
+
+onEachDatabase('an account’s keys are listed by creation, then id, and nobody else’s', async ({ db }) => {
+  const ada = await addAccount(db, 'ada');
+  const bob = await addAccount(db, 'bob');
+  await addKey(db, ada, 'third', { id: 2, now: now + 1 });
+  await addKey(db, ada, 'second', { id: 9 });
+  await addKey(db, ada, 'first', { id: 3 });
+  await addKey(db, bob, 'foreign', { id: 1 });
+  assert.deepEqual(await nicknames(db, ada), ['first', 'second', 'third']);
+  assert.deepEqual(await nicknames(db, bob), ['foreign']);
+  assert.deepEqual(await nicknames(db, 'acc_nobody'), []);
+});
+
+onEachDatabase('of many that ask for one nickname at once one gets it', async (opened) => {
+  const { db } = opened;
+  const ada = await addAccount(db, 'ada');
+  const bob = await addAccount(db, 'bob');
+  const rivals = rivalsMin * 2;
+  const settled = await race(opened, rivals, (connection, rival) =>
+    create(connection, newKey(ada, 'one', { id: rival + 1, hash: hashOf(`rival ${rival}`) })),
+  );
+  assert.deepEqual(outcomes(settled), { created: 1, nickname_taken: rivals - 1 });
+  const winner = settled.findIndex(({ status }) => status === 'fulfilled');
+  const hashes = settled.map((_, rival) => hashOf(`rival ${rival}`));
+  const found = await store.findKeyStates(db, hashes);
+  assert.deepEqual(
+    found.map((row) => row?.id),
+    hashes.map((_, rival) => (rival === winner ? winner + 1 : undefined)),
+  );
+  assert.equal(await create(db, newKey(bob, 'one', { id: 1_000 })), 'created', 'another account may have it too');
+  assert.equal(await create(db, newKey(ada, 'One', { id: 1_001 })), 'created', 'case makes another nickname');
+  await store.deleteKey(db, operator, ada, winner + 1, now);
+  assert.equal(await create(db, newKey(ada, 'one', { id: 1_002 })), 'created', 'a deleted key’s nickname is free');
+});
+
+onEachDatabase('parallel creations never exceed the number of keys allowed', async (opened) => {
+  const ada = await addAccount(opened.db, 'ada');
+  const bob = await addAccount(opened.db, 'bob');
+  await addKey(opened.db, bob, 'not counted');
+  const settled = await race(opened, rivalsMin * 2, (connection, rival) =>
+    create(connection, newKey(ada, `key ${rival}`, { id: rival + 1 }), 10),
+  );
+  assert.deepEqual(outcomes(settled), { created: 10, key_limit_reached: rivalsMin * 2 - 10 });
+  assert.equal((await nicknames(opened.db, ada)).length, 10);
+});
+
+onEachDatabase('parallel creations never exceed the rate allowed', async (opened) => {
+  const { db } = opened;
+  const ada = await addAccount(db, 'ada');
+  const bob = await addAccount(db, 'bob');
+  const settled = await race(opened, rivalsMin * 2, (connection, rival) =>
+    create(connection, newKey(ada, `key ${rival}`, { id: rival + 1 }), 100, throttle),
+  );
+  assert.deepEqual(outcomes(settled), { created: 10, too_many_creations: rivalsMin * 2 - 10 });
+  assert.equal(await create(db, newKey(bob, 'own count'), 100, throttle), 'created');
+  const late = (ms: number): Promise<'created'> =>
+    create(db, newKey(ada, `late ${ms}`, { id: 500 + ms, now: now + ms }), 100, throttle);
+  await assert.rejects(late(59_999), (error) => codeOf(error) === 'too_many_creations');
+  assert.equal(await late(60_000), 'created');
+});
+
+onEachDatabase('a creation that is refused doesn’t count towards the rate', async ({ db }) => {
+  const ada = await addAccount(db);
+  await addKey(db, ada, 'taken');
+  for (let attempt = 0; attempt < 12; attempt++) {
+    await assert.rejects(
+      create(db, newKey(ada, 'taken', { id: 900 }), 100, throttle),
+      (error) => codeOf(error) === 'nickname_taken',
+    );
+  }
+  for (let attempt = 0; attempt < 10; attempt++) {
+    assert.equal(await create(db, newKey(ada, `key ${attempt}`), 100, throttle), 'created');
+  }
+});
+
+onEachDatabase('no key is made for an account that doesn’t exist', async ({ db }) => {
+  await assert.rejects(create(db, newKey('acc_nobody', 'one')), (error) => codeOf(error) === 'account_not_found');
+});
+
+onEachDatabase('a key’s id is never given twice', async ({ db }) => {
+  const ada = await addAccount(db);
+  await addKey(db, ada, 'one', { id: 42 });
+  await assert.rejects(create(db, newKey(ada, 'two', { id: 42 })), (error) => codeOf(error) === 'unavailable');
+  assert.deepEqual(await nicknames(db, ada), ['one']);
+});
+
+onEachDatabase('a key is deleted once, however many try at once', async (opened) => {
+  const ada = await addAccount(opened.db);
+  const key = await addKey(opened.db, ada, 'one', { id: 42 });
+  const settled = await race(opened, rivalsMin * 2, (connection) =>
+    store.deleteKey(connection, operator, ada, 42, now),
+  );
+  assert.deepEqual(outcomes(settled), { deleted: 1, unknown: rivalsMin * 2 - 1 });
+  assert.deepEqual(await store.findKeyStates(opened.db, [key.hash]), [undefined]);
+  const deletions = (await listAuditEvents(opened.db)).filter(({ action }) => action === 'api_key.deleted');
+  assert.equal(deletions.length, 1);
+});
+
+onEachDatabase('another account’s key isn’t deleted, and is told apart from one that doesn’t exist', async ({ db }) => {
+  const ada = await addAccount(db, 'ada');
+  const bob = await addAccount(db, 'bob');
+  await addKey(db, ada, 'one', { id: 42 });
+  assert.equal(await store.deleteKey(db, operator, bob, 42, now), 'foreign');
+  assert.equal(await store.deleteKey(db, operator, bob, 43, now), 'unknown');
+  assert.deepEqual(await nicknames(db, ada), ['one']);
+});
+
+onEachDatabase(
+  'no read that begins after a deletion was acknowledged finds the key, from any connection',
+  async (opened) => {
+    const { db } = opened;
+    const other = await opened.connect();
+    const ada = await addAccount(db);
+    const rounds = Array.from({ length: 25 }, (_, round) => newKey(ada, `key ${round}`, { id: round + 1 }));
+    for (const key of rounds) await create(db, key);
+    for (const [round, { id, hash }] of rounds.entries()) {
+      const [deleter, reader] = round % 2 === 0 ? [db, other] : [other, db];
+      assert.equal((await store.findKeyStates(reader, [hash]))[0]?.id, id);
+      await store.deleteKey(deleter, operator, ada, id, now);
+      const [seenByReader, seenByDeleter] = [reader, deleter].map((connection) =>
+        store.findKeyStates(connection, [hash]),
+      );
+      assert.deepEqual(await seenByReader, [undefined]);
+      assert.deepEqual(await seenByDeleter, [undefined]);
+    }
+  },
+);
+
+onEachDatabase(
+  'states come in the order of the hashes; the whole hash decides, not what it is found by',
+  async ({ db }) => {
+    const ada = await addAccount(db);
+    const one = await addKey(db, ada, 'one', { id: 1 });
+    const two = await addKey(db, ada, 'two', { id: 2 });
+    const twin = Buffer.from(one.hash);
+    twin[twin.length - 1] = (twin.at(-1) ?? 0) ^ 1;
+    assert.equal(lookupOf(twin), lookupOf(one.hash));
+    const found = await store.findKeyStates(db, [two.hash, twin, one.hash, hashOf('unknown'), two.hash]);
+    assert.deepEqual(
+      found.map((row) => row?.id),
+      [2, undefined, 1, undefined, 2],
+    );
+    assert.deepEqual(await store.findKeyStates(db, []), []);
+  },
+);
+
+onEachDatabase('a disabled account shows in the same read as its key', async ({ db }) => {
+  const ada = await addAccount(db);
+  const { hash } = await addKey(db, ada, 'one');
+  await disableAccount(db, operator, ada, now + 5);
+  assert.equal((await store.findKeyStates(db, [hash]))[0]?.accountDisabledAt, now + 5);
+});
+
+onEachDatabase('last-used times move forward only, and nothing else of the key moves', async ({ db }) => {
+  const ada = await addAccount(db);
+  await addKey(db, ada, 'one', { id: 1 });
+  await addKey(db, ada, 'two', { id: 2 });
+  const times = async () =>
+    (await store.listAccountKeys(db, ada)).map((key) => [key.id, key.lastUsedAt, key.updatedAt]);
+  await store.touchKeys(
+    db,
+    new Map([
+      [1, now + 10],
+      [999, now],
+    ]),
+  );
+  assert.deepEqual(await times(), [
+    [1, now + 10, now],
+    [2, null, now],
+  ]);
+  await store.touchKeys(
+    db,
+    new Map([
+      [1, now + 5],
+      [2, now + 7],
+    ]),
+  );
+  assert.deepEqual(await times(), [
+    [1, now + 10, now],
+    [2, now + 7, now],
+  ]);
+});

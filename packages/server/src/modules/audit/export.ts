@@ -1,0 +1,82 @@
+/** The audit trail as text: JSON Lines, or CSV (RFC 4180) whose fields no spreadsheet takes for a formula (ASVS 1.2.10). */
+import { toInstant } from '../../foundation/clock.ts';
+import type { Reader } from '../../foundation/database/db.ts';
+import { listEventsAfter, type Span, type StoredEvent } from './store.ts';
+
+export const exportFormats = ['jsonl', 'csv'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+const rowsPerPage = 500;
+/** What ISO 8601 of JavaScript reaches to. */
+const instantMax = 8.64e15;
+
+/** Oldest first. @param reader reads of one moment @returns some lines at a time */
+export async function* exportTrail(reader: Reader, format: ExportFormat, span: Span): AsyncGenerator<string> {
+  const { head, line } = writers[format];
+  yield head;
+  for (let after = Number.MIN_SAFE_INTEGER; ;) {
+    const events = await listEventsAfter(reader, span, after, rowsPerPage);
+    if (events.length > 0) yield events.map(line).join('');
+    const last = events.at(-1);
+    if (last === undefined || events.length < rowsPerPage) return;
+    after = last.id;
+  }
+}
+
+const columns = [
+  'id',
+  'at',
+  'actor',
+  'action',
+  'accountId',
+  'target',
+  'details',
+  'chain',
+  'position',
+  'mac',
+] as const satisfies readonly (keyof StoredEvent)[];
+
+const writers: Record<ExportFormat, { readonly head: string; readonly line: (event: StoredEvent) => string }> = {
+  jsonl: {
+    head: '',
+    line: (event) =>
+      `${JSON.stringify({ ...plain(event), details: event.details === null ? null : parsed(event.details) })}\n`,
+  },
+  csv: {
+    head: `${columns.join(',')}\r\n`,
+    line: (event) => {
+      const values = plain(event);
+      return `${columns.map((column) => field(values[column])).join(',')}\r\n`;
+    },
+  },
+};
+
+const plain = ({ id, at, actor, action, accountId, target, details, chain, position, mac }: StoredEvent) => ({
+  id,
+  // An export shows what there is, also what no clock of ours has written.
+  at: Math.abs(at) <= instantMax ? toInstant(at) : String(at),
+  actor,
+  action,
+  accountId,
+  target,
+  details,
+  chain,
+  position,
+  mac: mac === null ? null : Buffer.from(mac).toString('hex'),
+});
+
+/** As it stands, when somebody has put there what is no JSON. */
+function parsed(details: string): unknown {
+  try {
+    return JSON.parse(details);
+  } catch {
+    return details;
+  }
+}
+
+function field(value: string | number | null): string {
+  if (value === null) return '';
+  const text = String(value);
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,272 @@
+/** Rows of the audit trail. */
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+import { chainOf, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
+
+// The row is the lock: until this transaction ends nobody else adds to the chain, and rolled back it leaves no gap.
+const takePlaces = sql<{ events: number; before: Uint8Array | null }>(
+  'take_audit_places',
+  `insert into audit_chains (chain, events) values ($1, $2)
+   on conflict (chain) do update set events = audit_chains.events + excluded.events
+   returning events, (select mac from audit_events where chain = $1 and position = events - $2) as before`,
+);
+// On PostgreSQL a statement that waited for the lock reads as of before it waited: the event that it waited for isn't
+// there yet, and this one sees it. An event that is there never changes.
+const selectMac = sql<{ mac: Uint8Array | null }>(
+  'select_audit_mac',
+  `select mac from audit_events where chain = $1 and position = $2`,
+);
+const insertEvent = sql(
+  'insert_audit_event',
+  `insert into audit_events (at, actor, action, account_id, target, details, chain, position, mac)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+// Many at once, with ids in the order of the array.
+const insertEvents = sql('insert_audit_events', {
+  sqlite: `insert into audit_events (at, actor, action, account_id, target, details, chain, position, mac)
+    select value ->> '$.at', value ->> '$.actor', value ->> '$.action', value ->> '$.accountId', value ->> '$.target',
+      value ->> '$.details', value ->> '$.chain', value ->> '$.position', unhex(value ->> '$.mac')
+    from json_each($1) order by key`,
+  postgres: `insert into audit_events (at, actor, action, account_id, target, details, chain, position, mac)
+    select at, actor, action, "accountId", target, details, chain, position, decode(mac, 'hex')
+    from rows from (json_to_recordset($1::json) as (at bigint, actor text, action text, "accountId" text, target text,
+      details text, chain bigint, position bigint, mac text)) with ordinality
+    order by ordinality`,
+});
+
+/**
+ * Adds events to their chains. Chains are taken in one order, so that transactions which add to several don't wait for
+ * each other in a circle.
+ * @param rows at most some thousands
+ */
+export async function appendAuditEvents(tx: Transaction, rows: readonly AuditRow[]): Promise<void> {
+  const chained = await chain(tx, rows);
+  const [first] = chained;
+  if (first === undefined) return;
+  if (chained.length === 1) {
+    const { at, actor, action, accountId, target, details, chain: number, position, mac } = first;
+    await tx.run(insertEvent, [at, actor, action, accountId, target, details, number, position, mac]);
+    return;
+  }
+  const values = chained.map((row) => ({ ...row, mac: Buffer.from(row.mac).toString('hex') }));
+  await tx.run(insertEvents, [JSON.stringify(values)]);
+}
+
+/** @returns them in the order in which they came */
+async function chain(tx: Transaction, rows: readonly AuditRow[]): Promise<ChainedRow[]> {
+  const byChain = Map.groupBy(rows.keys(), (index) => chainOf(rows[index]?.accountId ?? null));
+  const chained: ChainedRow[] = [];
+  for (const [number, indices] of [...byChain].toSorted(([one], [other]) => one - other)) {
+    const { events = 0, before } = (await tx.get(takePlaces, [number, indices.length])) ?? {};
+    let position = events - indices.length;
+    let previous = position === 0 ? undefined : (before ?? (await tx.get(selectMac, [number, position]))?.mac);
+    for (const index of indices) {
+      const row = rows[index];
+      if (row === undefined) continue;
+      position++;
+      const place = { ...row, chain: number, position };
+      previous = macOf(tx.auditKey, place, previous);
+      chained[index] = { ...place, mac: previous };
+    }
+  }
+  return chained;
+}
+
+// The index on the account narrows it to the account's own events.
+const countByTarget = sql<{ target: string; count: number }>(
+  'count_audit_events_by_target',
+  `select target, count(*) as count from audit_events
+   where account_id = $1 and action = $2 and target is not null group by target`,
+);
+
+/** How many events of this action each target has in an account's part of the trail. */
+export async function countEventsByTarget(db: Db, accountId: string, action: string): Promise<Map<string, number>> {
+  const rows = await db.all(countByTarget, [accountId, action]);
+  return new Map(rows.map(({ target, count }) => [target, count]));
+}
+
+/** An event after which something that worked doesn't, or an account works again. */
+export interface RevocationEvent {
+  readonly id: number;
+  readonly at: number;
+  readonly action: string;
+  /** Its account's id where the event has no target. */
+  readonly target: string;
+  /** JSON. */
+  readonly details: string | null;
+}
+
+const revocationColumns = `id, at, action, coalesce(target, account_id) as target, details from audit_events`;
+const revocationActions = `'api_key.deleted', 'account.deleted', 'account.disabled', 'account.enabled',
+  'signing_key.revoked', 'account.role_changed', 'account.password_set', 'account.password_voided', 'account.compromised',
+  'account.email_changed', 'account.email_change_undone', 'second_factor.removed', 'recovery_codes.replaced', 'recovery_code.used',
+  'account.second_factor_required', 'webhook.disabled', 'webhook.deleted'`;
+// By ranges of ids, so that each read is short however few of its events are revocations.
+const listRevocations = sql<RevocationEvent>(
+  'list_revocation_events',
+  `select ${revocationColumns} where id > $1 and id <= $2 and coalesce(target, account_id) is not null
+     and action in (${revocationActions}) order by id`,
+);
+// Of one account, from its newest event on: the index has its events in this order, and those of a moment are the last.
+const listRevocationsAt = sql<RevocationEvent>(
+  'list_revocation_events_at',
+  `select * from (select ${revocationColumns} where account_id = $1 and at = $2 and action in (${revocationActions})
+     order by id desc limit 200) newest order by id`,
+);
+const selectNewest = sql<{ id: number; at: number }>(
+  'newest_audit_event',
+  `select id, at from audit_events order by id desc limit 1`,
+);
+// Few are newer than any recent time, so it is found among the last.
+const selectNewestBefore = sql<{ id: number }>(
+  'newest_audit_event_before',
+  `select id from audit_events where at < $1 order by id desc limit 1`,
+);
+const selectMark = sql<{ at: number; action: string; target: string | null }>(
+  'audit_event_mark',
+  `select at, action, target from audit_events where id = $1`,
+);
+const selectAbility = sql<RevocationEvent>(
+  'newest_account_ability_event',
+  `select ${revocationColumns} where account_id = $1 and action in ('account.disabled', 'account.enabled')
+   order by id desc limit 1`,
+);
+
+/** Of the events with ids above `after` up to `until`. */
+export const listRevocationEvents = (reader: Reader, after: number, until: number): Promise<RevocationEvent[]> =>
+  reader.all(listRevocations, [after, until]);
+
+/** Of an account, with exactly this time: what one transaction has done. */
+export const listRevocationEventsAt = (db: Db, accountId: string, at: number): Promise<RevocationEvent[]> =>
+  db.all(listRevocationsAt, [accountId, at]);
+
+/** 0 when there is none. */
+export const newestEventId = async (reader: Reader): Promise<number> => (await reader.get(selectNewest))?.id ?? 0;
+
+/** Of the events before a time; 0 when there is none. */
+export const newestEventIdBefore = async (reader: Reader, at: number): Promise<number> =>
+  (await reader.get(selectNewestBefore, [at]))?.id ?? 0;
+
+/** What tells an event from another that has its id in another trail; empty when there is none. */
+export async function findEventMark(reader: Reader, id: number): Promise<string> {
+  const row = await reader.get(selectMark, [id]);
+  return row ? `${row.at} ${row.action} ${row.target ?? ''}` : '';
+}
+
+/** When the newest event was, in milliseconds; 0 when there is none. */
+export const newestEventAt = async (reader: Reader): Promise<number> => (await reader.get(selectNewest))?.at ?? 0;
+
+/** When the account was last disabled or enabled, whichever came last. */
+export const findAbilityEvent = (reader: Reader, accountId: string): Promise<RevocationEvent | undefined> =>
+  reader.get(selectAbility, [accountId]);
+
+/** An event of the trail as it is stored. */
+export interface StoredEvent extends AuditRow {
+  readonly id: number;
+  /** Null for one from before there were chains. */
+  readonly chain: number | null;
+  readonly position: number | null;
+  readonly mac: Uint8Array | null;
+}
+
+const eventColumns = `id, at, actor, action, account_id as "accountId", target, details, chain, position, mac
+  from audit_events`;
+const listNewest = sql<StoredEvent>(
+  'list_newest_events',
+  `select ${eventColumns} where id < $1 order by id desc limit $2`,
+);
+const listNewestOfAccount = sql<StoredEvent>(
+  'list_newest_events_of_account',
+  `select ${eventColumns} where account_id = $3 and id < $1 order by id desc limit $2`,
+);
+
+/** @param accountId of any when undefined @param before only events with a lower id @param limit how many at most */
+export const listNewestEvents = (
+  reader: Reader,
+  accountId: string | undefined,
+  before: number,
+  limit: number,
+): Promise<StoredEvent[]> =>
+  accountId === undefined
+    ? reader.all(listNewest, [before, limit])
+    : reader.all(listNewestOfAccount, [before, limit, accountId]);
+
+const pageOfEvents = sql<StoredEvent>(
+  'page_of_events',
+  `select ${eventColumns} where id > $1 and at >= $2 and at < $3 order by id limit $4`,
+);
+const pageOfAccount = sql<StoredEvent>(
+  'page_of_account_events',
+  `select ${eventColumns} where account_id = $5 and id > $1 and at >= $2 and at < $3 order by id limit $4`,
+);
+
+export interface Span {
+  /** In milliseconds, this one included. */
+  readonly since: number;
+  /** In milliseconds, this one not. */
+  readonly until: number;
+  readonly accountId?: string | undefined;
+}
+
+/** Oldest first. @param after only events with a higher id */
+export const listEventsAfter = (
+  reader: Reader,
+  { since, until, accountId }: Span,
+  after: number,
+  limit: number,
+): Promise<StoredEvent[]> =>
+  accountId === undefined
+    ? reader.all(pageOfEvents, [after, since, until, limit])
+    : reader.all(pageOfAccount, [after, since, until, limit, accountId]);
+
+/** An event that stands in a chain. */
+export type PlacedEvent = StoredEvent & Place;
+
+const pageOfChain = sql<PlacedEvent>(
+  'page_of_audit_chain',
+  `select ${eventColumns} where chain = $1 and position > $2 order by position limit $3`,
+);
+/** In the order of their places. */
+export const listChain = (reader: Reader, number: number, after: number, limit: number) =>
+  reader.all(pageOfChain, [number, after, limit]);
+
+const selectChains = sql<{ chain: number; events: number | null }>(
+  'list_audit_chains',
+  `select e.chain, c.events from (select distinct chain from audit_events where chain is not null
+     union select chain from audit_chains) e left join audit_chains c on c.chain = e.chain order by e.chain`,
+);
+/** Each with how many events it should have; null where nothing says so. */
+export const listChains = (reader: Reader): Promise<{ chain: number; events: number | null }[]> =>
+  reader.all(selectChains);
+
+const selectHeads = sql<Head>(
+  'list_audit_heads',
+  `select c.chain, c.events as position, e.mac from audit_chains c
+   left join audit_events e on e.chain = c.chain and e.position = c.events order by c.chain`,
+);
+/** Where the chains are now. */
+export const listHeads = (reader: Reader): Promise<Head[]> => reader.all(selectHeads);
+
+const selectFirstChained = sql<{ id: number | null }>(
+  'first_chained_event',
+  `select min(id) as id from audit_events where chain is not null`,
+);
+const countBefore = sql<{ count: number }>(
+  'count_events_before_chains',
+  `select count(*) as count from audit_events where chain is null and id < $1`,
+);
+const pageOfUnchained = sql<StoredEvent>(
+  'page_of_unchained_events',
+  `select ${eventColumns} where id > $1
+     and ((chain is null and id > $2) or (chain is not null and coalesce(position, 0) < 1)) order by id limit $3`,
+);
+
+/** Events from before there were chains; and from which id on all have a place, beyond all ids when none has one. */
+export async function countUnchained(reader: Reader): Promise<{ before: number; firstId: number }> {
+  const firstId = (await reader.get(selectFirstChained))?.id ?? Number.MAX_SAFE_INTEGER;
+  return { before: (await reader.get(countBefore, [firstId]))?.count ?? 0, firstId };
+}
+
+/** Events that should have a place and don’t. */
+export const listUnchained = (reader: Reader, firstId: number, after: number, limit: number): Promise<StoredEvent[]> =>
+  reader.all(pageOfUnchained, [after, firstId, limit]);

@@ -1,0 +1,169 @@
+/** What an account's life changes is recorded in the same commit: where it can't be recorded, it doesn't happen. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AuditAction } from '../audit.ts';
+import { monotonicMs } from '../../../foundation/clock.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { codeIn } from '../../../../test-kit/mailbox.ts';
+import { goodPassword, type Answered } from '../../../../test-kit/new-app.ts';
+import { assertRefused, newLife, otherPassword, type Life } from '../../../../test-kit/mailed-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const email = 'ada@example.com';
+const tables = [
+  'accounts',
+  'sessions',
+  'api_keys',
+  'one_time_codes',
+  'second_factors',
+  'recovery_codes',
+  'outbox',
+  'email_changes',
+];
+
+/** All that an account's life may change, but the trail itself. */
+const contents = async (db: Db): Promise<string> =>
+  JSON.stringify(await Promise.all(tables.map((name) => db.all(sql(`test_all_${name}`, `select * from ${name}`)))));
+
+const rename = (db: Db, from: string, to: string): Promise<number> =>
+  db.transaction((tx) => tx.run(sql(`test_rename_${from}`, `alter table ${from} rename to ${to}`)));
+const hideTrail = (db: Db): Promise<number> => rename(db, 'audit_events', 'audit_events_away');
+const showTrail = (db: Db): Promise<number> => rename(db, 'audit_events_away', 'audit_events');
+
+interface Operation {
+  readonly rows: readonly (readonly [actor: 'account' | 'mailbox', action: AuditAction])[];
+  /** @returns the request, after all that it needs */
+  readonly prepare: (life: Life) => Promise<() => Promise<Answered>>;
+}
+
+const operations: Readonly<Record<string, Operation>> = {
+  'a verification': {
+    rows: [['mailbox', 'account.verified']],
+    prepare: async (life) => {
+      await life.signUp(email);
+      const code = await life.verificationCode(email);
+      return () => life.verify(code);
+    },
+  },
+  'a reset that deletes a key': {
+    rows: [
+      ['mailbox', 'api_key.deleted'],
+      ['mailbox', 'account.password_set'],
+    ],
+    prepare: async (life) => {
+      await life.createKey(await life.member(email));
+      const code = await life.resetCode(email);
+      return () => life.reset(code, otherPassword, { revokeKeys: true });
+    },
+  },
+  'a change of the password': {
+    rows: [['account', 'account.password_set']],
+    prepare: async (life) => {
+      const tokens = await life.member(email);
+      const body = { currentPassword: goodPassword, newPassword: otherPassword };
+      return () => life.as(tokens, 'PUT', '/auth/account/password', body);
+    },
+  },
+  'a request to change the email': {
+    rows: [['account', 'account.email_change_requested']],
+    prepare: async (life) => {
+      const tokens = await life.member(email);
+      const body = { email: 'new@example.com', currentPassword: goodPassword };
+      return () => life.as(tokens, 'PUT', '/auth/account/email', body);
+    },
+  },
+  'a change of the email': {
+    rows: [['mailbox', 'account.email_changed']],
+    prepare: async (life) => {
+      const body = { email: 'new@example.com', currentPassword: goodPassword };
+      await life.as(await life.member(email), 'PUT', '/auth/account/email', body);
+      const code = await life.code('new@example.com', 'Confirm your new email');
+      return () => life.post('/auth/account/email/confirm', { code, password: goodPassword });
+    },
+  },
+  'an undone change of the email': {
+    rows: [['mailbox', 'account.email_change_undone']],
+    prepare: async (life) => {
+      const body = { email: 'new@example.com', currentPassword: goodPassword };
+      await life.as(await life.member(email), 'PUT', '/auth/account/email', body);
+      const code = await life.code('new@example.com', 'Confirm your new email');
+      await life.post('/auth/account/email/confirm', { code, password: goodPassword });
+      const undo = codeIn(await life.mailbox.next({ to: email, subject: /was changed/ }));
+      return () => life.post('/auth/account/email/undo', { code: undo });
+    },
+  },
+  'an email that an operator has set': {
+    rows: [['mailbox', 'account.email_changed']],
+    prepare: async (life) => {
+      const { emailSetting } = life.app.service.services;
+      const { id } = await life.app.createAccount(email);
+      await emailSetting.request({ kind: 'operator' }, id, 'new@example.com');
+      const code = await life.code('new@example.com', 'Confirm your new email');
+      return () => life.post('/auth/account/email/accept', { code });
+    },
+  },
+  'a deletion': {
+    rows: [['account', 'account.deleted']],
+    prepare: async (life) => {
+      const tokens = await life.member(email);
+      return () => life.as(tokens, 'DELETE', '/auth/account', { currentPassword: goodPassword });
+    },
+  },
+};
+
+for (const [what, { rows, prepare }] of Object.entries(operations)) {
+  test(`${what} is recorded with its actor, and doesn’t happen when it can’t be`, async () => {
+    await using life = await newLife();
+    const { db } = life.app;
+    const ask = await prepare(life);
+    await life.settled();
+    const [before, trail] = [await contents(db), await listAuditEvents(db)];
+    await hideTrail(db);
+    assertRefused(await ask(), 'unavailable');
+    await showTrail(db);
+    assert.equal(await contents(db), before);
+    assert.deepEqual(await listAuditEvents(db), trail);
+
+    const answer = await ask();
+    assert.ok(answer.status < 300, answer.text);
+    const recorded = (await listAuditEvents(db)).slice(trail.length);
+    assert.deepEqual(
+      recorded.map(({ actor, action }) => [actor.split(':', 1)[0], action]),
+      rows,
+    );
+    assert.equal(new Set(recorded.map(({ accountId }) => accountId)).size, 1);
+    assert.ok(!JSON.stringify(recorded).includes('example.com'), 'no email is in the trail');
+  });
+}
+
+test('a sign-up and a reset that can’t be recorded make no account, no code and no mail, and are done later', async () => {
+  await using life = await newLife();
+  const { db, clock } = life.app;
+  await life.member('bob@example.com');
+  await life.settled();
+  const trail = await listAuditEvents(db);
+  const ofAccounts = sql<object>(
+    'test_accounts_and_codes',
+    `select a.id, c.purpose from accounts a left join one_time_codes c on c.account_pk = a.pk order by a.id`,
+  );
+  const before = await db.all(ofAccounts);
+  const failures = (): number => life.app.logLines.filter((line) => line.includes('outbox_failed')).length;
+  await hideTrail(db);
+  await life.signUp(email);
+  await life.post('/auth/password-resets', { email: 'bob@example.com' });
+  const giveUpAt = monotonicMs() + 30_000;
+  while (failures() < 2) {
+    assert.ok(monotonicMs() < giveUpAt, 'the outbox was never looked at');
+    await turn();
+  }
+  assert.deepEqual(await db.all(ofAccounts), before);
+  await showTrail(db);
+  clock.advance({ seconds: 60 });
+  assert.equal((await life.verify(await life.verificationCode(email))).status, 200);
+  assert.equal((await life.reset(await life.code('bob@example.com', 'Set a new password'))).status, 200);
+  const recorded = (await listAuditEvents(db)).slice(trail.length).map(({ action }) => action);
+  for (const action of ['account.created', 'account.verification_requested', 'account.password_reset_requested'])
+    assert.equal(recorded.filter((one) => one === action).length, 1, action);
+});

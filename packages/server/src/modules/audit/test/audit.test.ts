@@ -1,0 +1,264 @@
+/**
+ * Every change writes its audit row in the same commit: each operation is run, refused, and run where the row can't be
+ * written.
+ */
+import assert from 'node:assert/strict';
+import * as accounts from '../../accounts/store.ts';
+import * as apiKeys from '../../api-keys/store.ts';
+import type { Principal } from '../../../foundation/principal.ts';
+import type { AuditAction } from '../audit.ts';
+import type { AuditRow } from '../chain.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import * as signingKeys from '../../signing-keys/store.ts';
+import * as tokens from '../../sessions/store.ts';
+import { administration } from './audited-administration.ts';
+import { addEndpoints, webhookOperations } from './audited-webhooks.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { factorOperations } from './audited-factors.ts';
+import {
+  addAccount,
+  addKey,
+  addSession,
+  addSigningKey,
+  keys,
+  newKey,
+  newSession,
+  newSigningKey,
+  now,
+  operator,
+  recordedBy,
+} from '../../../../test-kit/rows.ts';
+
+const ada: Principal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
+
+interface Operation {
+  readonly change: (db: Db) => Promise<unknown>;
+  /** What is recorded, beside the time. */
+  readonly rows: readonly Omit<AuditRow, 'at'>[];
+  /** The same operation where it must not happen; it may refuse by a value or by an error. */
+  readonly refused: (db: Db) => Promise<unknown>;
+}
+
+const row = (
+  actor: string,
+  action: AuditAction,
+  accountId: string | null,
+  target: string | null,
+  details: object | null = null,
+): Omit<AuditRow, 'at'> => ({
+  actor,
+  action,
+  accountId,
+  target,
+  details: details === null ? null : JSON.stringify(details),
+});
+const aboutAda = (action: AuditAction, actor = 'operator') => [row(actor, action, 'acc_ada', 'acc_ada')];
+
+const account = (id: string, emailKey: string): accounts.NewAccount => ({
+  id,
+  email: emailKey,
+  emailKey,
+  passwordHash: 'phc',
+  role: 'admin',
+  now,
+});
+const rotation = (generation: number): tokens.Rotation => ({
+  sessionId: 'ses_one',
+  generation,
+  tokenHash: keys.refreshTokenHash.stored(`one ${generation}`),
+  successorHash: keys.refreshTokenHash.stored(`one ${generation + 1}`),
+  now,
+  issuedUntil: now,
+  idleExpiresAt: now + 1_000,
+});
+
+const anyone = (): Promise<void> => Promise.resolve();
+
+type OfItself =
+  | 'account.verification_requested'
+  | 'account.verified'
+  | 'account.email_change_requested'
+  | 'account.email_changed'
+  | 'account.email_change_undone'
+  | 'account.password_reset_requested';
+
+/**
+ * By action: a new action doesn't compile until it is here. Rows at the start: see `prepare`. What is done to a whole
+ * installation is in `backup.test.ts` and `move.test.ts`, what an account does of itself in `http/account-trail.test.ts`.
+ */
+const operations: Readonly<
+  Record<Exclude<AuditAction, `installation.${string}` | 'session.refreshed' | OfItself>, Operation>
+> = {
+  ...administration,
+  'account.created': {
+    change: (db) => accounts.createAccount(db, operator, account('acc_new', 'new@example.com')),
+    rows: [row('operator', 'account.created', 'acc_new', null, { role: 'admin' })],
+    refused: (db) => accounts.createAccount(db, operator, account('acc_new', 'ada@example.com')),
+  },
+  'account.deleted': {
+    change: (db) => accounts.deleteAccount(db, operator, 'acc_ada', now),
+    rows: aboutAda('account.deleted'),
+    refused: (db) => accounts.deleteAccount(db, operator, 'acc_nobody', now),
+  },
+  'account.disabled': {
+    change: (db) => accounts.disableAccount(db, operator, 'acc_ada', now),
+    rows: aboutAda('account.disabled'),
+    refused: (db) => accounts.disableAccount(db, operator, 'acc_off', now),
+  },
+  'account.enabled': {
+    change: (db) => accounts.enableAccount(db, operator, 'acc_off', now),
+    rows: [row('operator', 'account.enabled', 'acc_off', 'acc_off')],
+    // Enabling an enabled account is counted, so that it survives a disabling of unknown outcome (`enabled_count`).
+    refused: (db) => accounts.enableAccount(db, operator, 'acc_nobody', now),
+  },
+  'account.password_set': {
+    change: (db) => accounts.setPasswordHash(db, operator, 'acc_ada', 'new', now),
+    rows: aboutAda('account.password_set'),
+    refused: (db) => accounts.setPasswordHash(db, operator, 'acc_nobody', 'new', now),
+  },
+  'account.password_rehashed': {
+    change: (db) => accounts.replacePasswordHash(db, 'acc_ada', 'phc', 'newer', now),
+    rows: aboutAda('account.password_rehashed', 'system'),
+    refused: (db) => accounts.replacePasswordHash(db, 'acc_ada', 'another', 'newer', now),
+  },
+  'account.language_changed': {
+    change: (db) => accounts.setLanguage(db, operator, 'acc_ada', { language: 'de', now, guard: anyone }),
+    rows: [row('operator', 'account.language_changed', 'acc_ada', 'acc_ada', { language: 'de' })],
+    refused: (db) => accounts.setLanguage(db, operator, 'acc_nobody', { language: 'de', now, guard: anyone }),
+  },
+  'session.created': {
+    change: (db) => tokens.createSession(db, newSession('acc_ada', 'new'), 50),
+    rows: [row('account:acc_ada', 'session.created', 'acc_ada', 'ses_new')],
+    refused: (db) => tokens.createSession(db, newSession('acc_off', 'new', { accountEpoch: 1 }), 50),
+  },
+  'session.evicted': {
+    change: (db) => tokens.createSession(db, newSession('acc_ada', 'new', { now: now + 1 }), 1),
+    rows: [
+      row('account:acc_ada', 'session.created', 'acc_ada', 'ses_new'),
+      row('account:acc_ada', 'session.evicted', 'acc_ada', 'ses_one'),
+    ],
+    refused: (db) => tokens.createSession(db, newSession('acc_ada', 'new', { accountEpoch: 7 }), 1),
+  },
+  'session.ended': {
+    change: (db) => tokens.endSession(db, ada, 'ses_one', 'session.ended', now),
+    rows: [row('account:acc_ada', 'session.ended', 'acc_ada', 'ses_one')],
+    refused: (db) => tokens.endSession(db, ada, 'ses_unknown', 'session.ended', now),
+  },
+  'session.reuse_detected': {
+    change: (db) => tokens.endSession(db, { kind: 'system' }, 'ses_one', 'session.reuse_detected', now),
+    rows: [row('system', 'session.reuse_detected', 'acc_ada', 'ses_one')],
+    refused: (db) => tokens.endSession(db, { kind: 'system' }, 'ses_unknown', 'session.reuse_detected', now),
+  },
+  'api_key.created': {
+    change: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'new', { id: 43, scopes: ['a'] }), 100, undefined),
+    rows: [row('account:acc_ada', 'api_key.created', 'acc_ada', '43', { nickname: 'new', scopes: ['a'] })],
+    refused: (db) => apiKeys.createKey(db, ada, newKey('acc_ada', 'held', { id: 43 }), 100, undefined),
+  },
+  'api_key.deleted': {
+    change: (db) => apiKeys.deleteKey(db, ada, 'acc_ada', 42, now),
+    rows: [row('account:acc_ada', 'api_key.deleted', 'acc_ada', '42', { nickname: 'held' })],
+    refused: (db) => apiKeys.deleteKey(db, ada, 'acc_off', 42, now),
+  },
+  'signing_key.created': {
+    change: (db) => signingKeys.createFirstSigningKey(db, newSigningKey('first', { alg: 'EdDSA' })),
+    rows: [row('system', 'signing_key.created', null, 'first')],
+    refused: (db) => signingKeys.createFirstSigningKey(db, newSigningKey('first')),
+  },
+  'signing_key.revoked': {
+    change: (db) => signingKeys.createSigningKey(db, operator, newSigningKey('next'), true),
+    rows: [row('operator', 'signing_key.created', null, 'next'), row('operator', 'signing_key.revoked', null, 'kid')],
+    refused: (db) => signingKeys.createSigningKey(db, operator, newSigningKey('kid'), true),
+  },
+  ...factorOperations,
+  ...webhookOperations,
+};
+
+/** Ada, live, with a session and a key; another account that is disabled; a signing key. */
+async function prepare(db: Db): Promise<void> {
+  await addAccount(db, 'ada');
+  await addSession(db, 'acc_ada', 'one');
+  await addKey(db, 'acc_ada', 'held', { id: 42 });
+  await addAccount(db, 'off');
+  await accounts.disableAccount(db, operator, 'acc_off', now);
+  await addSigningKey(db, 'kid');
+  await addEndpoints(db);
+}
+
+const tables = [
+  'accounts',
+  'sessions',
+  'api_keys',
+  'signing_keys',
+  'throttle_buckets',
+  'one_time_codes',
+  'second_factors',
+  'recovery_codes',
+  'webhook_endpoints',
+  'webhook_progress',
+];
+
+/** All there is but the trail itself. */
+const contents = async (db: Db): Promise<string> =>
+  JSON.stringify(await Promise.all(tables.map((name) => db.all(sql(`test_all_${name}`, `select * from ${name}`)))));
+
+const renameTrail = (db: Db, from: string, to: string): Promise<number> =>
+  db.transaction((tx) => tx.run(sql(`test_rename_${from}`, `alter table ${from} rename to ${to}`)));
+
+onEachDatabase('a refresh is the one change without an event', async ({ db }) => {
+  await prepare(db);
+  const before = await contents(db);
+  const recorded = await recordedBy(db, () => tokens.rotateRefreshToken(db, rotation(1)));
+  assert.deepEqual(recorded, []);
+  assert.notEqual(await contents(db), before);
+});
+
+for (const [action, { change, rows, refused }] of Object.entries(operations)) {
+  onEachDatabase(`${action} is recorded once with its actor, and not when it is refused`, async ({ db }) => {
+    await prepare(db);
+    const before = await contents(db);
+    const recordedWhenRefused = await recordedBy(db, () => refused(db).catch(() => undefined));
+    assert.deepEqual(recordedWhenRefused, []);
+    assert.equal(await contents(db), before, 'a refusal changes nothing');
+
+    const recorded = await recordedBy(db, () => change(db));
+    assert.notEqual(await contents(db), before);
+    assert.deepEqual(
+      recorded.map(({ at, ...rest }) => {
+        assert.ok(at === now || at === now + 1);
+        return { ...rest };
+      }),
+      rows,
+    );
+  });
+
+  onEachDatabase(`${action} doesn’t happen when it can’t be recorded`, async ({ db }) => {
+    await prepare(db);
+    const before = await contents(db);
+    const trail = await listAuditEvents(db);
+    await renameTrail(db, 'audit_events', 'audit_events_away');
+    await assert.rejects(change(db), (error) => codeOf(error) === 'unavailable');
+    await renameTrail(db, 'audit_events_away', 'audit_events');
+    assert.equal(await contents(db), before);
+    assert.deepEqual(await listAuditEvents(db), trail);
+  });
+}
+
+onEachDatabase('the trail is listed in the order of its commits', async ({ db }) => {
+  await prepare(db);
+  const actions = (await listAuditEvents(db)).map(
+    ({ action, target, accountId }) => `${action} ${target ?? accountId}`,
+  );
+  assert.deepEqual(actions, [
+    'account.created acc_ada',
+    'session.created ses_one',
+    'api_key.created 42',
+    'account.created acc_off',
+    'account.disabled acc_off',
+    'signing_key.created kid',
+    'webhook.created whe_on',
+    'webhook.created whe_off',
+    'webhook.disabled whe_off',
+  ]);
+});

@@ -1,0 +1,113 @@
+/** What administrators change, and what the trail says of it; `audit.test.ts` tries each. */
+import * as accounts from '../../accounts/store.ts';
+import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
+import * as admin from '../../administration/store.ts';
+import { takeBack, type Taking } from '../../administration/recover-account.ts';
+import type { NewCode } from '../../one-time-codes/store.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import type { ChangeKind } from '../../deletion-journal/revocation.ts';
+import { repeatChanges } from '../../deletion-journal/store.ts';
+import { Mailer } from '../../mail/mail.ts';
+import { Outbox } from '../../outbox/outbox.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { LoginThrottle } from '../../rate-limits/sign-in-limits.ts';
+import { hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+
+const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
+  code: { hash: hashOf(`${purpose} ${accountId}`), purpose, accountId, now, expiresAt: now + 1 },
+  mail: undefined,
+});
+const takingOf = (db: Db, id: string): Taking => {
+  const clock = new FakeClock();
+  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
+  const throttle = new LoginThrottle({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: false });
+  return { id, to: {}, codeTo: () => byMail('reset_password', id), mailer: new Mailer(outbox, false), throttle, now };
+};
+const row = (action: string, accountId: string, details: string | null = null, target = accountId) => ({
+  actor: 'operator',
+  action,
+  accountId,
+  target,
+  details,
+});
+const invited = {
+  id: 'acc_new',
+  email: 'new@example.com',
+  emailKey: 'new@example.com',
+  passwordHash: '',
+  now,
+} as const;
+
+/** What a restore repeats for an account. */
+const repeat = (db: Db, kind: ChangeKind, id = 'acc_ada') =>
+  db.transaction((tx) => repeatChanges(tx, kind, [{ id, at: now + 1 }], now));
+const repeated = (action: string) => ({
+  ...row(action, 'acc_ada', '{"by":"deletion_journal"}'),
+  actor: 'system',
+});
+
+/** On the rows of `prepare` there. */
+export const administration = {
+  'account.password_voided': {
+    change: (db: Db) => repeat(db, 'password_changed'),
+    rows: [repeated('account.password_voided')],
+    refused: (db: Db) => repeat(db, 'password_changed', 'acc_nobody'),
+  },
+  'account.email_confirmation_required': {
+    change: (db: Db) => repeat(db, 'email_changed'),
+    rows: [repeated('account.email_confirmation_required')],
+    refused: (db: Db) => repeat(db, 'email_changed', 'acc_nobody'),
+  },
+  'account.email_confirmed': {
+    change: async (db: Db) => {
+      await repeat(db, 'email_changed');
+      await confirmAccountEmail(db, operator, 'acc_ada', now + 1);
+    },
+    rows: [repeated('account.email_confirmation_required'), row('account.email_confirmed', 'acc_ada')],
+    refused: (db: Db) => confirmAccountEmail(db, operator, 'acc_ada', now),
+  },
+  'account.invited': {
+    change: (db: Db) => {
+      const account = { ...invited, role: 'user', isUnverified: true } as const;
+      return admin.inviteAccount(db, operator, account, byMail('accept_invitation', 'acc_new'));
+    },
+    rows: [
+      { ...row('account.created', 'acc_new', '{"role":"user"}'), target: null },
+      row('account.invited', 'acc_new'),
+    ],
+    refused: (db: Db) => admin.inviteAgain(db, operator, 'acc_ada', () => byMail('accept_invitation', 'acc_ada'), now),
+  },
+  'account.role_changed': {
+    change: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'admin', now),
+    rows: [row('account.role_changed', 'acc_ada', '{"role":"admin"}')],
+    refused: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'user', now),
+  },
+  'account.sessions_ended': {
+    change: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_ada', now),
+    rows: [row('account.sessions_ended', 'acc_ada')],
+    refused: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_nobody', now),
+  },
+  'account.second_factor_required': {
+    change: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_ada', true, now),
+    rows: [row('account.second_factor_required', 'acc_ada')],
+    refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_nobody', true, now),
+  },
+  'account.second_factor_waived': {
+    change: async (db: Db) => {
+      await accounts.requireSecondFactor(db, operator, 'acc_ada', true, now);
+      return accounts.requireSecondFactor(db, operator, 'acc_ada', false, now + 1);
+    },
+    rows: [row('account.second_factor_required', 'acc_ada'), row('account.second_factor_waived', 'acc_ada')],
+    refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_ada', false, now),
+  },
+  'account.password_reset_requested': {
+    change: (db: Db) => admin.sendReset(db, operator, 'acc_ada', () => byMail('reset_password', 'acc_ada'), now),
+    rows: [row('account.password_reset_requested', 'acc_ada')],
+    refused: (db: Db) => admin.sendReset(db, operator, 'acc_nobody', () => byMail('reset_password', 'acc_nobody'), now),
+  },
+  'account.compromised': {
+    change: (db: Db) => takeBack(db, operator, takingOf(db, 'acc_ada'), () => undefined),
+    rows: [row('account.compromised', 'acc_ada'), row('api_key.deleted', 'acc_ada', '{"nickname":"held"}', '42')],
+    refused: (db: Db) => takeBack(db, operator, takingOf(db, 'acc_nobody'), () => undefined),
+  },
+} as const;

@@ -1,0 +1,54 @@
+/** Changes of webhook endpoints and what the trail says of them, for `audit.test.ts`. */
+import type { Db } from '../../../foundation/database/db.ts';
+import * as webhooks from '../../webhooks/store.ts';
+import { keys, now, operator } from '../../../../test-kit/rows.ts';
+
+const newEndpoint = (id: string): webhooks.NewEndpoint => ({
+  id,
+  url: 'https://example.com/',
+  secret: keys.webhookSeal.seal(id, '{}'),
+  events: 'account.created session.ended',
+  now,
+});
+
+/** One that is enabled, and one that isn't. */
+export async function addEndpoints(db: Db): Promise<void> {
+  for (const id of ['whe_on', 'whe_off']) await webhooks.createEndpoint(db, operator, newEndpoint(id), 2);
+  await webhooks.disableEndpoint(db, operator, 'whe_off', now);
+}
+
+const row = (action: string, target: string, details: object | null = null) => ({
+  actor: 'operator',
+  action,
+  accountId: null,
+  target,
+  details: details === null ? null : JSON.stringify(details),
+});
+
+export const webhookOperations = {
+  'webhook.created': {
+    change: (db: Db) => webhooks.createEndpoint(db, operator, newEndpoint('whe_new'), 3),
+    rows: [row('webhook.created', 'whe_new', { events: ['account.created', 'session.ended'] })],
+    refused: (db: Db) => webhooks.createEndpoint(db, operator, newEndpoint('whe_new'), 2),
+  },
+  'webhook.deleted': {
+    change: (db: Db) => webhooks.deleteEndpoint(db, operator, 'whe_on', now),
+    rows: [row('webhook.deleted', 'whe_on')],
+    refused: (db: Db) => webhooks.deleteEndpoint(db, operator, 'whe_none', now),
+  },
+  'webhook.disabled': {
+    change: (db: Db) => webhooks.disableEndpoint(db, operator, 'whe_on', now, 'it answered 410'),
+    rows: [row('webhook.disabled', 'whe_on', { reason: 'it answered 410' })],
+    refused: (db: Db) => webhooks.disableEndpoint(db, operator, 'whe_off', now),
+  },
+  'webhook.enabled': {
+    change: (db: Db) => webhooks.enableEndpoint(db, operator, 'whe_off', now),
+    rows: [row('webhook.enabled', 'whe_off')],
+    refused: (db: Db) => webhooks.enableEndpoint(db, operator, 'whe_on', now),
+  },
+  'webhook.secret_rotated': {
+    change: (db: Db) => webhooks.replaceSecret(db, operator, 'whe_on', now, () => Buffer.from('another')),
+    rows: [row('webhook.secret_rotated', 'whe_on')],
+    refused: (db: Db) => webhooks.replaceSecret(db, operator, 'whe_none', now, () => Buffer.from('another')),
+  },
+} as const;

@@ -1,0 +1,60 @@
+/** Checkpoints of the audit trail go to the log, where whoever could cut the trail doesn't reach. */
+import assert from 'node:assert/strict';
+import { findCheckpoints } from '../chain.ts';
+import { verifyTrail } from '../verify-log.ts';
+import { openDatabase } from '../../../foundation/database/database.ts';
+import { databaseUrl } from '../../../app/config-values.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { Housekeeping } from '../../../app/housekeeping.ts';
+import { createLog } from '../../../foundation/log.ts';
+import { newApp } from '../../../../test-kit/new-app.ts';
+import { newPlace } from '../../../../test-kit/new-db.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const masterKey = Buffer.alloc(32, 9);
+const keys = deriveKeys(masterKey);
+const environment = { KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
+
+const checkpointsIn = (lines: readonly string[]) =>
+  lines
+    .map((line) => JSON.parse(line) as { event?: string; checkpoint?: string; events?: number })
+    .filter(({ event }) => event === 'audit_checkpoint');
+
+test('a service that ends logs how far the trail is, and the trail holds it', async () => {
+  await using place = await newPlace();
+  const app = await newApp({ place, environment });
+  await app.signIn();
+  await app[Symbol.asyncDispose]();
+  const logged = checkpointsIn(app.logLines);
+  assert.equal(logged.length, 1);
+  // The signing key, the account and its session.
+  assert.equal(logged[0]?.events, 3);
+
+  const db = await openDatabase(databaseUrl(place.url), keys.auditChain);
+  try {
+    const checkpoints = findCheckpoints(app.logLines.join(''));
+    const verified = await db.snapshot((reader) => verifyTrail(reader, keys.auditChain, checkpoints));
+    assert.deepEqual([verified.findings, verified.checkpointsHeld], [[], 1]);
+    assert.deepEqual([verified.checkpoint, checkpoints[0]?.text], [logged[0]?.checkpoint, logged[0]?.checkpoint]);
+  } finally {
+    await db.close();
+  }
+});
+
+test('a checkpoint is logged again only after a change, and by one of the workers on a machine', async () => {
+  await using app = await newApp({ environment });
+  const { verifier } = app.service.services;
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const installation = { db: app.db, keys, migrated: [] };
+  const first = new Housekeeping(installation, app.clock, verifier, log);
+  const second = new Housekeeping(installation, app.clock, verifier, log, false);
+  const counts: unknown[] = [];
+  for (const change of [false, false, true, false]) {
+    if (change) await app.createAccount();
+    await first.stop();
+    await second.stop();
+    counts.push(checkpointsIn(lines.splice(0)).map(({ events }) => events));
+  }
+  assert.deepEqual(counts, [[1], [], [2], []]);
+});

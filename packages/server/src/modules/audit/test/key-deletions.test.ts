@@ -1,0 +1,21 @@
+/** What the audit trail tells a proof: how often each key of an account was deleted. */
+import assert from 'node:assert/strict';
+import { deleteKey } from '../../api-keys/store.ts';
+import { countKeyDeletions } from '../audit.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addKey, now, operator } from '../../../../test-kit/rows.ts';
+
+onEachDatabase('the trail counts the deletions of an account’s own keys, and nothing else', async ({ db }) => {
+  const ada = await addAccount(db, 'ada');
+  const bob = await addAccount(db, 'bob');
+  const [first, second, other] = [await addKey(db, ada, '1'), await addKey(db, ada, '2'), await addKey(db, bob, '3')];
+  assert.deepEqual(await countKeyDeletions(db, ada), new Map());
+  assert.equal(await deleteKey(db, operator, ada, first.id, now), 'deleted');
+  assert.equal(await deleteKey(db, operator, ada, first.id, now), 'unknown');
+  assert.equal(await deleteKey(db, operator, ada, other.id, now), 'foreign');
+  assert.equal(await deleteKey(db, operator, bob, other.id, now), 'deleted');
+  assert.deepEqual(await countKeyDeletions(db, ada), new Map([[first.id, 1]]));
+  assert.deepEqual(await countKeyDeletions(db, bob), new Map([[other.id, 1]]));
+  assert.deepEqual(await countKeyDeletions(db, 'acc_nobody'), new Map());
+  assert.notEqual(second.id, first.id);
+});

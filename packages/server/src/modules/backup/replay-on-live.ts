@@ -1,0 +1,89 @@
+/**
+ * The journal of deletions, replayed on the database that is in use: for one that went back without a restore of ours, by
+ * an asynchronous failover or a copy of its files. In one transaction, and done twice it changes nothing more.
+ */
+import type { Principal } from '../../foundation/principal.ts';
+import { recordEvent } from '../audit/audit.ts';
+import { newestEventId } from '../audit/store.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
+import {
+  replayJournal,
+  surveyJournal,
+  type JournalSources,
+  type ReplayResult,
+  type Survey,
+} from '../deletion-journal/replay.ts';
+import { BackupError } from './format.ts';
+import { continueEventIds, endSessions, lockTables } from './store.ts';
+
+export interface ReplayOptions {
+  readonly db: Db;
+  readonly keys: InstallationKeys;
+  readonly clock: Clock;
+  /** The installation's own, where one is configured. It is brought up to date afterwards. */
+  readonly journal: DeletionJournal | undefined;
+  /** Beside it. */
+  readonly journalFolders: readonly string[];
+  /** Everything is done, counted and taken back. */
+  readonly isDryRun: boolean;
+}
+
+export interface ReplayedOnLive extends ReplayResult {
+  /** As a restore tells it. */
+  readonly journalCompleteUntil: string | null;
+}
+
+/** What ends a dry run's transaction. */
+class TakenBack extends Error {
+  readonly result: ReplayedOnLive;
+
+  constructor(result: ReplayedOnLive) {
+    super('a dry run');
+    this.result = result;
+  }
+}
+
+/** @throws BackupError, JournalError, DomainError `unavailable`; nothing has changed then */
+export async function replayOnLive(principal: Principal, options: ReplayOptions): Promise<ReplayedOnLive> {
+  const { db, keys, journal, journalFolders, isDryRun } = options;
+  const sources = { folders: [...new Set([...(journal ? [journal.folder] : []), ...journalFolders])], keys };
+  const survey = await surveyJournal(sources);
+  // Its own may be new; what was named must be there.
+  const named = survey.empty.find((folder) => journalFolders.includes(folder));
+  const missing = named ?? (survey.folders === 0 ? survey.empty[0] : undefined);
+  if (missing !== undefined) throw new BackupError(`there is no journal of deletions in ${missing}`);
+  try {
+    const result = await db.transaction((tx) => replayWithin(tx, principal, sources, survey, options), {
+      isLong: true,
+    });
+    await journal?.catchUp();
+    return result;
+  } catch (error) {
+    if (isDryRun && error instanceof TakenBack) return error.result;
+    throw error;
+  }
+}
+
+async function replayWithin(
+  tx: Transaction,
+  principal: Principal,
+  sources: JournalSources,
+  survey: Survey,
+  { clock, isDryRun }: ReplayOptions,
+): Promise<ReplayedOnLive> {
+  await lockTables(tx);
+  const now = clock.now();
+  // Ids below would be taken for older than what the journal knows: the last word on an account must stay the last.
+  if (survey.newestEvent > (await newestEventId(tx))) await continueEventIds(tx, survey.newestEvent);
+  const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
+  // The journal doesn't hold which sessions were ended: where something was lost, none of them can be trusted.
+  if (Object.values(replayed).some((count) => count > 0)) await endSessions(tx);
+  const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
+  const result = { replayed, unconfirmed, journalCompleteUntil };
+  if (isDryRun) throw new TakenBack(result);
+  await recordEvent(tx, { at: now, principal, action: 'installation.journal_replayed', details: { ...replayed } });
+  return result;
+}

@@ -1,0 +1,29 @@
+/** Backing up and restoring, for the tests of both. */
+import { restoreBackup, type Restored, type RestoreOptions } from '../restore.ts';
+import { writeBackup } from '../write-backup.ts';
+import type { InstallationKeys } from '../../../foundation/crypto/master-key.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { keys, now, operator } from '../../../../test-kit/rows.ts';
+
+export const later = now + 60_000;
+
+export const backUp = (db: Db, path: string, by: InstallationKeys = keys) =>
+  writeBackup({ db, keys: by, clock: new FakeClock(now + 1), version: '1.2.3', path });
+
+export const restore = (db: Db, path: string, more: Partial<RestoreOptions> = {}): Promise<Restored> =>
+  restoreBackup(operator, {
+    db,
+    keys,
+    clock: new FakeClock(later),
+    path,
+    journal: undefined,
+    journalFolders: [],
+    mayReplace: false,
+    acceptsRevival: false,
+    ...more,
+  });
+
+export const journalIn = (db: Db, folder: string): DeletionJournal =>
+  new DeletionJournal({ folder, db, clock: new FakeClock(later), keys });

@@ -1,0 +1,357 @@
+/** Backup and restore, on each database and from each to each. */
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import * as accounts from '../../accounts/store.ts';
+import { deleteKey } from '../../api-keys/store.ts';
+import { BackupError } from '../format.ts';
+import type { RestoreOptions } from '../restore.ts';
+import { storedTables } from '../store.ts';
+import { toInstant } from '../../../foundation/clock.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
+import { JournalError } from '../../deletion-journal/files.ts';
+import { createSigningKey } from '../../signing-keys/store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databaseKinds, databases } from '../../../../test-kit/new-db.ts';
+import { nothingReplayed } from '../../deletion-journal/replay.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addKey, keys, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';
+import { contentsOf, countOf, fill } from './whole-installation.ts';
+
+const listColumns = sql<{ table: string; column: string }>('test_list_columns', {
+  sqlite: `select m.name as "table", c.name as "column" from sqlite_schema m, pragma_table_info(m.name) c
+    where m.type = 'table' and m.name not like 'sqlite_%'`,
+  postgres: `select table_name as "table", column_name as "column" from information_schema.columns
+    where table_schema = current_schema()`,
+});
+
+onEachDatabase('every column of the schema is backed up and moved', async ({ db }) => {
+  const rows = await db.all(listColumns);
+  const known = storedTables.flatMap(({ name, columns }) => Object.keys(columns).map((column) => `${name}.${column}`));
+  const found = rows.filter(({ table }) => table !== 'schema_migrations').map((row) => `${row.table}.${row.column}`);
+  assert.deepEqual(known.toSorted(), found.toSorted());
+});
+
+for (const from of databaseKinds) {
+  for (const to of databaseKinds) {
+    test(`what was backed up is there after a restore, without its sessions (${from} to ${to})`, async () => {
+      using temp = newTempFolder();
+      await using source = await databases[from]!();
+      await using target = await databases[to]!();
+      await fill(source.db);
+      const path = join(temp.path, 'backup.gz');
+      const counts = await backUp(source.db, path);
+      const { audit_chains: chains, ...others } = counts;
+      assert.equal(chains, await countOf(source.db, 'audit_chains'));
+      assert.deepEqual(others, {
+        installation: 1,
+        accounts: 2,
+        second_factors: 1,
+        recovery_codes: 1,
+        signing_keys: 1,
+        api_keys: 2,
+        webhook_endpoints: 1,
+        key_prefixes: 1,
+        webhook_progress: 1,
+        audit_events: 11,
+      });
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+      assert.deepEqual(await readdir(temp.path), ['backup.gz']);
+
+      const { rows } = await restore(target.db, path, { acceptsRevival: true });
+      assert.deepEqual(rows, counts);
+      const expected = await contentsOf(source.db);
+      const found = await contentsOf(target.db);
+      const raised = (text: string) =>
+        text.replace(/"session_epoch":(\d+)/, (_, epoch) => `"session_epoch":${Number(epoch) + 1}`);
+      assert.deepEqual(found['accounts'], expected['accounts']?.map(raised));
+      const asTheyWere = [
+        'second_factors',
+        'recovery_codes',
+        'signing_keys',
+        'api_keys',
+        'webhook_endpoints',
+        'webhook_progress',
+      ];
+      for (const name of ['installation', ...asTheyWere]) assert.deepEqual(found[name], expected[name]);
+      // Old mail isn't sent again, and old links don't work again.
+      for (const name of ['sessions', 'throttle_buckets', 'outbox', 'one_time_codes']) {
+        assert.deepEqual([found[name], expected[name]?.length], [[], 1], name);
+      }
+      const trail = await listAuditEvents(target.db);
+      assert.deepEqual(
+        trail.slice(0, -1).map((row) => ({ ...row })),
+        (await listAuditEvents(source.db)).map((row) => ({ ...row })),
+      );
+      assert.equal(trail.at(-1)?.action, 'installation.restored');
+      // Life goes on after the rows that brought their ids along.
+      await addKey(target.db, await addAccount(target.db, 'new'), 'first');
+      assert.equal(await countOf(target.db, 'api_keys'), 3);
+    });
+  }
+}
+
+onEachDatabase(
+  'what was deleted since an older backup stays dead, and what the journal doesn’t name lives',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const path = join(temp.path, 'backup');
+    const folder = join(temp.path, 'journal');
+    const { laptop, server } = await fill(db);
+    await accounts.enableAccount(db, operator, 'acc_bob', now);
+    await addAccount(db, 'eve');
+    await addKey(db, 'acc_eve', 'hers');
+    await backUp(db, path);
+    assert.equal(await deleteKey(db, operator, 'acc_ada', laptop.id, later), 'deleted');
+    await accounts.disableAccount(db, operator, 'acc_ada', later);
+    await accounts.enableAccount(db, operator, 'acc_ada', later);
+    await accounts.disableAccount(db, operator, 'acc_bob', later);
+    await accounts.deleteAccount(db, operator, 'acc_eve', later);
+    await createSigningKey(db, operator, newSigningKey('kid2', { createdAt: later }), true);
+    await journalIn(db, folder).catchUp();
+
+    await using fresh = await databases[db.dialect]!();
+    const { replayed, warnings } = await restore(fresh.db, path, { journalFolders: [folder] });
+    assert.deepEqual(replayed, { ...nothingReplayed, apiKeys: 1, accounts: 1, signingKeys: 1, accountsDisabled: 1 });
+    assert.deepEqual(warnings, []);
+    const { api_keys: left = [], accounts: people = [], signing_keys: signing = [] } = await contentsOf(fresh.db);
+    assert.deepEqual(
+      left.map((text) => (JSON.parse(text) as { id: number }).id),
+      [server.id],
+    );
+    const disabled = people.map((text) => JSON.parse(text) as { id: string; disabled_at: number | null });
+    assert.deepEqual(Object.fromEntries(disabled.map((row) => [row.id, row.disabled_at])), {
+      acc_ada: null,
+      acc_bob: later,
+    });
+    assert.match(signing.join(), /"kid":"kid".*"revoked_at":\d/);
+    // Each has its row in the trail, by the service itself.
+    const recorded = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
+    assert.deepEqual(
+      recorded.map(({ actor, action, accountId, target, at }) => [actor, action, accountId, target, at]),
+      [
+        ['system', 'api_key.deleted', 'acc_ada', String(laptop.id), later],
+        ['system', 'account.deleted', 'acc_eve', 'acc_eve', later],
+        ['system', 'signing_key.revoked', null, 'kid', later],
+        ['system', 'account.disabled', 'acc_bob', 'acc_bob', later],
+      ],
+    );
+  },
+);
+
+onEachDatabase(
+  'without a journal that reaches beyond the backup a restore is refused, unless revival is accepted',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const path = join(temp.path, 'backup');
+    const stale = join(temp.path, 'stale');
+    await fill(db);
+    await new DeletionJournal({ folder: stale, db, clock: new FakeClock(now - 1_000), keys }).catchUp();
+    await backUp(db, path);
+    await using fresh = await databases[db.dialect]!();
+    const refused = async (more: Partial<RestoreOptions>, reason: RegExp) =>
+      assert.rejects(
+        restore(fresh.db, path, more),
+        (error) => error instanceof BackupError && reason.test(error.message),
+      );
+    await refused({}, /there is no journal of deletions, so keys/);
+    await refused({ journalFolders: [join(temp.path, 'nowhere')] }, /no journal of deletions in .*nowhere/);
+    await refused({ journalFolders: [stale] }, /known to be complete until 2026.*, and the backup was made/);
+    // A line of one instance that is newer says nothing of what the others have deleted since.
+    await journalIn(db, stale).record([{ kind: 'api_key', id: '1', at: later }]);
+    await refused({ journalFolders: [stale] }, /known to be complete until 2026.*, and the backup was made/);
+    assert.equal(await countOf(fresh.db, 'accounts'), 0);
+    const { journalCompleteUntil } = await restore(fresh.db, path, { journalFolders: [stale], acceptsRevival: true });
+    assert.equal(journalCompleteUntil, toInstant(now - 1_000));
+    assert.equal(await countOf(fresh.db, 'accounts'), 2);
+  },
+);
+
+onEachDatabase(
+  'a journal that was edited or is another installation’s is refused; revival accepted, it is left out',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const path = join(temp.path, 'backup');
+    const folder = join(temp.path, 'journal');
+    const { laptop } = await fill(db);
+    await backUp(db, path);
+    await deleteKey(db, operator, 'acc_ada', laptop.id, later);
+    const strangers = deriveKeys(Buffer.alloc(32, 8));
+    await new DeletionJournal({ folder, db, clock: new FakeClock(later), keys: strangers }).catchUp();
+    await using fresh = await databases[db.dialect]!();
+    await assert.rejects(
+      restore(fresh.db, path, { journalFolders: [folder] }),
+      (error) => error instanceof JournalError,
+    );
+    assert.equal(await countOf(fresh.db, 'accounts'), 0);
+    const { warnings } = await restore(fresh.db, path, { journalFolders: [folder], acceptsRevival: true });
+    assert.equal(warnings.length, 2, warnings.join());
+    assert.match(warnings.join(), /another installation/);
+  },
+);
+
+onEachDatabase(
+  'a database that holds something is replaced only when told, and its own trail counts as journal',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const path = join(temp.path, 'backup');
+    const { laptop } = await fill(db);
+    await backUp(db, path);
+    // As if the process had died before it wrote its line.
+    await deleteKey(db, operator, 'acc_ada', laptop.id, later);
+    const journal = journalIn(db, join(temp.path, 'journal'));
+    const before = await contentsOf(db);
+    await assert.rejects(restore(db, path, { journal }), /not empty/);
+    assert.deepEqual(await contentsOf(db), before);
+    const { replayed } = await restore(db, path, { journal, mayReplace: true });
+    assert.equal(replayed.apiKeys, 1);
+    assert.equal(await countOf(db, 'api_keys'), 1);
+    // Without one its trail counts too.
+    await accounts.disableAccount(db, operator, 'acc_ada', later);
+    assert.equal((await restore(db, path, { mayReplace: true })).replayed.accountsDisabled, 1);
+    // Again, from a journal that the first restore has completed, into a database that has forgotten.
+    await using fresh = await databases[db.dialect]!();
+    assert.equal((await restore(fresh.db, path, { journalFolders: [journal.folder] })).replayed.apiKeys, 1);
+  },
+);
+
+onEachDatabase(
+  'after a restore new events come after all that the journal knows, so that the last word stays the last',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const path = join(temp.path, 'backup');
+    await fill(db);
+    await backUp(db, path);
+    const journal = journalIn(db, join(temp.path, 'journal'));
+    for (let round = 0; round < 5; round++) {
+      await accounts.disableAccount(db, operator, 'acc_ada', later);
+      await accounts.enableAccount(db, operator, 'acc_ada', later);
+    }
+    await accounts.disableAccount(db, operator, 'acc_ada', later);
+    await journal.catchUp();
+    await using fresh = await databases[db.dialect]!();
+    const there = journalIn(fresh.db, journal.folder);
+    assert.equal((await restore(fresh.db, path, { journal: there })).replayed.accountsDisabled, 1);
+    await accounts.enableAccount(fresh.db, operator, 'acc_ada', later);
+    await there.catchUp();
+    assert.equal((await restore(fresh.db, path, { journal: there, mayReplace: true })).replayed.accountsDisabled, 0);
+  },
+);
+
+const lines = (text: string) => text.split('\n');
+const edits: Readonly<Record<string, (text: string) => string>> = {
+  'cut in its first line': (text) => text.slice(0, 40),
+  'cut in a line': (text) => text.slice(0, text.length / 2),
+  'cut after a line': (text) => lines(text).slice(0, 3).join('\n') + '\n',
+  'without its last line feed': (text) => text.slice(0, -1),
+  'with a changed value': (text) => text.replace('"role":"user"', '"role":"admin"'),
+  'with a row taken out': (text) => text.replace(/,\{"pk":2[^}]*\}/, ''),
+  'with a line taken out': (text) => lines(text).toSpliced(3, 1).join('\n'),
+  'with a line put twice': (text) =>
+    lines(text)
+      .toSpliced(5, 0, lines(text)[5] ?? '')
+      .join('\n'),
+  'with another time': (text) => text.replace(/"madeAt":"2026/, '"madeAt":"2020'),
+  'with other counts': (text) => text.replace('"api_keys":2', '"api_keys":3'),
+  'without its MAC': (text) => text.replace(/,"mac":"\w+"/, ''),
+  'with something after its end': (text) => `${text}{"table":"accounts","rows":[]}\n`,
+  'with a table that no backup has': (text) => text.replace('"table":"api_keys"', '"table":"sessions"'),
+  'that is empty': () => '',
+  'that is something else': () => 'PK\x03\x04 certainly not ours\n',
+};
+
+onEachDatabase('a backup that was cut or edited is refused in one line, and nothing has changed', async ({ db }) => {
+  using temp = newTempFolder();
+  const path = join(temp.path, 'backup');
+  await fill(db);
+  await backUp(db, path);
+  const text = readFileSync(path, 'utf8');
+  const before = await contentsOf(db);
+  for (const [name, edit] of Object.entries(edits)) {
+    assert.notEqual(edit(text), text, name);
+    writeFileSync(path, edit(text));
+    const attempt = restore(db, path, { mayReplace: true, acceptsRevival: true });
+    await assert.rejects(attempt, (error) => {
+      assert.ok(error instanceof BackupError, `${name}: ${String(error)}`);
+      assert.ok(error.message.startsWith(path) && !error.message.includes('\n'), error.message);
+      return true;
+    });
+    assert.deepEqual(await contentsOf(db), before, name);
+  }
+});
+
+test('a compressed backup is the same; one that is cut or damaged is refused', async () => {
+  using temp = newTempFolder();
+  await using opened = await databases['sqlite']!();
+  const { db } = opened;
+  await fill(db);
+  const [plain, path] = [join(temp.path, 'backup'), join(temp.path, 'backup.gz')];
+  await backUp(db, plain);
+  await backUp(db, path);
+  const bytes = readFileSync(path);
+  assert.equal(gunzipSync(bytes).toString(), readFileSync(plain, 'utf8'));
+  const damaged = Buffer.from(bytes);
+  damaged.writeUInt8(damaged.readUInt8(200) ^ 1, 200);
+  for (const wrong of [bytes.subarray(0, 100), bytes.subarray(0, -4), damaged, gzipSync('{}\n')]) {
+    writeFileSync(path, wrong);
+    await assert.rejects(
+      restore(db, path, { mayReplace: true, acceptsRevival: true }),
+      (error) => error instanceof BackupError,
+    );
+  }
+});
+
+test('a backup needs its master key, a program that is new enough, and never overwrites', async () => {
+  using temp = newTempFolder();
+  await using opened = await databases['sqlite']!();
+  const { db } = opened;
+  await fill(db);
+  const path = join(temp.path, 'backup');
+  await backUp(db, path);
+  await assert.rejects(backUp(db, path), /exists already/);
+  const more = { mayReplace: true, acceptsRevival: true };
+  const others = deriveKeys(Buffer.alloc(32, 8));
+  await assert.rejects(restore(db, path, { ...more, keys: others }), /made with another master key/);
+  const text = readFileSync(path, 'utf8');
+  for (const newer of [text.replace('"version":1', '"version":2'), text.replace(/"schema":\d+/, '"schema":99')]) {
+    writeFileSync(path, newer);
+    await assert.rejects(restore(db, path, more), /made by Keyreeve 1\.2\.3, which is newer than this program/);
+  }
+});
+
+onEachDatabase('a backup beside writers is of one moment', async ({ db, connect }) => {
+  using temp = newTempFolder();
+  const writer = await connect();
+  await fill(db);
+  // More than one page, so that the backup takes a while.
+  for (let id = 0; id < 700; id++) await addKey(db, 'acc_ada', `k${id}`, { id: 10_000 + id });
+  const progress = { isRunning: true };
+  const writing = (async () => {
+    for (let id = 0; progress.isRunning; id++) {
+      await addKey(writer, 'acc_ada', `w${id}`, { id: 100_000 + id });
+      await deleteKey(writer, operator, 'acc_ada', 10_000 + id, now);
+    }
+  })();
+  const paths = [join(temp.path, 'one'), join(temp.path, 'two.gz'), join(temp.path, 'three')];
+  for (const path of paths) await backUp(db, path);
+  progress.isRunning = false;
+  await writing;
+  for (const path of paths) {
+    await using fresh = await databases[db.dialect]!();
+    await restore(fresh.db, path, { acceptsRevival: true });
+    const trail = await listAuditEvents(fresh.db);
+    const targets = (action: string) =>
+      new Set(trail.filter((row) => row.action === action).map(({ target }) => target));
+    const { api_keys: rows = [] } = await contentsOf(fresh.db);
+    const ids = new Set(rows.map((text) => String((JSON.parse(text) as { id: number }).id)));
+    assert.deepEqual(ids, targets('api_key.created').difference(targets('api_key.deleted')));
+  }
+});

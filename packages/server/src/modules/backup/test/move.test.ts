@@ -1,0 +1,150 @@
+/** Moving an embedded installation to PostgreSQL: all of it or nothing, and never from two places at once. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { BackupError } from '../format.ts';
+import { moveInstallation, planMove } from '../move.ts';
+import { countRows } from '../store.ts';
+import { databaseUrl } from '../../../app/config-values.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import type { SqliteAddress } from '../../../foundation/database/database.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { migrate } from '../../../foundation/database/migrate.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { FileInUseError, giveUpFile } from '../../../foundation/database/sqlite-alone.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databases, emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
+import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { contentsOf, fill } from './whole-installation.ts';
+
+const clock = new FakeClock(now + 60_000);
+const move = (source: Db, target: Db) => moveInstallation(operator, source, target, keys.check, clock);
+
+async function newSource(): Promise<TestDb> {
+  const source = await databases['sqlite']!();
+  await fill(source.db);
+  return source;
+}
+
+test('every row of every table is moved as it is, with one event more', async () => {
+  await using source = await newSource();
+  await using target = await databases['postgres']!();
+  const before = await contentsOf(source.db);
+  const { rows, wasDone } = await move(source.db, target.db);
+  assert.equal(wasDone, false);
+  assert.deepEqual(rows, await countRows(source.db));
+  for (const count of Object.values(rows)) assert.ok(count > 0);
+  assert.deepEqual(await contentsOf(source.db), before);
+  const after = await contentsOf(target.db);
+  const moved = (await listAuditEvents(target.db)).at(-1);
+  assert.deepEqual([moved?.action, moved?.actor, moved?.at], ['installation.moved', 'operator', clock.now()]);
+  const trail = after['audit_events']?.filter((text) => !text.includes('installation.moved'));
+  // It stands in the chain of what has no account.
+  const chains = before['audit_chains']?.map((text) => text.replace('"chain":0,"events":1', '"chain":0,"events":2'));
+  assert.deepEqual({ ...after, audit_events: trail }, { ...before, audit_chains: chains });
+  // Its counters go on from there.
+  const id = await addAccount(target.db, 'new');
+  await addKey(target.db, id, 'first');
+  await addSession(target.db, id, 'first');
+  await addSigningKey(target.db, 'first');
+});
+
+test('more rows than a page are moved', async () => {
+  await using source = await newSource();
+  await using target = await databases['postgres']!();
+  for (let id = 0; id < 900; id++) await addKey(source.db, 'acc_ada', `k${id}`, { id: 10_000 + id });
+  assert.equal((await move(source.db, target.db)).rows['api_keys'], 902);
+  assert.deepEqual((await contentsOf(target.db))['api_keys'], (await contentsOf(source.db))['api_keys']);
+});
+
+test('a move that had been finished is recognised; one to where anything else is, is refused', async () => {
+  await using source = await newSource();
+  await using target = await databases['postgres']!();
+  await move(source.db, target.db);
+  await addAccount(target.db, 'later');
+  const before = await contentsOf(target.db);
+  assert.deepEqual(await move(source.db, target.db), { rows: {}, wasDone: true });
+  // Somebody has served from the source since: what was done there would be lost.
+  await addAccount(source.db, 'elsewhere');
+  await assert.rejects(
+    move(source.db, target.db),
+    (error) => error instanceof BackupError && /not empty/.test(error.message),
+  );
+  assert.deepEqual(await contentsOf(target.db), before);
+});
+
+test('a move that fails in its midst leaves the target empty, and can be run again', async () => {
+  await using source = await newSource();
+  await using target = await databases['postgres']!();
+  for (const table of ['accounts', 'audit_events', 'throttle_buckets']) {
+    const failing = {
+      dialect: source.db.dialect,
+      get: source.db.get.bind(source.db),
+      all: <Row>(...[statement, values]: Parameters<typeof source.db.all<Row>>) => {
+        if (statement.name === `page_${table}`) throw new Error('the disk is gone');
+        return source.db.all(statement, values);
+      },
+    };
+    await assert.rejects(moveInstallation(operator, failing, target.db, keys.check, clock), /the disk is gone/);
+    const counts = await countRows(target.db);
+    assert.deepEqual(
+      Object.entries(counts).filter(([, count]) => count > 0),
+      [],
+    );
+  }
+  assert.equal((await move(source.db, target.db)).wasDone, false);
+});
+
+test('a dry run tells what would move and why it can’t, and writes nothing', async () => {
+  await using source = await newSource();
+  await using target = await emptyDatabases['postgres']!();
+  const counts = await countRows(source.db);
+  assert.deepEqual(await planMove(source.db, target.db, keys.check), counts);
+  // Nothing was made: the first migration is still to come.
+  assert.equal((await migrate(target.db, clock)).length > 0, true);
+  assert.deepEqual(await planMove(source.db, target.db, keys.check), counts);
+  const others = deriveKeys(Buffer.alloc(32, 8)).check;
+  await assert.rejects(planMove(source.db, target.db, others), /not the one that the database was made with/);
+  await claimInstallation(target.db, others, now);
+  await assert.rejects(planMove(source.db, target.db, keys.check), /belongs to another installation/);
+  await using full = await databases['postgres']!();
+  await fill(full.db);
+  await assert.rejects(planMove(source.db, full.db, keys.check), /not empty/);
+});
+
+test('a file that anybody has open isn’t given up; given up, nobody finds it under its name', async () => {
+  await using source = await newSource();
+  const { path } = databaseUrl(source.url) as SqliteAddress;
+  const newPath = `${path}.moved`;
+  await assert.rejects(
+    giveUpFile(path, newPath, () => Promise.reject(new Error('it must not come to this'))),
+    FileInUseError,
+  );
+  const before = await contentsOf(source.db);
+  await source.db.close();
+  await assert.rejects(
+    giveUpFile(path, newPath, () => Promise.reject(new Error('changed my mind'))),
+    /changed my mind/,
+  );
+  const again = await source.connect();
+  assert.deepEqual(await contentsOf(again), before);
+  await again.close();
+  const count = await giveUpFile(path, newPath, async (reader) => {
+    await assert.rejects(
+      source
+        .connect()
+        .then((db) => db.transaction((tx) => tx.run(sql('test_delete_accounts', 'delete from accounts')))),
+    );
+    return (await countRows(reader))['accounts'];
+  });
+  assert.equal(count, 2);
+  assert.deepEqual([existsSync(path), existsSync(newPath)], [false, true]);
+  assert.deepEqual(
+    readdirSync(path.slice(0, path.lastIndexOf('/'))).filter(
+      (name) => name.includes('-wal') || name.includes('journal'),
+    ),
+    [],
+  );
+});

@@ -1,0 +1,152 @@
+/** A database that went back, by a failover or a copy of its files: it is noticed, and the journal makes it good. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import * as accounts from '../../accounts/store.ts';
+import { deleteKey } from '../../api-keys/store.ts';
+import { replayOnLive, type ReplayOptions } from '../replay-on-live.ts';
+import { restoreBackup } from '../restore.ts';
+import { writeBackup } from '../write-backup.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { DeletionJournal, type JournalWatch } from '../../deletion-journal/deletion-journal.ts';
+import { readJournal, readPosition } from '../../deletion-journal/files.ts';
+import { createSigningKey } from '../../signing-keys/store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databases } from '../../../../test-kit/new-db.ts';
+import { nothingReplayed } from '../../deletion-journal/replay.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addKey, keys, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';
+import { contentsOf, countOf, fill } from './whole-installation.ts';
+
+const hourMs = 3_600_000;
+const later = now + hourMs;
+
+const journalIn = (db: Db, folder: string, at = later): DeletionJournal =>
+  new DeletionJournal({ folder, db, clock: new FakeClock(at), keys });
+
+const replay = (db: Db, journalFolders: readonly string[], more: Partial<ReplayOptions> = {}) =>
+  replayOnLive(operator, {
+    db,
+    keys,
+    clock: new FakeClock(later),
+    journal: undefined,
+    journalFolders,
+    isDryRun: false,
+    ...more,
+  });
+
+/** The same installation as it was when this was called: what a file copy or a standby that lagged holds. */
+async function copyOf(db: Db, path: string) {
+  const clock = new FakeClock(now);
+  await writeBackup({ db, keys, clock, version: '1.2.3', path });
+  const copy = await databases[db.dialect]!();
+  const options = { db: copy.db, keys, clock, path, journal: undefined, journalFolders: [], mayReplace: false };
+  await restoreBackup(operator, { ...options, acceptsRevival: true });
+  return copy;
+}
+
+onEachDatabase(
+  'what a database has forgotten is done to it again, in one transaction, and only once',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const [folder, other] = [join(temp.path, 'journal'), join(temp.path, 'other')];
+    const { laptop, server } = await fill(db);
+    await addAccount(db, 'eve');
+    await accounts.enableAccount(db, operator, 'acc_bob', now);
+    await using reverted = await copyOf(db, join(temp.path, 'copy'));
+    assert.equal(await deleteKey(db, operator, 'acc_ada', laptop.id, now), 'deleted');
+    await accounts.disableAccount(db, operator, 'acc_bob', now);
+    await accounts.deleteAccount(db, operator, 'acc_eve', now);
+    await createSigningKey(db, operator, newSigningKey('kid2'), true);
+    await journalIn(db, folder).catchUp();
+    await journalIn(db, other).record([{ kind: 'api_key', id: String(server.id), at: now }]);
+
+    const expected = { ...nothingReplayed, apiKeys: 2, accounts: 1, signingKeys: 1, accountsDisabled: 1 };
+    const before = await contentsOf(reverted.db);
+    const planned = await replay(reverted.db, [folder, other], { isDryRun: true });
+    assert.deepEqual(planned.replayed, expected);
+    assert.deepEqual(await contentsOf(reverted.db), before);
+    await assert.rejects(replay(reverted.db, [folder, join(temp.path, 'none')]), /no journal of deletions in .*none/);
+
+    const done = await replay(reverted.db, [other], { journal: journalIn(reverted.db, folder) });
+    assert.deepEqual(done, planned);
+    assert.equal(await countOf(reverted.db, 'api_keys'), 0);
+    const recorded = (await listAuditEvents(reverted.db)).slice(-6).map(({ actor, action }) => `${actor} ${action}`);
+    assert.deepEqual(recorded, [
+      'system api_key.deleted',
+      'system api_key.deleted',
+      'system account.deleted',
+      'system signing_key.revoked',
+      'system account.disabled',
+      'operator installation.journal_replayed',
+    ]);
+    // The configured journal has learned what the other one knew.
+    const known = (await Array.fromAsync(readJournal(folder, keys))).map(({ id }) => id);
+    assert.ok(known.includes(String(server.id)));
+    const nothing = { ...nothingReplayed, apiKeys: 0, accounts: 0, signingKeys: 0, accountsDisabled: 0 };
+    assert.deepEqual((await replay(reverted.db, [folder, other])).replayed, nothing);
+  },
+);
+
+onEachDatabase('a database that has forgotten a deletion is noticed until the journal was replayed', async ({ db }) => {
+  using temp = newTempFolder();
+  const { laptop } = await fill(db);
+  await using reverted = await copyOf(db, join(temp.path, 'copy'));
+  assert.equal(await deleteKey(db, operator, 'acc_ada', laptop.id, now), 'deleted');
+  const folder = join(temp.path, 'journal');
+  assert.deepEqual(await journalIn(db, folder).catchUp(), { working: 0, isBehind: false });
+  const position = await readPosition(folder, keys);
+  assert.equal(position?.at, later);
+
+  const told: unknown[] = [];
+  const watch: JournalWatch = {
+    onFailure: (error) => assert.fail(String(error)),
+    onDamage: (error) => assert.fail(String(error)),
+    onForgotten: (forgotten) => told.push(forgotten.working),
+  };
+  const journal = journalIn(reverted.db, folder, later + hourMs);
+  // Its trail may even have grown past where the other one was.
+  for (let round = 0; round < 5; round++) await addKey(reverted.db, 'acc_ada', `new ${round}`);
+  await journal.keepUp(watch);
+  journal.stop();
+  assert.deepEqual(told, [1]);
+  // A journal that knows better than its database isn't said to be complete by it.
+  assert.deepEqual(await readPosition(folder, keys), position);
+  await replay(reverted.db, [], { journal });
+  await journal.keepUp(watch);
+  journal.stop();
+  assert.deepEqual(told, [1]);
+  assert.equal((await readPosition(folder, keys))?.at, later + hourMs);
+});
+
+onEachDatabase(
+  'what a trail records that went back and on past its old end is brought in all the same',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const { server } = await fill(db);
+    const folder = join(temp.path, 'journal');
+    await using reverted = await copyOf(db, join(temp.path, 'copy'));
+    for (let round = 0; round < 5; round++) await addKey(db, 'acc_ada', `lost ${round}`);
+    await journalIn(db, folder).catchUp();
+    const end = (await readPosition(folder, keys))?.event ?? 0;
+    // Its deletion has an id that the journal believed to have read.
+    assert.equal(await deleteKey(reverted.db, operator, 'acc_ada', server.id, later), 'deleted');
+    for (let round = 0; round < 9; round++) await addKey(reverted.db, 'acc_ada', `new ${round}`);
+    assert.ok(end > 0 && (await listAuditEvents(reverted.db)).length > end);
+    assert.deepEqual(await journalIn(reverted.db, folder).catchUp(), { working: 0, isBehind: false });
+    const known = (await Array.fromAsync(readJournal(folder, keys))).map(({ id }) => id);
+    assert.ok(known.includes(String(server.id)));
+  },
+);
+
+onEachDatabase('an event that the journal knows and the trail hasn’t reached is noticed', async ({ db }) => {
+  using temp = newTempFolder();
+  await fill(db);
+  const journal = journalIn(db, temp.path);
+  const event = 1 + (await listAuditEvents(db)).length;
+  await journal.record([{ kind: 'account_disabled', id: 'acc_ada', at: later, event }]);
+  assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: true });
+  await replay(db, [], { journal });
+  assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
+});

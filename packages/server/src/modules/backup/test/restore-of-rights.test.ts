@@ -1,0 +1,263 @@
+/** What was taken away from accounts after a backup stays taken away when it is restored, and when a database went back. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as life from '../../self-service/store.ts';
+import * as accounts from '../../accounts/store.ts';
+import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
+import { replayOnLive } from '../replay-on-live.ts';
+import { insertCode } from '../../one-time-codes/store.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
+import { journalFiles, readPosition, writePosition } from '../../deletion-journal/files.ts';
+import { nothingReplayed } from '../../deletion-journal/replay.ts';
+import * as enrolment from '../../second-factors/enrolment-store.ts';
+import { Outbox } from '../../outbox/outbox.ts';
+import { insertWork } from '../../outbox/store.ts';
+import { takeProofIn } from '../../second-factors/second-factors.ts';
+import { removeSecondFactorIn, replaceRecoveryCodesIn } from '../../second-factors/store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databases } from '../../../../test-kit/new-db.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import * as webhooks from '../../webhooks/store.ts';
+import { backUp, journalIn, later, restore } from './backup-kit.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addSession, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+
+const names = ['role', 'password', 'email', 'factor', 'codes', 'code', 'requirement', 'untouched'];
+const endpoints = ['whe_disabled', 'whe_deleted', 'whe_untouched'];
+const since = now + 10;
+const codeOf = (name: string, number: number): Buffer => hashOf(`${name} ${number}`);
+
+const insertFactor = sql(
+  'test_insert_factor',
+  `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step)
+   select pk, $2, $3, $3, 0 from accounts where id = $1`,
+);
+const selectRights = sql<Record<string, unknown>>(
+  'test_select_rights',
+  `select a.id, a.role, a.password_hash as password, a.email_unconfirmed_since as unconfirmed,
+     a.requires_second_factor as required,
+     (select count(*) from second_factors f where f.account_pk = a.pk) as factors,
+     (select count(*) from recovery_codes c where c.account_pk = a.pk) as codes
+   from accounts a order by a.id`,
+);
+const selectEpochs = sql<{ epoch: number }>('test_epochs', `select session_epoch as epoch from accounts order by id`);
+const rightsOf = async (db: Db) =>
+  Object.fromEntries((await db.all(selectRights)).map(({ id, ...rights }) => [id, { ...rights }]));
+const epochsOf = async (db: Db) => (await db.all(selectEpochs)).map(({ epoch }) => epoch);
+
+const code = { purpose: 'reset_password', now, expiresAt: later + 3_600_000 } as const;
+const listCodes = sql<{ accountId: string }>(
+  'test_list_codes',
+  `select a.id as "accountId" from one_time_codes c join accounts a on a.pk = c.account_pk order by a.id`,
+);
+
+const full = { role: 'admin', password: 'phc', unconfirmed: null, required: 0, factors: 1, codes: 2 };
+
+const listEndpointStates = sql<{ id: string; disabledAt: number | null }>(
+  'test_endpoint_states',
+  `select id, disabled_at as "disabledAt" from webhook_endpoints order by id`,
+);
+const countDeliveries = sql<{ count: number }>(
+  'test_count_deliveries',
+  `select count(*) as count from outbox where queue like 'webhook:%'`,
+);
+const endpointsOf = async (db: Db) =>
+  Object.fromEntries((await db.all(listEndpointStates)).map(({ id, disabledAt }) => [id, disabledAt]));
+
+/** Administrators with a password, a second factor and two recovery codes; and webhook endpoints. */
+async function fillWithRights(db: Db): Promise<void> {
+  for (const name of names) {
+    const id = await addAccount(db, name, 'admin');
+    await db.transaction(async (tx) => {
+      await tx.run(insertFactor, [id, keys.secondFactorSeal.seal(id, 'SECRET'), now]);
+      await replaceRecoveryCodesIn(tx, id, [codeOf(name, 1), codeOf(name, 2)], now);
+    });
+  }
+  for (const id of endpoints) {
+    const secret = keys.webhookSeal.seal(id, '{}');
+    const endpoint = { id, url: 'https://example.com/', secret, events: 'account.created', now };
+    await webhooks.createEndpoint(db, operator, endpoint, endpoints.length);
+  }
+}
+
+const event = (action: Parameters<typeof life.recordOf>[2], id: string) => (db: Db) =>
+  db.transaction((tx) => life.recordOf(tx, operator, action, id, since));
+
+/** One change of each kind, each with its audit event, and nothing in the journal: as if each process had died then. */
+async function takeAway(db: Db): Promise<void> {
+  await accounts.setAccountRole(db, operator, 'acc_role', 'user', since);
+  await accounts.setPasswordHash(db, operator, 'acc_password', 'another', since);
+  await db.transaction(async (tx) => {
+    const email = { address: 'new@example.com', key: 'new@example.com' };
+    assert.ok(await life.setEmail(tx, operator, 'acc_email', email, since));
+    await life.recordOf(tx, operator, 'account.email_changed', 'acc_email', since);
+  });
+  await db.transaction((tx) => removeSecondFactorIn(tx, 'acc_factor'));
+  await event('second_factor.removed', 'acc_factor')(db);
+  const codes = {
+    kind: 'account',
+    accountId: 'acc_codes',
+    sessionId: (await addSession(db, 'acc_codes', 'own')).id,
+  } as const;
+  const proof = { kind: 'totp', step: 7 } as const;
+  await enrolment.replaceCodes(db, codes, { proof, codeHashes: [codeOf('codes', 3)], now: since });
+  const used = { kind: 'recovery_code', hash: codeOf('code', 1) } as const;
+  await db.transaction((tx) => takeProofIn(tx, operator, 'acc_code', used, since));
+  await accounts.requireSecondFactor(db, operator, 'acc_requirement', true, since);
+  await webhooks.disableEndpoint(db, operator, 'whe_disabled', since);
+  await webhooks.deleteEndpoint(db, operator, 'whe_deleted', since);
+}
+
+const replayed = {
+  ...nothingReplayed,
+  rolesRemoved: 1,
+  passwordsVoided: 1,
+  emailsToConfirm: 1,
+  secondFactorsRemoved: 1,
+  recoveryCodesReplaced: 1,
+  recoveryCodesUsed: 1,
+  secondFactorsRequired: 1,
+  webhooksDisabled: 1,
+  webhooksDeleted: 1,
+};
+const afterwards = (at: number) => ({
+  acc_code: { ...full, codes: 1 },
+  acc_codes: { ...full, codes: 0 },
+  acc_email: { ...full, unconfirmed: at },
+  acc_factor: { ...full, factors: 0, codes: 0 },
+  acc_password: { ...full, password: '' },
+  acc_requirement: { ...full, required: 1 },
+  acc_role: { ...full, role: 'user' },
+  acc_untouched: full,
+});
+
+onEachDatabase('a restore brings back no role, factor, code, password or email that was taken away', async ({ db }) => {
+  using temp = newTempFolder();
+  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  await fillWithRights(db);
+  await backUp(db, backup);
+  await takeAway(db);
+  const journal = journalIn(db, folder);
+  await journal.catchUp();
+  const emails = (await db.all(sql<{ email: string }>('test_emails', `select email from accounts`))).map(
+    (row) => row.email,
+  );
+  await using fresh = await databases[db.dialect]!();
+  const restored = await restore(fresh.db, backup, { journalFolders: [folder] });
+  assert.deepEqual(restored.replayed, replayed);
+  assert.deepEqual(restored.unconfirmed, ['acc_email']);
+  assert.equal(restored.journalHasChanges, true);
+  assert.deepEqual(await rightsOf(fresh.db), afterwards(later));
+  assert.deepEqual(await endpointsOf(fresh.db), { whe_disabled: later, whe_untouched: null });
+  const events = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
+  assert.deepEqual(
+    events.map(({ action, actor, accountId, target }) => `${accountId ?? target} ${actor} ${action}`).toSorted(),
+    [
+      'acc_code system recovery_code.used',
+      'acc_codes system recovery_codes.replaced',
+      'acc_email system account.email_confirmation_required',
+      'acc_factor system second_factor.removed',
+      'acc_password system account.password_voided',
+      'acc_requirement system account.second_factor_required',
+      'acc_role system account.role_changed',
+      'whe_deleted system webhook.deleted',
+      'whe_disabled system webhook.disabled',
+    ],
+  );
+  // The journal holds ids and kinds, and no email address.
+  const text = (await journalFiles(folder)).map((path) => readFileSync(path, 'utf8')).join('');
+  assert.ok(text.includes('"kind":"email_changed","id":"acc_email"'));
+  for (const email of emails) assert.ok(!text.includes(email), email);
+  // Version 0.1.0 reads none of the new kinds.
+  for (const path of await journalFiles(folder))
+    assert.equal(path.endsWith('.changes'), /password_changed/.test(readFileSync(path, 'utf8')));
+});
+
+onEachDatabase('what a restore has voided is decided once: a later decision stands', async ({ db }) => {
+  using temp = newTempFolder();
+  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  await fillWithRights(db);
+  await backUp(db, backup);
+  await takeAway(db);
+  const journal = journalIn(db, folder);
+  await restore(db, backup, { journal, mayReplace: true });
+  const at = later + 1;
+  await accounts.setAccountRole(db, operator, 'acc_role', 'admin', at);
+  await accounts.setPasswordHash(db, operator, 'acc_password', 'chosen anew', at);
+  await confirmAccountEmail(db, operator, 'acc_email', at);
+  await db.transaction((tx) =>
+    tx.run(insertFactor, ['acc_factor', keys.secondFactorSeal.seal('acc_factor', 'NEW'), at]),
+  );
+  await accounts.requireSecondFactor(db, operator, 'acc_requirement', false, at);
+  await webhooks.enableEndpoint(db, operator, 'whe_disabled', at);
+  const before = [await rightsOf(db), await epochsOf(db), await endpointsOf(db)];
+  assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
+  const options = { db, keys, clock: new FakeClock(at + 1), journal, journalFolders: [], isDryRun: false };
+  assert.deepEqual((await replayOnLive(operator, options)).replayed, nothingReplayed);
+  assert.deepEqual([await rightsOf(db), await epochsOf(db), await endpointsOf(db)], before);
+});
+
+onEachDatabase(
+  'a database that lost such changes is noticed, and a replay makes them again and ends sessions',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+    await fillWithRights(db);
+    await backUp(db, backup);
+    await using reverted = await databases[db.dialect]!();
+    await restore(reverted.db, backup, { acceptsRevival: true });
+    const outbox = new Outbox({ db: reverted.db, clock: new FakeClock(), seal: keys.outboxSeal });
+    await reverted.db.transaction(async (tx) => {
+      for (const [place, name] of names.entries())
+        await insertCode(tx, { ...code, hash: Buffer.alloc(32, place), accountId: `acc_${name}` });
+      for (const id of endpoints) await insertWork(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
+    });
+    await takeAway(db);
+    await journalIn(db, folder).catchUp();
+    const journal = journalIn(reverted.db, folder);
+    assert.deepEqual(await journal.catchUp(), { working: 9, isBehind: false });
+    const epochs = await epochsOf(reverted.db);
+    const options = {
+      db: reverted.db,
+      keys,
+      clock: new FakeClock(later),
+      journal,
+      journalFolders: [],
+      isDryRun: false,
+    };
+    assert.deepEqual((await replayOnLive(operator, { ...options, isDryRun: true })).replayed, replayed);
+    assert.deepEqual(await epochsOf(reverted.db), epochs);
+    assert.deepEqual((await replayOnLive(operator, options)).replayed, replayed);
+    assert.deepEqual(await rightsOf(reverted.db), afterwards(later));
+    assert.deepEqual(await endpointsOf(reverted.db), { whe_disabled: later, whe_untouched: null });
+    assert.equal((await reverted.db.get(countDeliveries))?.count, 1);
+    const kept = (await reverted.db.all(listCodes)).map(({ accountId }) => accountId);
+    assert.deepEqual(kept, ['acc_code', 'acc_codes', 'acc_factor', 'acc_requirement', 'acc_role', 'acc_untouched']);
+    for (const [index, epoch] of (await epochsOf(reverted.db)).entries()) assert.ok(epoch > (epochs[index] ?? 0));
+    assert.deepEqual(await journal.catchUp(), { working: 0, isBehind: false });
+    assert.deepEqual((await replayOnLive(operator, options)).replayed, nothingReplayed);
+  },
+);
+
+onEachDatabase(
+  'a journal of version 0.1.0 is completed from the audit log; until then a restore says what it lacks',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+    await fillWithRights(db);
+    await takeAway(db);
+    await writePosition(folder, keys, { event: 10_000, mark: '', at: later });
+    await backUp(db, backup);
+    await using fresh = await databases[db.dialect]!();
+    assert.equal((await restore(fresh.db, backup, { journalFolders: [folder] })).journalHasChanges, false);
+    const journal = new DeletionJournal({ folder, db, clock: new FakeClock(later), keys });
+    await journal.catchUp();
+    assert.equal((await readPosition(folder, keys))?.hasChanges, true);
+    const kinds = (await journalFiles(folder)).map((path) => path.slice(path.lastIndexOf('.')));
+    assert.deepEqual(kinds, ['.changes']);
+  },
+);

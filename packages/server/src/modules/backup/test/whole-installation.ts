@@ -1,0 +1,109 @@
+/** A whole installation for the tests of backup and move: every table has rows, and all of them can be compared. */
+import assert from 'node:assert/strict';
+import * as accounts from '../../accounts/store.ts';
+import { storedTables } from '../store.ts';
+import { deleteKey } from '../../api-keys/store.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { claimInstallation } from '../../../foundation/database/installation.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import type { NewKey } from '../../api-keys/store.ts';
+import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } from '../../../../test-kit/rows.ts';
+
+const insertBucket = sql(
+  'test_insert_bucket',
+  `insert into throttle_buckets (bucket, count, window_started_at, blocked_until, touched_at) values ($1, 3, $2, $2, $2)`,
+);
+const pk = `(select pk from accounts where id = 'acc_ada')`;
+/** What no store of these tests writes yet stands in each table once, with every column set. */
+const insertRest = [
+  sql('test_fill_installation', `update installation set keys_imported_at = $1`),
+  sql(
+    'test_fill_account',
+    `update accounts set unverified_since = $1, requires_second_factor = 1 where id = 'acc_bob'`,
+  ),
+  sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
+  sql(
+    'test_insert_second_factor',
+    `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step)
+     values (${pk}, $2, $1, $1, 58000000)`,
+  ),
+  sql(
+    'test_insert_recovery_code',
+    `insert into recovery_codes (code_hash, account_pk, created_at) values ($2, ${pk}, $1)`,
+  ),
+  sql(
+    'test_insert_webhook_endpoint',
+    `insert into webhook_endpoints (id, url, secret, events, created_at, updated_at, disabled_at, last_delivered_at,
+       last_failed_at, last_failure)
+     values ('whe_one', 'https://example.com/', $2, 'account.created api_key.created', $1, $1, $1, $1, $1, 'timed out')`,
+  ),
+  sql('test_insert_key_prefix', `insert into key_prefixes (prefix, first_used_at) values ('krv', $1)`),
+  sql('test_insert_webhook_progress', `insert into webhook_progress (chain, position) values (3, $1)`),
+  sql(
+    'test_insert_outbox',
+    `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)
+     values ('out_one', 'mail', 'example.com', $2, $1, $1, 1, $1, 'it was busy')`,
+  ),
+  sql(
+    'test_insert_one_time_code',
+    `insert into one_time_codes
+       (code_hash, purpose, account_pk, email, email_key, password_hash, created_at, expires_at)
+     values ($2, 'email_change', ${pk}, 'Ada@example.org', 'ada@example.org', 'phc', $1, $1)`,
+  ),
+  sql(
+    'test_insert_email_change',
+    `insert into email_changes (code_hash, account_pk, email, email_key, changed_at, account_epoch, undo_until)
+     values ($2, ${pk}, 'Ada@example.org', 'ada@example.org', $1, 2, $1)`,
+  ),
+];
+
+export interface Filled {
+  readonly laptop: NewKey;
+  readonly server: NewKey;
+}
+
+/** Ada with two keys, a session and a second factor, Bob disabled, one that is gone, and a row of all else there is. */
+export async function fill(db: Db): Promise<Filled> {
+  assert.equal(await claimInstallation(db, keys.check, now), true);
+  const ada = await addAccount(db, 'ada', 'admin');
+  await addAccount(db, 'bob');
+  await addAccount(db, 'gone');
+  const laptop = await addKey(db, ada, 'laptop – 👩‍🚀 "\'', { id: Number.MAX_SAFE_INTEGER, scopes: ['a', 'b'] });
+  const server = await addKey(db, ada, 'server', { expiresAt: now + 1_000 });
+  const old = await addKey(db, ada, 'old');
+  assert.equal(await deleteKey(db, operator, ada, old.id, now), 'deleted');
+  await accounts.disableAccount(db, operator, 'acc_bob', now);
+  await accounts.deleteAccount(db, operator, 'acc_gone', now);
+  await addSession(db, ada, 'one');
+  await addSigningKey(db, 'kid');
+  await db.transaction((tx) => tx.run(insertBucket, [keys.throttleBucket.mac('ada'), now]));
+  await db.transaction(async (tx) => {
+    for (const statement of insertRest) {
+      const values = statement.text.postgres.includes('$2') ? [now, Uint8Array.of(0, 1, 255)] : [now];
+      assert.equal(await tx.run(statement, values), 1, statement.name);
+    }
+  });
+  return { laptop, server };
+}
+
+const everything = (name: string) => sql<object>(`test_every_${name}`, `select * from ${name}`);
+
+/** By table: its rows as text, bytes in hexadecimal, in an order of their own. */
+export async function contentsOf(db: Db): Promise<Record<string, string[]>> {
+  const entries = storedTables.map(async ({ name }) => {
+    const rows = await db.all(everything(name));
+    const texts = rows.map((row) =>
+      JSON.stringify(Object.fromEntries(Object.entries(row).map(plain).toSorted(byName))),
+    );
+    return [name, texts.toSorted()] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1);
+const plain = ([name, value]: [string, unknown]): [string, unknown] => [
+  name,
+  value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+];
+
+export const countOf = async (db: Db, table: string): Promise<number> => (await contentsOf(db))[table]?.length ?? 0;

@@ -1,0 +1,87 @@
+/** Making a backup: one moment of the database, beside whatever writes to it, into a file that appears whole or not. */
+import { createHash, randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { link, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import type { Db, Reader } from '../../foundation/database/db.ts';
+import { newestSchema } from '../../foundation/database/migrate.ts';
+import { syncFolder } from '../../foundation/database/sync-folder.ts';
+import { BackupError, formatName, formatVersion, type BackupHeader } from './format.ts';
+import { pagesOf, storedTables } from './store.ts';
+import type { Counts } from './tables.ts';
+
+export interface BackupOptions {
+  readonly db: Db;
+  readonly keys: InstallationKeys;
+  readonly clock: Clock;
+  /** Of the program. */
+  readonly version: string;
+  /** Compressed when it ends in `.gz`. */
+  readonly path: string;
+}
+
+/** @returns how many rows of each table @throws BackupError when there is such a file, Error of the file system */
+export async function writeBackup({ db, keys, clock, version, path }: BackupOptions): Promise<Counts> {
+  const header: BackupHeader = {
+    format: formatName,
+    version: formatVersion,
+    program: version,
+    schema: newestSchema(db.dialect),
+    dialect: db.dialect,
+    madeAt: toInstant(clock.now()),
+    installation: keys.check.toString('hex'),
+  };
+  const draft = `${path}.${randomBytes(8).toString('hex')}.partial`;
+  const counts: Record<string, number> = {};
+  try {
+    await db.snapshot(async (reader) => {
+      const lines = Readable.from(linesOf(reader, header, keys, counts));
+      const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
+      await (path.endsWith('.gz') ? pipeline(lines, createGzip(), file) : pipeline(lines, file));
+    });
+    await publish(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return counts;
+}
+
+async function* linesOf(
+  reader: Reader,
+  header: BackupHeader,
+  keys: InstallationKeys,
+  counts: Record<string, number>,
+): AsyncGenerator<string> {
+  const digest = createHash('sha256');
+  const line = (value: object): string => {
+    const text = `${JSON.stringify(value)}\n`;
+    digest.update(text);
+    return text;
+  };
+  yield line(header);
+  for (const table of storedTables.filter(({ isPassing }) => !isPassing)) {
+    counts[table.name] = 0;
+    for await (const rows of pagesOf(reader, table)) {
+      counts[table.name] = (counts[table.name] ?? 0) + rows.length;
+      yield line({ table: table.name, rows });
+    }
+  }
+  digest.update(JSON.stringify({ counts }));
+  yield `${JSON.stringify({ counts, mac: keys.backup.mac(digest.digest()).toString('hex') })}\n`;
+}
+
+/** Never over another backup. */
+async function publish(draft: string, path: string): Promise<void> {
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    throw new BackupError(`${path} exists already; name a file that doesn’t`);
+  }
+  await syncFolder(dirname(path));
+}

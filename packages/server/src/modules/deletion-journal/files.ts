@@ -1,0 +1,236 @@
+/**
+ * The journal's folder. Each process appends to a file of its own, so that none waits for another or spoils its lines;
+ * `position.json` says up to where the audit trail is in the files. Nothing in it is secret.
+ */
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { chown, mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import { syncFolder } from '../../foundation/database/sync-folder.ts';
+import { Chain } from './chain.ts';
+import { isRevocation, type Revocation } from './revocation.ts';
+
+/** A file of the journal is not trustworthy, or belongs to another installation. The message names the file and the reason. */
+export class JournalError extends Error {
+  readonly path: string;
+
+  /** @param reason completes "<path> …" or "<path>: …" */
+  constructor(path: string, reason: string) {
+    super(`${path}${reason}`);
+    this.path = path;
+  }
+}
+
+/** What the files' lines are checked with. */
+export type JournalKeys = Pick<InstallationKeys, 'check' | 'deletionJournal'>;
+
+interface Header {
+  readonly format: 'keyreeve-deletion-journal';
+  readonly version: 1;
+  /** Whose it is: known without its key. */
+  readonly installation: string;
+  /** The file's own name: a copy under another name is not accepted. */
+  readonly file: string;
+}
+
+/** All of the audit trail up to this event, by its id, is in the files. */
+export interface Position {
+  readonly event: number;
+  /** Tells that event from another with its id, in a trail that went back and on from there. */
+  readonly mark?: string;
+  /** All that the trail held at this time is in the files, whatever its ids; milliseconds. */
+  readonly at: number;
+  /** Whether that is so for changes too, not for deletions alone: version 0.1.0 writes no changes. */
+  readonly hasChanges?: boolean;
+}
+
+/** Of deletions, and of changes that take rights away. Version 0.1.0 reads the former alone. */
+export type JournalEnding = '.journal' | '.changes';
+const endings: readonly JournalEnding[] = ['.journal', '.changes'];
+/** Files that are too old to tell of recent days needn't be read for them. */
+const linesPerFileMax = 50_000;
+const positionName = 'position.json';
+
+const headerOf = ({ check }: JournalKeys, file: string): Header => ({
+  format: 'keyreeve-deletion-journal',
+  version: 1,
+  installation: check.toString('hex'),
+  file,
+});
+
+/** A file that one process appends to. After a failure it is left alone: what of it reached the disk isn't known. */
+export class JournalFile {
+  readonly #ending: JournalEnding;
+  readonly #folder: string;
+  readonly #name = randomBytes(12).toString('hex');
+  readonly #chain: Chain;
+  readonly #keys: JournalKeys;
+  #isNew = true;
+  #lines = 0;
+
+  constructor(folder: string, keys: JournalKeys, ending: JournalEnding = '.journal') {
+    this.#ending = ending;
+    this.#folder = folder;
+    this.#keys = keys;
+    this.#chain = new Chain(keys.deletionJournal);
+  }
+
+  /** Whoever appends takes a new one then. */
+  get isFull(): boolean {
+    return this.#lines >= linesPerFileMax;
+  }
+
+  /** Resolves once it is on the disk. @throws Error of the file system */
+  async append(revocations: readonly Revocation[]): Promise<void> {
+    const isNew = this.#isNew;
+    this.#isNew = false;
+    this.#lines += revocations.length;
+    if (isNew) await makeFolder(this.#folder);
+    const lines = [...(isNew ? [headerOf(this.#keys, this.#name)] : []), ...revocations];
+    const path = join(this.#folder, `${this.#name}${this.#ending}`);
+    const handle = await open(path, isNew ? 'ax' : 'a', 0o600);
+    try {
+      if (isNew) await giveToOwnerOf(this.#folder, path);
+      await handle.appendFile(lines.map((line) => this.#chain.seal(line)).join(''));
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    if (isNew) await syncFolder(this.#folder);
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first !== undefined) await giveToOwnerOf(dirname(first), folder);
+}
+
+/** A command that root has run must leave nothing that the service can't read. */
+async function giveToOwnerOf(folder: string, path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(folder);
+  await chown(path, uid, gid);
+}
+
+/** @throws JournalError for another installation's, and for a copy of another file */
+export async function readPosition(folder: string, keys: JournalKeys): Promise<Position | undefined> {
+  const path = join(folder, positionName);
+  const text = await readFile(path, 'utf8').catch(undefinedIfMissing);
+  if (text === undefined) return undefined;
+  const chain = new Chain(keys.deletionJournal);
+  const [header = '', line = ''] = text.split('\n');
+  assertHeader(header, keys, path, chain);
+  const position = chain.open(line);
+  // The position only saves work: without it the whole audit trail is read again.
+  return isPosition(position) ? position : undefined;
+}
+
+function isPosition(value: unknown): value is Position {
+  const { event, mark, at } = (value ?? {}) as Partial<Position>;
+  return Number.isSafeInteger(event) && Number.isSafeInteger(at) && (mark === undefined || typeof mark === 'string');
+}
+
+export async function writePosition(folder: string, keys: JournalKeys, position: Position): Promise<void> {
+  await makeFolder(folder);
+  const chain = new Chain(keys.deletionJournal);
+  const draft = join(folder, `${positionName}.${randomBytes(8).toString('hex')}`);
+  const text = chain.seal(headerOf(keys, positionName)) + chain.seal(position);
+  await writeFile(draft, text, { flag: 'wx', mode: 0o600, flush: true });
+  await giveToOwnerOf(folder, draft);
+  await rename(draft, join(folder, positionName));
+}
+
+export interface FileSelection {
+  /** Leaves out files that were last written before, in milliseconds. */
+  readonly since?: number;
+  /** Paths to leave out. */
+  readonly except?: ReadonlySet<string>;
+}
+
+/**
+ * All lines of the folder's files, each file in its order.
+ * @param onDamage gets the error of each file that is not trustworthy; its remaining lines are left out. Without it the
+ *   error is thrown
+ * @throws JournalError for a line that was edited, a copied file and another installation's file
+ */
+export async function* readJournal(
+  folder: string,
+  keys: JournalKeys,
+  { since = 0, except }: FileSelection = {},
+  onDamage?: (error: JournalError) => void,
+): AsyncGenerator<Revocation> {
+  for (const path of await journalFiles(folder)) {
+    if (except?.has(path)) continue;
+    try {
+      const file = await stat(path);
+      if (!file.isFile()) throw new JournalError(path, ' is not a file; move it out of the folder');
+      if (file.mtimeMs >= since) yield* readJournalFile(path, keys);
+    } catch (error) {
+      if (!onDamage || !(error instanceof JournalError)) throw error;
+      onDamage(error);
+    }
+  }
+}
+
+/** Their paths. None when there is no folder. */
+export const journalFiles = async (folder: string): Promise<string[]> =>
+  ((await readdir(folder).catch(undefinedIfMissing)) ?? [])
+    .filter((name) => endings.some((ending) => name.endsWith(ending)))
+    .toSorted()
+    .map((name) => join(folder, name));
+
+async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator<Revocation> {
+  const chain = new Chain(keys.deletionJournal);
+  let number = 0;
+  for await (const { line, isWhole } of linesOf(path)) {
+    number++;
+    // The process died, or the disk was full, during this write: the line was never acknowledged.
+    if (!isWhole) return;
+    if (number === 1) {
+      assertHeader(line, keys, path, chain);
+      continue;
+    }
+    const revocation = chain.open(line);
+    if (revocation === undefined) throw new JournalError(path, `: line ${number} is not as it was written`);
+    if (!isRevocation(revocation))
+      throw new JournalError(path, `: line ${number} has a kind that this version does not know; install a newer one`);
+    yield revocation;
+  }
+}
+
+function assertHeader(line: string, { check }: JournalKeys, path: string, chain: Chain): void {
+  const installation = /"installation":"([0-9a-f]+)"/.exec(line)?.[1];
+  if (installation !== undefined && installation !== check.toString('hex'))
+    throw new JournalError(path, ' belongs to another installation, which has another master key');
+  const header = chain.open(line) as Partial<Header> | undefined;
+  if (header === undefined) {
+    const remedy =
+      basename(path) === positionName ? '; move it out of the folder, and the service writes a new one' : '';
+    throw new JournalError(path, `: line 1 is not as it was written${remedy}`);
+  }
+  const ending = endings.find((known) => path.endsWith(known)) ?? '';
+  if (header.file !== basename(path, ending)) {
+    const original = header.file === positionName ? positionName : `${header.file}${ending || '.journal'}`;
+    throw new JournalError(path, ` is a copy of ${original}, or was renamed; move it out of the folder`);
+  }
+}
+
+/** The last one isn't whole when no line feed ends it. */
+async function* linesOf(path: string): AsyncGenerator<{ line: string; isWhole: boolean }> {
+  let before: string | undefined;
+  let endsWhole = false;
+  const stream = createReadStream(path);
+  stream.on('data', (chunk) => (endsWhole = chunk.at(-1) === 0x0a));
+  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+    if (before !== undefined) yield { line: before, isWhole: true };
+    before = line;
+  }
+  if (before !== undefined) yield { line: before, isWhole: endsWhole };
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  throw error;
+}

@@ -1,0 +1,168 @@
+/** Doing to a restored database what was done since: first all of the journal is read and checked, then it is applied. */
+import type { Transaction } from '../../foundation/database/db.ts';
+import { journalFiles, JournalError, readJournal, readPosition, type JournalKeys, type Position } from './files.ts';
+import { changeKinds, isChange, isFinal, type ChangeKind, type FinalKind, type Revocation } from './revocation.ts';
+import {
+  deleteListedAccounts,
+  deleteListedKeys,
+  disableListedAccounts,
+  repeatChanges,
+  revokeListedSigningKeys,
+  type DatedId,
+} from './store.ts';
+
+const idsPerStatement = 1_000;
+
+/** Several folders, and what else is known, as one journal. */
+export interface JournalSources {
+  readonly folders: readonly string[];
+  readonly keys: JournalKeys;
+  /** Told of what can't be believed, which is left out then. Without it that is refused. */
+  readonly onDamage?: ((error: JournalError) => void) | undefined;
+}
+
+export interface Survey {
+  /** How many hold a journal. */
+  readonly folders: number;
+  /** Folders in which there is no journal. */
+  readonly empty: readonly string[];
+  /**
+   * The journal is known to hold all that happened until then, on every instance; milliseconds, 0 for nothing. Only
+   * positions tell: a line says nothing of what other instances wrote elsewhere.
+   */
+  readonly completeUntil: number;
+  /** No later event of the audit trail is known by its id. */
+  readonly newestEvent: number;
+  /** Accounts that were disabled last, not enabled. */
+  readonly disabled: readonly string[];
+  /** Whether all that is known as complete has changes too, not deletions alone. */
+  readonly hasChanges: boolean;
+}
+
+export interface Replayed {
+  readonly apiKeys: number;
+  readonly accounts: number;
+  readonly signingKeys: number;
+  readonly accountsDisabled: number;
+  readonly rolesRemoved: number;
+  readonly passwordsVoided: number;
+  readonly emailsToConfirm: number;
+  readonly secondFactorsRemoved: number;
+  /** Accounts of which recovery codes were removed because they had been replaced. */
+  readonly recoveryCodesReplaced: number;
+  readonly recoveryCodesUsed: number;
+  /** Accounts that need a second factor again. */
+  readonly secondFactorsRequired: number;
+  readonly webhooksDisabled: number;
+  readonly webhooksDeleted: number;
+}
+
+export interface ReplayResult {
+  readonly replayed: Replayed;
+  /** Ids of the accounts whose email address has to be confirmed. */
+  readonly unconfirmed: readonly string[];
+}
+
+const countOf = {
+  role_removed: 'rolesRemoved',
+  password_changed: 'passwordsVoided',
+  email_changed: 'emailsToConfirm',
+  second_factor_removed: 'secondFactorsRemoved',
+  recovery_codes_replaced: 'recoveryCodesReplaced',
+  recovery_code_used: 'recoveryCodesUsed',
+  second_factor_required: 'secondFactorsRequired',
+  webhook_disabled: 'webhooksDisabled',
+  webhook_deleted: 'webhooksDeleted',
+} as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
+
+/** @throws JournalError */
+export async function surveyJournal(sources: JournalSources): Promise<Survey> {
+  const empty: string[] = [];
+  let completeUntil = 0;
+  let newestEvent = 0;
+  let hasChanges = true;
+  const abilities = new Map<string, Revocation>();
+  for (const folder of sources.folders) {
+    const position = await positionOf(sources, folder);
+    if (!position && (await journalFiles(folder)).length === 0) empty.push(folder);
+    completeUntil = Math.max(completeUntil, position?.at ?? 0);
+    if (position && !position.hasChanges) hasChanges = false;
+    newestEvent = Math.max(newestEvent, position?.event ?? 0);
+  }
+  for await (const revocation of readAll(sources)) {
+    const { kind, id, event = 0 } = revocation;
+    newestEvent = Math.max(newestEvent, event);
+    if (kind !== 'account_disabled' && kind !== 'account_enabled') continue;
+    if (event >= (abilities.get(id)?.event ?? 0)) abilities.set(id, revocation);
+  }
+  const disabled = [...abilities.values()].filter(({ kind }) => kind === 'account_disabled').map(({ id }) => id);
+  const folders = sources.folders.length - empty.length;
+  return { folders, empty, completeUntil, newestEvent, disabled, hasChanges };
+}
+
+/** Restores nothing that was taken away. Done twice, it changes nothing more. */
+export async function replayJournal(
+  tx: Transaction,
+  sources: JournalSources,
+  { disabled }: Survey,
+  now: number,
+): Promise<ReplayResult> {
+  const waiting: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
+  const changes = new Map<ChangeKind, DatedId[]>(changeKinds.map((kind) => [kind, []]));
+  const unconfirmed: string[] = [];
+  const done: { -readonly [count in keyof Replayed]: number } = { ...nothingReplayed };
+  const flush = async (idsMin: number): Promise<void> => {
+    // Keys before accounts, whose deletion would take them along unrecorded.
+    if (waiting.api_key.length >= idsMin) done.apiKeys += await deleteListedKeys(tx, waiting.api_key.splice(0), now);
+    if (waiting.account.length >= idsMin)
+      done.accounts += await deleteListedAccounts(tx, waiting.account.splice(0), now);
+    if (waiting.signing_key.length >= idsMin)
+      done.signingKeys += await revokeListedSigningKeys(tx, waiting.signing_key.splice(0), now);
+    for (const [kind, listed] of changes) {
+      if (listed.length < idsMin) continue;
+      const ids = await repeatChanges(tx, kind, listed.splice(0), now);
+      done[countOf[kind]] += ids.length;
+      if (kind === 'email_changed') unconfirmed.push(...ids);
+    }
+  };
+  for await (const { kind, id, at } of readAll(sources)) {
+    if (isFinal(kind)) waiting[kind].push(id);
+    if (isChange(kind)) changes.get(kind)?.push({ id, at });
+    await flush(idsPerStatement);
+  }
+  await flush(1);
+  for (let from = 0; from < disabled.length; from += idsPerStatement)
+    done.accountsDisabled += await disableListedAccounts(tx, disabled.slice(from, from + idsPerStatement), now);
+  return { replayed: done, unconfirmed };
+}
+
+export const nothingReplayed: Replayed = {
+  apiKeys: 0,
+  accounts: 0,
+  signingKeys: 0,
+  accountsDisabled: 0,
+  rolesRemoved: 0,
+  passwordsVoided: 0,
+  emailsToConfirm: 0,
+  secondFactorsRemoved: 0,
+  recoveryCodesReplaced: 0,
+  recoveryCodesUsed: 0,
+  secondFactorsRequired: 0,
+  webhooksDisabled: 0,
+  webhooksDeleted: 0,
+};
+
+async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {
+  for (const folder of folders) yield* readJournal(folder, keys, {}, onDamage);
+}
+
+/** @returns undefined for a position that is not trustworthy, where that is accepted */
+async function positionOf({ keys, onDamage }: JournalSources, folder: string): Promise<Position | undefined> {
+  try {
+    return await readPosition(folder, keys);
+  } catch (error) {
+    if (!onDamage || !(error instanceof JournalError)) throw error;
+    onDamage(error);
+    return undefined;
+  }
+}

@@ -1,0 +1,188 @@
+/** The journal of deletions: what it holds outlives the database, and nothing in it can be changed unseen. */
+import assert from 'node:assert/strict';
+import {
+  appendFileSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { JournalError, JournalFile, journalFiles, readJournal, readPosition, writePosition } from '../files.ts';
+import type { Revocation } from '../revocation.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+
+const keys = deriveKeys(Buffer.alloc(32, 7));
+const strangers = deriveKeys(Buffer.alloc(32, 8));
+const key = (id: number): Revocation => ({ kind: 'api_key', id: String(id), at: 1_000 + id });
+
+const readAll = (folder: string, by = keys): Promise<Revocation[]> => Array.fromAsync(readJournal(folder, by));
+
+/** A journal of one file. @returns its path */
+async function written(folder: string, ...revocations: readonly Revocation[]): Promise<string> {
+  await new JournalFile(folder, keys).append(revocations);
+  const [path = ''] = await journalFiles(folder);
+  return path;
+}
+
+test('what was appended is read again, from each process’s own file', async () => {
+  using temp = newTempFolder();
+  const folder = join(temp.path, 'deep', 'journal');
+  const ability: Revocation = { kind: 'account_disabled', id: 'acc_ada', at: 5, event: 17 };
+  const [one, two] = [new JournalFile(folder, keys), new JournalFile(folder, keys)];
+  await one.append([key(1)]);
+  await two.append([ability]);
+  await one.append([key(2), key(3)]);
+  const found = await readAll(folder);
+  assert.deepEqual(new Set(found), new Set([key(1), key(2), key(3), ability]));
+  assert.deepEqual(
+    found.filter(({ kind }) => kind === 'api_key'),
+    [key(1), key(2), key(3)],
+  );
+  assert.equal(readdirSync(folder).length, 2);
+  for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
+  assert.deepEqual(await readAll(join(temp.path, 'none')), []);
+});
+
+test(
+  'what a command that root runs writes belongs to the service’s user',
+  { skip: process.getuid?.() !== 0 && 'only root gives files away' },
+  async () => {
+    using temp = newTempFolder();
+    const nobody = 65_534;
+    chownSync(temp.path, nobody, nobody);
+    const folder = join(temp.path, 'journal');
+    await new JournalFile(folder, keys).append([key(1)]);
+    await writePosition(folder, keys, { event: 1, at: 1 });
+    const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
+    assert.equal(paths.length, 3);
+    for (const path of paths) assert.deepEqual([statSync(path).uid, statSync(path).gid], [nobody, nobody]);
+  },
+);
+
+const edits: Readonly<Record<string, (text: string) => string>> = {
+  'a changed id': (text) => text.replace('"id":"2"', '"id":"9"'),
+  'a line taken out': (text) => text.replace(/^.*"id":"2".*\n/m, ''),
+  'a line put twice': (text) => text.replace(/^.*"id":"2".*\n/m, '$&$&'),
+  'two lines in another order': (text) => text.replace(/^(.*"id":"2".*\n)(.*\n)/m, '$2$1'),
+  'a line without its MAC': (text) => text.replace(/(?<="at":1002),"mac":"[0-9a-f]+"/, ''),
+  'a line that was never written': (text) => `${text}{"kind":"api_key","id":"7","at":1,"mac":"${'0'.repeat(64)}"}\n`,
+  'another file’s header': (text) => text.replace(/"file":"\w/, '"file":"x'),
+  'no header': (text) => text.slice(text.indexOf('\n') + 1),
+};
+for (const [name, edit] of Object.entries(edits)) {
+  test(`a journal with ${name} is refused`, async () => {
+    using temp = newTempFolder();
+    const path = await written(temp.path, key(1), key(2), key(3));
+    const text = readFileSync(path, 'utf8');
+    assert.notEqual(edit(text), text);
+    writeFileSync(path, edit(text));
+    await assert.rejects(readAll(temp.path), (error) => error instanceof JournalError && error.message.includes(path));
+  });
+}
+
+test('a line that was cut short was never acknowledged and counts for nothing', async () => {
+  using temp = newTempFolder();
+  const path = await written(temp.path, key(1), key(2));
+  appendFileSync(path, '{"kind":"api_key","id":"3","at":10');
+  assert.deepEqual(await readAll(temp.path), [key(1), key(2)]);
+  writeFileSync(path, readFileSync(path, 'utf8').slice(0, 20));
+  assert.deepEqual(await readAll(temp.path), []);
+});
+
+test('another installation’s journal is named as such', async () => {
+  using temp = newTempFolder();
+  await written(temp.path, key(1));
+  await assert.rejects(readAll(temp.path, strangers), (error) => {
+    assert.ok(error instanceof JournalError);
+    assert.match(error.message, /belongs to another installation/);
+    return true;
+  });
+});
+
+test('nothing of the master key or what it opens is in the journal', async () => {
+  using temp = newTempFolder();
+  const text = readFileSync(await written(temp.path, key(1)), 'utf8');
+  const [header = '', line = ''] = text.split('\n').map((whole) => whole && (JSON.parse(whole) as object));
+  assert.deepEqual(Object.keys(header), ['format', 'version', 'installation', 'file', 'mac']);
+  assert.deepEqual(Object.keys(line), ['kind', 'id', 'at', 'mac']);
+});
+
+test('what can’t be written is an error, not a silence', async () => {
+  using temp = newTempFolder();
+  writeFileSync(join(temp.path, 'file'), '');
+  await assert.rejects(new JournalFile(join(temp.path, 'file', 'journal'), keys).append([key(1)]), { code: 'ENOTDIR' });
+});
+
+test('a copied file, an unknown file and an unknown kind are refused by their path and the reason', async () => {
+  const refusals: Readonly<Record<string, [put: (path: string, journal: string) => unknown, reason: RegExp]>> = {
+    'a copied journal file': [
+      (path, journal) => copyFileSync(journal, path),
+      /is a copy of \w+\.journal, or was renamed/,
+    ],
+    'a copied position': [
+      (path, journal) => copyFileSync(join(journal, '..', 'position.json'), path),
+      /is a copy of position\.json, or was renamed/,
+    ],
+    'text of somebody else': [(path) => writeFileSync(path, 'notes\n'), /: line 1 is not as it was written/],
+    'a folder': [(path) => mkdirSync(path), / is not a file/],
+  };
+  for (const [name, [put, reason]] of Object.entries(refusals)) {
+    using temp = newTempFolder();
+    const journal = await written(temp.path, key(1));
+    await writePosition(temp.path, keys, { event: 1, at: 1 });
+    const path = join(temp.path, 'zzz.journal');
+    put(path, journal);
+    await assert.rejects(
+      readAll(temp.path),
+      (error) => error instanceof JournalError && error.path === path && reason.test(error.message),
+      name,
+    );
+    const damage: string[] = [];
+    const rest = readJournal(temp.path, keys, {}, (error) => damage.push(error.path));
+    assert.deepEqual([await Array.fromAsync(rest), damage], [[key(1)], [path]], name);
+  }
+});
+
+test('a line of a kind or form that this version does not know is refused', async () => {
+  const wrong = [
+    { kind: 'planet', id: '1', at: 1 },
+    { kind: 'toString', id: '1', at: 1 },
+    { id: '1', at: 1 },
+    { kind: 'api_key', id: 1, at: 1 },
+    { kind: 'api_key', id: '1', at: '1' },
+    { kind: 'account_disabled', id: '1', at: 1, event: 1.5 },
+  ];
+  for (const line of wrong) {
+    using temp = newTempFolder();
+    await written(temp.path, key(1), line as Revocation);
+    await assert.rejects(
+      readAll(temp.path),
+      (error) => error instanceof JournalError && error.message.includes('line 3 has a kind that this version'),
+      JSON.stringify(line),
+    );
+  }
+});
+
+test('a journal file in the place of the position is refused, and a position with wrong members counts as none', async () => {
+  using temp = newTempFolder();
+  const journal = await written(temp.path, key(1));
+  copyFileSync(journal, join(temp.path, 'position.json'));
+  await assert.rejects(
+    readPosition(temp.path, keys),
+    (error) => error instanceof JournalError && /position\.json is a copy of \w+\.journal/.test(error.message),
+  );
+  writeFileSync(join(temp.path, 'position.json'), '{"format":\n');
+  await assert.rejects(
+    readPosition(temp.path, keys),
+    (error) => error instanceof JournalError && /line 1 is not as it was written; move it out/.test(error.message),
+  );
+  await writePosition(temp.path, keys, { event: '7', at: 1 } as never);
+  assert.equal(await readPosition(temp.path, keys), undefined);
+});

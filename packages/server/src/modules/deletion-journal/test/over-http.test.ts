@@ -1,0 +1,157 @@
+/** Over HTTP: a deletion is answered once it will outlive the database, or not with success. */
+import assert from 'node:assert/strict';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DomainError } from '../../../foundation/errors.ts';
+import { Secret } from '../../../foundation/crypto/secret.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { JournalFile, journalFiles, readJournal } from '../files.ts';
+import { bearer, goodPassword, newApp, operator } from '../../../../test-kit/new-app.ts';
+import { newPlace } from '../../../../test-kit/new-db.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const masterKey = Buffer.alloc(32, 5);
+const keys = deriveKeys(masterKey);
+
+async function newJournaledApp(folder: string) {
+  const place = await newPlace();
+  const environment = {
+    KEYREEVE_DELETION_JOURNAL: folder,
+    KEYREEVE_MASTER_KEY: masterKey.toString('base64url'),
+  };
+  const app = await newApp({ place, environment });
+  return { app, [Symbol.asyncDispose]: async () => (await app[Symbol.asyncDispose](), place[Symbol.asyncDispose]()) };
+}
+
+const codeOf = (error: unknown): string | undefined => (error instanceof DomainError ? error.code : undefined);
+
+const entriesOf = async (folder: string): Promise<string[]> =>
+  (await Array.fromAsync(readJournal(folder, keys))).map(({ kind, id }) => `${kind} ${id}`);
+
+test('when a deletion, a disabling or a revocation is answered, it is in the journal', async () => {
+  using temp = newTempFolder();
+  await using running = await newJournaledApp(temp.path);
+  const { app } = running;
+  const { account, accessToken } = await app.signIn();
+  const ids: number[] = [];
+  for (const nickname of ['a', 'b', 'c', 'd']) {
+    const made = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json: { nickname } });
+    ids.push((made.json as { id: number }).id);
+  }
+  const answers = await Promise.all(
+    ids.map((id) => app.call('DELETE', `/auth/api-keys/${id}`, { headers: bearer(accessToken) })),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
+  const expected = ids.map((id) => `api_key ${id}`);
+  assert.deepEqual((await entriesOf(temp.path)).toSorted(), expected.toSorted());
+
+  const { accounts, signingKeys } = app.service.services;
+  const [first] = await signingKeys.list();
+  await accounts.disable(operator, account.id);
+  await accounts.enable(operator, account.id);
+  await signingKeys.rotate(operator, { immediately: true });
+  await accounts.delete(operator, account.id);
+  assert.deepEqual((await entriesOf(temp.path)).slice(4), [
+    `account_disabled ${account.id}`,
+    `account_enabled ${account.id}`,
+    `signing_key ${first?.kid}`,
+    `account ${account.id}`,
+  ]);
+});
+
+test('while the journal can’t be written a deletion holds but isn’t answered with success, and is brought in later', async () => {
+  using temp = newTempFolder();
+  const folder = join(temp.path, 'journal');
+  await using running = await newJournaledApp(folder);
+  const { app } = running;
+  const { accessToken } = await app.signIn();
+  const headers = bearer(accessToken);
+  const made = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } });
+  const { id, key } = made.json as { id: number; key: string };
+  // As a disk that refuses: a file in the folder's place.
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, '');
+  const refused = await app.call('DELETE', `/auth/api-keys/${id}`, { headers });
+  assert.equal(refused.status, 503);
+  assert.match((refused.json as { detail: string }).detail, /It is done and holds/);
+  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
+  assert.ok(app.logLines.some((line) => line.includes('"event":"deletion_journal_failed"') && line.includes('error')));
+  rmSync(folder);
+  await app.service.services.journal?.catchUp();
+  assert.deepEqual(await entriesOf(folder), [`api_key ${id}`]);
+});
+
+test('a service whose database has forgotten a deletion says so when it starts', async () => {
+  using temp = newTempFolder();
+  await using place = await newPlace();
+  const environment = { KEYREEVE_DELETION_JOURNAL: temp.path, KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
+  let id: string;
+  {
+    await using app = await newApp({ place, environment });
+    id = (await app.signIn()).account.id;
+    assert.ok(!app.logLines.some((line) => line.includes('deletion_journal_ahead')));
+  }
+  // As if a failover had lost the commit of a deletion that was answered.
+  await new JournalFile(temp.path, keys).append([{ kind: 'account', id, at: Date.now() }]);
+  await using app = await newApp({ place, environment });
+  const line = app.logLines.find((text) => text.includes('"event":"deletion_journal_ahead"'));
+  assert.match(line ?? '', /"level":"warn".*"working":1.*keyreeve journal replay/);
+});
+
+test('a service starts beside a copied file in the journal’s folder, and logs its path', async () => {
+  using temp = newTempFolder();
+  await using place = await newPlace();
+  const environment = { KEYREEVE_DELETION_JOURNAL: temp.path, KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
+  {
+    await using app = await newApp({ place, environment });
+    await app.signIn();
+  }
+  await new JournalFile(temp.path, keys).append([{ kind: 'account', id: 'acc_gone', at: Date.now() }]);
+  const [path = ''] = await journalFiles(temp.path);
+  const copy = join(temp.path, 'copy.journal');
+  copyFileSync(path, copy);
+  await using app = await newApp({ place, environment });
+  const line = app.logLines.find((text) => text.includes('"event":"deletion_journal_damaged"'));
+  const { level, detail } = JSON.parse(line ?? '{}') as { level: string; detail: string };
+  assert.equal(level, 'error');
+  assert.ok(detail.startsWith(`${copy} is a copy of `), detail);
+});
+
+test('a change that takes rights away is in the journal when it is answered', async () => {
+  using temp = newTempFolder();
+  await using running = await newJournaledApp(temp.path);
+  const { app } = running;
+  const { account, accessToken } = await app.signIn();
+  const { accounts } = app.service.services;
+  const passwords = { currentPassword: goodPassword, newPassword: 'another long enough passphrase' };
+  const changed = await app.call('PUT', '/auth/account/password', { headers: bearer(accessToken), json: passwords });
+  assert.equal(changed.status, 200, changed.text);
+  assert.deepEqual(await entriesOf(temp.path), [`password_changed ${account.id}`]);
+  await accounts.setRole(operator, account.id, 'admin');
+  await accounts.setRole(operator, account.id, 'user');
+  await accounts.setPassword(operator, account.id, new Secret('a third long enough passphrase'));
+  // The clock stands still, so each change finds the events of the ones before it as well.
+  const found = new Set(await entriesOf(temp.path));
+  assert.deepEqual(found, new Set([`password_changed ${account.id}`, `role_removed ${account.id}`]));
+  await accounts.requireSecondFactor(operator, account.id, true);
+  const { endpoints } = app.service.services.webhooks;
+  const request = { url: 'https://example.com/hook', events: ['account.created'] };
+  const { id } = await endpoints.create(operator, request);
+  await endpoints.disable(operator, id);
+  await endpoints.delete(operator, id);
+  const later = [`second_factor_required ${account.id}`, `webhook_disabled ${id}`, `webhook_deleted ${id}`];
+  assert.deepEqual(new Set(await entriesOf(temp.path)), new Set([...found, ...later]));
+  const other = await endpoints.create(operator, request);
+  // As a disk that refuses: a file in the folder's place.
+  rmSync(temp.path, { recursive: true });
+  writeFileSync(temp.path, '');
+  await assert.rejects(endpoints.delete(operator, other.id), (error) => codeOf(error) === 'unavailable');
+  assert.deepEqual(await endpoints.list(), [], 'it holds');
+  const again = accounts.setPassword(operator, account.id, new Secret('a fourth long enough passphrase'));
+  await assert.rejects(again, (error) => codeOf(error) === 'unavailable');
+  rmSync(temp.path);
+});

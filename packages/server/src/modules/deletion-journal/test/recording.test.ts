@@ -1,0 +1,135 @@
+/** The journal of deletions beside the audit trail: whatever is revoked is in it, whoever dies in between. */
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as accounts from '../../accounts/store.ts';
+import { deleteKey } from '../../api-keys/store.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { DeletionJournal } from '../deletion-journal.ts';
+import { JournalError, journalFiles, readJournal, readPosition } from '../files.ts';
+import type { Revocation } from '../revocation.ts';
+import { createSigningKey } from '../../signing-keys/store.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addKey, addSigningKey, keys, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';
+
+const newJournal = (db: Db, folder: string, at = now): DeletionJournal =>
+  new DeletionJournal({ folder, db, clock: new FakeClock(at), keys });
+
+const entriesOf = async (folder: string): Promise<string[]> =>
+  (await Array.fromAsync(readJournal(folder, keys))).map(({ kind, id }: Revocation) => `${kind} ${id}`).toSorted();
+
+/** Every kind of revocation, done by the stores alone: as if each process had died before it wrote its line. */
+async function revokeEverything(db: Db): Promise<string[]> {
+  const ada = await addAccount(db, 'ada');
+  const bob = await addAccount(db, 'bob');
+  const { id } = await addKey(db, ada, 'laptop');
+  await addKey(db, ada, 'kept');
+  await addSigningKey(db, 'old');
+  assert.equal(await deleteKey(db, operator, ada, id, now), 'deleted');
+  await accounts.disableAccount(db, operator, ada, now);
+  await accounts.enableAccount(db, operator, ada, now);
+  await accounts.deleteAccount(db, operator, bob, now);
+  await createSigningKey(db, operator, newSigningKey('new'), true);
+  return ['account acc_bob', 'account_disabled acc_ada', 'account_enabled acc_ada', `api_key ${id}`, 'signing_key old'];
+}
+
+onEachDatabase('what a process that died kept from the journal is brought in from the audit trail', async ({ db }) => {
+  using temp = newTempFolder();
+  const revoked = await revokeEverything(db);
+  await newJournal(db, temp.path).catchUp();
+  assert.deepEqual(await entriesOf(temp.path), revoked);
+});
+
+onEachDatabase('what is in the journal isn’t brought in again, by whomever', async ({ db }) => {
+  using temp = newTempFolder();
+  const journal = newJournal(db, temp.path);
+  const revoked = await revokeEverything(db);
+  await journal.catchUp();
+  await journal.catchUp();
+  await newJournal(db, temp.path).catchUp();
+  assert.deepEqual(await entriesOf(temp.path), revoked);
+});
+
+onEachDatabase('the position passes only what no open transaction can still come before', async ({ db }) => {
+  using temp = newTempFolder();
+  await revokeEverything(db);
+  await newJournal(db, temp.path, now + 60_000).catchUp();
+  assert.equal((await readPosition(temp.path, keys))?.event, 0);
+  await newJournal(db, temp.path, now + 3_600_000).catchUp();
+  const settled = (await readPosition(temp.path, keys))?.event ?? 0;
+  assert.ok(settled > 0);
+  // A backup that is restored may be older than what the journal knows: the position never goes back.
+  await newJournal(db, temp.path, now - 3_600_000).catchUp();
+  assert.equal((await readPosition(temp.path, keys))?.event, settled);
+});
+
+onEachDatabase('after a failure nothing is lost: the next time that it goes brings it in', async ({ db }) => {
+  using temp = newTempFolder();
+  const folder = join(temp.path, 'journal');
+  writeFileSync(folder, 'in the way');
+  const journal = newJournal(db, folder);
+  const revoked = await revokeEverything(db);
+  await assert.rejects(
+    journal.record([{ kind: 'api_key', id: '1', at: now }]),
+    (error) => codeOf(error) === 'unavailable',
+  );
+  rmSync(folder);
+  mkdirSync(folder);
+  await journal.record([{ kind: 'api_key', id: '2', at: now }]);
+  await journal.catchUp();
+  assert.deepEqual(await entriesOf(folder), [...revoked, 'api_key 2'].toSorted());
+});
+
+onEachDatabase('records that come at once are all there, each once', async ({ db }) => {
+  using temp = newTempFolder();
+  const journal = newJournal(db, temp.path);
+  const ids = Array.from({ length: 200 }, (_, id) => String(1_000 + id));
+  await Promise.all(ids.map((id) => journal.record([{ kind: 'api_key', id, at: now }])));
+  assert.deepEqual(
+    await entriesOf(temp.path),
+    ids.map((id) => `api_key ${id}`),
+  );
+});
+
+onEachDatabase('a file ends after 50,000 lines, and nothing of it is lost', async ({ db }) => {
+  using temp = newTempFolder();
+  const journal = newJournal(db, temp.path);
+  const many = Array.from({ length: 50_000 }, (_, id): Revocation => ({ kind: 'api_key', id: String(id), at: now }));
+  await journal.record(many);
+  await journal.record([{ kind: 'api_key', id: 'last', at: now }]);
+  assert.equal((await journalFiles(temp.path)).length, 2);
+  assert.equal((await entriesOf(temp.path)).length, 50_001);
+});
+
+onEachDatabase('a folder that another installation uses is refused', async ({ db }) => {
+  using temp = newTempFolder();
+  const others = deriveKeys(Buffer.alloc(32, 8));
+  await new DeletionJournal({ folder: temp.path, db, clock: new FakeClock(now), keys: others }).catchUp();
+  await assert.rejects(newJournal(db, temp.path).catchUp(), (error) => error instanceof JournalError);
+});
+
+onEachDatabase('what a damaged file held is written anew, so that the file can be moved away', async ({ db }) => {
+  using temp = newTempFolder();
+  const revoked = await revokeEverything(db);
+  const later = now + 3_600_000;
+  await newJournal(db, temp.path, later).catchUp();
+  const [path = ''] = await journalFiles(temp.path);
+  // The position says that all of it is in the files.
+  assert.ok(((await readPosition(temp.path, keys))?.event ?? 0) > 0);
+  const copy = join(temp.path, 'copy.journal');
+  copyFileSync(path, copy);
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"kind":"signing_key"', '"kind":"signing_kex"'));
+  const damage: string[] = [];
+  const journal = newJournal(db, temp.path, later);
+  await journal.catchUp((error) => damage.push(error.path));
+  assert.deepEqual(damage.toSorted(), [copy, path].toSorted());
+  rmSync(path);
+  rmSync(copy);
+  assert.deepEqual(await entriesOf(temp.path), revoked);
+  // Once: the damage is reported each time, and nothing is written twice.
+  await journal.catchUp((error) => assert.fail(error));
+  assert.deepEqual(await entriesOf(temp.path), revoked);
+});

@@ -1,0 +1,67 @@
+/** A deletion that may have been committed: its key is answered neither yes nor no until it is known to be gone. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { readConfig } from '../../../app/config.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { wire } from '../../../app/wiring.ts';
+import { behind, Line } from '../../../../test-kit/broken-connection.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, keys, operator } from '../../../../test-kit/rows.ts';
+
+const waitMsMax = 10_000;
+
+for (const state of ['cut before', 'cut after'] as const) {
+  onEachDatabase(
+    `a deletion whose connection was ${state} its commit is finished before its key is answered again`,
+    async ({ db }) => {
+      const line = new Line();
+      const clock = new FakeClock();
+      const installation = { db: behind(db, line), keys, migrated: [] };
+      const { apiKeys, verifier } = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost' });
+      const accountId = await addAccount(db);
+      const [key, other] = [
+        await apiKeys.create(operator, accountId, { nickname: 'doubtful' }),
+        await apiKeys.create(operator, accountId, { nickname: 'other' }),
+      ];
+
+      line.state = state;
+      await assert.rejects(apiKeys.delete(operator, accountId, key.id), (error) => codeOf(error) === 'unavailable');
+      for (let round = 0; round < 20; round++) {
+        const said = await verifier.verify(key.secret.reveal()).then(
+          (verdict) => verdict.valid,
+          (error: unknown) => codeOf(error),
+        );
+        // Gone is gone; what is still there may be on its way out.
+        assert.equal(said, state === 'cut after' ? false : 'unavailable');
+        assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
+        const many = await verifier.verifyMany(
+          [key, other].map(({ secret }) => secret.reveal()).concat('x'),
+          assert.ok,
+        );
+        assert.deepEqual(
+          many.map((verdict) => (verdict.valid ? 'valid' : verdict.code)),
+          [state === 'cut after' ? 'not_found' : 'unavailable', 'valid', 'malformed'],
+          'in a batch too',
+        );
+        await turn();
+      }
+
+      line.state = 'whole';
+      const deadline = performance.now() + waitMsMax;
+      const isAnswered = () => verifier.verify(key.secret.reveal()).catch(() => undefined);
+      let verdict = await isAnswered();
+      while (verdict === undefined) {
+        assert.ok(performance.now() < deadline, 'the deletion was never finished');
+        await turn();
+        verdict = await isAnswered();
+      }
+      assert.deepEqual(verdict, { valid: false, code: 'not_found' });
+      const deletions = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
+      assert.deepEqual(
+        deletions.map(({ target }) => target),
+        [String(key.id)],
+      );
+    },
+  );
+}

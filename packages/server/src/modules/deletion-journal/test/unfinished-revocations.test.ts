@@ -1,0 +1,68 @@
+/** The order, the bound and the end of pending changes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
+import { UnfinishedRevocations } from '../unfinished-revocations.ts';
+
+const refused = { code: 'unavailable' };
+
+test('changes of one id run one after another, and a failing one keeps its place', async () => {
+  const unfinished = new UnfinishedRevocations<string>();
+  const done: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let failures = 2;
+  const first = async (): Promise<void> => {
+    if (failures-- > 0) throw new Error('the database is away');
+    done.push('first');
+  };
+  const second = async (): Promise<void> => {
+    done.push('second');
+    resolve();
+  };
+  unfinished.add('one', { kind: 'first', finish: first });
+  unfinished.add('one', { kind: 'second', finish: second });
+  assert.throws(() => unfinished.assertNone('one'), refused);
+  unfinished.assertNone('other');
+  await promise;
+  assert.deepEqual(done, ['first', 'second']);
+});
+
+test('a repeated request adds one retry at most to the one that is being tried', async () => {
+  const unfinished = new UnfinishedRevocations<string>();
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  let runs = 0;
+  const change = {
+    kind: 'delete',
+    finish: async (): Promise<void> => {
+      runs++;
+      await gate;
+    },
+  };
+  for (let n = 0; n < 5; n++) unfinished.add('one', change);
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  unfinished.add('one', { kind: 'last', finish: async () => end() });
+  open();
+  await ended;
+  assert.equal(runs, 2);
+});
+
+test('a change that is added while the id settles is finished at once', async () => {
+  const unfinished = new UnfinishedRevocations<string>();
+  unfinished.add('one', { kind: 'first', finish: () => Promise.resolve() });
+  for (let n = 0; n < 10; n++) await turn();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  unfinished.add('one', { kind: 'second', finish: async () => resolve() });
+  await promise;
+  assert.throws(() => unfinished.assertNone('one'), refused);
+});
+
+test('there is room for a bounded number of changes', () => {
+  const unfinished = new UnfinishedRevocations<number>();
+  const never = new Promise<void>(() => undefined);
+  for (let id = 0; id < limits.unfinishedDeletionsMax; id++) {
+    unfinished.assertRoom();
+    unfinished.add(id, { kind: 'delete', finish: () => never });
+  }
+  assert.throws(() => unfinished.assertRoom(), refused);
+});

@@ -1,0 +1,97 @@
+/**
+ * Changes of unknown outcome: the connection broke between the commit and its response. Each change is retried until it
+ * is known to have happened. Until then this instance answers 503 for the affected key or account.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
+import { asCompletion } from '../../foundation/database/share.ts';
+import { DomainError } from '../../foundation/errors.ts';
+
+const retryMsFirst = 50;
+const retryMsMax = 1_000;
+const retryAfterSeconds = 1;
+/** Longer than any read takes: a read that was sent before the change was finished may still return the old state. */
+const settleMs = 10_000;
+
+export interface UnfinishedChange {
+  /** Two pending changes of one id with the same kind do the same: one of them is enough. */
+  readonly kind: string;
+  /** Makes the change unless it has happened already. Retried until it succeeds. */
+  readonly finish: () => Promise<unknown>;
+}
+
+/** The pending changes of one id, in the order in which they were requested. */
+interface Queue {
+  readonly changes: UnfinishedChange[];
+  /** How many were added since the queue exists. */
+  added: number;
+  /** Whether the first change is being tried at the moment, or was made just now. */
+  isTrying: boolean;
+  /** Ends the wait after the last change when another one is added. */
+  settling: AbortController | undefined;
+}
+
+/** @typeParam Id of a key or of an account */
+export class UnfinishedRevocations<Id extends string | number> {
+  readonly #queues = new Map<Id, Queue>();
+  #count = 0;
+
+  /** @throws DomainError `unavailable` when there is no room for one more */
+  assertRoom(): void {
+    if (this.#count >= limits.unfinishedDeletionsMax) throw new DomainError('unavailable', { retryAfterSeconds });
+  }
+
+  /** Called before every positive answer. @throws DomainError `unavailable` when a change of this id is unfinished */
+  assertNone(id: Id): void {
+    if (this.#queues.size > 0 && this.#queues.has(id)) throw new DomainError('unavailable', { retryAfterSeconds });
+  }
+
+  /** Changes of one id are finished one after another, in the order of these calls. */
+  add(id: Id, change: UnfinishedChange): void {
+    const queue = this.#queues.get(id);
+    if (!queue) {
+      const started: Queue = { changes: [change], added: 1, isTrying: false, settling: undefined };
+      this.#queues.set(id, started);
+      this.#count++;
+      void this.#finishAll(id, started);
+      return;
+    }
+    // The change that is being tried may have read the database already, so it doesn't cover this one.
+    const waiting = queue.isTrying ? queue.changes.slice(1) : queue.changes;
+    if (waiting.at(-1)?.kind === change.kind) return;
+    queue.changes.push(change);
+    queue.added++;
+    this.#count++;
+    queue.settling?.abort();
+  }
+
+  async #finishAll(id: Id, queue: Queue): Promise<void> {
+    do {
+      for (let change = queue.changes[0]; change; change = queue.changes[0]) {
+        await finishOne(queue, change);
+        queue.changes.shift();
+        queue.isTrying = false;
+      }
+      queue.settling = new AbortController();
+      // Rejects when another change is added meanwhile.
+      await sleep(settleMs, undefined, { ref: false, signal: queue.settling.signal }).catch(() => undefined);
+      queue.settling = undefined;
+    } while (queue.changes.length > 0);
+    this.#queues.delete(id);
+    this.#count -= queue.added;
+  }
+}
+
+async function finishOne(queue: Queue, { finish }: UnfinishedChange): Promise<void> {
+  for (let ms = retryMsFirst; ; ms = Math.min(retryMsMax, 2 * ms)) {
+    queue.isTrying = true;
+    try {
+      await asCompletion(finish);
+      return;
+    } catch {
+      queue.isTrying = false;
+    }
+    // Any failure leaves the outcome unknown. The timer doesn't keep a stopping process alive.
+    await sleep(ms, undefined, { ref: false });
+  }
+}

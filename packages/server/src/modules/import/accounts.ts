@@ -1,0 +1,88 @@
+/** Accounts of another system, with the hashes of their passwords. */
+import { randomId } from '../../foundation/crypto/secret.ts';
+import { parseEmail } from '../accounts/email.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import type { Clock } from '../../foundation/clock.ts';
+import { ForeignHashError } from '../../foundation/crypto/foreign-hash.ts';
+import type { PasswordHasher } from '../../foundation/crypto/password.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { creationOf, readFields, required } from './fields.ts';
+import { LineRefused, type Importer, type Numbered, type Outcome } from './run-import.ts';
+import * as store from './store.ts';
+import { TextNumbers } from './text-numbers.ts';
+
+export interface AccountImportOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly hasher: PasswordHasher;
+  readonly isDryRun: boolean;
+  /** Of an account that exists: whether its line is passed over or refused. */
+  readonly onExisting: 'skip' | 'fail';
+}
+
+const fields = {
+  email: 'text',
+  passwordHash: 'text',
+  verified: 'flag',
+  disabled: 'flag',
+  createdAt: 'text',
+} as const;
+
+/** Its id is made when it is written. */
+type AccountLine = Omit<store.ImportedAccount, 'id'>;
+
+export function accountImporter(principal: Principal, options: AccountImportOptions): Importer<AccountLine> {
+  const { db, clock, isDryRun, onExisting } = options;
+  const lineOfEmail = new TextNumbers();
+  return {
+    read(line, bytes) {
+      const account = readAccount(bytes, options);
+      const before = lineOfEmail.claim(account.emailKey, line);
+      if (before !== undefined) throw new LineRefused(`line ${before} has the same email`);
+      return account;
+    },
+    async write(items: readonly Numbered<AccountLine>[]): Promise<readonly Outcome[]> {
+      const accounts = items.map(({ item }) => item);
+      const existing = isDryRun
+        ? await store.findExistingEmails(
+            db,
+            accounts.map(({ emailKey }) => emailKey),
+          )
+        : await store.importAccounts(
+            db,
+            principal,
+            accounts.map((account) => ({ ...account, id: randomId('acc') })),
+            clock.now(),
+          );
+      return accounts.map(({ emailKey }) => {
+        if (!existing.has(emailKey)) return 'imported';
+        return onExisting === 'skip' ? 'existing' : new LineRefused('there is an account with this email already');
+      });
+    },
+  };
+}
+
+function readAccount(bytes: Uint8Array, { clock, hasher }: AccountImportOptions): AccountLine {
+  const { email: text, passwordHash, verified = true, disabled = false, createdAt } = readFields(bytes, fields);
+  const email = parseEmail(required('email', text));
+  if (!email) throw new LineRefused('its email is not an email address');
+  const now = clock.now();
+  return {
+    email: email.address,
+    emailKey: email.key,
+    // Empty: none until it is reset.
+    passwordHash: passwordHash === undefined ? '' : adopt(hasher, passwordHash),
+    createdAt: creationOf(createdAt, now),
+    disabledAt: disabled ? now : null,
+    unverifiedSince: verified ? null : now,
+  };
+}
+
+function adopt(hasher: PasswordHasher, foreign: string): string {
+  try {
+    return hasher.adopt(foreign);
+  } catch (error) {
+    if (!(error instanceof ForeignHashError)) throw error;
+    throw new LineRefused(`its passwordHash can’t be used: ${error.message}`);
+  }
+}

@@ -1,0 +1,212 @@
+/** Rows of what is imported, a batch at a time: each batch with its audit rows in one commit. */
+import type { Principal } from '../../foundation/principal.ts';
+import { recordEvents, type AuditEvent } from '../audit/audit.ts';
+import type { Db, Reader } from '../../foundation/database/db.ts';
+import { noteKeysImported } from '../../foundation/database/installation.ts';
+import { sql } from '../../foundation/database/sql.ts';
+
+export interface ImportedAccount {
+  readonly id: string;
+  readonly email: string;
+  readonly emailKey: string;
+  readonly passwordHash: string;
+  readonly createdAt: number;
+  readonly disabledAt: number | null;
+  readonly unverifiedSince: number | null;
+}
+
+export interface ImportedKey {
+  readonly id: number;
+  /** An id, or the key of an email. */
+  readonly account: string;
+  readonly nickname: string;
+  /** In hexadecimal. */
+  readonly storedHash: string;
+  readonly lookup: number;
+  readonly scopes: readonly string[];
+  readonly expiresAt: number | null;
+  readonly createdAt: number;
+}
+
+// In the order of the emails, so that two imports at once don't wait for each other in a circle.
+const insertAccounts = sql<{ emailKey: string }>('import_accounts', {
+  sqlite: `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at,
+      disabled_at, unverified_since)
+    select value ->> '$.id', value ->> '$.email', value ->> '$.emailKey', value ->> '$.passwordHash', 'user', 0,
+      value ->> '$.createdAt', $2, value ->> '$.disabledAt', value ->> '$.unverifiedSince'
+    from json_each($1) where true on conflict (email_key) do nothing returning email_key as "emailKey"`,
+  postgres: `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at,
+      disabled_at, unverified_since)
+    select id, email, "emailKey", "passwordHash", 'user', 0, "createdAt", $2, "disabledAt", "unverifiedSince"
+    from json_to_recordset($1::json) as given (id text, email text, "emailKey" text, "passwordHash" text,
+      "createdAt" bigint, "disabledAt" bigint, "unverifiedSince" bigint)
+    order by "emailKey" collate "C" on conflict (email_key) do nothing returning email_key as "emailKey"`,
+});
+const selectEmails = sql<{ emailKey: string }>('select_existing_emails', {
+  sqlite: `select email_key as "emailKey" from accounts where email_key in (select value from json_each($1))`,
+  postgres: `select email_key as "emailKey" from accounts
+    where email_key = any(array(select json_array_elements_text($1::json)))`,
+});
+
+/** @returns email keys of those that exist */
+export async function findExistingEmails(db: Db, emailKeys: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db.all(selectEmails, [JSON.stringify(emailKeys)]);
+  return new Set(rows.map(({ emailKey }) => emailKey));
+}
+
+/** @returns email keys of those that existed, of which nothing is written */
+export async function importAccounts(
+  db: Db,
+  principal: Principal,
+  accounts: readonly ImportedAccount[],
+  now: number,
+): Promise<ReadonlySet<string>> {
+  return db.transaction(
+    async (tx) => {
+      const rows = await tx.all(insertAccounts, [JSON.stringify(accounts), now]);
+      const created = new Set(rows.map(({ emailKey }) => emailKey));
+      const made = accounts.filter(({ emailKey }) => created.has(emailKey));
+      await recordEvents(
+        tx,
+        made.flatMap((account) => eventsOf(principal, account, now)),
+      );
+      return new Set(accounts.map(({ emailKey }) => emailKey).filter((emailKey) => !created.has(emailKey)));
+    },
+    { isLong: true },
+  );
+}
+
+function eventsOf(principal: Principal, account: ImportedAccount, at: number): AuditEvent[] {
+  const { id, passwordHash, disabledAt } = account;
+  const imported = passwordHash === '' ? 'without a password' : (passwordHash.split('$')[2] ?? '');
+  const event = { at, principal, accountId: id };
+  const created: AuditEvent = { ...event, action: 'account.created', details: { role: 'user', imported } };
+  return disabledAt === null ? [created] : [created, { ...event, action: 'account.disabled', target: id }];
+}
+
+export interface Owner {
+  readonly pk: number;
+  readonly id: string;
+  readonly emailKey: string;
+  readonly unverifiedSince: number | null;
+}
+
+const ownerColumns = `select pk, id, email_key as "emailKey", unverified_since as "unverifiedSince" from accounts`;
+const ownersInSqlite = `${ownerColumns} where id in (select value from json_each($1))
+  or email_key in (select value from json_each($1))`;
+const ownersInPostgres = `${ownerColumns} where id = any(array(select json_array_elements_text($1::json)))
+  or email_key = any(array(select json_array_elements_text($1::json))) order by pk`;
+const selectOwners = sql<Owner>('select_import_owners', { sqlite: ownersInSqlite, postgres: ownersInPostgres });
+// On PostgreSQL the account's row is the lock under which its keys are counted, here as when one is made.
+const lockOwners = sql<Owner>('lock_import_owners', {
+  sqlite: ownersInSqlite,
+  postgres: `${ownersInPostgres} for update`,
+});
+const heldColumns = `select account_pk as "accountPk", nickname from api_keys`;
+const selectHeld = sql<{ accountPk: number; nickname: string }>('select_held_keys', {
+  sqlite: `${heldColumns} where account_pk in (select value from json_each($1))`,
+  postgres: `${heldColumns} where account_pk = any(array(select json_array_elements_text($1::json)::bigint))`,
+});
+const selectHolders = sql<{ lookup: number; accountPk: number }>('select_key_holders', {
+  sqlite: `select lookup, account_pk as "accountPk" from api_keys where lookup in (select value from json_each($1))`,
+  postgres: `select lookup, account_pk as "accountPk" from api_keys
+    where lookup = any(array(select json_array_elements_text($1::json)::bigint))`,
+});
+// By the accounts, whose part of the trail has an index.
+const selectDeleted = sql<{ target: string }>('select_deleted_imports', {
+  sqlite: `select target from audit_events where account_id in (select value from json_each($1))
+    and action = 'api_key.deleted' and target in (select value from json_each($2))`,
+  postgres: `select target from audit_events where account_id = any(array(select json_array_elements_text($1::json)))
+    and action = 'api_key.deleted' and target = any(array(select json_array_elements_text($2::json)))`,
+});
+const insertKeys = sql('import_api_keys', {
+  sqlite: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
+      created_at, updated_at)
+    select value ->> '$.lookup', unhex(value ->> '$.storedHash'), value ->> '$.id', value ->> '$.accountPk',
+      value ->> '$.nickname', value ->> '$.scopes', value ->> '$.expiresAt', null, value ->> '$.createdAt', $2
+    from json_each($1)`,
+  postgres: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
+      created_at, updated_at)
+    select lookup, decode("storedHash", 'hex'), id, "accountPk", nickname, scopes, "expiresAt", null, "createdAt", $2
+    from json_to_recordset($1::json) as given (lookup bigint, "storedHash" text, id bigint, "accountPk" bigint,
+      nickname text, scopes text, "expiresAt" bigint, "createdAt" bigint)`,
+});
+
+/** What stands in the database around a batch of keys. */
+export interface Known {
+  /** By what the keys call them: an id or the key of an email. */
+  readonly owners: ReadonlyMap<string, Owner>;
+  /** `<account id> <nickname>` */
+  readonly nicknames: ReadonlySet<string>;
+  /** Of keys that were imported and deleted before. */
+  readonly deletedIds: ReadonlySet<number>;
+  readonly held: (accountPk: number) => number;
+  /** @returns the account that has the key with this hash */
+  readonly holderOf: (lookup: number) => number | undefined;
+  /** Another key of the account, with its nickname. */
+  readonly take: (accountPk: number, nickname: string) => void;
+}
+
+export const findKnown = (db: Db, keys: readonly ImportedKey[]): Promise<Known> => known(db, keys, selectOwners);
+
+async function known(reader: Reader, keys: readonly ImportedKey[], owned: typeof selectOwners): Promise<Known> {
+  const found = await reader.all(owned, [listOf(new Set(keys.map(({ account }) => account)))]);
+  const idOf = new Map(found.map(({ pk, id }) => [pk, id]));
+  const holders = await reader.all(selectHolders, [listOf(keys.map(({ lookup }) => lookup))]);
+  const holderOf = new Map(holders.map(({ lookup, accountPk }) => [lookup, accountPk]));
+  const ids = listOf(keys.map(({ id }) => String(id)));
+  const deleted = await reader.all(selectDeleted, [listOf(found.map(({ id }) => id)), ids]);
+  const nicknames = new Set<string>();
+  const counts = new Map<number, number>();
+  const take = (accountPk: number, nickname: string): void => {
+    nicknames.add(nickname);
+    counts.set(accountPk, (counts.get(accountPk) ?? 0) + 1);
+  };
+  for (const { accountPk, nickname } of await reader.all(selectHeld, [listOf(idOf.keys())]))
+    take(accountPk, `${idOf.get(accountPk)} ${nickname}`);
+  return {
+    owners: new Map(found.flatMap((owner) => [[owner.id, owner] as const, [owner.emailKey, owner] as const])),
+    nicknames,
+    deletedIds: new Set(deleted.map(({ target }) => Number(target))),
+    held: (accountPk) => counts.get(accountPk) ?? 0,
+    holderOf: (lookup) => holderOf.get(lookup),
+    take,
+  };
+}
+
+const listOf = (values: Iterable<string | number>): string => JSON.stringify([...values]);
+
+/**
+ * Writes those of which `judge` says `imported`. It may be asked again when the database wants the work done again.
+ * @returns what it said
+ */
+export async function importKeys<Outcome>(
+  db: Db,
+  principal: Principal,
+  keys: readonly ImportedKey[],
+  now: number,
+  judge: (known: Known) => readonly (Outcome | 'imported')[],
+): Promise<readonly (Outcome | 'imported')[]> {
+  return db.transaction(
+    async (tx) => {
+      const around = await known(tx, keys, lockOwners);
+      const outcomes = judge(around);
+      const rows = keys.flatMap((key, index) => {
+        const owner = around.owners.get(key.account);
+        return outcomes[index] === 'imported' && owner ? [{ key, owner }] : [];
+      });
+      if (rows.length === 0) return outcomes;
+      const values = rows.map(({ key, owner }) => ({ ...key, accountPk: owner.pk, scopes: key.scopes.join(' ') }));
+      await tx.run(insertKeys, [JSON.stringify(values), now]);
+      await noteKeysImported(tx, now);
+      const events = rows.map(({ key, owner }): AuditEvent => {
+        const details = { nickname: key.nickname, scopes: key.scopes, imported: 'sha256' };
+        const target = String(key.id);
+        return { at: now, principal, action: 'api_key.created', accountId: owner.id, target, details };
+      });
+      await recordEvents(tx, events);
+      return outcomes;
+    },
+    { isLong: true },
+  );
+}

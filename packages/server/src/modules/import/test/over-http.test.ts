@@ -1,0 +1,244 @@
+/** Imported accounts sign in with the passwords that they have, and imported keys work like all others, over HTTP. */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mock } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limits, type VerifyResult } from '@keyreeve/contract';
+import { findCredentials } from '../../accounts/store.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { PostgresDb } from '../../../foundation/database/postgres.ts';
+import { SqliteDb } from '../../../foundation/database/sqlite.ts';
+import { accountImporter } from '../accounts.ts';
+import { keyImporter } from '../api-keys.ts';
+import { runImport, type Importer } from '../run-import.ts';
+import { basic, bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const masterKey = randomBytes(32);
+const newImportApp = () => newApp({ environment: { KEYREEVE_MASTER_KEY: masterKey.toString('base64url') } });
+
+/** As the command line does, on a connection of its own. Every line must be taken. */
+async function importLines<Item>(importer: Importer<Item>, lines: readonly object[]): Promise<void> {
+  const source = async function* (): AsyncGenerator<Uint8Array> {
+    for (const line of lines) yield Buffer.from(`${JSON.stringify(line)}\n`);
+  };
+  const refused = async (line: object): Promise<void> => assert.fail(JSON.stringify(line));
+  await runImport(source(), importer, { refused, progress: () => undefined });
+}
+
+const importAccounts = ({ db, clock, service }: TestApp, lines: readonly object[]): Promise<void> => {
+  const { hasher } = service.services;
+  return importLines(accountImporter(operator, { db, clock, hasher, isDryRun: false, onExisting: 'fail' }), lines);
+};
+
+const importKeys = ({ db, clock }: TestApp, lines: readonly object[]): Promise<void> => {
+  const keyHash = deriveKeys(masterKey).apiKeyHash;
+  return importLines(keyImporter(operator, { db, clock, keyHash, keysPerAccountMax: 100, isDryRun: false }), lines);
+};
+
+/** @throws when it doesn't come true within ten seconds */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 1_000; turn++) {
+    if (await condition()) return;
+    await sleep(10);
+  }
+  assert.fail('it never came true');
+}
+
+const signIn = async (app: TestApp, email: string, password: string): Promise<number> =>
+  (await app.call('POST', '/auth/token', { headers: basic(email, password) })).status;
+
+test('with each kind of hash an account signs in with its password and no other, and the hash is ours then', async () => {
+  await using app = await newImportApp();
+  const emailOf = (index: number): string => `user${index}@example.com`;
+  await importAccounts(
+    app,
+    foreignVectors.map(({ hash }, index) => ({ email: emailOf(index), passwordHash: hash })),
+  );
+  for (const [index, { name, password }] of foreignVectors.entries()) {
+    const email = emailOf(index);
+    const stored = async (): Promise<string> => (await findCredentials(app.db, email))?.passwordHash ?? '';
+    const before = await stored();
+    assert.match(before, /^\$imported\$/, name);
+    assert.equal(await signIn(app, email, `~${password.slice(1)}`), 401, name);
+    assert.equal(await stored(), before, name);
+    assert.equal(await signIn(app, email, password), 200, name);
+    await until(async () => (await stored()) !== before);
+    assert.match(await stored(), /^\$argon2id\$v=19\$m=64,t=1,p=1,keyid=cDE\$/, name);
+    assert.equal(await signIn(app, email, password), 200, name);
+    assert.equal(await signIn(app, email, `~${password.slice(1)}`), 401, name);
+  }
+  const renewals = (await listAuditEvents(app.db)).filter(({ action }) => action === 'account.password_rehashed');
+  assert.equal(renewals.length, foreignVectors.length);
+});
+
+test('an imported account that is disabled, or has no password, doesn’t sign in', async () => {
+  await using app = await newImportApp();
+  const { hash = '', password = '' } = foreignVectors.find(({ name }) => name === 'scrypt, better-auth') ?? {};
+  await importAccounts(app, [
+    { email: 'disabled@example.com', passwordHash: hash, disabled: true },
+    { email: 'none@example.com' },
+  ]);
+  for (const email of ['disabled@example.com', 'none@example.com'])
+    assert.equal(await signIn(app, email, password), 401);
+  await app.service.services.accounts.enable(operator, 'disabled@example.com');
+  assert.equal(await signIn(app, 'disabled@example.com', password), 200);
+});
+
+/** Questions about credentials and whether any were imported; what the service does besides isn't counted. */
+function countQuestions() {
+  const drivers = [SqliteDb.prototype, PostgresDb.prototype];
+  const alone = drivers.map((driver) => mock.method(driver, 'all'));
+  const shared = drivers.map((driver) => mock.method(driver, 'getMany'));
+  return {
+    count: (): number =>
+      alone.flatMap((spy) => spy.mock.calls).filter(({ arguments: [{ name }] }) => name === 'select_keys_imported')
+        .length + shared.flatMap((spy) => spy.mock.calls.flatMap(({ arguments: [, questions] }) => questions)).length,
+    [Symbol.dispose]: (): void => [...alone, ...shared].forEach((spy) => spy.mock.restore()),
+  };
+}
+
+/** As other systems make them. */
+const foreignKeys = ['sk_live_4eC39HqLyjWDarjtT1zdp7dc', 'QbKxYwTtPzVnMhRd', 'krv_old', 'a.b-c~d+e/f=='];
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+async function fixture() {
+  const app = await newImportApp();
+  const service = bearer(await app.serviceKey());
+  const verify = async (credential: string): Promise<VerifyResult> =>
+    (await app.call('POST', '/auth/verify', { headers: service, json: { credential } })).json as VerifyResult;
+  const batch = async (credentials: readonly string[]): Promise<string[]> => {
+    const { json } = await app.call('POST', '/auth/verify/batch', { headers: service, json: { credentials } });
+    return (json as { results: VerifyResult[] }).results.map((result) => (result.valid ? 'valid' : result.code));
+  };
+  const introspect = async (token: string): Promise<unknown> => {
+    const body = new URLSearchParams({ token }).toString();
+    const headers = { ...service, 'content-type': 'application/x-www-form-urlencoded' };
+    return (await app.call('POST', '/auth/introspect', { headers, body })).json;
+  };
+  const forward = (headers: Record<string, string>) => app.call('GET', '/auth/forward', { headers });
+  const signedIn = await app.signIn();
+  return {
+    app,
+    verify,
+    batch,
+    introspect,
+    forward,
+    ...signedIn,
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+test('an imported key is accepted wherever ours are, listed and deleted as they are, and dead from then on', async () => {
+  await using at = await fixture();
+  const { app, account, accessToken } = at;
+  const lines = foreignKeys.map((text, index) => ({
+    account: account.email,
+    nickname: `old ${index}`,
+    hash: sha256(text),
+    scopes: ['read'],
+  }));
+  await importKeys(app, lines);
+  app.clock.advance({ seconds: limits.importedKeysLookSeconds });
+  assert.deepEqual(
+    await at.batch(foreignKeys),
+    foreignKeys.map(() => 'valid'),
+  );
+  const { json } = await app.call('GET', '/auth/api-keys?view=full', { headers: bearer(accessToken) });
+  const { apiKeys } = json as { apiKeys: { id: number; nickname: string; scopes: string[] }[] };
+  assert.deepEqual(
+    apiKeys.map(({ nickname }) => nickname).toSorted(),
+    lines.map(({ nickname }) => nickname),
+  );
+  for (const [index, text] of foreignKeys.entries()) {
+    const key = apiKeys.find(({ nickname }) => nickname === `old ${index}`);
+    const verdict = await at.verify(text);
+    assert.deepEqual(verdict, {
+      valid: true,
+      type: 'api_key',
+      accountId: account.id,
+      keyId: key?.id,
+      nickname: `old ${index}`,
+      scopes: ['read'],
+      expiresAt: null,
+    });
+    for (const headers of [bearer(text), { 'x-api-key': text }]) {
+      const answer = await at.forward(headers);
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.headers.get('x-keyreeve-key-id'), String(key?.id));
+    }
+    assert.equal(((await at.introspect(text)) as { active: boolean }).active, true);
+    // It manages no keys, as ours don't.
+    assert.equal((await app.call('GET', '/auth/api-keys', { headers: bearer(text) })).status, 401);
+
+    const deleted = await app.call('DELETE', `/auth/api-keys/${key?.id}`, { headers: bearer(accessToken) });
+    assert.equal(deleted.status, 200);
+    assert.deepEqual(await at.verify(text), { valid: false, code: 'not_found' });
+    assert.equal((await at.forward(bearer(text))).status, 401);
+    assert.equal((await at.forward({ 'x-api-key': text })).status, 401);
+    assert.deepEqual(await at.introspect(text), { active: false });
+  }
+});
+
+test('a running service learns of the first import within the bound, and asks no more often than that', async () => {
+  await using at = await fixture();
+  const { app, account } = at;
+  const [text = ''] = foreignKeys;
+  using reads = countQuestions();
+  const refused = async (): Promise<void> => {
+    const before = reads.count();
+    assert.deepEqual(await at.batch([text, text]), ['malformed', 'malformed']);
+    // The service's own key.
+    assert.equal(reads.count(), before + 1);
+  };
+  await refused();
+  await importKeys(app, [{ account: account.id, nickname: 'old', hash: sha256(text) }]);
+  await refused();
+  app.clock.advance({ seconds: limits.importedKeysLookSeconds - 1 });
+  await refused();
+  app.clock.advance({ seconds: 1 });
+  const before = reads.count();
+  assert.deepEqual(await at.batch([text, text]), ['valid', 'valid']);
+  // The service's own key, whether there are any, and the two.
+  assert.equal(reads.count(), before + 4);
+  assert.deepEqual(await at.batch([text]), ['valid']);
+  assert.equal(reads.count(), before + 6);
+});
+
+test('a service that starts after the import knows of it at once', async () => {
+  await using at = await fixture();
+  const [text = ''] = foreignKeys;
+  await importKeys(at.app, [{ account: at.account.id, nickname: 'old', hash: sha256(text) }]);
+  const environment = { KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
+  await using second = await newApp({ environment, place: at.app.place, clock: at.app.clock });
+  assert.equal((await second.call('GET', '/auth/forward', { headers: bearer(text) })).status, 200);
+});
+
+test('our other credentials, a JWT and what looks like a key of ours are never looked up as another system’s', async () => {
+  await using at = await fixture();
+  const { app, account, refreshToken } = at;
+  const never = [
+    refreshToken,
+    'krvr_1',
+    'krvc_1',
+    'eyJhbGciOiJub25lIn0.e30.x',
+    `krv_${'a'.repeat(49)}`,
+    'x'.repeat(limits.importedKeyCharsMax + 1),
+  ];
+  const longest = 'x'.repeat(limits.importedKeyCharsMax);
+  const texts = [...never, longest];
+  await importKeys(
+    app,
+    texts.map((text, index) => ({ account: account.id, nickname: `old ${index}`, hash: sha256(text) })),
+  );
+  app.clock.advance({ seconds: limits.importedKeysLookSeconds });
+  assert.equal((await at.forward({ 'x-api-key': longest })).status, 200);
+  using reads = countQuestions();
+  for (const text of never) {
+    assert.equal((await at.forward({ 'x-api-key': text })).status, 401, text);
+    assert.equal((await at.forward(bearer(text))).status, 401, text);
+  }
+  assert.equal(reads.count(), 0);
+});

@@ -1,0 +1,117 @@
+/** The pages that links in mail open: a visit changes nothing, and nothing but their own script runs (ASVS 3.2.2, 3.4.3, 6.2.6, 6.2.7). */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { allRoutes } from '@keyreeve/contract';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { newLife, otherPassword, type Life } from '../../../../test-kit/mailed-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const pages = allRoutes.filter(({ path }) => path.startsWith('/account/')).map(({ path }) => path);
+const email = 'ada@example.com';
+
+const pageAt = async (life: Life, path: string): Promise<{ html: string; headers: Headers }> => {
+  const { status, text: html, headers } = await life.app.call('GET', path);
+  assert.equal(status, 200, path);
+  return { html, headers };
+};
+
+const between = (html: string, tag: string): string[] =>
+  [...html.matchAll(new RegExp(`<${tag}>([^]*?)</${tag}>`, 'g'))].map(([, text = '']) => text);
+
+const sourceOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+test('a page for a link in mail loads nothing, and runs the one script that its policy names by its hash', async () => {
+  await using life = await newLife();
+  assert.ok(pages.length >= 4, pages.join());
+  for (const path of pages) {
+    const { html, headers } = await pageAt(life, path);
+    const [script = '', ...scripts] = between(html, 'script');
+    const [style = '', ...styles] = between(html, 'style');
+    assert.deepEqual([scripts, styles], [[], []]);
+    assert.equal(
+      headers.get('content-security-policy'),
+      `default-src 'none'; style-src ${sourceOf(style)}; script-src ${sourceOf(script)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+    assert.doesNotMatch(html, /<(?:link|img|iframe|object|embed|base|script [^>]*src)|\son\w+=|https?:|="javascript:/i);
+    assert.deepEqual([headers.get('cache-control'), headers.get('set-cookie')], ['no-store', null]);
+  }
+});
+
+test('a visit to a link in a mail changes nothing, and the code is as good as before', async () => {
+  await using life = await newLife();
+  await life.member(email);
+  await life.post('/auth/password-resets', { email });
+  const mail = await life.mailbox.next({ to: email, subject: 'Set a new password' });
+  const [link = ''] = /https?:\S+#krvc_\w+/.exec(mail.text) ?? [];
+  const { pathname, hash } = new URL(link);
+  await life.settled();
+  const before = await listAuditEvents(life.app.db);
+  const first = await pageAt(life, pathname);
+  for (const method of ['GET', 'HEAD', 'GET', 'OPTIONS', 'GET']) await life.app.call(method, pathname);
+  // A scanner that sends the fragment as well, as no browser does.
+  await life.app.call('GET', `${pathname}?${hash.slice(1)}`);
+  const { html } = await pageAt(life, pathname);
+  assert.equal(html, first.html);
+  assert.ok(!html.includes('krvc_'));
+  assert.deepEqual(await listAuditEvents(life.app.db), before);
+  assert.equal((await life.reset(hash.slice(1), otherPassword)).status, 200);
+});
+
+test('the script shows what a server says as text, and keeps nothing', async () => {
+  await using life = await newLife();
+  for (const path of pages) {
+    const [script = ''] = between((await pageAt(life, path)).html, 'script');
+    assert.match(script, /\.textContent = /);
+    assert.doesNotMatch(
+      script,
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|localStorage|sessionStorage|indexedDB|cookie|eval|Function|postMessage|setTimeout/,
+    );
+  }
+});
+
+test('passwords are typed into fields that hide them and that password managers know', async () => {
+  await using life = await newLife();
+  let found = 0;
+  for (const path of pages) {
+    const { html } = await pageAt(life, path);
+    for (const [input] of html.matchAll(/<input[^>]*name="(?:password|newPassword|currentPassword)"[^>]*>/g)) {
+      found++;
+      assert.match(input, /type="password"/);
+      assert.match(input, /autocomplete="(?:current|new)-password"/);
+      assert.doesNotMatch(input, /maxlength|readonly|onpaste|autocomplete="off"/);
+    }
+  }
+  assert.ok(found >= 4);
+});
+
+test('a page names the operator, the rule for passwords and, where one is configured, the page for signing in', async () => {
+  await using life = await newLife({
+    KEYREEVE_SIGN_IN_URL: 'https://example.com/sign-in',
+    KEYREEVE_PASSWORD_LENGTH_MIN: '17',
+  });
+  for (const path of pages) {
+    const { html } = await pageAt(life, path);
+    assert.match(html, /<p class="operator">Example<\/p>/, path);
+    assert.ok(html.includes('&quot;signInUrl&quot;:&quot;https://example.com/sign-in&quot;'), path);
+    if (html.includes('autocomplete="new-password"')) assert.match(html, /At least 17 characters\./, path);
+  }
+});
+
+test('a page is in the language that the browser prefers', async () => {
+  await using life = await newLife();
+  for (const [accepted, language, title] of [
+    [undefined, 'en', 'Set a new password'],
+    ['de', 'de', 'Neues Passwort setzen'],
+    ['de-AT, en;q=0.5', 'de', 'Neues Passwort setzen'],
+    ['fr, de;q=0.3, en;q=0.8', 'en', 'Set a new password'],
+    ['fr', 'en', 'Set a new password'],
+    ['*', 'en', 'Set a new password'],
+    [';;q=,', 'en', 'Set a new password'],
+  ] as const) {
+    const headers = accepted === undefined ? {} : { 'accept-language': accepted };
+    const { status, text, headers: answered } = await life.app.call('GET', '/account/reset-password', { headers });
+    assert.equal(status, 200);
+    assert.ok(text.includes(`<html lang="${language}">`) && text.includes(`<h1>${title}</h1>`), String(accepted));
+    assert.deepEqual([answered.get('content-language'), answered.get('vary')], [language, 'Accept-Language']);
+  }
+});

@@ -1,0 +1,162 @@
+/** What the script of the pages for links in mail does with the code and with answers, run on a document of few parts (ASVS 3.2.2, 14.2.1). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
+import { linkPages } from '../link-pages.ts';
+
+interface Form {
+  readonly dataset: { readonly when: string; readonly to: string; readonly done: string };
+  hidden: boolean;
+  isRemoved: boolean;
+  readonly submit: () => void;
+}
+
+interface Page {
+  readonly forms: readonly Form[];
+  readonly status: { textContent: string; className: string };
+  /** What the address bar was set to, before which nothing was sent. */
+  readonly replaced: readonly string[];
+  readonly sent: { readonly to: string; readonly credentials: string; readonly body: unknown }[];
+  /** What had the focus, in turn. */
+  readonly focused: readonly string[];
+  readonly settled: () => Promise<void>;
+}
+
+interface Answer {
+  readonly ok: boolean;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+const options = { operator: 'Example', signInUrl: undefined, defaultLanguage: 'en', passwordLengthMin: 15 } as const;
+const refusal = (code: string, title: string, detail: string): Answer => ({ ok: false, json: { code, title, detail } });
+const badCode = refusal('code_invalid', 'The code is not valid', 'It was used.');
+
+/** The page at an address, as a browser shows it to somebody who types `typed` into its fields. */
+async function open(path: string, hash: string, answer: Answer): Promise<Page> {
+  const route = linkPages(options).find(({ contract }) => contract.path === path);
+  assert.ok(route, path);
+  const { body } = (await route.handle({ language: 'en' } as never)) as { body: string };
+  const [, script = ''] = /<script>([^]*?)<\/script>/.exec(body) ?? [];
+  const focused: string[] = [];
+  const status = {
+    textContent: '',
+    className: '',
+    append: (...parts: readonly { href?: string }[]) => void parts,
+    focus: () => void focused.push('status'),
+  };
+  const [, encoded = ''] = /<main data-texts="([^"]*)"/.exec(body) ?? [];
+  const main = { dataset: { texts: encoded.replaceAll('&quot;', '"').replaceAll('&amp;', '&') } };
+  const forms = [
+    ...body.matchAll(/<form data-when="([^"]*)" data-to="([^"]*)" data-done="([^"]*)" hidden>([^]*?)<\/form>/g),
+  ].map(([, when = '', to = '', done = '', content = '']) => newForm({ when, to, done }, content, focused));
+  const replaced: string[] = [];
+  const sent: Page['sent'] = [];
+  const fetch = async (to: string, init: { credentials: string; body: string }): Promise<unknown> => {
+    sent.push({ to, credentials: init.credentials, body: JSON.parse(init.body) });
+    return { ok: answer.ok, json: async () => answer.json };
+  };
+  runInNewContext(script, {
+    document: {
+      forms,
+      querySelector: (selector: string) => (selector === 'main' ? main : status),
+      createElement: () => ({ append: () => undefined }),
+    },
+    location: { hash, pathname: path },
+    history: { replaceState: (_: unknown, __: string, to: string) => replaced.push(to) },
+    fetch,
+  });
+  const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+  return { forms, status, replaced, sent, focused, settled };
+}
+
+function newForm(dataset: Form['dataset'], content: string, focused: string[]): Form {
+  const inputs = [...content.matchAll(/<input type="(\w+)" name="(\w+)"/g)].map(([, type = '', name = '']) => ({
+    type,
+    name,
+    value: 'typed',
+    checked: false,
+    setAttribute: () => undefined,
+    removeAttribute: () => undefined,
+    focus: () => void focused.push(name),
+  }));
+  let listener: (event: unknown) => void = () => undefined;
+  const form = {
+    dataset,
+    hidden: true,
+    isRemoved: false,
+    querySelector: (selector: string) =>
+      selector === 'input'
+        ? inputs[0]
+        : { getAttribute: () => null, setAttribute: () => undefined, removeAttribute: () => undefined },
+    querySelectorAll: () => inputs,
+    addEventListener: (_: string, listen: typeof listener) => (listener = listen),
+    remove: () => (form.isRemoved = true),
+    submit: () => listener({ preventDefault: () => undefined }),
+  };
+  return form;
+}
+
+const shown = ({ forms }: Page): string[] =>
+  forms.filter(({ hidden, isRemoved }) => !hidden && !isRemoved).map(({ dataset }) => dataset.when);
+
+test('a page takes the code out of the address, and sends it only when the person asks for it, without credentials', async () => {
+  const page = await open('/account/reset-password', '#krvc_1', { ok: true, json: { message: 'Done.' } });
+  await page.settled();
+  assert.deepEqual([page.replaced, page.sent, shown(page)], [['/account/reset-password'], [], ['code']]);
+  page.forms.find(({ hidden }) => !hidden)?.submit();
+  await page.settled();
+  assert.deepEqual(page.sent, [
+    { to: '/auth/password-resets/confirm', credentials: 'omit', body: { code: 'krvc_1', password: 'typed' } },
+  ]);
+  assert.deepEqual(
+    [page.status.textContent, page.status.className, shown(page), page.focused],
+    ['The new password is in force, and every session has ended.', '', [], ['status']],
+  );
+});
+
+test('who comes with a code that is not good is offered another mail, where the page has one to offer', async () => {
+  for (const [path, offer] of [
+    ['/account/verify-email', ['no code']],
+    ['/account/reset-password', ['no code']],
+    ['/account/change-email', []],
+    ['/account/undo-email-change', []],
+    ['/account/accept-email', []],
+    ['/account/accept-invitation', []],
+  ] as const) {
+    const page = await open(path, '#krvc_1', badCode);
+    page.forms.find(({ hidden }) => !hidden)?.submit();
+    await page.settled();
+    assert.deepEqual([page.status.className, shown(page)], ['failed', offer], path);
+    page.forms.find(({ hidden, isRemoved }) => !hidden && !isRemoved)?.submit();
+    await page.settled();
+    const bodies = page.sent.slice(1).map(({ body }) => body);
+    assert.deepEqual(bodies, offer.length === 0 ? [] : [{ email: 'typed' }], path);
+  }
+});
+
+test('the focus moves to the field that the person corrects, and to the error where there is none', async () => {
+  for (const [answer, focused] of [
+    [refusal('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.'), 'password'],
+    [badCode, 'status'],
+    [refusal('not_found', 'Not found', 'No route has this path.'), 'status'],
+  ] as const) {
+    const page = await open('/account/verify-email', '#krvc_1', answer);
+    page.forms.find(({ hidden }) => !hidden)?.submit();
+    await page.settled();
+    assert.equal(page.focused.at(-1), focused);
+  }
+});
+
+test('a wrong password is explained in words for people, and an unexpected problem in the service’s', async () => {
+  const wrong = refusal('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.');
+  const other = refusal('not_found', 'Not found', 'No route has this path.');
+  for (const [answer, words] of [
+    [wrong, 'The password is wrong.'],
+    [other, 'Not found. No route has this path.'],
+  ] as const) {
+    const page = await open('/account/verify-email', '#krvc_1', answer);
+    page.forms.find(({ hidden }) => !hidden)?.submit();
+    await page.settled();
+    assert.deepEqual([page.status.textContent, page.status.className, shown(page)], [words, 'failed', ['code']]);
+  }
+});

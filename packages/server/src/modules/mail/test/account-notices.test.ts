@@ -1,0 +1,91 @@
+/** What an account is told by mail of its sign-ins and its second factor, in the commit of what happened (ASVS 6.3.5, 6.3.7). */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { goodPassword, type Answered } from '../../../../test-kit/new-app.ts';
+import { newLife, type Life } from '../../../../test-kit/mailed-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import {
+  as,
+  codeAt,
+  enrol,
+  factorPath,
+  nextStep,
+  signInWith,
+  trySignIn,
+  wrongCode,
+} from '../../../../test-kit/authenticator.ts';
+
+const fail = (life: Life, email: string): Promise<Answered> =>
+  trySignIn(life.app, email, undefined, 'a wrong password of some length');
+
+test('a sign-in after five failures is told to the account, one after four is not', async () => {
+  await using life = await newLife();
+  const { app, mailbox } = life;
+  for (const [email, failures] of [
+    ['four@example.com', limits.suspiciousFailures - 1],
+    ['five@example.com', limits.suspiciousFailures],
+  ] as const) {
+    await app.createAccount(email);
+    for (let n = 0; n < failures; n++) await fail(life, email);
+    app.clock.advance({ seconds: 60 });
+    await signInWith(app, email);
+    // The failures are over: the next sign-in is an ordinary one.
+    await signInWith(app, email);
+  }
+  await life.settled();
+  const [mail, ...others] = mailbox.messages;
+  assert.deepEqual(others, []);
+  assert.ok(mail);
+  assert.deepEqual(mail.to, ['five@example.com']);
+  assert.match(mail.text, /127\.0\.0\.1/);
+  assert.match(mail.text, /\b5\b/);
+  const told = (await listAuditEvents(app.db)).filter(({ details }) => details?.includes('failuresBefore'));
+  assert.deepEqual(
+    told.map(({ action, details }) => [action, details]),
+    [['session.created', '{"failuresBefore":5}']],
+  );
+});
+
+test('wrong codes are failures too, and nothing is told of a sign-in that didn’t happen', async () => {
+  await using life = await newLife();
+  const { app, mailbox } = life;
+  const user = await enrol(app, await app.signIn('ada@example.com'));
+  await life.settled();
+  const before = mailbox.messages.length;
+  for (let n = 0; n < limits.suspiciousFailures; n++) {
+    app.clock.advance({ seconds: 60 });
+    await trySignIn(app, 'ada@example.com', wrongCode(user.secret, app.clock.now()));
+  }
+  await life.settled();
+  assert.equal(mailbox.messages.length, before);
+  app.clock.advance({ seconds: 60 });
+  await signInWith(app, 'ada@example.com', codeAt(user.secret, app.clock.now()));
+  await life.settled();
+  assert.deepEqual(
+    mailbox.messages.slice(before).map(({ to }) => to),
+    [['ada@example.com']],
+  );
+});
+
+test('a factor added, a recovery code used, a factor removed: each is told once, and no mail holds a secret', async () => {
+  await using life = await newLife();
+  const { app, mailbox } = life;
+  const user = await enrol(app, await app.signIn('ada@example.com'));
+  const { secret, recoveryCodes } = user;
+  nextStep(app);
+  await Promise.all(Array.from({ length: 4 }, () => trySignIn(app, 'ada@example.com', recoveryCodes[0])));
+  const proof = { currentPassword: goodPassword, code: codeAt(secret, app.clock.now()) };
+  assert.equal((await as(app, user, 'DELETE', factorPath, proof)).status, 204);
+  await life.settled();
+  const subjects = mailbox.messages.map(({ subject }) => subject).toSorted();
+  assert.equal(subjects.length, 3, subjects.join('; '));
+  assert.match(subjects[0] ?? '', /recovery code .* was used/);
+  assert.match(subjects[1] ?? '', /second factor was added/);
+  assert.match(subjects[2] ?? '', /second factor was removed/);
+  for (const { raw, to, subject, text } of mailbox.messages) {
+    assert.deepEqual(to, ['ada@example.com']);
+    for (const one of [secret, proof.code, ...recoveryCodes, goodPassword]) assert.ok(!raw.includes(one), subject);
+    if (/recovery/.test(subject)) assert.match(text, /\b9\b/);
+  }
+});

@@ -1,0 +1,197 @@
+/** What is said to a mail server, and what its refusals mean: against a real one on this machine. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import type { SMTPServerOptions } from 'smtp-server';
+import { parseSender } from '../sender.ts';
+import { SmtpServer, type OutgoingMail } from '../smtp.ts';
+import { WorkFailure } from '../../outbox/outbox.ts';
+import { freePort } from '../../../../test-kit/free-port.ts';
+import { Mailbox } from '../../../../test-kit/mailbox.ts';
+
+const tlsFile = (name: string): Buffer => readFileSync(new URL(`../../../../test/e2e/tls/${name}`, import.meta.url));
+const tls = { key: tlsFile('server.key'), cert: tlsFile('server.crt') };
+const from = parseSender('Example <accounts@example.com>');
+const link = 'https://auth.example.com/account/verify-email#krvc_secret';
+
+const mail: OutgoingMail = {
+  id: 'msg_one',
+  to: 'ada@example.com',
+  subject: 'Confirm',
+  text: `Open ${link}`,
+  html: `<a href="${link}">Open</a>`,
+  writtenAt: Date.UTC(2026, 10, 21, 9, 30),
+};
+
+const serverAt = (port: number, url = `smtp://127.0.0.1:${port}`): SmtpServer => new SmtpServer(url, from);
+
+async function failureOf(sending: Promise<unknown>): Promise<WorkFailure> {
+  try {
+    await sending;
+  } catch (error) {
+    assert.ok(error instanceof WorkFailure, String(error));
+    return error;
+  }
+  assert.fail('it was sent');
+}
+
+test('a message has its headers, says that it is automatic, and names neither this machine nor the library', async () => {
+  await using mailbox = await Mailbox.start();
+  const { messageId } = await serverAt(mailbox.port).send(mail);
+  const { parsed, raw, from: sender, to } = await mailbox.next();
+  assert.deepEqual([sender, to], ['accounts@example.com', ['ada@example.com']]);
+  const headers = Object.fromEntries(parsed.headers.map(({ key, value }) => [key, value]));
+  const { 'content-type': type, ...others } = headers;
+  assert.match(type ?? '', /^multipart\/alternative;/);
+  assert.deepEqual(others, {
+    from: 'Example <accounts@example.com>',
+    to: 'ada@example.com',
+    subject: 'Confirm',
+    'message-id': '<msg_one@example.com>',
+    date: 'Sat, 21 Nov 2026 09:30:00 +0000',
+    'auto-submitted': 'auto-generated',
+    'mime-version': '1.0',
+  });
+  assert.equal(messageId, '<msg_one@example.com>');
+  assert.equal(parsed.text?.trim(), mail.text);
+  assert.equal(parsed.html?.trim(), mail.html);
+  assert.doesNotMatch(raw, /nodemailer/i);
+});
+
+test('names and subjects beyond ASCII are encoded words, and arrive as they were', async () => {
+  await using mailbox = await Mailbox.start();
+  const subject = 'Bestätige deine Adresse für Bücher & Töchter 漢字 🐦'.repeat(3);
+  const sender = parseSender('Bücher, Töchter & 漢字 <konto@bücher.example>');
+  await new SmtpServer(`smtp://127.0.0.1:${mailbox.port}`, sender).send({ ...mail, subject });
+  const message = await mailbox.next();
+  assert.equal(message.subject, subject);
+  assert.deepEqual(message.parsed.from, { name: 'Bücher, Töchter & 漢字', address: 'konto@xn--bcher-kva.example' });
+  const head = message.raw.slice(0, message.raw.indexOf('\r\n\r\n'));
+  assert.match(head, /^[\x20-\x7e\r\n\t]*$/);
+  assert.ok(head.split('\r\n').every((line) => line.length <= 78));
+  assert.equal(message.parsed.messageId, '<msg_one@xn--bcher-kva.example>');
+});
+
+test('a recipient in an international domain is named in ASCII on the wire', async () => {
+  // The server tells addresses decoded; its log has what was said.
+  const said: string[] = [];
+  const note = (_: unknown, ...words: readonly unknown[]): void => void said.push(words.map(String).join(' '));
+  const logger = { trace: note, debug: note, info: note, warn: note, error: note, fatal: note };
+  await using mailbox = await Mailbox.start({ server: { hideSMTPUTF8: true, logger } });
+  await serverAt(mailbox.port).send({ ...mail, to: 'Ada@Bücher.example' });
+  assert.match((await mailbox.next()).raw, /^To: Ada@xn--bcher-kva\.example\r$/m);
+  assert.ok(
+    said.some((words) => words.includes('RCPT TO:<Ada@xn--bcher-kva.example>')),
+    said.join('\n'),
+  );
+});
+
+test('no value makes a header or a recipient of its own', async () => {
+  await using mailbox = await Mailbox.start();
+  const injected = 'x\r\nBcc: eve@example.com\r\nX-Evil: 1\r\n\r\nbody';
+  await serverAt(mailbox.port).send({ ...mail, subject: injected, text: injected, html: injected });
+  const { parsed, to } = await mailbox.next();
+  assert.deepEqual(to, ['ada@example.com']);
+  assert.deepEqual([parsed.bcc, parsed.headers.filter(({ key }) => key === 'x-evil')], [undefined, []]);
+  for (const bad of [
+    'ada@example.com\r\nBcc: eve@example.com',
+    'ada@example.com>\r\nRCPT TO:<eve@example.com',
+    'ada@example.com\nRCPT TO:<eve@example.com>',
+    'ada@example.com, eve@example.com',
+    'Ada <ada@example.com>',
+    '"ada@example.com" eve@example.com',
+    'ada\u202e@example.com',
+    '',
+  ]) {
+    const sent = await serverAt(mailbox.port)
+      .send({ ...mail, to: bad })
+      .catch((error: unknown) => error);
+    assert.ok(sent instanceof WorkFailure, bad);
+    assert.equal(sent.scope, 'final');
+  }
+  assert.equal(mailbox.messages.length, 1);
+});
+
+const refusals: readonly (readonly [what: string, reply: string, scope: WorkFailure['scope'], isMessage?: true])[] = [
+  ['an unknown recipient', '550 5.1.1 no such mailbox ada@example.com', 'final'],
+  ['a full mailbox', '452 4.2.2 mailbox full', 'work'],
+  ['greylisting', '451 4.7.1 come back later', 'work'],
+  ['a server that doesn’t relay for us', '550 5.7.1 relaying denied', 'work'],
+  ['a server that is going away', '421 4.3.2 shutting down', 'queue'],
+  ['a message that is put off', '451 4.3.0 try again', 'work', true],
+  ['a message that is refused', `554 5.7.1 blocked because of ${link} and krvc_secret`, 'work', true],
+];
+
+for (const [what, reply, scope, isMessage] of refusals) {
+  test(`${what} is a failure of the ${scope === 'final' ? 'mail for good' : scope}, told without address or link`, async () => {
+    const refuse = (): string => reply;
+    await using mailbox = await Mailbox.start(isMessage ? { refuseMessage: refuse } : { refuse });
+    const failure = await failureOf(serverAt(mailbox.port).send(mail));
+    assert.equal(failure.scope, scope, failure.message);
+    assert.match(failure.message, new RegExp(`^the mail server: .*${reply.slice(0, 3)}`));
+    assert.doesNotMatch(failure.message, /ada@|krvc_|https?:/);
+    assert.equal(failure.cause, undefined);
+    assert.equal(mailbox.messages.length, 0);
+  });
+}
+
+test('a refused sender or sign-in is nobody’s mail’s fault: all wait', async () => {
+  const onMailFrom: SMTPServerOptions['onMailFrom'] = (_address, _session, done) =>
+    done(Object.assign(new Error('5.7.1 who are you?'), { responseCode: 553 }));
+  await using choosy = await Mailbox.start({ server: { onMailFrom } });
+  assert.equal((await failureOf(serverAt(choosy.port).send(mail))).scope, 'queue');
+
+  let asked = '';
+  const onAuth: SMTPServerOptions['onAuth'] = ({ username, password }, _session, done) => {
+    asked = `${username ?? ''} ${password ?? ''}`;
+    done(password === 'p@ss:/' ? null : new Error('wrong password'), { user: 'user' });
+  };
+  const signsIn = { disabledCommands: ['STARTTLS'], authMethods: ['PLAIN'], allowInsecureAuth: true, onAuth };
+  await using guarded = await Mailbox.start({ server: signsIn });
+  const url = (password: string): string => `smtp://us%40er:${password}@127.0.0.1:${guarded.port}`;
+  const failure = await failureOf(serverAt(0, url('wrong')).send(mail));
+  assert.equal(failure.scope, 'queue');
+  assert.doesNotMatch(failure.message, /us@er/);
+  await serverAt(0, url('p%40ss%3A%2F')).send(mail);
+  assert.equal(asked, 'us@er p@ss:/');
+  assert.equal((await guarded.next()).subject, 'Confirm');
+});
+
+test('a server that isn’t there or says nothing sensible blocks the way', async () => {
+  assert.equal((await failureOf(serverAt(await freePort()).send(mail))).scope, 'queue');
+  const talk = (said: string) => (socket: Socket) => void socket.on('error', () => undefined).end(said);
+  for (const said of ['', 'HTTP/1.1 400 Bad Request\r\n\r\n', '554 no\r\n']) {
+    const server = createServer(talk(said)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+    assert.equal((await failureOf(serverAt(port).send(mail))).scope, 'queue', said);
+    server.close();
+  }
+});
+
+test('a certificate that nobody vouches for is refused, even if Node was told to accept any', async () => {
+  await using implicit = await Mailbox.start({ server: { ...tls, secure: true, disabledCommands: ['AUTH'] } });
+  await using upgraded = await Mailbox.start({ server: { ...tls, disabledCommands: ['AUTH'] } });
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+  try {
+    for (const url of [`smtps://localhost:${implicit.port}`, `smtp://0.0.0.0:${upgraded.port}`]) {
+      const failure = await failureOf(serverAt(0, url).send(mail));
+      assert.equal(failure.scope, 'queue');
+      assert.match(failure.message, /certificate/);
+    }
+  } finally {
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+  }
+  assert.deepEqual([...implicit.messages, ...upgraded.messages], []);
+});
+
+test('to another machine nothing is sent in plain text', async () => {
+  // An address that leads here and isn’t known to.
+  await using plain = await Mailbox.start();
+  const failure = await failureOf(serverAt(0, `smtp://0.0.0.0:${plain.port}`).send(mail));
+  assert.equal(failure.scope, 'queue');
+  assert.deepEqual(plain.messages, []);
+});

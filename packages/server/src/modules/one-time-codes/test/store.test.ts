@@ -1,0 +1,142 @@
+/** One-time codes: each is good once, for its own purpose, until its end, and only whole. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isCodeText, makeCodeText } from '../code-format.ts';
+import { Codes } from '../one-time-codes.ts';
+import * as store from '../store.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, keys, now } from '../../../../test-kit/rows.ts';
+
+const codes = new Codes(keys.oneTimeCodeHash);
+const expiresAt = now + 1_000;
+
+const purposes: readonly store.CodePurpose[] = [
+  'verify_email',
+  'reset_password',
+  'change_email',
+  'accept_invitation',
+  'first_administrator',
+];
+
+/** @returns what it is found by */
+async function add(db: Db, more: Partial<store.NewCode> = {}): Promise<Buffer> {
+  const { hash } = codes.make();
+  await db.transaction((tx) =>
+    store.insertCode(tx, { hash, purpose: 'reset_password', accountId: null, now, expiresAt, ...more }),
+  );
+  return hash;
+}
+
+const take = (db: Db, hash: Buffer, purpose: store.CodePurpose = 'reset_password', at = now) =>
+  db.transaction((tx) => store.takeCode(tx, hash, purpose, at));
+
+onEachDatabase('a code gives what it was made with, and no second time', async ({ db }) => {
+  const accountId = await addAccount(db);
+  const email = { address: 'New@Example.com', key: 'new@example.com' };
+  const hash = await add(db, { purpose: 'change_email', accountId, email, passwordHash: 'phc' });
+  const row = {
+    accountId,
+    email: 'New@Example.com',
+    emailKey: 'new@example.com',
+    passwordHash: 'phc',
+    createdAt: now,
+  };
+  assert.deepEqual({ ...(await store.findCode(db, hash, 'change_email', now)) }, row);
+  assert.deepEqual({ ...(await take(db, hash, 'change_email')) }, row);
+  assert.equal(await take(db, hash, 'change_email'), undefined);
+  assert.equal(await store.findCode(db, hash, 'change_email', now), undefined);
+});
+
+onEachDatabase('of any number that present a code at once one gets it', async (opened) => {
+  const hash = await add(opened.db);
+  const taken = await raceToValues(opened, rivalsMin * 2, (db) => take(db, hash));
+  assert.equal(taken.filter((row) => row !== undefined).length, 1);
+});
+
+onEachDatabase('a code whose taking is rolled back is still good', async ({ db }) => {
+  const hash = await add(db);
+  const failed = db.transaction(async (tx) => {
+    await store.takeCode(tx, hash, 'reset_password', now);
+    throw new Error('the rest failed');
+  });
+  await assert.rejects(failed, /the rest failed/);
+  assert.notEqual(await take(db, hash), undefined);
+});
+
+onEachDatabase('a code of another purpose is no code, and stays good for its own', async ({ db }) => {
+  for (const purpose of purposes) {
+    const hash = await add(db, { purpose });
+    for (const other of purposes.filter((candidate) => candidate !== purpose)) {
+      assert.equal(await take(db, hash, other), undefined, `${purpose} as ${other}`);
+      assert.equal(await store.findCode(db, hash, other, now), undefined);
+    }
+    assert.notEqual(await take(db, hash, purpose), undefined);
+  }
+});
+
+onEachDatabase('a code is good until the last millisecond before its end', async ({ db }) => {
+  const hash = await add(db);
+  assert.equal(await take(db, hash, 'reset_password', expiresAt), undefined);
+  assert.notEqual(await store.findCode(db, hash, 'reset_password', expiresAt - 1), undefined);
+  assert.notEqual(await take(db, hash, 'reset_password', expiresAt - 1), undefined);
+});
+
+onEachDatabase('a code under another key is another code', async ({ db }) => {
+  const text = makeCodeText();
+  const hash = codes.hashOf(text.reveal()) ?? Buffer.of();
+  await db.transaction((tx) =>
+    store.insertCode(tx, { hash, purpose: 'reset_password', accountId: null, now, expiresAt }),
+  );
+  const foreign = new Codes(deriveKeys(Buffer.alloc(32, 8)).oneTimeCodeHash).hashOf(text.reveal()) ?? Buffer.of();
+  assert.equal(await take(db, foreign), undefined);
+  assert.notEqual(await take(db, hash), undefined);
+});
+
+onEachDatabase('no code is made for an account that is gone', async ({ db }) => {
+  const hash = await add(db, { accountId: 'acc_gone' });
+  assert.equal(await take(db, hash), undefined);
+});
+
+onEachDatabase('the codes of an account go together, those of one purpose, or those that are over', async ({ db }) => {
+  const ada = await addAccount(db, 'ada');
+  const bob = await addAccount(db, 'bob');
+  const [reset, verify, foreign, over] = [
+    await add(db, { accountId: ada }),
+    await add(db, { accountId: ada, purpose: 'verify_email' }),
+    await add(db, { accountId: bob }),
+    await add(db, { accountId: bob, purpose: 'verify_email', expiresAt: now }),
+  ];
+  const isThere = async (hash: Buffer, purpose: store.CodePurpose): Promise<boolean> =>
+    (await store.findCode(db, hash, purpose, now - 1)) !== undefined;
+  assert.equal(await store.forgetExpiredCodes(db, now - 1, 10), 0);
+  assert.equal(await store.forgetExpiredCodes(db, now, 10), 1);
+  assert.equal(await isThere(over, 'verify_email'), false);
+  await db.transaction((tx) => store.removeCodes(tx, ada, 'reset_password'));
+  assert.deepEqual([await isThere(reset, 'reset_password'), await isThere(verify, 'verify_email')], [false, true]);
+  await db.transaction((tx) => store.removeCodes(tx, ada));
+  assert.equal(await isThere(verify, 'verify_email'), false);
+  assert.equal(await isThere(foreign, 'reset_password'), true);
+});
+
+test('a code is 256 random bits and a checksum; cut, longer or with one character changed it is none', () => {
+  const text = makeCodeText().reveal();
+  assert.match(text, /^krvc_[0-9A-Za-z]{49}$/);
+  assert.notEqual(makeCodeText().reveal(), text);
+  assert.ok(isCodeText(text));
+  for (let length = 0; length < text.length; length++) assert.equal(isCodeText(text.slice(0, length)), false);
+  for (let index = 0; index < text.length; index++) {
+    const changed = `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`;
+    assert.equal(isCodeText(changed), false, `changed at ${index}`);
+  }
+  for (const wrong of [`${text}0`, ` ${text}`, `${text}\n`, text.toUpperCase(), text.replace('krvc_', 'krvr_')]) {
+    assert.equal(isCodeText(wrong), false, wrong);
+    assert.equal(codes.hashOf(wrong), undefined);
+  }
+});
+
+test('a code doesn’t print itself', () => {
+  const { text } = codes.make();
+  assert.equal(`${String(text)} ${JSON.stringify({ text })}`.includes('krvc_'), false);
+});

@@ -1,0 +1,90 @@
+/** Claims of the outbox: one process works on a row, and another takes over soon after that process was killed. */
+import assert from 'node:assert/strict';
+import type { Handler } from '../outbox.ts';
+import * as store from '../store.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { until } from '../../../../test/revocation-check/until.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { gate, isEmpty, newWorker, waitMsMax } from './outbox-kit.ts';
+import { now } from '../../../../test-kit/rows.ts';
+
+onEachDatabase('the work of a process that was killed is done within 15 seconds', async (opened) => {
+  const { db } = opened;
+  const clock = new FakeClock(now);
+  const begun: unknown[] = [];
+  const done: unknown[] = [];
+  const never = gate();
+  // Killed: its handler never ends, and it renews nothing.
+  const killed = newWorker(await opened.connect(), clock, async ({ payload }) => {
+    begun.push(payload);
+    await never.opened;
+  });
+  await killed.put('mail', 'one');
+  killed.outbox.start();
+  await until('it has begun', waitMsMax, () => begun.length === 1);
+  await killed.outbox.stop(1);
+  await using worker = newWorker(db, clock, ({ payload, attempts }) =>
+    Promise.resolve(void done.push([payload, attempts])),
+  );
+  worker.outbox.start();
+  await worker.put('other', 'two');
+  await until('the other is done', waitMsMax, () => done.length === 1);
+  assert.deepEqual(done, [['two', 1]]);
+  clock.advance({ seconds: 15 });
+  worker.outbox.lookSoon();
+  await until('all is done', waitMsMax, () => isEmpty(db));
+  assert.deepEqual(done[1], ['one', 2]);
+});
+
+onEachDatabase('another process does not begin what a living one works on, however long it takes', async (opened) => {
+  const clock = new FakeClock(now);
+  const slow = gate();
+  const begun: string[] = [];
+  const beginAs =
+    (name: string): Handler =>
+    async () => {
+      begun.push(name);
+      await slow.opened;
+    };
+  await using one = newWorker(opened.db, clock, beginAs('one'));
+  await using two = newWorker(await opened.connect(), clock, beginAs('two'));
+  one.outbox.start();
+  await one.put('mail', 'letter');
+  await until('it has begun', waitMsMax, () => begun.length === 1);
+  two.outbox.start();
+  for (let passed = 0; passed < 60; passed += 5) {
+    clock.advance({ seconds: 5 });
+    one.outbox.lookSoon();
+    // Its claim now lasts longer than the moment to which the clock goes next.
+    await until(
+      'the claim is renewed',
+      waitMsMax,
+      async () => (await store.findDueQueues(opened.db, clock.now() + 14_999)).length === 0,
+    );
+    two.outbox.lookSoon();
+  }
+  slow.open();
+  await until('it is done', waitMsMax, () => isEmpty(opened.db));
+  assert.deepEqual(begun, ['one']);
+});
+
+onEachDatabase('work that takes longer than its claim is not begun again by the same process', async ({ db }) => {
+  const clock = new FakeClock(now);
+  const slow = gate();
+  let begun = 0;
+  await using worker = newWorker(db, clock, async () => {
+    begun++;
+    await slow.opened;
+  });
+  worker.outbox.start();
+  await worker.put('mail', 'one');
+  await until('it has begun', waitMsMax, () => begun === 1);
+  clock.advance({ seconds: 16 });
+  await until('it is claimed anew', waitMsMax, async () => {
+    worker.outbox.lookSoon();
+    return (await store.findDueQueues(db, clock.now())).length === 0;
+  });
+  slow.open();
+  await until('it is done', waitMsMax, () => isEmpty(db));
+  assert.equal(begun, 1);
+});

@@ -1,0 +1,41 @@
+/** What tests of the outbox start with: a worker on a database, and work for it. */
+import type { Db } from '../../../foundation/database/db.ts';
+import { Outbox, type Handler, type OutboxOptions, type WorkKind } from '../outbox.ts';
+import * as store from '../store.ts';
+import type { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { keys } from '../../../../test-kit/rows.ts';
+
+export const waitMsMax = 60_000;
+
+type Failure = Parameters<NonNullable<OutboxOptions['onFailure']>>[0];
+
+export interface Worker extends AsyncDisposable {
+  readonly outbox: Outbox;
+  readonly failures: Failure[];
+  /** Commits work, each payload in its queue. */
+  readonly put: (queue: string, ...payloads: readonly string[]) => Promise<void>;
+}
+
+export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: WorkKind = 'mail'): Worker {
+  const failures: Failure[] = [];
+  const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, onFailure: (failure) => void failures.push(failure) });
+  outbox.handle(kind, handler);
+  const put = async (queue: string, ...payloads: readonly string[]): Promise<void> => {
+    const rows = payloads.map((payload) => outbox.prepare('mail', queue, payload));
+    await db.transaction(async (tx) => {
+      for (const row of rows) await store.insertWork(tx, row);
+    });
+    outbox.lookSoon();
+  };
+  return { outbox, failures, put, [Symbol.asyncDispose]: () => outbox.stop() };
+}
+
+export const isEmpty = async (db: Db): Promise<boolean> => (await store.countWork(db, 1)).length === 0;
+export const numbered = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+/** Something that can be waited for. */
+export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}

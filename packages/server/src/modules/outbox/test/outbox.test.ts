@@ -1,0 +1,292 @@
+/** The worker of the outbox: everything is done, nothing twice at once, and nobody waits for somebody else's trouble. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limits } from '@keyreeve/contract';
+import type { Db } from '../../../foundation/database/db.ts';
+import { WorkFailure, type Handler } from '../outbox.ts';
+import * as store from '../store.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databases } from '../../../../test-kit/new-db.ts';
+import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
+import { until } from '../../../../test/revocation-check/until.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { gate, isEmpty, newWorker, numbered, waitMsMax } from './outbox-kit.ts';
+import { now } from '../../../../test-kit/rows.ts';
+
+onEachDatabase('two instances share the work: all of it is done, each piece once', async ({ db, connect }) => {
+  const clock = new FakeClock(now);
+  const done: unknown[] = [];
+  const handler: Handler = ({ payload }) => Promise.resolve(void done.push(payload));
+  await using one = newWorker(db, clock, handler);
+  await using two = newWorker(await connect(), clock, handler);
+  one.outbox.start();
+  two.outbox.start();
+  const payloads = numbered('p', 60);
+  await one.put('mail', ...payloads.slice(0, 30));
+  await two.put('other', ...payloads.slice(30));
+  await until('all is done', waitMsMax, () => isEmpty(db));
+  assert.deepEqual(done.map(String).toSorted(), payloads.toSorted());
+  assert.equal((one.outbox.counts.get('mail')?.done ?? 0) + (two.outbox.counts.get('mail')?.done ?? 0), 60);
+  assert.deepEqual([...one.failures, ...two.failures], []);
+});
+
+onEachDatabase('a receiver that never answers keeps no other queue waiting', async ({ db }) => {
+  const slow = gate();
+  const done: unknown[] = [];
+  await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
+    if (String(payload).startsWith('slow')) await slow.opened;
+    done.push(payload);
+  });
+  worker.outbox.start();
+  await worker.put('a', ...numbered('slow', 20));
+  await worker.put('b', ...numbered('quick', 20));
+  await until('the others are done', waitMsMax, () => done.length === 20);
+  assert.ok(done.every((payload) => String(payload).startsWith('quick')));
+  slow.open();
+  await until('all is done', waitMsMax, () => isEmpty(db));
+});
+
+// On one database: sixteen commits at once may meet a limit of time of PostgreSQL's on a slow machine, and this clock stands
+// still, so that nothing would be tried again. Who gets what is there tested with rivals (`outbox.test.ts`).
+test('what is under way is bounded, in all and in each queue, and every queue has its turn', async () => {
+  await using embedded = await (databases['sqlite'] ?? assert.fail())();
+  const { db } = embedded;
+  const running: string[] = [];
+  const begun: string[] = [];
+  let full = gate();
+  await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
+    const queue = `webhook:${String(payload).slice(0, 2)}`;
+    running.push(queue);
+    begun.push(queue);
+    await full.opened;
+    running.splice(running.indexOf(queue), 1);
+  });
+  const queues = numbered('webhook:q', 8);
+  for (const queue of queues) await worker.put(queue, ...numbered(queue.slice('webhook:'.length), 8));
+  worker.outbox.start();
+  for (let round = 1; round <= 4; round++) {
+    await until('it is full', waitMsMax, () => begun.length === round * limits.outboxUnderWayMax);
+    await new Promise(setImmediate);
+    assert.equal(running.length, limits.outboxUnderWayMax);
+    assert.ok(queues.every((queue) => running.filter((name) => name === queue).length <= 4));
+    // Those that began first have more, and it isn’t their turn.
+    if (round === 2) assert.equal(new Set(begun).size, queues.length);
+    const opened = full;
+    full = gate();
+    opened.open();
+  }
+  await until('all is done', waitMsMax, () => isEmpty(db));
+  assert.deepEqual(
+    begun.toSorted(),
+    queues.flatMap((queue) => Array.from({ length: 8 }, () => queue)),
+  );
+});
+
+onEachDatabase('mail is sent while every slot for webhooks has a receiver that never answers', async ({ db }) => {
+  const slow = gate();
+  const begun: string[] = [];
+  await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
+    begun.push(String(payload));
+    if (String(payload).startsWith('slow')) await slow.opened;
+  });
+  worker.outbox.start();
+  for (const queue of numbered('webhook:', 8)) await worker.put(queue, ...numbered('slow', 4));
+  await until('every slot for webhooks is taken', waitMsMax, () => begun.length === limits.outboxUnderWayMax);
+  await worker.put('mail', 'letter');
+  await until('the mail is sent', waitMsMax, () => begun.includes('letter'));
+  assert.equal(begun.length, limits.outboxUnderWayMax + 1);
+  slow.open();
+  await until('all is done', waitMsMax, () => isEmpty(db));
+});
+
+onEachDatabase('what fails is tried again, each time after twice as long, an hour at most', async ({ db }) => {
+  const clock = new FakeClock(now);
+  const triedAt: number[] = [];
+  await using worker = newWorker(db, clock, () => {
+    triedAt.push(clock.now());
+    return Promise.reject(new Error('not now'));
+  });
+  worker.outbox.start();
+  await worker.put('mail', 'one');
+  for (let attempt = 1; attempt <= 14; attempt++) {
+    await until(`attempt ${attempt}`, waitMsMax, () => {
+      worker.outbox.lookSoon();
+      return triedAt.length === attempt && worker.outbox.underWay === 0;
+    });
+    const seconds = Math.min(3_600, 5 * 2 ** (attempt - 1));
+    clock.advance({ seconds: seconds - 1 });
+    assert.deepEqual(await store.findDueQueues(db, clock.now()), [], `too early after attempt ${attempt}`);
+    clock.advance({ seconds: 1 });
+  }
+  assert.deepEqual(
+    worker.failures.slice(0, 14).map(({ attempts, isFinal }) => [attempts, isFinal]),
+    numbered('', 14).map((index) => [Number(index) + 1, false]),
+  );
+});
+
+onEachDatabase('a blocked way holds all of its queue back and no other; then everything arrives', async ({ db }) => {
+  const clock = new FakeClock(now);
+  let isDown = true;
+  const tried: string[] = [];
+  const done: string[] = [];
+  await using worker = newWorker(db, clock, ({ payload }) => {
+    tried.push(String(payload));
+    if (isDown && String(payload).startsWith('m')) return Promise.reject(new WorkFailure('unreachable', 'queue'));
+    done.push(String(payload));
+    return Promise.resolve();
+  });
+  worker.outbox.start();
+  await worker.put('mail', ...numbered('m', 12));
+  await until('it was tried', waitMsMax, () => worker.failures.length >= 1);
+  await worker.put('other', ...numbered('o', 5));
+  await until('the other queue is done', waitMsMax, () => done.length === 5);
+  // An hour in steps: each attempt is by few, and far apart.
+  for (let minute = 0; minute < 60; minute++) {
+    clock.advance({ seconds: 60 });
+    worker.outbox.lookSoon();
+    await new Promise(setImmediate);
+  }
+  assert.ok(tried.length < 12 * 20, `${tried.length} attempts in an hour`);
+  assert.equal(done.length, 5);
+  isDown = false;
+  clock.advance({ seconds: 300 });
+  worker.outbox.lookSoon();
+  await until('all is done', waitMsMax, () => isEmpty(db));
+  assert.deepEqual(done.toSorted(), [...numbered('m', 12), ...numbered('o', 5)].toSorted());
+});
+
+onEachDatabase('what can never succeed is given up at once; everything else after its days', async ({ db }) => {
+  const clock = new FakeClock(now);
+  await using worker = newWorker(db, clock, ({ payload }) =>
+    Promise.reject(payload === 'final' ? new WorkFailure('refused for good', 'final') : new Error('not now')),
+  );
+  worker.outbox.start();
+  await worker.put('mail', 'final');
+  await until('it is given up', waitMsMax, () => isEmpty(db));
+  assert.deepEqual(
+    worker.failures.map(({ isFinal, attempts }) => [isFinal, attempts]),
+    [[true, 1]],
+  );
+  await worker.put('mail', 'late');
+  await until('it failed', waitMsMax, () => worker.failures.length === 2 && worker.outbox.underWay === 0);
+  clock.advance({ days: limits.outboxKeptDays });
+  worker.outbox.lookSoon();
+  await until('it failed again', waitMsMax, () => worker.failures.length === 3 && worker.outbox.underWay === 0);
+  assert.equal(worker.failures[2]?.isFinal, false);
+  clock.advance({ seconds: 3_600 });
+  await until('it is given up', waitMsMax, () => {
+    worker.outbox.lookSoon();
+    return isEmpty(db);
+  });
+  assert.deepEqual(worker.outbox.counts.get('mail'), { done: 0, failed: 2, givenUp: 2 });
+});
+
+onEachDatabase(
+  'work that its handler finishes in its own transaction is done if and only if that commits',
+  async ({ db }) => {
+    let fails = true;
+    const clock = new FakeClock(now);
+    await using worker = newWorker(db, clock, async ({ finishIn }) => {
+      await db.transaction(async (tx) => {
+        await finishIn(tx);
+        await store.insertWork(tx, worker.outbox.prepare('webhook', 'next', 'follows', 'follows'));
+        if (fails) throw new Error('rolled back');
+      });
+    });
+    worker.outbox.start();
+    await worker.put('mail', 'one');
+    await until('it failed', waitMsMax, () => worker.failures.length === 1 && worker.outbox.underWay === 0);
+    assert.deepEqual(
+      (await store.countWork(db, 10)).map(({ kind }) => kind),
+      ['mail'],
+    );
+    fails = false;
+    clock.advance({ seconds: 5 });
+    worker.outbox.lookSoon();
+    await until('it is done', waitMsMax, async () =>
+      (await store.countWork(db, 10)).every(({ kind }) => kind === 'webhook'),
+    );
+  },
+);
+
+onEachDatabase('a stopping process gives back what it has claimed and not begun', async ({ db }) => {
+  const claimed = gate();
+  const stopping = gate();
+  const watched = withTransaction(db, async (work, options) => {
+    const result = await db.transaction(work, options);
+    claimed.open();
+    await stopping.opened;
+    return result;
+  });
+  let begun = 0;
+  const worker = newWorker(watched, new FakeClock(now), () => Promise.resolve(void begun++));
+  const row = worker.outbox.prepare('mail', 'mail', 'one');
+  await db.transaction((tx) => store.insertWork(tx, row));
+  worker.outbox.start();
+  await claimed.opened;
+  const stopped = worker.outbox.stop();
+  stopping.open();
+  await stopped;
+  assert.equal(begun, 0);
+  const [again] = await store.claimWork(db, 'mail', { now, claimedUntil: now + 1, max: 1 });
+  assert.deepEqual([again?.id, again?.attempts], [row.id, 1]);
+});
+
+onEachDatabase('stopping waits for what is under way, but not for ever', async ({ db }) => {
+  const slow = gate();
+  let begun = 0;
+  let ended = 0;
+  const worker = newWorker(db, new FakeClock(now), async () => {
+    begun++;
+    await slow.opened;
+    ended++;
+  });
+  worker.outbox.start();
+  await worker.put('mail', 'one');
+  await until('it has begun', waitMsMax, () => begun === 1);
+  await worker.outbox.stop(1);
+  assert.equal(ended, 0);
+  const stopped = worker.outbox.stop();
+  slow.open();
+  await stopped;
+  assert.equal(ended, 1);
+  assert.ok(await isEmpty(db));
+});
+
+onEachDatabase('work that nobody here knows waits for somebody who does', async ({ db }) => {
+  const clock = new FakeClock(now);
+  await using worker = newWorker(db, clock, () => Promise.resolve(), 'webhook');
+  worker.outbox.start();
+  await worker.put('mail', 'one');
+  await until('it is put off', waitMsMax, () => worker.failures.length === 1 && worker.outbox.underWay === 0);
+  assert.deepEqual(await store.findDueQueues(db, now + 4_999), []);
+  assert.deepEqual(await store.findDueQueues(db, now + 5_000), ['mail']);
+  assert.equal(worker.failures.length, 1);
+  assert.match(String(worker.failures[0]?.error), /nothing here does mail/);
+});
+
+onEachDatabase('a database that can’t be reached is told once, and work goes on when it is back', async ({ db }) => {
+  let isDown = true;
+  let asked = 0;
+  const broken: Db = {
+    ...withTransaction(db, (work, options) => db.transaction(work, options)),
+    all: (...args) => {
+      asked++;
+      return isDown ? Promise.reject(new Error('down')) : db.all(...args);
+    },
+  };
+  const done: unknown[] = [];
+  await using worker = newWorker(broken, new FakeClock(now), ({ payload }) => Promise.resolve(void done.push(payload)));
+  worker.outbox.start();
+  await worker.put('mail', 'one');
+  await until('it was asked again and again', waitMsMax, () => {
+    worker.outbox.lookSoon();
+    return asked >= 5;
+  });
+  assert.deepEqual(
+    worker.failures.map(({ kind }) => kind),
+    ['any'],
+  );
+  isDown = false;
+  await until('it is done', waitMsMax, () => done.length === 1);
+});

@@ -1,0 +1,134 @@
+/** The contract of `outbox/store.ts`: work that exists if its cause does, and that one at a time is at. */
+import assert from 'node:assert/strict';
+import type { Db } from '../../../foundation/database/db.ts';
+import * as store from '../store.ts';
+import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { now } from '../../../../test-kit/rows.ts';
+
+const newWork = (id: string, more: Partial<store.NewWorkRow> = {}): store.NewWorkRow => ({
+  id,
+  kind: 'mail',
+  queue: 'mail',
+  payload: Buffer.from(id),
+  createdAt: now,
+  dueAt: now,
+  ...more,
+});
+
+/** All in one transaction. */
+const add = (db: Db, ...rows: readonly store.NewWorkRow[]): Promise<void> =>
+  db.transaction(async (tx) => {
+    for (const row of rows) await store.insertWork(tx, row);
+  });
+
+const claim = (db: Db, queue = 'mail', more: { now?: number; max?: number } = {}): Promise<store.WorkRow[]> =>
+  store.claimWork(db, queue, { now, max: 100, ...more, claimedUntil: (more.now ?? now) + 100 });
+
+/** SQLite's rows have no prototype. */
+const counted = async (db: Db, rowsMax = 10): Promise<store.WaitingWork[]> =>
+  (await store.countWork(db, rowsMax)).map((row) => ({ ...row }));
+
+const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id).toSorted();
+const numbered = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(4, '0')}`);
+
+onEachDatabase('work is found after its commit with all it holds, and counts its attempt', async ({ db }) => {
+  await add(db, newWork('one', { createdAt: now - 5, dueAt: now - 1 }));
+  assert.deepEqual(await store.findDueQueues(db, now), ['mail']);
+  const [row] = await claim(db);
+  const { payload, ...rest } = row ?? { payload: Uint8Array.of() };
+  assert.deepEqual(rest, { id: 'one', kind: 'mail', queue: 'mail', createdAt: now - 5, attempts: 1 });
+  assert.deepEqual([...payload], [...Buffer.from('one')]);
+});
+
+onEachDatabase('a transaction that is rolled back leaves no work', async ({ db }) => {
+  const failed = db.transaction(async (tx) => {
+    await store.insertWork(tx, newWork('one'));
+    throw new Error('the cause failed');
+  });
+  await assert.rejects(failed, /the cause failed/);
+  assert.deepEqual(await store.findDueQueues(db, now), []);
+  assert.deepEqual(await claim(db), []);
+});
+
+onEachDatabase('work with the id of some that waits is the same work', async ({ db }) => {
+  await add(db, newWork('one'), newWork('one', { queue: 'other' }));
+  assert.deepEqual(await counted(db), [{ kind: 'mail', waiting: 1, oldestAt: now }]);
+  assert.deepEqual(await store.findDueQueues(db, now), ['mail']);
+});
+
+onEachDatabase('each work is claimed once, however many look at the same time', async (opened) => {
+  const ids = numbered('msg', rivalsMin * 4);
+  await add(opened.db, ...ids.map((id) => newWork(id)));
+  const claimed = await raceToValues(opened, rivalsMin * 2, (db) => claim(db, 'mail', { max: 3 }));
+  const first = claimed.flat();
+  assert.equal(new Set(idsOf(first)).size, first.length);
+  assert.ok(claimed.every((rows) => rows.length <= 3 && rows.every(({ attempts }) => attempts === 1)));
+  const rest = await claim(opened.db);
+  assert.deepEqual(idsOf([...first, ...rest]), ids);
+  assert.deepEqual(await claim(opened.db), []);
+});
+
+onEachDatabase('the longest due is claimed first, no more than asked for, none of another queue', async ({ db }) => {
+  await add(
+    db,
+    newWork('late', { dueAt: now }),
+    newWork('early', { dueAt: now - 9 }),
+    newWork('b', { dueAt: now - 9 }),
+  );
+  await add(db, newWork('future', { dueAt: now + 1 }), newWork('foreign', { queue: 'other', dueAt: now - 20 }));
+  assert.deepEqual(idsOf(await claim(db, 'mail', { max: 2 })), ['b', 'early']);
+  assert.deepEqual(idsOf(await claim(db)), ['late']);
+  assert.deepEqual(await store.findDueQueues(db, now), ['other']);
+  assert.deepEqual(await store.findDueQueues(db, now + 1), ['mail', 'other']);
+});
+
+onEachDatabase('what a dead process was at is taken over when its claim ends, not before', async ({ db }) => {
+  await add(db, newWork('one'));
+  await claim(db);
+  assert.deepEqual(await claim(db, 'mail', { now: now + 99 }), []);
+  assert.deepEqual(await store.findDueQueues(db, now + 99), []);
+  assert.deepEqual(await store.findDueQueues(db, now + 100), ['mail']);
+  const [again] = await claim(db, 'mail', { now: now + 100 });
+  assert.deepEqual([again?.id, again?.attempts], ['one', 2]);
+});
+
+onEachDatabase('postponed work is due again at its time; released work at once, as if never tried', async ({ db }) => {
+  await add(db, newWork('one'), newWork('two', { queue: 'other' }));
+  await claim(db);
+  await store.postponeWork(db, 'one', now + 50, 'the mail server is down');
+  assert.deepEqual(await claim(db, 'mail', { now: now + 49 }), []);
+  assert.equal((await claim(db, 'mail', { now: now + 50 }))[0]?.attempts, 2);
+  await claim(db, 'other');
+  await store.releaseWork(db, 'two');
+  assert.equal((await claim(db, 'other'))[0]?.attempts, 1);
+});
+
+onEachDatabase('a queue with thousands that are due hides no other queue', async ({ db }) => {
+  await add(db, ...numbered('a', 3_000).map((id) => newWork(id, { queue: 'a', dueAt: now - 1_000 })));
+  await add(db, newWork('z', { queue: 'z' }));
+  assert.deepEqual(await store.findDueQueues(db, now), ['a', 'z']);
+  assert.deepEqual(idsOf(await claim(db, 'z')), ['z']);
+  assert.deepEqual(idsOf(await claim(db, 'a', { max: 2 })), ['a0000', 'a0001']);
+});
+
+onEachDatabase('done work is gone; a queue can be emptied without touching others', async ({ db }) => {
+  await add(db, newWork('one'), newWork('two', { queue: 'gone' }), newWork('three', { queue: 'gone' }));
+  await db.transaction((tx) => store.removeQueueIn(tx, 'gone'));
+  assert.deepEqual(await store.findDueQueues(db, now), ['mail']);
+  await db.transaction((tx) => store.removeWork(tx, 'one'));
+  assert.deepEqual(await counted(db), []);
+});
+
+onEachDatabase('what waits is counted by kind with its oldest, up to a bound', async ({ db }) => {
+  await add(db, newWork('one', { createdAt: now - 7 }), newWork('two'), newWork('hook', { kind: 'webhook' }));
+  assert.deepEqual(await counted(db), [
+    { kind: 'mail', waiting: 2, oldestAt: now - 7 },
+    { kind: 'webhook', waiting: 1, oldestAt: now },
+  ]);
+  const bounded = await counted(db, 2);
+  assert.equal(
+    bounded.reduce((sum, { waiting }) => sum + waiting, 0),
+    2,
+  );
+});

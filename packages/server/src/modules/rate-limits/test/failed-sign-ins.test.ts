@@ -1,0 +1,79 @@
+/** Failed sign-ins in the log: what a security monitor is given, and that the fail2ban filter finds them. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { basic, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { failRegex } from '../../../../test-kit/fail2ban-filter.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const email = 'ada.lovelace@example.com';
+const behindProxy = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' };
+
+const trySignIn = (app: TestApp, user: string, password: string, from: string) =>
+  app.call('POST', '/auth/token', { headers: { ...basic(user, password), 'x-forwarded-for': from } });
+
+const failuresIn = (app: TestApp): string[] => app.logLines.filter((line) => line.includes('"sign_in_failed"'));
+
+test('a failed sign-in is logged with client IP, account id and reason, and never with the email', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  const { id: accountId } = await app.createAccount(email);
+  const clientIp = '192.0.2.7';
+  await trySignIn(app, email, 'not the password at all', clientIp);
+  await trySignIn(app, 'nobody@example.com', 'not the password at all', '2001:db8::1');
+  assert.equal((await trySignIn(app, email, goodPassword, clientIp)).status, 200);
+  await app.service.services.accounts.disable(operator, email);
+  await trySignIn(app, email, goodPassword, clientIp);
+  for (let n = 0; n < limits.loginPairFreeFailures; n++) await trySignIn(app, 'eve@example.com', 'x', '203.0.113.9');
+  await trySignIn(app, 'eve@example.com', 'x', '203.0.113.9');
+  const logged = failuresIn(app).map((line) => {
+    const {
+      level,
+      event,
+      clientIp: ip,
+      accountId: id,
+      reason,
+      time,
+      pid,
+      ...rest
+    } = JSON.parse(line) as Record<string, unknown>;
+    assert.deepEqual([level, event, typeof time, typeof pid, rest], ['warn', 'sign_in_failed', 'string', 'number', {}]);
+    return [ip, id, reason];
+  });
+  assert.deepEqual(logged, [
+    [clientIp, accountId, 'invalid_credentials'],
+    ['2001:db8::1', null, 'invalid_credentials'],
+    [clientIp, accountId, 'invalid_credentials'],
+    ...Array.from({ length: limits.loginPairFreeFailures }, () => ['203.0.113.9', null, 'invalid_credentials']),
+    ['203.0.113.9', null, 'too_many_attempts'],
+  ]);
+  assert.ok(app.logLines.every((line) => !/ada\.lovelace|nobody@|eve@/i.test(line)));
+});
+
+test('a sign-in beyond the limit of successful ones is not logged as failed', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  const signIn = async (): Promise<number> => (await trySignIn(app, email, goodPassword, '192.0.2.7')).status;
+  for (let n = 0; n < limits.signInsPerMinuteMax; n++) assert.equal(await signIn(), 200);
+  assert.equal(await signIn(), 429);
+  assert.deepEqual(failuresIn(app), []);
+});
+
+test('the fail2ban filter finds the client IP of each failed sign-in, and of no other line', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  const addresses = ['192.0.2.7', '2001:db8::1'];
+  for (const from of addresses) await trySignIn(app, email, 'not the password at all', from);
+  assert.equal((await trySignIn(app, email, goodPassword, '203.0.113.1')).status, 200);
+  // What a client can choose: the path, the user agent, the email.
+  const forged = '"event":"sign_in_failed","clientIp":"198.51.100.1","accountId":';
+  await app.call('GET', `/${encodeURIComponent(forged)}`, { headers: { 'user-agent': forged } });
+  await trySignIn(app, forged, forged, '192.0.2.8');
+  const find = (line: string): string | undefined => failRegex().exec(line)?.groups?.['address'];
+  const found = app.logLines.map(find).filter((address) => address !== undefined);
+  assert.deepEqual(found, [...addresses, '192.0.2.8']);
+  // fail2ban cuts the time out before it compares: with the name of the member or without it.
+  for (const cut of [/"time":"[^"]*"/, /\d{4}-\d\d-\d\dT[\d:.]+Z/])
+    assert.deepEqual(
+      failuresIn(app).map((line) => find(line.replace(cut, ''))),
+      found,
+    );
+});

@@ -1,0 +1,100 @@
+/** A flood of sign-ins holds up no other write: judged by what went before it, not by time. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { limits } from '@keyreeve/contract';
+import { readConfig } from '../../../app/config.ts';
+import { Secret } from '../../../foundation/crypto/secret.ts';
+import { accountShare, inShare, rangeShare } from '../../../foundation/database/share.ts';
+import { openInstallation } from '../../../app/installation.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { basic, bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { wire } from '../../../app/wiring.ts';
+import { outcomes } from '../../../../test-kit/store-on-each-database.ts';
+import { exchange, head } from '../../../../test-kit/raw-http.ts';
+
+const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+const wrongPassword = 'not the password at all';
+const floodSize = 2_000;
+const email = (n: number): string => `stranger${n}@example.com`;
+
+/** Of those that a flood of 2,000 would make, if each of them were counted before the deletion. */
+const commitsAheadMax = 20;
+
+for (const [where, address] of [
+  ['one client IP', () => '192.0.2.1'],
+  ['as many client IPs', (n: number) => `198.18.${n >> 8}.${n & 255}`],
+] as const) {
+  test(`of 2,000 sign-ins at once from ${where} most are rejected before they are counted, and a deletion waits for few commits`, async () => {
+    using folder = newTempFolder();
+    const clock = new FakeClock();
+    const config = readConfig({ KEYREEVE_DATABASE_URL: `sqlite:${join(folder.path, 'keyreeve.db')}` });
+    const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
+    const { db } = installation;
+    try {
+      const { accounts, apiKeys, tokens } = wire({ config, installation, clock, issuer: 'http://localhost', argon2 });
+      const { id: accountId } = await accounts.create(
+        operator,
+        'you@example.com',
+        new Secret('wombat orbit velvet 42'),
+        'user',
+      );
+      const { id } = await apiKeys.create(operator, accountId, { nickname: 'laptop' });
+      let commits = 0;
+      db.times.observe = (operation) => void (operation === 'commit' && commits++);
+      const signIns = Promise.allSettled(
+        Array.from({ length: floodSize }, (_, n) =>
+          inShare(rangeShare(address(n), 'ordinary'), () =>
+            tokens.signIn(email(n), new Secret(wrongPassword), { address: address(n), program: '' }),
+          ),
+        ),
+      );
+      await inShare(accountShare(accountId, 'narrowing'), () => apiKeys.delete(operator, accountId, id));
+      assert.ok(commits <= commitsAheadMax, `${commits} commits`);
+      const ended = outcomes(await signIns);
+      const { invalid_credentials: checked = 0, too_many_attempts: limited = 0 } = ended;
+      assert.ok(checked > 0 && checked <= floodSize / 4, JSON.stringify(ended));
+      assert.equal(ended['overloaded'], floodSize - checked - limited);
+      // The places are free again.
+      await assert.rejects(
+        tokens.signIn('you@example.com', new Secret(wrongPassword), { address: '192.0.2.2', program: '' }),
+        {
+          code: 'invalid_credentials',
+        },
+      );
+    } finally {
+      await db.close();
+    }
+  });
+}
+
+test('2,000 pipelined sign-ins are each answered, at most a hundred are hashed, and a key is deleted meanwhile', async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  const created = await app.call('POST', '/auth/api-keys', {
+    headers: bearer(accessToken),
+    json: { nickname: 'laptop' },
+  });
+  const { id, key } = created.json as { id: number; key: string };
+  const { stats } = app.service.services.hasher;
+  const before = stats.hashed;
+  const connections = 50;
+  const each = floodSize / connections;
+  const flood = Promise.all(
+    Array.from({ length: connections }, (_, connection) => {
+      const requests = Array.from({ length: each }, (__, n) => {
+        const { authorization } = basic(email(connection * each + n), wrongPassword);
+        return head('POST /auth/token HTTP/1.1', 'Host: a', `Authorization: ${authorization}`);
+      });
+      return exchange(app.url, requests.join(''), each);
+    }),
+  );
+  assert.equal((await app.call('DELETE', `/auth/api-keys/${id}`, { headers: bearer(accessToken) })).status, 200);
+  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
+  const statuses = (await flood).flatMap(({ answers }) => answers.map(({ status }) => status));
+  const count = (status: number): number => statuses.filter((it) => it === status).length;
+  assert.equal(count(401), stats.hashed - before);
+  assert.ok(count(401) > 0 && count(401) <= limits.loginAddressFailuresMax, String(count(401)));
+  assert.equal(count(401) + count(429) + count(503), floodSize);
+});

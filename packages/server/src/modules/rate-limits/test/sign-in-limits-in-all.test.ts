@@ -1,0 +1,48 @@
+/** The bound on failed sign-ins over all addresses together, which no test over HTTP reaches in reasonable time. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { limits } from '@keyreeve/contract';
+import { KeyedHash } from '../../../foundation/crypto/keyed-hash.ts';
+import { DomainError } from '../../../foundation/errors.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databases } from '../../../../test-kit/new-db.ts';
+import { LoginThrottle } from '../sign-in-limits.ts';
+
+for (const [name, open] of Object.entries(databases)) {
+  test(`after 3,000 failures from everywhere only known address ranges may try for 15 minutes (${name})`, async () => {
+    await using opened = await open();
+    const clock = new FakeClock();
+    const bucketHash = new KeyedHash(randomBytes(32));
+    const throttle = new LoginThrottle({ db: opened.db, clock, bucketHash, addressLimits: [], enabled: true });
+    const owner = { emailKey: 'you@example.com', address: '192.0.2.7' };
+    await throttle.succeed(await throttle.reserve(owner));
+
+    // Each email and each address once: no other limit is near.
+    const flood = (from: number, count: number) =>
+      Promise.allSettled(
+        Array.from({ length: count }, (_, index) => {
+          const n = from + index;
+          return throttle.reserve({ emailKey: `user${n}@example.com`, address: `10.0.${n >> 8}.${n & 255}` });
+        }),
+      );
+    const failuresMax = limits.loginGlobalFailuresMax;
+    assert.equal(failuresMax, 3_000);
+    const results: PromiseSettledResult<unknown>[] = [];
+    for (let from = 0; from < failuresMax + 100; from += 100) results.push(...(await flood(from, 100)));
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, failuresMax);
+
+    clock.advance({ seconds: 60 });
+    const stranger = { ...owner, address: '192.0.2.8' };
+    await assert.rejects(throttle.reserve(stranger), (error) => {
+      assert.ok(error instanceof DomainError);
+      assert.equal(error.code, 'too_many_attempts');
+      const rate = { policy: 'sign-ins', quota: failuresMax, windowSeconds: 900 };
+      assert.deepEqual(error.options, { retryAfterSeconds: 840, rate });
+      return true;
+    });
+    await throttle.reserve(owner);
+    clock.advance({ seconds: 840 });
+    await throttle.reserve(stranger);
+  });
+}

@@ -1,0 +1,372 @@
+/** Limits on sign-ins: nobody guesses for long, and nobody locks an owner out. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { Secret } from '../../../foundation/crypto/secret.ts';
+import { basic, goodPassword, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const email = 'you@example.com';
+const wrongPassword = 'not the password at all';
+/** The test speaks as the proxy in front, for clients anywhere. */
+const behindProxy = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' };
+const home = '192.0.2.7';
+
+interface Attempt {
+  readonly email?: string;
+  readonly password?: string;
+  readonly from?: string;
+}
+
+function attempt(
+  app: TestApp,
+  { email: user = email, password = wrongPassword, from }: Attempt = {},
+): Promise<Answered> {
+  const forwarded = from === undefined ? {} : { 'x-forwarded-for': from };
+  return app.call('POST', '/auth/token', { headers: { ...basic(user, password), ...forwarded } });
+}
+
+const signIn = (app: TestApp, from?: string): Promise<Answered> =>
+  attempt(app, { password: goodPassword, ...(from === undefined ? {} : { from }) });
+/** An address range of its own for each number. */
+const stranger = (n: number): string => `198.18.${n >> 8}.${n & 255}`;
+const hashed = (app: TestApp): number => app.service.services.hasher.stats.hashed;
+
+function assertThrottled(
+  { status, headers, json }: Answered,
+  seconds: number,
+  quota: number,
+  what = 'throttled',
+  windowSeconds = 900,
+  policy = 'sign-ins',
+): void {
+  assert.equal(status, 429, what);
+  assert.equal((json as { code: string }).code, 'too_many_attempts', what);
+  assert.equal(headers.get('retry-after'), String(seconds), what);
+  assert.equal(headers.get('ratelimit-policy'), `"${policy}";q=${quota};w=${windowSeconds}`, what);
+  assert.equal(headers.get('ratelimit'), `"${policy}";r=0;t=${seconds}`, what);
+  assert.equal(headers.get('www-authenticate'), null, what);
+}
+
+/** By the counter that strangers fill for an email, with and without its tag: one more is allowed every 36 seconds. */
+const assertEmailThrottled = (answer: Answered, what?: string): void =>
+  assertThrottled(answer, limits.loginEmailLeakSeconds, limits.loginEmailFailuresMax, what, 3_600);
+
+/** Fails from as many address ranges as it takes to exhaust what an email is allowed. */
+async function exhaust(app: TestApp, user: string): Promise<void> {
+  for (let n = 0; n < limits.loginEmailFailuresMax; n++) {
+    assert.equal((await attempt(app, { email: user, from: stranger(n) })).status, 401);
+  }
+  assert.equal((await attempt(app, { email: user, from: stranger(limits.loginEmailFailuresMax) })).status, 429);
+}
+
+/** Every wait that is asked for, in turn: the clock moves on to the second at which a try is allowed again. */
+async function waits(app: TestApp, count: number): Promise<number[]> {
+  const seen: number[] = [];
+  while (seen.length < count) {
+    const { status } = await attempt(app);
+    assert.equal(status, 401);
+    const refused = await attempt(app);
+    const seconds = Number(refused.headers.get('retry-after'));
+    assertThrottled(refused, seconds, 5);
+    app.clock.advance({ seconds: seconds - 1 });
+    assertThrottled(await attempt(app), 1, 5);
+    app.clock.advance({ seconds: 1 });
+    seen.push(seconds);
+  }
+  return seen;
+}
+
+test('five failures are free; then the wait doubles from 1 second to 15 minutes, and nothing is hashed during it', async () => {
+  await using app = await newApp();
+  await app.createAccount(email);
+  for (let n = 1; n < 5; n++) assert.equal((await attempt(app)).status, 401);
+  const before = hashed(app);
+  assert.deepEqual(await waits(app, 12), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
+  assert.equal(hashed(app), before + 12);
+});
+
+test('during a wait the right password is refused as well; after it, it signs in', async () => {
+  await using app = await newApp();
+  await app.createAccount(email);
+  for (let n = 0; n < 5; n++) assert.equal((await attempt(app)).status, 401);
+  assertThrottled(await signIn(app), 1, 5);
+  app.clock.advance({ seconds: 1 });
+  assert.equal((await signIn(app)).status, 200);
+});
+
+test('where the account signed in lately, ten failures a minute are let through; a neighbour’s nine keep nobody out', async () => {
+  await using app = await newApp();
+  await app.createAccount(email);
+  assert.equal((await signIn(app)).status, 200);
+  for (let minute = 0; minute < 3; minute++) {
+    for (let n = 0; n < 10; n++) assert.equal((await attempt(app)).status, 401);
+    app.clock.advance({ seconds: 59 });
+    assertThrottled(await signIn(app), 1, 10, 'the eleventh', 60);
+    app.clock.advance({ seconds: 1 });
+  }
+  for (let n = 0; n < 9; n++) assert.equal((await attempt(app)).status, 401);
+  assert.equal((await signIn(app)).status, 200);
+  // The count began anew.
+  for (let n = 0; n < 10; n++) assert.equal((await attempt(app)).status, 401);
+  assertThrottled(await attempt(app), 60, 10, 'anew', 60);
+});
+
+for (const [who, user] of [
+  ['an account', email],
+  ['an email that nobody has', 'nobody@example.com'],
+  ['what is no email', 'nobody'],
+] as const) {
+  test(`of 150 wrong passwords in a row from 150 places, 100 are hashed: ${who}`, async () => {
+    await using app = await newApp({ environment: behindProxy });
+    await app.createAccount(email);
+    const before = hashed(app);
+    const answers: Answered[] = [];
+    for (let n = 0; n < 150; n++) answers.push(await attempt(app, { email: user, from: stranger(n) }));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [...Array<number>(100).fill(401), ...Array<number>(50).fill(429)],
+    );
+    for (const answer of answers.slice(100)) assertEmailThrottled(answer);
+    assert.equal(hashed(app), before + 100);
+  });
+
+  test(`of 150 wrong passwords at once from 150 places, at most 100 are hashed: ${who}`, async () => {
+    await using app = await newApp({ environment: behindProxy });
+    await app.createAccount(email);
+    const before = hashed(app);
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, (_, n) => attempt(app, { email: user, from: stranger(n) })),
+    );
+    const count = (status: number): number => answers.filter((answer) => answer.status === status).length;
+    assert.equal(count(401), hashed(app) - before);
+    assert.ok(count(401) <= 100 && count(401) > 0);
+    assert.equal(count(401) + count(429) + count(503), 150);
+  });
+}
+
+test('strangers can’t lock the owner out of where the account signed in within 30 days', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  assert.equal((await signIn(app, home)).status, 200);
+  app.clock.advance({ days: 30 });
+  await exhaust(app, email);
+  assertEmailThrottled(await signIn(app, stranger(999)));
+  assert.equal((await signIn(app, home)).status, 200);
+});
+
+test('31 days after its last sign-in an address range is like any other', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  assert.equal((await signIn(app, home)).status, 200);
+  app.clock.advance({ days: 31 });
+  await exhaust(app, email);
+  assertEmailThrottled(await signIn(app, home));
+});
+
+test('an address range is known to the email that signed in from it, and to no other', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  await app.createAccount('neighbour@example.com');
+  assert.equal(
+    (await attempt(app, { email: 'neighbour@example.com', password: goodPassword, from: home })).status,
+    200,
+  );
+  await exhaust(app, email);
+  assertEmailThrottled(await signIn(app, home));
+});
+
+test('the right password of a disabled account counts as a failure, so the limit doesn’t tell it from a wrong one', async () => {
+  await using app = await newApp();
+  await app.createAccount(email);
+  await app.service.services.accounts.disable(operator, email);
+  for (let n = 0; n < 5; n++) assert.equal((await signIn(app)).status, 401);
+  assertThrottled(await signIn(app), 1, 5);
+});
+
+test('a stranger observes neither a sign-in of the owner nor a new password: failures decay by time alone', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  assert.equal((await signIn(app, home)).status, 200);
+  await exhaust(app, email);
+  await exhaust(app, 'nobody@example.com');
+  assert.equal((await signIn(app, home)).status, 200);
+  const password = 'another velvet wombat 7';
+  await app.service.services.accounts.setPassword(operator, email, new Secret(password));
+  for (const user of [email, 'nobody@example.com'])
+    assertEmailThrottled(await attempt(app, { email: user, from: stranger(500) }), user);
+  app.clock.advance({ seconds: limits.loginEmailLeakSeconds });
+  for (const user of [email, 'nobody@example.com']) {
+    assert.equal((await attempt(app, { email: user, from: stranger(500) })).status, 401, user);
+    assertEmailThrottled(await attempt(app, { email: user, from: stranger(501) }), user);
+  }
+});
+
+test('an email that another account gets doesn’t trust the former owner’s address range', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  const { accounts } = app.service.services;
+  await app.createAccount(email);
+  assert.equal((await signIn(app, home)).status, 200);
+  await accounts.delete(operator, email);
+  await app.createAccount(email);
+  await exhaust(app, email);
+  assertEmailThrottled(await signIn(app, home));
+});
+
+test('an account’s 61st successful sign-in in a minute is refused; a stranger elsewhere isn’t told', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  for (let n = 0; n < limits.signInsPerMinuteMax; n++) assert.equal((await signIn(app, home)).status, 200);
+  const before = hashed(app);
+  const refused = await signIn(app, home);
+  assertThrottled(refused, 60, limits.signInsPerMinuteMax, 'the next', 60, 'successful sign-ins');
+  assert.equal((refused.json as { title: string }).title, 'Too many sign-in attempts', 'none of them failed');
+  const { text } = await app.call('GET', '/problems/too_many_attempts');
+  assert.match(text, /signed in more than 60 times in a minute, or more than 2 of its attempts are in progress/);
+  assert.equal(hashed(app), before, 'nothing was hashed');
+  assert.equal((await attempt(app, { from: stranger(1) })).status, 401);
+  // From an address range that isn't trusted yet it is refused after the password was right.
+  assertThrottled(
+    await signIn(app, stranger(2)),
+    60,
+    limits.signInsPerMinuteMax,
+    'from elsewhere',
+    60,
+    'successful sign-ins',
+  );
+  app.clock.advance({ seconds: 60 });
+  assert.equal((await signIn(app, home)).status, 200);
+});
+
+/** Each group is one place written in several ways, then another place. */
+const spellings: readonly (readonly [what: string, same: readonly string[], other: string])[] = [
+  [
+    'IPv6 neighbours in one /64',
+    [
+      '2001:db8:0:1::1',
+      '2001:db8:0:1::2',
+      '2001:db8:0:1:ffff:ffff:ffff:ffff',
+      '2001:db8:0:1:a:b:c:d',
+      '2001:db8:0:1::',
+    ],
+    '2001:db8:0:2::1',
+  ],
+  [
+    'spellings of one IPv6 address',
+    ['2001:db8::1', '2001:DB8::1', '2001:0db8:0000:0000:0000:0000:0000:0001', '2001:db8::0:1', '2001:db8:0::1'],
+    '2001:db8:1::1',
+  ],
+  [
+    'spellings of one IPv4 address',
+    ['192.0.2.7', '::ffff:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:FFFF:192.0.2.7', '::FFFF:C000:0207'],
+    '192.0.2.8',
+  ],
+  [
+    'entries that are not an IP address',
+    ['unknown', '_hidden', '300.1.1.1', '192.0.2.7:4711', '[2001:db8::1]:4711'],
+    '192.0.2.8',
+  ],
+];
+for (const [what, same, other] of spellings) {
+  test(`${what} share their failures`, async () => {
+    await using app = await newApp({ environment: behindProxy });
+    for (const from of same) assert.equal((await attempt(app, { from })).status, 401, from);
+    for (const from of same) assertThrottled(await attempt(app, { from }), 1, 5, from);
+    assert.equal((await attempt(app, { from: other })).status, 401);
+  });
+}
+
+test('an operator whose proxy sends what is no IP address is warned, at most once a minute, and without the value', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  for (const from of ['secret-host', 'secret-host:1']) assert.equal((await attempt(app, { from })).status, 401);
+  const warnings = app.logLines.filter((line) => line.includes('forwarded_for_malformed'));
+  assert.equal(warnings.length, 1);
+  assert.ok(warnings[0]?.includes('"proxy":"127.0.0.1"'));
+  assert.ok(!app.logLines.join('').includes('secret-host'));
+});
+
+test('spellings of one email share their failures', async () => {
+  await using app = await newApp();
+  const same = [
+    'Jo@Bücher.example',
+    'jo@bücher.example',
+    'JO@BÜCHER.EXAMPLE',
+    'jo@xn--bcher-kva.example',
+    'Jo@XN--BCHER-KVA.Example',
+  ];
+  for (const user of same) assert.equal((await attempt(app, { email: user })).status, 401, user);
+  for (const user of same) assertThrottled(await attempt(app, { email: user }), 1, 5, user);
+  assert.equal((await attempt(app, { email: 'jo@bucher.example' })).status, 401);
+});
+
+test('aliases with a tag are counted together with the email itself', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  for (let n = 0; n < limits.loginEmailFailuresMax; n++) {
+    assert.equal((await attempt(app, { email: `you+${n}@example.com`, from: stranger(n) })).status, 401);
+  }
+  assertEmailThrottled(await attempt(app, { email: 'you+x@example.com', from: stranger(998) }));
+  assertEmailThrottled(await signIn(app, stranger(999)));
+  assert.equal((await attempt(app, { email: 'me@example.com', from: stranger(999) })).status, 401);
+  // The owner isn't locked out for long, wherever the next sign-in comes from.
+  app.clock.advance({ seconds: limits.loginEmailLeakSeconds });
+  assert.equal((await signIn(app, stranger(999))).status, 200);
+});
+
+test('a forwarded address is ignored unless a trusted proxy sent it', async () => {
+  await using app = await newApp();
+  for (let n = 0; n < 5; n++) assert.equal((await attempt(app, { from: stranger(n) })).status, 401);
+  assertThrottled(await attempt(app, { from: stranger(5) }), 1, 5);
+});
+
+test('behind a trusted proxy the address is the one it saw, not what the client wrote before it', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  for (let n = 0; n < 5; n++)
+    assert.equal((await attempt(app, { from: `${stranger(n)}, ${home}, 127.0.0.1` })).status, 401);
+  assertThrottled(await attempt(app, { from: `${stranger(5)}, ${home}` }), 1, 5);
+  assert.equal((await attempt(app, { from: `${home}, ${stranger(6)}` })).status, 401);
+});
+
+test('100 failures from one address over any number of emails exhaust it for 15 minutes', async () => {
+  await using app = await newApp({ environment: behindProxy });
+  await app.createAccount(email);
+  const spray = (n: number): Promise<Answered> => attempt(app, { email: `user${n}@example.com`, from: home });
+  for (let n = 0; n < limits.loginAddressFailuresMax; n++) assert.equal((await spray(n)).status, 401);
+  app.clock.advance({ seconds: 100 });
+  assertThrottled(await spray(101), 800, 100);
+  assertThrottled(await signIn(app, home), 800, 100);
+  assert.equal((await signIn(app, stranger(0))).status, 200);
+  app.clock.advance({ seconds: 800 });
+  assert.equal((await signIn(app, home)).status, 200);
+});
+
+test('an operator raises the limit of an address, and a right password is no failure', async () => {
+  const environment = { ...behindProxy, KEYREEVE_LOGIN_ADDRESS_LIMITS: '192.0.2.0/29=3,192.0.2.8=130' };
+  await using app = await newApp({ environment });
+  for (let n = 0; n < 6; n++) {
+    const { email: user } = await app.createAccount();
+    assert.equal((await attempt(app, { email: user, password: goodPassword, from: home })).status, 200);
+  }
+  const spray = (n: number, from: string): Promise<Answered> => attempt(app, { email: `x${n}@example.com`, from });
+  for (let n = 0; n < 3; n++) assert.equal((await spray(n, home)).status, 401);
+  assertThrottled(await spray(3, home), 900, 3);
+  for (let n = 0; n < 130; n++) assert.equal((await spray(n, '192.0.2.8')).status, 401);
+  assertThrottled(await spray(130, '192.0.2.8'), 900, 130);
+});
+
+test('KEYREEVE_THROTTLE=off lifts every limit on sign-ins, and none on mail, codes and guesses', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' } });
+  await app.createAccount(email);
+  for (let n = 0; n <= limits.loginEmailFailuresMax; n++) assert.equal((await attempt(app)).status, 401);
+  assert.equal((await signIn(app)).status, 200);
+  const { requests, guesses } = app.service.services;
+  const asked = { emailKey: email, address: home };
+  for (const [max, code, ask] of [
+    [limits.resetsPerEmailMax, 'too_many_requests', () => requests.countReset(asked)],
+    [limits.signUpsPerEmailMax, 'too_many_requests', () => requests.countSignUp(asked)],
+    [limits.codeTriesMax, 'too_many_requests', () => requests.countCodeTry(Buffer.from('code'))],
+    [limits.secondFactorFreeFailures, 'too_many_attempts', () => guesses.reserve({ sessionId: 'ses_1' })],
+  ] as const) {
+    for (let n = 0; n < max; n++) await ask();
+    await assert.rejects(ask(), { code });
+  }
+});

@@ -1,0 +1,256 @@
+/** The contract of `throttle/store.ts`, and of the reservation of sign-ins that rests on it. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import type { Db } from '../../../foundation/database/db.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { LoginThrottle } from '../sign-in-limits.ts';
+import { GuessThrottle, type Guessed } from '../second-factor-limits.ts';
+import { RequestThrottle } from '../request-limits.ts';
+import * as store from '../store.ts';
+import {
+  codeOf,
+  onEachDatabase,
+  outcomes,
+  race,
+  raceToValues,
+  rivalsMin,
+} from '../../../../test-kit/store-on-each-database.ts';
+import { keys, now } from '../../../../test-kit/rows.ts';
+import { clock, reserve, severalAtOnce, signIn, throttleOn } from './sign-ins.ts';
+
+const bucket = keys.throttleBucket.stored('one');
+const other = keys.throttleBucket.stored('other');
+const raise = (db: Db, at = now, decay?: store.Decay, of = bucket): Promise<store.Bucket> =>
+  db.transaction((tx) => store.raise(tx, of, at, decay));
+
+onEachDatabase('no two of many that raise a counter at once see the same count', async (opened) => {
+  const raised = await raceToValues(opened, rivalsMin * 4, (connection) => raise(connection));
+  const counts = raised.map(({ count }) => count).toSorted((a, b) => a - b);
+  assert.deepEqual(
+    counts,
+    Array.from({ length: rivalsMin * 4 }, (_, index) => index + 1),
+  );
+});
+
+onEachDatabase('a counter starts anew when its window is over, and never without one', async ({ db }) => {
+  const second = { windowMs: 1_000 };
+  const counted = (at: number, decay?: store.Decay) => countedAsForeseen(db, at, decay);
+  assert.deepEqual(await counted(now, second), { count: 1, windowStartedAt: now, blockedUntil: 0 });
+  assert.deepEqual(await counted(now + 999, second), { count: 2, windowStartedAt: now, blockedUntil: 0 });
+  assert.deepEqual(await counted(now + 1_000, second), { count: 1, windowStartedAt: now + 1_000, blockedUntil: 0 });
+  assert.equal((await counted(now + 10 ** 12)).count, 2);
+});
+
+/** The counter as a read foresees it, which must be as it is raised. */
+async function countedAsForeseen(db: Db, at: number, decay?: store.Decay): Promise<store.Bucket> {
+  const [row] = await store.readBuckets(db, [bucket]);
+  const foreseen = store.foresee(row, at, decay);
+  assert.deepEqual({ ...(await raise(db, at, decay)) }, foreseen);
+  return foreseen;
+}
+
+onEachDatabase('a leaking counter loses one at a time, whether or not it is raised meanwhile', async ({ db }) => {
+  const leak = { leakMs: 1_000 };
+  const at = async (ms: number, count: number, from: number): Promise<void> =>
+    assert.deepEqual(await countedAsForeseen(db, now + ms, leak), {
+      count,
+      windowStartedAt: now + from,
+      blockedUntil: 0,
+    });
+  await at(0, 1, 0);
+  await at(0, 2, 0);
+  await at(0, 3, 0);
+  await at(999, 4, 0);
+  await at(1_000, 4, 1_000);
+  await at(2_999, 4, 2_000);
+  await at(4_500, 3, 4_000);
+  // A clock that is behind another instance's loses nothing.
+  await at(100, 4, 4_000);
+  await at(8_000, 1, 8_000);
+  await at(1_000_000_000_000, 1, 1_000_000_000_000);
+});
+
+onEachDatabase('counters are lowered to zero at most, blocked, cleared, each by itself', async ({ db }) => {
+  await raise(db);
+  await raise(db, now, undefined, other);
+  await db.transaction(async (tx) => {
+    await store.block(tx, bucket, now + 7);
+    await store.lower(tx, bucket);
+    await store.lower(tx, bucket);
+  });
+  assert.deepEqual({ ...(await raise(db, now + 1)) }, { count: 1, windowStartedAt: now, blockedUntil: now + 7 });
+  await db.transaction((tx) => store.clear(tx, bucket));
+  assert.deepEqual({ ...(await raise(db, now + 2)) }, { count: 1, windowStartedAt: now + 2, blockedUntil: 0 });
+  assert.equal((await raise(db, now, undefined, other)).count, 2);
+});
+
+onEachDatabase('counters that nothing touched since are forgotten, a bounded number at a time', async ({ db }) => {
+  const old = ['a', 'b', 'c'].map((name) => keys.throttleBucket.stored(name));
+  for (const each of old) await raise(db, now - 1, undefined, each);
+  await raise(db, now);
+  assert.equal(await store.forget(db, now, 2), 2);
+  assert.equal(await store.forget(db, now, 2), 1);
+  assert.equal(await store.forget(db, now, 2), 0);
+  const rows = await store.readBuckets(db, [...old, bucket]);
+  assert.deepEqual(
+    rows.map((row) => row?.touchedAt),
+    [undefined, undefined, undefined, now],
+  );
+});
+
+onEachDatabase('a burst on one email from one address gets exactly its free tries', async (opened) => {
+  const rivals = rivalsMin * 2;
+  const settled = await race(opened, rivals, (connection) => reserve(connection, 'ada@example.com', '192.0.2.1'));
+  const free = limits.loginPairFreeFailures;
+  assert.deepEqual(outcomes(settled), { reserved: free, too_many_attempts: rivals - free });
+});
+
+onEachDatabase('a burst on one email from many addresses gets exactly its limit', async (opened) => {
+  const rivals = limits.loginEmailFailuresMax + rivalsMin;
+  const settled = await race(opened, rivals, (connection, rival) =>
+    reserve(connection, 'ada@example.com', `192.0.2.${rival}`),
+  );
+  assert.deepEqual(outcomes(settled), { reserved: limits.loginEmailFailuresMax, too_many_attempts: rivalsMin });
+});
+
+onEachDatabase('a burst from one address on many emails gets exactly its limit', async (opened) => {
+  const rivals = limits.loginAddressFailuresMax + rivalsMin;
+  const settled = await race(opened, rivals, (connection, rival) =>
+    reserve(connection, `user${rival}@example.com`, `2001:db8::${rival.toString(16)}`),
+  );
+  assert.deepEqual(outcomes(settled), { reserved: limits.loginAddressFailuresMax, too_many_attempts: rivalsMin });
+});
+
+onEachDatabase('a refused reservation counts nothing: waiting is enough', async ({ db }) => {
+  const at = new FakeClock(now);
+  const throttle = new LoginThrottle({
+    db,
+    clock: at,
+    bucketHash: keys.throttleBucket,
+    addressLimits: [],
+    enabled: true,
+  });
+  const attempt = { emailKey: 'ada@example.com', address: '192.0.2.1' };
+  for (let free = 0; free < limits.loginPairFreeFailures; free++) await throttle.reserve(attempt);
+  for (let refused = 0; refused < 20; refused++) {
+    await assert.rejects(throttle.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
+  }
+  at.advance({ seconds: limits.loginPairDelaySecondsFirst });
+  await throttle.reserve(attempt);
+  // The next wait has doubled once, not once for each refusal.
+  at.advance({ seconds: limits.loginPairDelaySecondsFirst * 2 });
+  await throttle.reserve(attempt);
+});
+
+onEachDatabase('reservations given back at once leave no count behind', async (opened) => {
+  const attempts = Array.from({ length: rivalsMin }, (_, rival) => ({
+    emailKey: `user${rival}@example.com`,
+    address: `192.0.2.${rival}`,
+  }));
+  await raceToValues(opened, rivalsMin, async (connection, rival) => {
+    const attempt = attempts[rival];
+    if (!attempt) return;
+    const throttle = throttleOn(connection);
+    const reservation = await throttle.reserve(attempt);
+    await (rival % 2 === 0 ? throttle.succeed(reservation) : throttle.release(reservation));
+  });
+  const settled = await race(opened, limits.loginPairFreeFailures * rivalsMin, (connection, rival) => {
+    const attempt = attempts[rival % rivalsMin];
+    return attempt ? reserve(connection, attempt.emailKey, attempt.address) : Promise.reject(new Error('no attempt'));
+  });
+  assert.deepEqual(outcomes(settled), { reserved: limits.loginPairFreeFailures * rivalsMin });
+});
+
+onEachDatabase('where an email is known, what is given back leaves room for as many as before', async ({ db }) => {
+  const throttle = throttleOn(db);
+  const home = { emailKey: 'ada@example.com', address: '192.0.2.1' };
+  await signIn(throttle, home);
+  for (let n = 0; n < limits.loginKnownPairFailuresMax * 2; n++) await throttle.release(await throttle.reserve(home));
+  const reserving = async (): Promise<void> => void (await throttle.reserve(home));
+  const settled = await Promise.allSettled(Array.from({ length: 20 }, reserving));
+  const max = limits.loginKnownPairFailuresMax;
+  assert.deepEqual(outcomes(settled), { undefined: max, too_many_attempts: 20 - max });
+});
+
+const guesses: Readonly<Record<string, Guessed>> = {
+  'of a second factor': { accountId: 'acc_ada', createdAt: now },
+  'of a session’s current password': { sessionId: 'ada1' },
+};
+for (const [what, guessed] of Object.entries(guesses)) {
+  onEachDatabase(`a burst of guesses ${what} gets exactly its free tries`, async (opened) => {
+    const guess = async (connection: Db): Promise<'reserved'> => {
+      await new GuessThrottle({ db: connection, clock, bucketHash: keys.throttleBucket }).reserve(guessed);
+      return 'reserved';
+    };
+    const settled = await race(opened, rivalsMin * 2, guess);
+    const free = limits.secondFactorFreeFailures;
+    assert.deepEqual(outcomes(settled), { reserved: free, too_many_attempts: rivalsMin * 2 - free });
+  });
+}
+
+onEachDatabase('a burst of tries with one code gets exactly its limit', async (opened) => {
+  const rivals = limits.codeTriesMax + rivalsMin;
+  const settled = await race(opened, rivals, async (connection) => {
+    const options = { db: connection, clock, bucketHash: keys.throttleBucket, addressLimits: [] };
+    await new RequestThrottle({ ...options, logins: throttleOn(connection) }).countCodeTry(Buffer.from('code'));
+  });
+  assert.deepEqual(outcomes(settled), { undefined: limits.codeTriesMax, too_many_requests: rivalsMin });
+});
+
+/** What exhausts each counter for the attempt below, at the cost of reservations that are let through. */
+const attempt = { emailKey: 'ada@example.com', address: '2001:db8::1' };
+const exhausting: Readonly<Record<string, { readonly times: number; readonly like: (n: number) => typeof attempt }>> = {
+  'the pair': { times: limits.loginPairFreeFailures, like: () => attempt },
+  'the email': {
+    times: limits.loginEmailFailuresMax,
+    like: (n) => ({ ...attempt, address: `192.0.2.${n}` }),
+  },
+  'the mailbox': {
+    times: limits.loginEmailFailuresMax,
+    like: (n) => ({ emailKey: `ada+${n}@example.com`, address: `192.0.2.${n}` }),
+  },
+  'the address': {
+    times: limits.loginAddressFailuresMax,
+    like: (n) => ({ ...attempt, emailKey: `user${n}@example.com` }),
+  },
+  'the network': {
+    times: limits.loginNetworkFailuresMax,
+    like: (n) => ({ emailKey: `user${n}@example.com`, address: `2001:db8:0:${n.toString(16)}::1` }),
+  },
+};
+for (const [what, { times, like }] of Object.entries(exhausting)) {
+  onEachDatabase(`when ${what} is exhausted, a refusal costs no commit`, async ({ db }) => {
+    const throttle = throttleOn(db);
+    for (const { status } of await severalAtOnce(times, (n) => throttle.reserve(like(n))))
+      assert.equal(status, 'fulfilled');
+    let commits = 0;
+    db.times.observe = (operation) => void (operation === 'commit' && commits++);
+    for (let n = 0; n < 5; n++) {
+      await assert.rejects(throttle.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
+    }
+    assert.equal(commits, 0);
+    await throttle.reserve({ emailKey: 'somebody@example.com', address: '198.18.0.1' });
+    assert.equal(commits, 1);
+  });
+}
+
+onEachDatabase(
+  'a network of IPv6 takes four times what each of its ranges may; one that an operator raised is apart',
+  async ({ db }) => {
+    const addressLimits = [{ cidr: '2001:db8:0:f000::/64', failuresMax: 1_000 }];
+    const throttle = new LoginThrottle({ db, clock, bucketHash: keys.throttleBucket, addressLimits, enabled: true });
+    const from = (address: string) => (n: number) =>
+      throttle.reserve({ emailKey: `${address}${n}@example.com`, address });
+    assert.equal(limits.loginNetworkFailuresMax, 4 * limits.loginAddressFailuresMax);
+    assert.deepEqual(outcomes(await severalAtOnce(500, from('2001:db8:0:f000::1'))), { undefined: 500 });
+    for (let range = 1; range <= 4; range++) {
+      const max = limits.loginAddressFailuresMax;
+      assert.deepEqual(outcomes(await severalAtOnce(max, from(`2001:db8:0:${range}::1`))), { undefined: max });
+    }
+    const refused = from('2001:db8:0:5::1')(0);
+    await assert.rejects(refused, (error) => codeOf(error) === 'too_many_attempts');
+    assert.deepEqual(outcomes(await severalAtOnce(1, from('2001:db8:0:f000::1'))), { undefined: 1 });
+    await from('2001:db8:1::1')(0);
+    await from('192.0.2.1')(0);
+  },
+);

@@ -1,0 +1,91 @@
+/** Changes of second factors, each in one transaction with the sessions that end by it, its audit rows and its mail. */
+import type { AccountPrincipal } from '../../foundation/principal.ts';
+import { recordEvent } from '../audit/audit.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { queueMail } from '../mail/mail.ts';
+import type { NewWorkRow } from '../outbox/store.ts';
+import { takeProofIn, type FactorProof } from './second-factors.ts';
+import * as factors from './store.ts';
+import { assertSessionLives, endOtherSessionsIn } from '../sessions/store.ts';
+
+// Its row is locked by then.
+const selectRequired = sql<{ isRequired: number }>(
+  'select_second_factor_required',
+  `select requires_second_factor as "isRequired" from accounts where id = $1`,
+);
+
+/** @returns false when one is in force @throws DomainError `invalid_access_token` */
+export const beginEnrolment = (
+  db: Db,
+  principal: AccountPrincipal,
+  sealed: Uint8Array,
+  now: number,
+): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const { accountId } = principal;
+    await assertSessionLives(tx, principal, now);
+    if (!(await factors.beginFactorIn(tx, accountId, sealed, now))) return false;
+    await recordEvent(tx, { at: now, principal, action: 'second_factor.begun', accountId, target: accountId });
+    return true;
+  });
+
+export interface Confirmed {
+  readonly sealed: Uint8Array;
+  readonly step: number;
+  readonly codeHashes: readonly Uint8Array[];
+  readonly mail: NewWorkRow | undefined;
+  readonly now: number;
+}
+
+/** @returns false when it was confirmed or begun again meanwhile @throws DomainError `invalid_access_token` */
+export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed: Confirmed): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const { sealed, step, codeHashes, mail, now } = confirmed;
+    const { accountId, sessionId } = principal;
+    await assertSessionLives(tx, principal, now);
+    if (!(await factors.confirmFactorIn(tx, accountId, sealed, step, now))) return false;
+    await factors.replaceRecoveryCodesIn(tx, accountId, codeHashes, now);
+    await recordEvent(tx, { at: now, principal, action: 'second_factor.added', accountId, target: accountId });
+    await endOtherSessionsIn(tx, principal, accountId, sessionId, now);
+    await queueMail(tx, mail);
+    return true;
+  });
+
+/** @throws DomainError `second_factor_required_by_policy`, `second_factor_wrong` when a rival took the code, `invalid_access_token` */
+export const removeOwnFactor = (
+  db: Db,
+  principal: AccountPrincipal,
+  { proof, mail, now }: { proof: FactorProof; mail: NewWorkRow | undefined; now: number },
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    const { accountId, sessionId } = principal;
+    await assertSessionLives(tx, principal, now);
+    if ((await tx.get(selectRequired, [accountId]))?.isRequired === 1)
+      throw new DomainError('second_factor_required_by_policy');
+    await take(tx, principal, proof, now);
+    await factors.removeSecondFactorIn(tx, accountId);
+    await recordEvent(tx, { at: now, principal, action: 'second_factor.removed', accountId, target: accountId });
+    await endOtherSessionsIn(tx, principal, accountId, sessionId, now);
+    await queueMail(tx, mail);
+  });
+
+/** @throws DomainError `second_factor_wrong` when a rival took the code, `invalid_access_token` */
+export const replaceCodes = (
+  db: Db,
+  principal: AccountPrincipal,
+  { proof, codeHashes, now }: { proof: FactorProof; codeHashes: readonly Uint8Array[]; now: number },
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    const { accountId } = principal;
+    await assertSessionLives(tx, principal, now);
+    await take(tx, principal, proof, now);
+    await factors.replaceRecoveryCodesIn(tx, accountId, codeHashes, now);
+    await recordEvent(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
+  });
+
+async function take(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {
+  if (!(await takeProofIn(tx, principal, principal.accountId, proof, now)))
+    throw new DomainError('second_factor_wrong');
+}

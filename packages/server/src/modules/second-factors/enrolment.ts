@@ -1,0 +1,125 @@
+/**
+ * Changing an account's second factor: enrolling and removing it, and new recovery codes. Who
+ * has shown the change by a session keeps that one; the account's others end (ASVS 5.0 7.4.3).
+ */
+import { limits, type BegunFactor } from '@keyreeve/contract';
+import type { CurrentPassword } from '../accounts/current-password.ts';
+import type { Account, Accounts } from '../accounts/accounts.ts';
+import type { AccountPrincipal } from '../../foundation/principal.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Secret } from '../../foundation/crypto/secret.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Mailer } from '../mail/mail.ts';
+import type { NewWorkRow } from '../outbox/store.ts';
+import type { FactorProof, SecondFactors } from './second-factors.ts';
+import * as store from './enrolment-store.ts';
+
+export interface EnrolmentOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly accounts: Accounts;
+  readonly currentPassword: CurrentPassword;
+  readonly secondFactors: SecondFactors;
+  readonly mailer: Mailer;
+  /** None where no journal is kept. */
+  readonly revocations: Revocations | undefined;
+}
+
+/** What shows that it is the account's owner, beside the access token. */
+export interface OwnerProof {
+  readonly currentPassword: Secret;
+  /** Of the client. */
+  readonly address: string;
+}
+
+export class Enrolment {
+  readonly #options: EnrolmentOptions;
+
+  constructor(options: EnrolmentOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Nothing is in force before {@link confirm}.
+   * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `second_factor_exists`, `invalid_access_token`
+   */
+  async begin(principal: AccountPrincipal, { currentPassword, address }: OwnerProof): Promise<BegunFactor> {
+    const { db, clock, secondFactors } = this.#options;
+    const account = await this.#options.currentPassword.check(principal, currentPassword, address);
+    const { secret, uri, sealed } = secondFactors.newSecret(account.id, account.email);
+    if (!(await store.beginEnrolment(db, principal, sealed, clock.now())))
+      throw new DomainError('second_factor_exists');
+    return { secret, uri };
+  }
+
+  /**
+   * @returns the recovery codes, which are never to be had again
+   * @throws DomainError `second_factor_wrong`, `second_factor_not_enrolled`, `too_many_attempts`, `invalid_access_token`
+   */
+  async confirm(principal: AccountPrincipal, code: string, address: string): Promise<string[]> {
+    const { db, clock, accounts, secondFactors, mailer } = this.#options;
+    const { accountId } = principal;
+    const confirmation = await secondFactors.checkNew(accountId, code);
+    const { texts, hashes } = secondFactors.newRecoveryCodes(accountId);
+    const now = clock.now();
+    const { email } = await accounts.find(accountId);
+    const mail = mailer.prepare({ to: email, template: 'second_factor_added', data: { at: toInstant(now), address } });
+    const change = { ...confirmation, codeHashes: hashes, mail, now };
+    if (!(await store.confirmEnrolment(db, principal, change))) throw new DomainError('second_factor_not_enrolled');
+    mailer.sendSoon();
+    await secondFactors.succeed(accountId);
+    return texts.map((text) => text.reveal());
+  }
+
+  /**
+   * @throws DomainError `password_wrong`, `second_factor_wrong`, `second_factor_not_enrolled`,
+   *   `second_factor_required_by_policy`, `too_many_attempts`, `overloaded`, `invalid_access_token`
+   */
+  async remove(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<void> {
+    const { db, clock, mailer, revocations } = this.#options;
+    const { account, proof } = await this.#prove(principal, owner, code);
+    const now = clock.now();
+    const removal = { proof, mail: this.#removedMail(account, owner.address, now), now };
+    await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
+      store.removeOwnFactor(db, principal, removal),
+    );
+    mailer.sendSoon();
+  }
+
+  /**
+   * @returns the new ones, which are never to be had again; the old ones are void
+   * @throws DomainError as {@link remove}, but for the policy
+   */
+  async replaceRecoveryCodes(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<string[]> {
+    const { db, clock, secondFactors, revocations } = this.#options;
+    const { account, proof } = await this.#prove(principal, owner, code);
+    const { texts, hashes } = secondFactors.newRecoveryCodes(account.id);
+    const now = clock.now();
+    await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
+      store.replaceCodes(db, principal, { proof, codeHashes: hashes, now }),
+    );
+    await secondFactors.succeed(account.id);
+    return texts.map((text) => text.reveal());
+  }
+
+  async #prove(
+    principal: AccountPrincipal,
+    { currentPassword, address }: OwnerProof,
+    code: string,
+  ): Promise<{ account: Account; proof: FactorProof }> {
+    const { secondFactors } = this.#options;
+    const account = await this.#options.currentPassword.check(principal, currentPassword, address);
+    if (!(await secondFactors.isInForce(account.id))) throw new DomainError('second_factor_not_enrolled');
+    const proof = await secondFactors.check(account.id, code);
+    if (!proof) throw new DomainError('second_factor_wrong');
+    return { account, proof };
+  }
+
+  #removedMail(account: Account, address: string, now: number): NewWorkRow | undefined {
+    const data = { at: toInstant(now), address: address.slice(0, limits.addressCharsMax) };
+    return this.#options.mailer.prepare({ to: account.email, template: 'second_factor_removed', data });
+  }
+}

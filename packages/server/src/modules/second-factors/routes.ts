@@ -1,0 +1,28 @@
+/** HTTP of an account's own second factor. */
+import * as contract from '@keyreeve/contract';
+import { Secret } from '../../foundation/crypto/secret.ts';
+import { route, type Route } from '../../http/route.ts';
+import type { Enrolment } from './enrolment.ts';
+
+export function enrolmentRoutes(enrolment: Enrolment): readonly Route[] {
+  return [
+    route(contract.beginSecondFactor, async ({ principal, body, address }) => ({
+      status: 201,
+      body: await enrolment.begin(principal, { currentPassword: new Secret(body.currentPassword), address }),
+    })),
+    route(contract.confirmSecondFactor, async ({ principal, body, address }) => {
+      const recoveryCodes = await enrolment.confirm(principal, body.code, address);
+      return { status: 200, body: { recoveryCodes } satisfies contract.RecoveryCodes };
+    }),
+    route(contract.removeSecondFactor, async ({ principal, body, address }) => {
+      const owner = { currentPassword: new Secret(body.currentPassword), address };
+      await enrolment.remove(principal, owner, body.code);
+      return { status: 204 };
+    }),
+    route(contract.replaceRecoveryCodes, async ({ principal, body, address }) => {
+      const owner = { currentPassword: new Secret(body.currentPassword), address };
+      const recoveryCodes = await enrolment.replaceRecoveryCodes(principal, owner, body.code);
+      return { status: 200, body: { recoveryCodes } satisfies contract.RecoveryCodes };
+    }),
+  ];
+}

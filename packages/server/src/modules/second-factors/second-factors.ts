@@ -1,0 +1,126 @@
+/**
+ * Judging a second factor. What was presented is looked at first, and taken in the transaction of what it is presented
+ * for: a code is used up if and only if that happens, and of any number of rivals with one code one gets it.
+ */
+import { limits } from '@keyreeve/contract';
+import type { Principal } from '../../foundation/principal.ts';
+import { recordEvent } from '../audit/audit.ts';
+import type { Clock } from '../../foundation/clock.ts';
+import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import type { Sealer } from '../../foundation/crypto/seal.ts';
+import type { Secret } from '../../foundation/crypto/secret.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { GuessThrottle } from '../rate-limits/second-factor-limits.ts';
+import { makeRecoveryCode, recoveryCodeHash } from './recovery-code.ts';
+import * as store from './store.ts';
+import { isTotpCode, newTotpSecret, stepOf, totpUri } from './totp.ts';
+
+/** A code that was right when it was looked at. */
+export type FactorProof =
+  { readonly kind: 'totp'; readonly step: number } | { readonly kind: 'recovery_code'; readonly hash: Uint8Array };
+
+/** An enrolment whose code was right when it was looked at. */
+export interface FactorConfirmation {
+  readonly sealed: Uint8Array;
+  readonly step: number;
+}
+
+export interface SecondFactorsOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly seal: Sealer;
+  readonly codeHash: KeyedHash;
+  readonly throttle: GuessThrottle;
+  /** Whose account it is, for the user's program. */
+  readonly issuer: string;
+}
+
+export class SecondFactors {
+  readonly #options: SecondFactorsOptions;
+
+  constructor(options: SecondFactorsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a sign-in needs a code. */
+  async isInForce(accountId: string): Promise<boolean> {
+    const factor = await store.findFactor(this.#options.db, accountId);
+    return factor !== undefined && factor.confirmedAt !== null;
+  }
+
+  /**
+   * Looks at a code of the factor in force, or at a recovery code. Guesses of the former are counted first.
+   * @returns undefined when it is wrong, or there is no factor
+   * @throws DomainError `too_many_attempts`
+   */
+  async check(accountId: string, text: string): Promise<FactorProof | undefined> {
+    const { db, clock, seal, codeHash, throttle } = this.#options;
+    if (text.length > limits.oneTimePasswordCharsMax) return undefined;
+    if (!isTotpCode(text)) {
+      const hash = recoveryCodeHash(codeHash, accountId, text);
+      const isHeld = hash !== undefined && (await store.hasRecoveryCode(db, accountId, hash));
+      return isHeld ? { kind: 'recovery_code', hash } : undefined;
+    }
+    const factor = await store.findFactor(db, accountId);
+    if (!factor || factor.confirmedAt === null) return undefined;
+    await throttle.reserve(factor);
+    const step = stepOf(seal.open(accountId, factor.secret), text, clock.now());
+    return step === undefined || step <= factor.lastStep ? undefined : { kind: 'totp', step };
+  }
+
+  /** After the commit of what the code was presented for. */
+  async succeed(accountId: string): Promise<void> {
+    const { db, throttle } = this.#options;
+    const factor = await store.findFactor(db, accountId);
+    if (factor) await throttle.succeed(factor);
+  }
+
+  /** The text of a secret and its row’s. */
+  newSecret(accountId: string, label: string): { secret: string; uri: string; sealed: Buffer } {
+    const { seal, issuer } = this.#options;
+    const secret = newTotpSecret();
+    return { secret, uri: totpUri(secret, issuer, label), sealed: seal.seal(accountId, secret) };
+  }
+
+  /**
+   * Looks at the code that finishes an enrolment. Guesses are counted first.
+   * @throws DomainError `second_factor_not_enrolled`, `second_factor_wrong`, `too_many_attempts`
+   */
+  async checkNew(accountId: string, code: string): Promise<FactorConfirmation> {
+    const { db, clock, seal, throttle } = this.#options;
+    if (!isTotpCode(code)) throw new DomainError('second_factor_wrong');
+    const factor = await store.findFactor(db, accountId);
+    const now = clock.now();
+    const isBegun = factor !== undefined && factor.confirmedAt === null;
+    if (!isBegun || now - factor.createdAt > limits.secondFactorEnrolmentSeconds * 1000)
+      throw new DomainError('second_factor_not_enrolled');
+    await throttle.reserve(factor);
+    const step = stepOf(seal.open(accountId, factor.secret), code, now);
+    if (step === undefined) throw new DomainError('second_factor_wrong');
+    return { sealed: factor.secret, step };
+  }
+
+  newRecoveryCodes(accountId: string): { texts: readonly Secret[]; hashes: readonly Buffer[] } {
+    const texts = Array.from({ length: limits.recoveryCodesMax }, makeRecoveryCode);
+    const hashes = texts.map((text) => recoveryCodeHash(this.#options.codeHash, accountId, text.reveal()));
+    return { texts, hashes: hashes.filter((hash) => hash !== undefined) };
+  }
+}
+
+/** @returns undefined when a rival was first; else how many recovery codes are left, when it was one of them */
+export async function takeProofIn(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  proof: FactorProof,
+  now: number,
+): Promise<{ readonly codesLeft?: number } | undefined> {
+  if (proof.kind === 'totp') return (await store.takeStepIn(tx, accountId, proof.step)) ? {} : undefined;
+  if (!(await store.takeRecoveryCodeIn(tx, accountId, proof.hash))) return undefined;
+  const codesLeft = await store.countRecoveryCodesIn(tx, accountId);
+  // The keyed hash of the code: a restore of an older backup removes this code again (deletion-journal/).
+  const details = { left: codesLeft, code: Buffer.from(proof.hash).toString('hex') };
+  await recordEvent(tx, { at: now, principal, action: 'recovery_code.used', accountId, details });
+  return { codesLeft };
+}

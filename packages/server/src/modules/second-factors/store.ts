@@ -1,0 +1,112 @@
+/** Rows of second factors and their recovery codes. An account has at most one of the former. */
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+
+export interface FactorRow {
+  readonly accountId: string;
+  /** Sealed with the account’s id. */
+  readonly secret: Uint8Array;
+  readonly createdAt: number;
+  /** Null while it is being enrolled. */
+  readonly confirmedAt: number | null;
+  /** The time step of the last accepted code. */
+  readonly lastStep: number;
+}
+
+const ofAccount = `account_pk = (select pk from accounts where id = $1)`;
+
+const select = sql<FactorRow>(
+  'select_second_factor',
+  `select a.id as "accountId", f.secret, f.created_at as "createdAt", f.confirmed_at as "confirmedAt", f.last_step as "lastStep"
+   from second_factors f join accounts a on a.pk = f.account_pk where a.id = $1`,
+);
+// Replaces one that was begun and never finished; nothing where one is in force.
+const begin = sql(
+  'begin_second_factor',
+  `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step)
+   select pk, $2, $3, null, 0 from accounts where id = $1
+   on conflict (account_pk) do update set secret = $2, created_at = $3, last_step = 0
+   where second_factors.confirmed_at is null`,
+);
+// The secret as well: of two enrolments at once only the later one's code confirms.
+const confirm = sql(
+  'confirm_second_factor',
+  `update second_factors set confirmed_at = $4, last_step = $3
+   where ${ofAccount} and confirmed_at is null and secret = $2 and last_step < $3`,
+);
+// One statement decides: of any number of rivals with one code, one finds the row as it was.
+const takeStep = sql(
+  'take_second_factor_step',
+  `update second_factors set last_step = $2 where ${ofAccount} and confirmed_at is not null and last_step < $2`,
+);
+const remove = sql<{ confirmedAt: number | null }>(
+  'delete_second_factor',
+  `delete from second_factors where ${ofAccount} returning confirmed_at as "confirmedAt"`,
+);
+const insertCode = sql(
+  'insert_recovery_code',
+  `insert into recovery_codes (code_hash, account_pk, created_at) select $2, pk, $3 from accounts where id = $1`,
+);
+const selectCode = sql<{ held: number }>(
+  'select_recovery_code',
+  `select 1 as held from recovery_codes where code_hash = $2 and ${ofAccount}`,
+);
+const takeCode = sql('take_recovery_code', `delete from recovery_codes where code_hash = $2 and ${ofAccount}`);
+const removeCodes = sql('delete_recovery_codes', `delete from recovery_codes where ${ofAccount}`);
+const countCodes = sql<{ count: number }>(
+  'count_recovery_codes',
+  `select count(*) as count from recovery_codes where ${ofAccount}`,
+);
+
+/** In force or being enrolled. */
+export const findFactor = (db: Pick<Db, 'get'> | Transaction, accountId: string): Promise<FactorRow | undefined> =>
+  db.get(select, [accountId]);
+
+/** @returns whether it was begun: false where one is in force, or there is no account */
+export const beginFactorIn = async (
+  tx: Transaction,
+  accountId: string,
+  sealed: Uint8Array,
+  now: number,
+): Promise<boolean> => (await tx.run(begin, [accountId, sealed, now])) === 1;
+
+/** @param step of the code that confirmed it @returns false when it was confirmed or replaced meanwhile */
+export const confirmFactorIn = async (
+  tx: Transaction,
+  accountId: string,
+  sealed: Uint8Array,
+  step: number,
+  now: number,
+): Promise<boolean> => (await tx.run(confirm, [accountId, sealed, step, now])) === 1;
+
+/** @returns false when a code of this step or a later one was accepted before */
+export const takeStepIn = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
+  (await tx.run(takeStep, [accountId, step])) === 1;
+
+/** With its recovery codes. The account's row is locked by then. @returns whether one was in force */
+export async function removeSecondFactorIn(tx: Transaction, accountId: string): Promise<boolean> {
+  await tx.run(removeCodes, [accountId]);
+  const removed = await tx.get(remove, [accountId]);
+  return removed !== undefined && removed.confirmedAt !== null;
+}
+
+/** The old ones are void. */
+export async function replaceRecoveryCodesIn(
+  tx: Transaction,
+  accountId: string,
+  hashes: readonly Uint8Array[],
+  now: number,
+): Promise<void> {
+  await tx.run(removeCodes, [accountId]);
+  for (const hash of hashes) await tx.run(insertCode, [accountId, hash, now]);
+}
+
+export const hasRecoveryCode = async (db: Db, accountId: string, hash: Uint8Array): Promise<boolean> =>
+  (await db.get(selectCode, [accountId, hash])) !== undefined;
+
+/** @returns whether the account had it */
+export const takeRecoveryCodeIn = async (tx: Transaction, accountId: string, hash: Uint8Array): Promise<boolean> =>
+  (await tx.run(takeCode, [accountId, hash])) === 1;
+
+export const countRecoveryCodesIn = async (tx: Pick<Transaction, 'get'>, accountId: string): Promise<number> =>
+  (await tx.get(countCodes, [accountId]))?.count ?? 0;

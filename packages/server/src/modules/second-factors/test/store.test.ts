@@ -1,0 +1,150 @@
+/** The contract of `second-factors/store.ts`, `enrolment/store.ts` and of ending an account's other sessions. */
+import assert from 'node:assert/strict';
+import { removeSecondFactor } from '../../administration/store.ts';
+import type { AccountPrincipal } from '../../../foundation/principal.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import * as enrolment from '../enrolment-store.ts';
+import { takeProofIn, type FactorProof } from '../second-factors.ts';
+import * as store from '../store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import * as tokens from '../../sessions/store.ts';
+import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, addSession, dayMs, keys, now, operator } from '../../../../test-kit/rows.ts';
+
+const ada: AccountPrincipal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
+const sealed = keys.secondFactorSeal.seal('acc_ada', 'SECRET');
+const codeHash = (name: string): Buffer => keys.oneTimeCodeHash.stored(name);
+
+/** With a session, and a factor whose last step is 10 and whose recovery codes are `a` and `b`. */
+async function addFactor(db: Db): Promise<void> {
+  await addAccount(db, 'ada');
+  await addSession(db, 'acc_ada', 'one');
+  assert.ok(await enrolment.beginEnrolment(db, ada, sealed, now));
+  const codeHashes = ['a', 'b'].map(codeHash);
+  assert.ok(await enrolment.confirmEnrolment(db, ada, { sealed, step: 10, codeHashes, mail: undefined, now }));
+}
+
+const take = (db: Db, proof: FactorProof, accountId = 'acc_ada'): Promise<boolean> =>
+  db.transaction(async (tx) => (await takeProofIn(tx, ada, accountId, proof, now)) !== undefined);
+const countCodes = (db: Db): Promise<number> => db.transaction((tx) => store.countRecoveryCodesIn(tx, 'acc_ada'));
+const liveOf = async (db: Db, names: readonly string[]): Promise<string[]> => {
+  const found = await Promise.all(names.map((name) => tokens.findLiveSession(db, `ses_${name}`, now)));
+  return names.filter((_, index) => found[index] !== undefined);
+};
+
+onEachDatabase('a factor that was begun is replaced by beginning again, one in force is not', async ({ db }) => {
+  await addAccount(db, 'ada');
+  await addSession(db, 'acc_ada', 'one');
+  const other = keys.secondFactorSeal.seal('acc_ada', 'OTHER');
+  assert.ok(await enrolment.beginEnrolment(db, ada, sealed, now));
+  assert.ok(await enrolment.beginEnrolment(db, ada, other, now + 1));
+  const confirmed = { step: 10, codeHashes: [], mail: undefined, now };
+  assert.equal(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed }), false);
+  assert.ok(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed: other }));
+  assert.equal(await enrolment.confirmEnrolment(db, ada, { ...confirmed, sealed: other, step: 11 }), false);
+  assert.equal(await enrolment.beginEnrolment(db, ada, sealed, now), false);
+  const { secret, ...row } = (await store.findFactor(db, 'acc_ada')) ?? {};
+  assert.deepEqual([...(secret ?? [])], [...other]);
+  assert.deepEqual({ ...row }, { accountId: 'acc_ada', createdAt: now + 1, confirmedAt: now, lastStep: 10 });
+});
+
+onEachDatabase('of many with one time step one takes it, and none from before it is taken', async (opened) => {
+  await addFactor(opened.db);
+  const settled = await race(opened, rivalsMin * 2, (db) => take(db, { kind: 'totp', step: 12 }));
+  assert.deepEqual(outcomes(settled), { true: 1, false: rivalsMin * 2 - 1 });
+  for (const step of [10, 11, 12]) assert.equal(await take(opened.db, { kind: 'totp', step }), false);
+  assert.ok(await take(opened.db, { kind: 'totp', step: 13 }));
+});
+
+onEachDatabase('of many with one recovery code one takes it; another account’s takes none', async (opened) => {
+  const { db } = opened;
+  await addFactor(db);
+  await addAccount(db, 'bob');
+  assert.equal(await take(db, { kind: 'recovery_code', hash: codeHash('a') }, 'acc_bob'), false);
+  const settled = await race(opened, rivalsMin * 2, (one) => take(one, { kind: 'recovery_code', hash: codeHash('a') }));
+  assert.deepEqual(outcomes(settled), { true: 1, false: rivalsMin * 2 - 1 });
+  assert.equal(await countCodes(db), 1);
+  const used = (await listAuditEvents(db)).filter(({ action }) => action === 'recovery_code.used');
+  assert.deepEqual(
+    used.map(({ details }) => details),
+    [`{"left":1,"code":"${codeHash('a').toString('hex')}"}`],
+  );
+});
+
+onEachDatabase('a code is not used up when what it was presented for doesn’t happen', async ({ db }) => {
+  await addFactor(db);
+  const proof: FactorProof = { kind: 'recovery_code', hash: codeHash('a') };
+  const gone: AccountPrincipal = { ...ada, sessionId: 'ses_gone' };
+  const trail = await listAuditEvents(db);
+  const isRefused = (error: unknown): boolean => codeOf(error) === 'invalid_access_token';
+  await assert.rejects(enrolment.replaceCodes(db, gone, { proof, codeHashes: [], now }), isRefused);
+  await assert.rejects(enrolment.removeOwnFactor(db, gone, { proof, mail: undefined, now }), isRefused);
+  await assert.rejects(enrolment.beginEnrolment(db, gone, sealed, now), isRefused);
+  assert.equal(await countCodes(db), 2);
+  assert.deepEqual(await listAuditEvents(db), trail);
+});
+
+onEachDatabase('a removed factor takes its recovery codes along, and an account its factor', async ({ db }) => {
+  await addFactor(db);
+  await addSession(db, 'acc_ada', 'two', { accountEpoch: 1 });
+  await removeSecondFactor(db, operator, 'acc_ada', undefined, now);
+  const removing = removeSecondFactor(db, operator, 'acc_ada', undefined, now);
+  await assert.rejects(removing, (error) => codeOf(error) === 'second_factor_not_enrolled');
+  assert.equal(await store.findFactor(db, 'acc_ada'), undefined);
+  assert.equal(await countCodes(db), 0);
+  assert.deepEqual(await liveOf(db, ['one', 'two']), []);
+});
+
+onEachDatabase('ending the others keeps one session, and ends a sign-in that is under way', async ({ db }) => {
+  await addAccount(db, 'ada');
+  for (const name of ['one', 'two', 'three']) await addSession(db, 'acc_ada', name);
+  await addSession(db, await addAccount(db, 'bob'), 'foreign');
+  assert.equal(await tokens.endOtherSessions(db, ada, now), 2);
+  assert.deepEqual(await liveOf(db, ['one', 'two', 'three', 'foreign']), ['one', 'foreign']);
+  const late = { ...(await addSession(db, 'acc_ada', 'new', { accountEpoch: 1 })), id: 'ses_late', accountEpoch: 0 };
+  assert.equal(await tokens.createSession(db, late, 50), false);
+});
+
+onEachDatabase('a refresh at the same time as the others are ended is not refused', async (opened) => {
+  const { db } = opened;
+  await addAccount(db, 'ada');
+  const hash = (generation: number): Buffer => keys.refreshTokenHash.stored(`one ${generation}`);
+  await addSession(db, 'acc_ada', 'one');
+  for (let generation = 1; generation <= rivalsMin; generation++) {
+    const rotation: tokens.Rotation = {
+      sessionId: 'ses_one',
+      generation,
+      tokenHash: hash(generation),
+      successorHash: hash(generation + 1),
+      now,
+      issuedUntil: now,
+      idleExpiresAt: now + dayMs,
+    };
+    const settled = await race(opened, 2, (connection, rival) =>
+      rival === 0
+        ? tokens.endOtherSessions(connection, ada, now).then(() => 'ended')
+        : tokens.rotateRefreshToken(connection, rotation).then((rotated) => (rotated ? 'rotated' : 'refused')),
+    );
+    assert.deepEqual(outcomes(settled), { ended: 1, rotated: 1 });
+  }
+});
+
+onEachDatabase('sign-ins, removals and requests of one account at once never stop each other', async (opened) => {
+  const { db } = opened;
+  await addFactor(db);
+  const settled = await race(opened, rivalsMin, async (connection, rival) => {
+    if (rival % 4 === 0) return removeSecondFactor(connection, operator, 'acc_ada', undefined, now).then(() => true);
+    if (rival % 4 === 1) return take(connection, { kind: 'totp', step: 20 + rival });
+    if (rival % 4 === 2) return tokens.endOtherSessions(connection, ada, now).then(() => true);
+    return enrolment.beginEnrolment(connection, ada, sealed, now);
+  });
+  const codes = settled
+    .filter(({ status }) => status === 'rejected')
+    .map((one) => codeOf((one as { reason: unknown }).reason));
+  // Once one has removed it the sessions have ended, and nothing is left to remove; nothing else may go wrong.
+  const foreseen: readonly unknown[] = ['invalid_access_token', 'second_factor_not_enrolled'];
+  assert.deepEqual(
+    codes.filter((code) => !foreseen.includes(code)),
+    [],
+  );
+});

@@ -1,0 +1,44 @@
+/** What the parts of an account's life stand on. */
+import type { AccountRevocations } from '../accounts/account-revocations.ts';
+import type { CurrentPassword } from '../accounts/current-password.ts';
+import type { PasswordRules } from '../accounts/password-rules.ts';
+import type { Clock } from '../../foundation/clock.ts';
+import type { Codes } from '../one-time-codes/one-time-codes.ts';
+import type { PasswordHasher } from '../../foundation/crypto/password.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { Links } from '../mail/links.ts';
+import type { Mailer } from '../mail/mail.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
+import type { RequestThrottle } from '../rate-limits/request-limits.ts';
+
+export interface LifeOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly hasher: PasswordHasher;
+  readonly rules: PasswordRules;
+  readonly currentPassword: CurrentPassword;
+  readonly throttle: LoginThrottle;
+  readonly requests: RequestThrottle;
+  readonly codes: Codes;
+  readonly outbox: Outbox;
+  readonly mailer: Mailer;
+  readonly links: Links;
+  readonly accounts: AccountRevocations;
+  /** None where no journal is kept. */
+  readonly revocations: Revocations | undefined;
+  readonly isSignUpOpen: boolean;
+}
+
+/** Whoever has the mail of the account, by a code that was sent there. */
+export const mailbox = { kind: 'mailbox' } as const;
+export const system = { kind: 'system' } as const;
+
+/** A key that goes on working. */
+export interface LiveKey {
+  readonly id: number;
+  readonly nickname: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}

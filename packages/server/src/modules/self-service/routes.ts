@@ -1,0 +1,103 @@
+/** HTTP of an account's life. */
+import * as contract from '@keyreeve/contract';
+import { toInstant } from '../../foundation/clock.ts';
+import { Secret } from '../../foundation/crypto/secret.ts';
+import { linkPages, type LinkPageOptions } from '../link-pages/link-pages.ts';
+import { route, type Route } from '../../http/route.ts';
+import type { AccountLife } from './self-service.ts';
+import type { LiveKey } from './options.ts';
+
+const restored =
+  'The account has its previous email again, and every session has ended. The password is void: a mail with a link to set a new one is on its way to that email, unless the account is disabled.';
+const mailFollows = 'If this can be done with this email, a mail with what to do next is on its way.';
+
+export function accountRoutes(
+  { signUp, verification, passwordReset, own, emailChange, emailUndo }: AccountLife,
+  pages: LinkPageOptions,
+): readonly Route[] {
+  return [
+    route(contract.signUp, async ({ body, address, language }) => {
+      await signUp.request(body.email, new Secret(body.password), { address, language });
+      return { status: 202, body: { message: mailFollows } };
+    }),
+    route(contract.verifyAccount, async ({ body, address }) => {
+      await verification.verify(body.code, new Secret(body.password), address);
+      return { status: 200, body: { message: 'The email is verified. You can sign in now.' } };
+    }),
+    route(contract.resendVerification, async ({ body, address }) => {
+      await signUp.resend(body.email, address);
+      return { status: 202, body: { message: mailFollows } };
+    }),
+    route(contract.requestPasswordReset, async ({ body, address }) => {
+      await passwordReset.request(body.email, address);
+      return { status: 202, body: { message: mailFollows } };
+    }),
+    route(contract.confirmPasswordReset, async ({ body, address }) => {
+      const { code, password, revokeKeys: revokesKeys = false } = body;
+      const keys = await passwordReset.confirm(code, { password: new Secret(password), revokesKeys, address });
+      return { status: 200, body: withKeys('The new password is in force and every session has ended.', keys) };
+    }),
+    route(contract.acceptInvitation, async ({ body, address }) => {
+      await passwordReset.acceptInvitation(body.code, new Secret(body.password), address);
+      return { status: 200, body: { message: 'The password is set. You can sign in now.' } };
+    }),
+    route(contract.getOwnAccount, async ({ principal }) => {
+      const { id, email, role, createdAt, ...row } = await own.find(principal);
+      const body: contract.OwnAccount = {
+        id,
+        email,
+        role,
+        createdAt: toInstant(createdAt),
+        verified: row.unverifiedSince === null,
+        secondFactor: row.hasSecondFactor > 0,
+        requiresSecondFactor: row.requiresSecondFactor === 1,
+        language: row.language,
+      };
+      return { status: 200, body };
+    }),
+    route(contract.changeLanguage, async ({ principal, body }) => {
+      await own.setLanguage(principal, body.language);
+      return { status: 204 };
+    }),
+    route(contract.changePassword, async ({ principal, body, address }) => {
+      const { revokeKeys: revokesKeys = false } = body;
+      const [currentPassword, newPassword] = [new Secret(body.currentPassword), new Secret(body.newPassword)];
+      const keys = await own.changePassword(principal, { currentPassword, newPassword, revokesKeys, address });
+      return { status: 200, body: withKeys('The new password is in force and every other session has ended.', keys) };
+    }),
+    route(contract.changeEmail, async ({ principal, body, address }) => {
+      await emailChange.request(principal, body.email, new Secret(body.currentPassword), address);
+      return {
+        status: 202,
+        body: { message: 'A mail to the new address is on its way; its link confirms the change.' },
+      };
+    }),
+    route(contract.confirmEmailChange, async ({ body, address }) => {
+      await emailChange.confirm(body.code, new Secret(body.password), address);
+      return { status: 200, body: { message: 'The account has the new email. Sign in with it.' } };
+    }),
+    route(contract.undoEmailChange, async ({ body: { code, revokeKeys = false } }) => {
+      const keys = await emailUndo.undo(code, revokeKeys);
+      return { status: 200, body: withKeys(restored, keys) };
+    }),
+    route(contract.acceptEmail, async ({ body }) => {
+      await emailChange.accept(body.code);
+      return { status: 200, body: { message: 'The account has this email. Sign in with it.' } };
+    }),
+    route(contract.deleteAccount, async ({ principal, body, address }) => {
+      await own.delete(principal, new Secret(body.currentPassword), address);
+      return { status: 204 };
+    }),
+    ...linkPages(pages),
+  ];
+}
+
+const withKeys = (message: string, keys: readonly LiveKey[]): contract.MessageAndKeys => ({
+  message,
+  apiKeys: keys.map(({ id, nickname, createdAt, updatedAt }) => ({
+    id,
+    nickname,
+    createdAt: toInstant(createdAt),
+    updatedAt: toInstant(updatedAt),
+  })),
+});

@@ -1,0 +1,128 @@
+/**
+ * Signing up. The request does the same for every email: it is counted, the password is hashed, and one row is put into
+ * the outbox. What becomes of it is decided afterwards, and only the mail tells.
+ */
+import { limits } from '@keyreeve/contract';
+import { acceptEmail } from '../accounts/accounts.ts';
+import { acceptNewPassword } from '../accounts/password-rules.ts';
+import { createAccountIn } from '../accounts/store.ts';
+import { toInstant } from '../../foundation/clock.ts';
+import type { Language } from '@keyreeve/contract';
+import { insertCode } from '../one-time-codes/store.ts';
+import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { queueMail } from '../mail/mail.ts';
+import type { Work } from '../outbox/outbox.ts';
+import { insertWork } from '../outbox/store.ts';
+import { system, type LifeOptions } from './options.ts';
+import { lockAccountByEmail, newestSignUpHash, recordOf } from './store.ts';
+
+/** What the outbox is given. */
+interface SignUpWork {
+  readonly address: string;
+  readonly emailKey: string;
+  /** Null where the mail of an earlier sign-up is asked for again. */
+  readonly passwordHash: string | null;
+  /** Absent in the work of an older version. */
+  readonly language?: Language | null;
+}
+
+export class SignUp {
+  readonly #options: LifeOptions;
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+    options.outbox.handle('sign_up', (work) => this.#complete(work));
+  }
+
+  /**
+   * @param client its IP address, and the language of its browser
+   * @throws DomainError `signup_closed`, `email_invalid`, `password_…`, `too_many_requests`, `overloaded`
+   */
+  async request(
+    emailText: string,
+    password: Secret,
+    { address, language }: { readonly address: string; readonly language: Language | undefined },
+  ): Promise<void> {
+    const { isSignUpOpen, rules, requests, hasher } = this.#options;
+    if (!isSignUpOpen) throw new DomainError('signup_closed');
+    const email = acceptEmail(emailText);
+    const normal = acceptNewPassword(password.reveal(), email, rules);
+    hasher.assertCapacity();
+    await requests.countSignUp({ emailKey: email.key, address });
+    const passwordHash = await hasher.hash(normal);
+    await this.#enqueue({ address: email.address, emailKey: email.key, passwordHash, language: language ?? null });
+  }
+
+  /** The mail of the newest sign-up once more. @throws DomainError `email_invalid`, `too_many_requests` */
+  async resend(emailText: string, address: string): Promise<void> {
+    const { requests, mailer } = this.#options;
+    if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
+    const email = acceptEmail(emailText);
+    await requests.countSignUp({ emailKey: email.key, address });
+    await this.#enqueue({ address: email.address, emailKey: email.key, passwordHash: null });
+  }
+
+  async #enqueue(work: SignUpWork): Promise<void> {
+    const { db, outbox } = this.#options;
+    const row = outbox.delayed(outbox.prepare('sign_up', 'account-life', work));
+    await db.transaction((tx) => insertWork(tx, row));
+    outbox.lookSoon();
+  }
+
+  async #complete({ payload, finishIn }: Work): Promise<void> {
+    const { db, mailer } = this.#options;
+    const { address, emailKey, passwordHash, language = null } = payload as SignUpWork;
+    const now = this.#options.clock.now();
+    await db.transaction(async (tx) => {
+      await finishIn(tx);
+      const id = passwordHash === null ? undefined : randomId('acc');
+      const isNew =
+        id !== undefined &&
+        passwordHash !== null &&
+        (await createAccountIn(tx, system, {
+          id,
+          email: address,
+          emailKey,
+          // It stays with the code until the email is verified: a sign-in with it would tell who had no account before.
+          passwordHash: '',
+          role: 'user',
+          now,
+          isUnverified: true,
+          language,
+          isSignUp: true,
+        }));
+      if (isNew) await this.#sendCode(tx, id, address, passwordHash, now);
+      else await this.#repeat(tx, emailKey, passwordHash, now);
+    });
+    mailer.sendSoon();
+  }
+
+  /** For an email that has an account, or of which the first mail is asked for again. */
+  async #repeat(tx: Transaction, emailKey: string, passwordHash: string | null, now: number): Promise<void> {
+    const { requests, mailer, links } = this.#options;
+    const account = await lockAccountByEmail(tx, emailKey);
+    if (!account) return;
+    const { id, email, unverifiedSince, disabledAt } = account;
+    if (unverifiedSince !== null && disabledAt === null) {
+      // The password of the account's own row stays as it is: nobody has shown yet whose it is.
+      const hash = passwordHash ?? (await newestSignUpHash(tx, id)) ?? account.passwordHash;
+      if (hash !== '') await this.#sendCode(tx, id, email, hash, now);
+      return;
+    }
+    if (passwordHash === null || !(await requests.mayTellIn(tx, emailKey))) return;
+    const resetLink = links.page('reset-password');
+    await queueMail(tx, mailer.prepare({ to: email, template: 'account_exists', data: { resetLink } }));
+  }
+
+  async #sendCode(tx: Transaction, accountId: string, to: string, passwordHash: string, now: number): Promise<void> {
+    const { codes, mailer, links } = this.#options;
+    const code = codes.make();
+    const expiresAt = now + limits.verificationCodeSeconds * 1000;
+    await insertCode(tx, { hash: code.hash, purpose: 'verify_email', accountId, passwordHash, now, expiresAt });
+    const data = { link: links.to('verify-email', code.text), expiresAt: toInstant(expiresAt) };
+    await queueMail(tx, mailer.prepare({ to, template: 'verify_email', data }));
+    await recordOf(tx, system, 'account.verification_requested', accountId, now);
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Whoever prepares an account with somebody else's email has nothing once its owner comes (account pre-hijacking,
+ * USENIX Security 2022): no password, no session, no key, no second factor, no code, no pending change.
+ */
+import assert from 'node:assert/strict';
+import { newKey } from '../../../../test-kit/rows.ts';
+import { createAccount } from '../../accounts/store.ts';
+import { randomId } from '../../../foundation/crypto/secret.ts';
+import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import {
+  attackersPassword,
+  assertRefused,
+  newLife,
+  otherPassword,
+  type Life,
+  type Tokens,
+} from '../../../../test-kit/mailed-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const victim = 'victim@example.com';
+const attacker = 'attacker@example.com';
+
+// A key that no unverified account can make any more: as if one had been made before that was so.
+const insertKey = sql(
+  'insert_early_key',
+  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at)
+   select 1, $2, 77, pk, 'early', '', null, null, 0, 0 from accounts where id = $1`,
+);
+
+/** Everything that can be done with an account whose email isn't verified: one that was imported with its password. */
+async function prepare(life: Life): Promise<{ tokens: Tokens; change: string; accountId: string }> {
+  const { db, clock, service } = life.app;
+  const passwordHash = await service.services.hasher.hash(attackersPassword);
+  const imported = { id: randomId('acc'), email: victim, emailKey: victim, passwordHash, role: 'user' } as const;
+  assert.ok(await createAccount(db, operator, { ...imported, now: clock.now(), isUnverified: true }));
+  await life.signUp(victim, attackersPassword);
+  await life.settled();
+  const tokens = await life.signIn(victim, attackersPassword);
+  const { id: accountId } = (await life.as(tokens, 'GET', '/auth/account')).json as { id: string };
+  const asked = await life.as(tokens, 'PUT', '/auth/account/email', {
+    email: attacker,
+    currentPassword: attackersPassword,
+  });
+  assert.equal(asked.status, 202, asked.text);
+  assertRefused(await life.as(tokens, 'POST', '/auth/api-keys', { nickname: 'early' }), 'email_unverified');
+  const change = await life.code(attacker, 'Confirm your new email');
+  await life.enrol(tokens, attackersPassword);
+  await life.app.db.transaction((tx) => tx.run(insertKey, [accountId, newKey(accountId, 'early').hash]));
+  return { tokens, change, accountId };
+}
+
+async function assertNothingIsLeft(
+  life: Life,
+  { tokens, change }: { tokens: Tokens; change: string },
+  password: string,
+): Promise<void> {
+  assert.equal(await life.isLive(tokens), false);
+  assertRefused(await life.post('/auth/token/refresh', { refreshToken: tokens.refreshToken }), 'invalid_refresh_token');
+  assertRefused(await life.trySignIn(victim, attackersPassword), 'invalid_credentials');
+  for (const attempt of [attackersPassword, password]) {
+    const confirmed = await life.post('/auth/account/email/confirm', { code: change, password: attempt });
+    assertRefused(confirmed, 'code_invalid');
+  }
+  // Without a code of the attacker's second factor.
+  const own = await life.signIn(victim, password);
+  const { json } = await life.as(own, 'GET', '/auth/account');
+  const { email, verified, secondFactor } = json as Record<string, unknown>;
+  assert.deepEqual({ email, verified, secondFactor }, { email: victim, verified: true, secondFactor: false });
+  assert.deepEqual((await life.as(own, 'GET', '/auth/api-keys')).json, { apiKeys: [] });
+}
+
+test('who signs up with somebody else’s email has no session, and so nothing to prepare', async () => {
+  await using life = await newLife();
+  await life.signUp(victim, attackersPassword);
+  await life.settled();
+  assertRefused(await life.trySignIn(victim, attackersPassword), 'invalid_credentials');
+});
+
+test('the owner who signs up as well and verifies has the account alone', async () => {
+  await using life = await newLife();
+  const prepared = await prepare(life);
+  const strangers = await life.verificationCode(victim);
+  await life.signUp(victim, goodPassword);
+  const code = await life.verificationCode(victim);
+  // The attacker's password is not the one of this sign-up, and the owner's not the one of the attacker's.
+  assertRefused(await life.verify(code, attackersPassword), 'invalid_credentials');
+  assertRefused(await life.verify(strangers, goodPassword), 'invalid_credentials');
+  assert.equal((await life.verify(code, goodPassword)).status, 200);
+  assertRefused(await life.verify(strangers, attackersPassword), 'code_invalid');
+  await assertNothingIsLeft(life, prepared, goodPassword);
+});
+
+test('the owner who asks for a password reset has the account alone', async () => {
+  await using life = await newLife();
+  const prepared = await prepare(life);
+  const strangers = await life.verificationCode(victim);
+  const answer = await life.reset(await life.resetCode(victim), otherPassword);
+  assert.deepEqual((answer.json as { apiKeys: unknown[] }).apiKeys, []);
+  assertRefused(await life.verify(strangers, attackersPassword), 'code_invalid');
+  await assertNothingIsLeft(life, prepared, otherPassword);
+});
+
+test('an account that changes its email to its own address frees the one that it was squatting on', async () => {
+  await using life = await newLife();
+  const { change } = await prepare(life);
+  await life.verificationCode(victim);
+  const confirmed = await life.post('/auth/account/email/confirm', { code: change, password: attackersPassword });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  await life.member(victim);
+});
+
+test('the owner of an address is not led to take over a stranger’s account by a click', async () => {
+  await using life = await newLife();
+  const tokens = await life.member(attacker, attackersPassword);
+  await life.as(tokens, 'PUT', '/auth/account/email', { email: victim, currentPassword: attackersPassword });
+  const code = await life.code(victim, 'Confirm your new email');
+  assertRefused(
+    await life.post('/auth/account/email/confirm', { code, password: goodPassword }),
+    'invalid_credentials',
+  );
+  await life.member(victim);
+  const late = await life.post('/auth/account/email/confirm', { code, password: attackersPassword });
+  assertRefused(late, 'account_exists');
+});

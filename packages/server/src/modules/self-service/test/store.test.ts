@@ -1,0 +1,115 @@
+/** What deletes an account's keys along with its password, where a connection breaks. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { CodePurpose } from '../../one-time-codes/one-time-codes.ts';
+import { insertCode } from '../../one-time-codes/store.ts';
+import { readConfig } from '../../../app/config.ts';
+import { Secret } from '../../../foundation/crypto/secret.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { wire, type Services } from '../../../app/wiring.ts';
+import { behind, Line } from '../../../../test-kit/broken-connection.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { addSession, dayMs, keys, now, operator } from '../../../../test-kit/rows.ts';
+
+const waitMsMax = 10_000;
+const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+const address = '192.0.2.1';
+const password = new Secret('wombat orbit velvet 42');
+const newPassword = new Secret('pelican harbour quartz 7');
+const unverify = sql('test_unverify_account', `update accounts set unverified_since = 1 where id = $1`);
+
+/** @returns the change, once all that it needs is there */
+type Prepare = (services: Services, db: Db, id: string) => Promise<() => Promise<unknown>>;
+
+async function codeFor({ codes, hasher }: Services, db: Db, id: string, purpose: CodePurpose): Promise<string> {
+  const { text, hash } = codes.make();
+  const passwordHash = await hasher.hash(password.reveal());
+  await db.transaction((tx) =>
+    insertCode(tx, { hash, purpose, accountId: id, passwordHash, now, expiresAt: now + dayMs }),
+  );
+  return text.reveal();
+}
+
+const changes: Readonly<Record<string, Prepare>> = {
+  'verifying an email': async (services, db, id) => {
+    await db.transaction((tx) => tx.run(unverify, [id]));
+    const code = await codeFor(services, db, id, 'verify_email');
+    return () => services.accountLife.verification.verify(code, password, address);
+  },
+  'a reset that revokes keys': async (services, db, id) => {
+    const code = await codeFor(services, db, id, 'reset_password');
+    return () =>
+      services.accountLife.passwordReset.confirm(code, { password: newPassword, revokesKeys: true, address });
+  },
+  'the first password of an account that was never verified': async (services, db, id) => {
+    await db.transaction((tx) => tx.run(unverify, [id]));
+    const code = await codeFor(services, db, id, 'accept_invitation');
+    return () => services.accountLife.passwordReset.acceptInvitation(code, newPassword, address);
+  },
+  'a change of password that revokes keys': async (services, db, id) => {
+    const { id: sessionId } = await addSession(db, id, 'own');
+    const principal = { kind: 'account', accountId: id, sessionId } as const;
+    const change = { currentPassword: password, newPassword, revokesKeys: true, address };
+    return () => services.accountLife.own.changePassword(principal, change);
+  },
+};
+
+for (const [what, prepare] of Object.entries(changes)) {
+  for (const state of ['cut before', 'cut after'] as const) {
+    onEachDatabase(
+      `${what} whose connection was ${state} its commit is finished before a key of the account is answered again`,
+      async ({ db }) => {
+        const line = new Line();
+        const installation = { db: behind(db, line), keys, migrated: [] };
+        const config = readConfig({ KEYREEVE_THROTTLE: 'off' });
+        const services = wire({
+          config,
+          installation,
+          clock: new FakeClock(),
+          issuer: 'http://localhost',
+          argon2,
+          // The cut connection must meet the change, not a counter before it.
+          areRequestsLimited: false,
+          requestedMailDelayMsMax: 0,
+        });
+        const { accounts, apiKeys, verifier } = services;
+        const make = async (email: string) => {
+          const { id } = await accounts.create(operator, email, password, 'user');
+          return { id, key: await apiKeys.create(operator, id, { nickname: 'key' }) };
+        };
+        const [doubtful, other] = [await make('ada@example.com'), await make('bob@example.com')];
+        const change = await prepare(services, db, doubtful.id);
+        const said = () =>
+          verifier.verify(doubtful.key.secret.reveal()).then(
+            ({ valid }) => valid,
+            (error: unknown) => codeOf(error),
+          );
+
+        line.state = state;
+        await assert.rejects(change(), (error) => codeOf(error) === 'unavailable');
+        for (let round = 0; round < 20; round++) {
+          // Gone is gone; what is still there may be on its way out.
+          assert.equal(await said(), state === 'cut after' ? false : 'unavailable');
+          assert.equal((await verifier.verify(other.key.secret.reveal())).valid, true, 'others are answered');
+          await turn();
+        }
+
+        line.state = 'whole';
+        line.commits = 0;
+        const deadline = performance.now() + waitMsMax;
+        while ((await said()) !== false || line.commits === 0) {
+          assert.ok(performance.now() < deadline, 'it was never finished');
+          await turn();
+        }
+        const deleted = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
+        assert.deepEqual(
+          deleted.map(({ target }) => target),
+          [String(doubtful.key.id)],
+        );
+      },
+    );
+  }
+}

@@ -1,0 +1,76 @@
+/** What a session may still change is decided where the change is written, not when its access token was judged. */
+import assert from 'node:assert/strict';
+import { deleteAccount, disableAccount, setPasswordHash } from '../../accounts/store.ts';
+import { createKey, deleteKey, listAccountKeys } from '../../api-keys/store.ts';
+import type { Principal } from '../../../foundation/principal.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { createSigningKey } from '../../signing-keys/store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { endSession } from '../store.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import {
+  addAccount,
+  addKey,
+  addSession,
+  addSigningKey,
+  newKey,
+  newSigningKey,
+  now,
+  operator,
+} from '../../../../test-kit/rows.ts';
+
+const ada: Principal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
+
+/** A session that ends by idleness at `now + 10`, another by its age at the same time. */
+async function prepare(db: Db): Promise<void> {
+  await addSigningKey(db, 'kid');
+  await addAccount(db, 'ada');
+  await addSession(db, 'acc_ada', 'one', { idleExpiresAt: now + 10 });
+  await addSession(db, 'acc_ada', 'old', { expiresAt: now + 10 });
+  await addKey(db, 'acc_ada', 'held', { id: 42 });
+  await addSession(db, await addAccount(db, 'bob'), 'foreign');
+}
+
+interface Ending {
+  readonly end?: (db: Db) => Promise<unknown>;
+  readonly principal?: Principal;
+  readonly at?: number;
+}
+
+const endings: Readonly<Record<string, Ending>> = {
+  'that was signed out': { end: (db) => endSession(db, operator, 'ses_one', 'session.ended', now) },
+  'from before a new password': { end: (db) => setPasswordHash(db, operator, 'acc_ada', 'new', now) },
+  'of a disabled account': { end: (db) => disableAccount(db, operator, 'acc_ada', now) },
+  'of a deleted account': { end: (db) => deleteAccount(db, operator, 'acc_ada', now) },
+  'that was idle too long': { at: now + 10 },
+  'that is too old': { at: now + 10, principal: { ...ada, sessionId: 'ses_old' } },
+  'whose token’s key was revoked': {
+    end: (db) => createSigningKey(db, operator, newSigningKey('next'), true),
+    principal: { ...ada, kid: 'kid' },
+  },
+  'that never was': { principal: { ...ada, sessionId: 'ses_unknown' } },
+  'of another account': { principal: { ...ada, sessionId: 'ses_foreign' } },
+};
+
+const isRefused = (error: unknown): boolean => codeOf(error) === 'invalid_access_token';
+
+for (const [which, { end, principal = ada, at = now }] of Object.entries(endings)) {
+  onEachDatabase(`a session ${which} makes and deletes no key`, async ({ db }) => {
+    await prepare(db);
+    await end?.(db);
+    const [held, trail] = [await listAccountKeys(db, 'acc_ada'), await listAuditEvents(db)];
+    await assert.rejects(createKey(db, principal, newKey('acc_ada', 'new', { now: at }), 100, undefined), isRefused);
+    await assert.rejects(deleteKey(db, principal, 'acc_ada', 42, at), isRefused);
+    assert.deepEqual(await listAccountKeys(db, 'acc_ada'), held);
+    assert.deepEqual(await listAuditEvents(db), trail);
+  });
+}
+
+onEachDatabase('a session makes and deletes keys up to its last millisecond', async ({ db }) => {
+  await prepare(db);
+  await createKey(db, { ...ada, kid: 'kid' }, newKey('acc_ada', 'new', { now: now + 9 }), 100, undefined);
+  const old: Principal = { ...ada, sessionId: 'ses_old' };
+  assert.equal(await deleteKey(db, old, 'acc_ada', 42, now + 9), 'deleted');
+  const nicknames = (await listAccountKeys(db, 'acc_ada')).map(({ nickname }) => nickname);
+  assert.deepEqual(nicknames, ['new']);
+});

@@ -1,0 +1,229 @@
+/** The contract of `tokens/store.ts`: sessions and the rotation of their refresh tokens. */
+import assert from 'node:assert/strict';
+import { disableAccount, setPasswordHash } from '../../accounts/store.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { createSigningKey } from '../../signing-keys/store.ts';
+import * as store from '../store.ts';
+import { onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
+import {
+  addAccount,
+  addSession,
+  addSigningKey,
+  dayMs,
+  keys,
+  newSession,
+  newSigningKey,
+  now,
+  operator,
+  withoutOrdinal,
+} from '../../../../test-kit/rows.ts';
+
+const hash = (text: string): Buffer => keys.refreshTokenHash.stored(text);
+
+const rotation = (name: string, generation: number, more: Partial<store.Rotation> = {}): store.Rotation => ({
+  sessionId: `ses_${name}`,
+  generation,
+  tokenHash: hash(`${name} ${generation}`),
+  successorHash: hash(`${name} ${generation + 1}`),
+  now,
+  issuedUntil: now,
+  idleExpiresAt: now + 14 * dayMs,
+  ...more,
+});
+
+/** Those of the sessions that are live. */
+async function liveIds(db: Db, names: readonly string[], at = now): Promise<string[]> {
+  const live: string[] = [];
+  for (const name of names) if (await store.findLiveSession(db, `ses_${name}`, at)) live.push(name);
+  return live;
+}
+
+const findSessionState = async (db: Db, id: string, kid: string): Promise<store.SessionState | undefined> =>
+  (await store.findSessionStates(db, [[id, kid]]))[0];
+
+onEachDatabase('a new session is live, at its first generation', async ({ db }) => {
+  await addSigningKey(db, 'kid');
+  const { tokenHash, idleExpiresAt, expiresAt } = await addSession(db, await addAccount(db), 'one');
+  const live = await store.findLiveSession(db, 'ses_one', now);
+  const { tokenHash: stored, ...session } = live ?? {};
+  assert.deepEqual(withoutOrdinal(session), { accountId: 'acc_ada', createdAt: now, generation: 1, rotatedAt: now });
+  assert.deepEqual([...(stored ?? [])], [...tokenHash]);
+  assert.deepEqual(withoutOrdinal(await findSessionState(db, 'ses_one', 'kid')), {
+    accountId: 'acc_ada',
+    isCurrentEpoch: 1,
+    accountDisabledAt: null,
+    accountRole: 'user',
+    mustEnrol: 0,
+    createdAt: now,
+    idleExpiresAt,
+    expiresAt,
+  });
+});
+
+onEachDatabase('no session begins on an account that changed while its password was checked', async ({ db }) => {
+  await addAccount(db, 'ada');
+  await addAccount(db, 'bob');
+  await setPasswordHash(db, operator, 'acc_ada', 'new', now);
+  await disableAccount(db, operator, 'acc_bob', now);
+  assert.equal(await store.createSession(db, newSession('acc_ada', 'old epoch'), 50), false);
+  assert.equal(await store.createSession(db, newSession('acc_bob', 'disabled', { accountEpoch: 1 }), 50), false);
+  assert.equal(await store.createSession(db, newSession('acc_nobody', 'unknown'), 50), false);
+  assert.deepEqual(await liveIds(db, ['old epoch', 'disabled', 'unknown']), []);
+  assert.equal(await store.createSession(db, newSession('acc_ada', 'new epoch', { accountEpoch: 1 }), 50), true);
+});
+
+onEachDatabase('beyond the limit the oldest session ends; dead ones don’t count', async ({ db }) => {
+  const ada = await addAccount(db, 'ada');
+  const bob = await addAccount(db, 'bob');
+  await addSession(db, bob, 'foreign', { now: now - 100 });
+  await addSession(db, ada, 'first', { now: now - 3 });
+  await addSession(db, ada, 'second', { now: now - 2 });
+  await addSession(db, ada, 'idle', { now: now - 1, idleExpiresAt: now });
+  const names = ['foreign', 'first', 'second', 'idle', 'third', 'fourth'];
+  assert.equal(await store.createSession(db, newSession(ada, 'third'), 3), true);
+  assert.deepEqual(await liveIds(db, names), ['foreign', 'first', 'second', 'third']);
+  assert.equal(await store.createSession(db, newSession(ada, 'fourth', { now: now + 1 }), 3), true);
+  assert.deepEqual(await liveIds(db, names), ['foreign', 'second', 'third', 'fourth']);
+});
+
+onEachDatabase('parallel sign-ins never leave more sessions than allowed', async (opened) => {
+  const ada = await addAccount(opened.db);
+  const names = Array.from({ length: rivalsMin * 2 }, (_, rival) => `s${rival}`);
+  const created = await raceToValues(opened, names.length, (connection, rival) =>
+    store.createSession(connection, newSession(ada, `s${rival}`), 5),
+  );
+  assert.deepEqual(tally(created), { true: names.length });
+  assert.equal((await liveIds(opened.db, names)).length, 5);
+});
+
+onEachDatabase('a refresh token rotates once, however many present it at once', async (opened) => {
+  await addSession(opened.db, await addAccount(opened.db), 'one');
+  const rivals = rivalsMin * 2;
+  const rotated = await raceToValues(opened, rivals, (connection, rival) =>
+    store.rotateRefreshToken(
+      connection,
+      rotation('one', 1, { successorHash: hash(`successor ${rival}`), now: now + 7 }),
+    ),
+  );
+  const winners = rotated.flatMap((session, rival) => (session ? [rival] : []));
+  assert.equal(winners.length, 1);
+  const live = await store.findLiveSession(opened.db, 'ses_one', now + 7);
+  assert.equal(live?.generation, 2);
+  assert.equal(live?.rotatedAt, now + 7);
+  assert.deepEqual([...(live?.tokenHash ?? [])], [...hash(`successor ${winners[0]}`)]);
+});
+
+onEachDatabase(
+  'a token that was just issued does not rotate, and a clock that was set back keeps none from it',
+  async ({ db }) => {
+    await addSession(db, await addAccount(db), 'one');
+    const issuedUntil = now - 1;
+    assert.equal(await store.rotateRefreshToken(db, rotation('one', 1, { issuedUntil })), undefined);
+    const before = await store.findLiveSession(db, 'ses_one', now);
+    assert.deepEqual([before?.generation, before?.rotatedAt], [1, now]);
+    const later = await store.rotateRefreshToken(db, rotation('one', 1, { now: now + 1, issuedUntil: now }));
+    assert.deepEqual([later?.generation, later?.rotatedAt], [2, now + 1]);
+    const setBack = await store.rotateRefreshToken(db, rotation('one', 2, { now: now - 9, issuedUntil: now - 10 }));
+    assert.deepEqual([setBack?.generation, setBack?.rotatedAt], [3, now - 9]);
+  },
+);
+
+onEachDatabase('a chain of rotations works, and no old link of it ever again', async ({ db }) => {
+  await addSession(db, await addAccount(db), 'one');
+  for (let generation = 1; generation <= 5; generation++) {
+    const rotated = await store.rotateRefreshToken(db, rotation('one', generation));
+    assert.equal(rotated?.generation, generation + 1);
+    assert.equal(rotated?.accountId, 'acc_ada');
+    for (let old = 1; old <= generation; old++) {
+      assert.equal(await store.rotateRefreshToken(db, rotation('one', old)), undefined);
+    }
+  }
+});
+
+onEachDatabase('only the current token of a live session rotates', async ({ db }) => {
+  const ada = await addAccount(db);
+  await addSession(db, ada, 'one');
+  await addSession(db, ada, 'idle', { idleExpiresAt: now });
+  await addSession(db, ada, 'over', { expiresAt: now });
+  await addAccount(db, 'bob');
+  await addSession(db, 'acc_bob', 'paused');
+  await disableAccount(db, operator, 'acc_bob', now);
+  const wrong: Record<string, store.Rotation> = {
+    'another hash': rotation('one', 1, { tokenHash: hash('garbage') }),
+    'another generation': rotation('one', 2, { tokenHash: hash('one 1') }),
+    'another session': rotation('two', 1),
+    'idle too long': rotation('idle', 1),
+    'past its end': rotation('over', 1),
+    'of a disabled account': rotation('paused', 1),
+  };
+  for (const [name, attempt] of Object.entries(wrong)) {
+    assert.equal(await store.rotateRefreshToken(db, attempt), undefined, name);
+  }
+  assert.equal((await store.findLiveSession(db, 'ses_one', now))?.generation, 1);
+});
+
+onEachDatabase('refreshing never moves the end of a session', async ({ db }) => {
+  await addSigningKey(db, 'kid');
+  const { expiresAt } = await addSession(db, await addAccount(db), 'one');
+  await store.rotateRefreshToken(db, rotation('one', 1, { idleExpiresAt: now + 15 * dayMs }));
+  const state = await findSessionState(db, 'ses_one', 'kid');
+  assert.deepEqual([state?.idleExpiresAt, state?.expiresAt], [now + 15 * dayMs, expiresAt]);
+  await store.rotateRefreshToken(db, rotation('one', 2, { idleExpiresAt: expiresAt + 1 }));
+  const last = await findSessionState(db, 'ses_one', 'kid');
+  assert.deepEqual([last?.idleExpiresAt, last?.expiresAt], [expiresAt, expiresAt]);
+});
+
+onEachDatabase('a session lives until the last millisecond of its idle and its whole time', async ({ db }) => {
+  const ada = await addAccount(db);
+  await addSession(db, ada, 'idle', { idleExpiresAt: now + 10 });
+  await addSession(db, ada, 'over', { idleExpiresAt: now + 20, expiresAt: now + 10 });
+  assert.deepEqual(await liveIds(db, ['idle', 'over'], now + 9), ['idle', 'over']);
+  assert.deepEqual(await liveIds(db, ['idle', 'over'], now + 10), []);
+});
+
+onEachDatabase('an access token has no session when its signing key is revoked or unknown', async ({ db }) => {
+  await addSession(db, await addAccount(db), 'one');
+  await addSigningKey(db, 'old');
+  assert.equal((await findSessionState(db, 'ses_one', 'old'))?.accountId, 'acc_ada');
+  assert.equal(await findSessionState(db, 'ses_one', 'unknown'), undefined);
+  assert.equal(await findSessionState(db, 'ses_other', 'old'), undefined);
+  await createSigningKey(db, operator, newSigningKey('new'), true);
+  assert.equal(await findSessionState(db, 'ses_one', 'old'), undefined);
+  assert.equal((await findSessionState(db, 'ses_one', 'new'))?.accountId, 'acc_ada');
+});
+
+onEachDatabase('a session ends once', async (opened) => {
+  const ada = await addAccount(opened.db);
+  await addSession(opened.db, ada, 'one');
+  await addSession(opened.db, ada, 'two');
+  const ended = await raceToValues(opened, rivalsMin, (connection) =>
+    store.endSession(connection, operator, 'ses_one', 'session.ended', now),
+  );
+  assert.deepEqual(tally(ended), { true: 1, false: rivalsMin - 1 });
+  assert.deepEqual(await liveIds(opened.db, ['one', 'two']), ['two']);
+  assert.equal(await store.rotateRefreshToken(opened.db, rotation('one', 1)), undefined);
+});
+
+onEachDatabase('of a rotation and an end at the same time the end is what remains', async (opened) => {
+  const ada = await addAccount(opened.db);
+  const names = Array.from({ length: rivalsMin }, (_, rival) => `s${rival}`);
+  for (const name of names) await addSession(opened.db, ada, name);
+  await raceToValues<unknown>(opened, rivalsMin * 2, (connection, rival) => {
+    const name = names[rival >> 1] ?? '';
+    return rival % 2 === 0
+      ? store.rotateRefreshToken(connection, rotation(name, 1))
+      : store.endSession(connection, operator, `ses_${name}`, 'session.ended', now);
+  });
+  assert.deepEqual(await liveIds(opened.db, names), []);
+});
+
+onEachDatabase('expired sessions are forgotten, a bounded number at a time, and no others', async ({ db }) => {
+  const ada = await addAccount(db);
+  for (const name of ['a', 'b', 'c']) await addSession(db, ada, name, { expiresAt: now + 5 });
+  await addSession(db, ada, 'alive', { expiresAt: now + 6 });
+  assert.equal(await store.forgetExpiredSessions(db, now + 4, 2), 0);
+  assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 2);
+  assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 1);
+  assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 0);
+  assert.deepEqual(await liveIds(db, ['alive'], now + 5), ['alive']);
+});

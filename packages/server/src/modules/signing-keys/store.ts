@@ -1,0 +1,90 @@
+/** Rows of signing keys. */
+import type { Principal } from '../../foundation/principal.ts';
+import { recordEvent } from '../audit/audit.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+
+/** What the state of a key follows from, together with the others'. */
+export interface SigningKeyTimes {
+  readonly kid: string;
+  readonly alg: string;
+  readonly createdAt: number;
+  readonly activatesAt: number;
+  readonly revokedAt: number | null;
+}
+
+export interface SigningKeyRow extends SigningKeyTimes {
+  readonly publicJwk: string;
+  readonly privateJwk: Uint8Array;
+}
+
+const times = `kid, alg, created_at as "createdAt", activates_at as "activatesAt", revoked_at as "revokedAt"`;
+const order = 'order by activates_at, created_at, kid';
+
+// Few rows: one per rotation. Newest last.
+const listKeys = sql<SigningKeyRow>(
+  'list_signing_keys',
+  `select ${times}, public_jwk as "publicJwk", private_jwk as "privateJwk" from signing_keys ${order}`,
+);
+// The same for every access token.
+const listTimes = sql<SigningKeyTimes>('list_signing_key_times', `select ${times} from signing_keys ${order}`);
+const insertKey = sql(
+  'insert_signing_key',
+  `insert into signing_keys (kid, alg, public_jwk, private_jwk, created_at, activates_at, revoked_at)
+   values ($1, $2, $3, $4, $5, $6, null)`,
+);
+// Whether a first key is still needed is decided by the insert itself: several instances may start at once, each with
+// its own idea of now. One that was made to sign at once therefore counts even if its time is a moment ahead.
+const insertFirstKey = sql(
+  'insert_first_signing_key',
+  `insert into signing_keys (kid, alg, public_jwk, private_jwk, created_at, activates_at, revoked_at)
+   select $1, $2, $3, $4, $5, $6, null
+   where not exists (
+     select 1 from signing_keys
+     where alg = $2 and revoked_at is null and (activates_at <= $6 or activates_at <= created_at)
+   )`,
+);
+// Who makes a key decides by the others there are. On PostgreSQL that takes a lock; SQLite has one writer anyway.
+const lockKeys = sql('lock_signing_keys', {
+  sqlite: `select null`,
+  postgres: `lock table signing_keys in share row exclusive mode`,
+});
+const revokeOtherKeys = sql<{ kid: string }>(
+  'revoke_other_signing_keys',
+  `update signing_keys set revoked_at = $2 where kid <> $1 and revoked_at is null returning kid`,
+);
+
+export const listSigningKeys = (db: Db): Promise<SigningKeyRow[]> => db.all(listKeys);
+export const listSigningKeyTimes = (db: Db): Promise<SigningKeyTimes[]> => db.all(listTimes, [], { isShared: true });
+
+const valuesOf = (key: SigningKeyRow) =>
+  [key.kid, key.alg, key.publicJwk, key.privateJwk, key.createdAt, key.activatesAt] as const;
+
+/** Adds the key if none of its algorithm signs by then. */
+export async function createFirstSigningKey(db: Db, key: SigningKeyRow): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.all(lockKeys);
+    if ((await tx.run(insertFirstKey, valuesOf(key))) === 0) return;
+    const principal: Principal = { kind: 'system' };
+    await recordEvent(tx, { at: key.createdAt, principal, action: 'signing_key.created', target: key.kid });
+  });
+}
+
+/** Adds the next key; with `revokeOthers` every other key is dropped in the same step. */
+export async function createSigningKey(
+  db: Db,
+  principal: Principal,
+  key: SigningKeyRow,
+  revokeOthers: boolean,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const at = key.createdAt;
+    await tx.all(lockKeys);
+    await tx.run(insertKey, valuesOf(key));
+    await recordEvent(tx, { at, principal, action: 'signing_key.created', target: key.kid });
+    if (!revokeOthers) return;
+    for (const { kid } of await tx.all(revokeOtherKeys, [key.kid, at])) {
+      await recordEvent(tx, { at, principal, action: 'signing_key.revoked', target: kid });
+    }
+  });
+}

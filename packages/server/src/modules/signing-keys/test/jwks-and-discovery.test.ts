@@ -1,0 +1,89 @@
+/** What others need to check our access tokens offline: proved with a JWT library that is not the one that signs. */
+import assert from 'node:assert/strict';
+import { createPublicKey, type JsonWebKeyInput } from 'node:crypto';
+import jwt from 'jsonwebtoken';
+import { newApp, type TestApp } from '../../../../test-kit/new-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+interface Jwk {
+  readonly kid: string;
+  readonly alg: jwt.Algorithm;
+}
+
+/** As a resource server would: the key by its kid, the algorithm from the key, issuer and audience as configured. */
+async function verifyOffline(app: TestApp, accessToken: string, audience: string): Promise<jwt.JwtPayload> {
+  const discovery = await app.call('GET', '/.well-known/oauth-authorization-server');
+  const { issuer, jwks_uri: jwksUri } = discovery.json as { issuer: string; jwks_uri: string };
+  const { json } = await app.call('GET', new URL(jwksUri).pathname);
+  const { keys } = json as { keys: Jwk[] };
+  const { kid } = jwt.decode(accessToken, { complete: true })?.header ?? {};
+  const key = keys.find((candidate) => candidate.kid === kid);
+  assert.ok(key);
+  const publicKey = createPublicKey({ key, format: 'jwk' } as unknown as JsonWebKeyInput);
+  const clockTimestamp = app.clock.now() / 1000;
+  return jwt.verify(accessToken, publicKey, {
+    algorithms: [key.alg],
+    issuer,
+    audience,
+    clockTimestamp,
+  }) as jwt.JwtPayload;
+}
+
+for (const alg of ['ES256', 'RS256']) {
+  test(`a public JWT library verifies a ${alg} access token from the published keys`, async () => {
+    await using app = await newApp({ environment: { KEYREEVE_JWT_ALG: alg, KEYREEVE_AUDIENCE: 'orders' } });
+    const { account, accessToken } = await app.signIn();
+    const { sub, aud, client_id: clientId } = await verifyOffline(app, accessToken, 'orders');
+    assert.deepEqual({ sub, aud, clientId }, { sub: account.id, aud: 'orders', clientId: 'keyreeve' });
+
+    const other = accessToken.replace(
+      /^([^.]+\.[^.]+\.)(.)/,
+      (_, head: string, first: string) => head + (first === 'A' ? 'B' : 'A'),
+    );
+    await assert.rejects(verifyOffline(app, other, 'orders'), { message: 'invalid signature' });
+    await assert.rejects(verifyOffline(app, accessToken, 'invoices'), /jwt audience invalid/);
+    app.clock.advance({ seconds: 600 });
+    await assert.rejects(verifyOffline(app, accessToken, 'orders'), { message: 'jwt expired' });
+  });
+}
+
+test('the published keys are public, cacheable for five minutes and complete', async () => {
+  await using app = await newApp();
+  const answer = await app.call('GET', '/.well-known/jwks.json');
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+  assert.equal(answer.headers.get('cache-control'), 'public, max-age=300');
+  const { keys } = answer.json as { keys: Record<string, string>[] };
+  assert.equal(keys.length, 1);
+  const { kid, x, y, ...rest } = keys[0] ?? {};
+  assert.deepEqual(rest, { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
+  assert.match(kid ?? '', /^[\w-]{22}$/);
+  for (const coordinate of [x, y]) assert.match(coordinate ?? '', /^[\w-]{43}$/);
+});
+
+test('discovery names the issuer, the keys and introspection, and offers no grant', async () => {
+  await using app = await newApp({
+    environment: { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
+  });
+  // Not even a forged host changes an address that is published.
+  const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
+  const answer = await app.call('GET', '/.well-known/oauth-authorization-server', { headers });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('cache-control'), 'public, max-age=300');
+  assert.deepEqual(answer.json, {
+    issuer: 'https://auth.example.com',
+    jwks_uri: 'https://auth.example.com/.well-known/jwks.json',
+    introspection_endpoint: 'https://auth.example.com/auth/introspect',
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+    response_types_supported: [],
+    grant_types_supported: [],
+    service_documentation: 'https://auth.example.com/docs',
+  });
+});
+
+test('without a public address the issuer is the port that was picked', async () => {
+  await using app = await newApp();
+  const { port } = new URL(app.url);
+  const { json } = await app.call('GET', '/.well-known/oauth-authorization-server');
+  assert.equal((json as { issuer: string }).issuer, `http://localhost:${port}`);
+});

@@ -1,0 +1,291 @@
+/** Signing keys: every algorithm, rotation that nobody notices, and rotation that ends every token. */
+import assert from 'node:assert/strict';
+import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
+import { createSigningKey, listSigningKeys } from '../store.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { newPlace } from '../../../../test-kit/new-db.ts';
+import { newSigningKey } from '../../../../test-kit/rows.ts';
+import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const fieldsByAlg = {
+  ES256: { kty: 'EC', crv: 'P-256', names: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'] },
+  EdDSA: { kty: 'OKP', crv: 'Ed25519', names: ['alg', 'crv', 'kid', 'kty', 'use', 'x'] },
+  RS256: { kty: 'RSA', crv: undefined, names: ['alg', 'e', 'kid', 'kty', 'n', 'use'] },
+} as const;
+
+interface PublicKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly kty: string;
+  readonly crv?: string;
+  readonly use: string;
+  readonly n?: string;
+}
+
+async function published(app: TestApp): Promise<PublicKey[]> {
+  const { json } = await app.call('GET', '/.well-known/jwks.json');
+  return (json as { keys: PublicKey[] }).keys;
+}
+
+const kids = async (app: TestApp): Promise<string[]> => (await published(app)).map(({ kid }) => kid);
+const kidOf = (accessToken: string): string | undefined => decodeProtectedHeader(accessToken).kid;
+const rotate = (app: TestApp, immediately: boolean): Promise<string> =>
+  app.service.services.signingKeys.rotate(operator, { immediately });
+
+async function states(app: TestApp): Promise<string[]> {
+  return (await app.service.services.signingKeys.list()).map(({ state }) => state);
+}
+
+async function status(app: TestApp, accessToken: string): Promise<number> {
+  const listed = await app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
+  const forwarded = await app.call('GET', '/auth/forward', { headers: bearer(accessToken) });
+  assert.equal(listed.status, forwarded.status);
+  return listed.status;
+}
+
+for (const [alg, expected] of Object.entries(fieldsByAlg)) {
+  test(`${alg}: tokens are signed and accepted with it, and its public key has no private part`, async () => {
+    await using app = await newApp({ environment: { KEYREEVE_JWT_ALG: alg } });
+    const { accessToken } = await app.signIn();
+    const keys = await published(app);
+    assert.equal(keys.length, 1);
+    const [key] = keys as [PublicKey];
+    assert.deepEqual(Object.keys(key).toSorted(), expected.names);
+    assert.deepEqual([key.alg, key.kty, key.crv, key.use], [alg, expected.kty, expected.crv, 'sig']);
+    if (alg === 'RS256') assert.equal(Buffer.from(key.n ?? '', 'base64url').length * 8, 3072);
+    assert.deepEqual(decodeProtectedHeader(accessToken), { alg, kid: key.kid, typ: 'at+jwt' });
+    assert.equal(await status(app, accessToken), 200);
+  });
+}
+
+test('a new signing key is published ten minutes before it signs, and the old one until its last token has ended', async () => {
+  await using app = await newApp();
+  const { accessToken: first, refreshToken } = await app.signIn();
+  const old = kidOf(first) ?? '';
+  const next = await rotate(app, false);
+  assert.deepEqual(await kids(app), [old, next]);
+  assert.deepEqual(await states(app), ['active', 'next']);
+
+  app.clock.advance({ seconds: 599 });
+  const last = await app.signIn();
+  assert.equal(kidOf(last.accessToken), old);
+  assert.equal(await status(app, last.accessToken), 200);
+
+  app.clock.advance({ seconds: 1 });
+  assert.deepEqual(await states(app), ['retired', 'active']);
+  const answer = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  const { accessToken: fresh } = answer.json as { accessToken: string };
+  assert.equal(kidOf(fresh), next);
+  assert.equal(await status(app, fresh), 200);
+
+  // The last token of the old key lives for 600 s, plus 30 s of tolerance.
+  app.clock.advance({ seconds: 628 });
+  assert.equal(await status(app, last.accessToken), 200);
+  app.clock.advance({ seconds: 2 });
+  assert.equal(await status(app, last.accessToken), 401);
+  assert.deepEqual(await kids(app), [old, next]);
+  app.clock.advance({ seconds: 1 });
+  assert.deepEqual(await kids(app), [next]);
+  assert.deepEqual(await states(app), ['gone', 'active']);
+});
+
+test('rotating at once ends every access token there is, while sessions go on with the new key', async () => {
+  await using app = await newApp();
+  const { accessToken, refreshToken } = await app.signIn();
+  const waiting = await rotate(app, false);
+  assert.equal(await status(app, accessToken), 200);
+
+  const next = await rotate(app, true);
+  assert.equal(await status(app, accessToken), 401);
+  const answer = await app.call('POST', '/auth/verify', {
+    headers: bearer(await app.serviceKey()),
+    json: { credential: accessToken },
+  });
+  assert.deepEqual(answer.json, { valid: false, code: 'not_found' });
+  assert.deepEqual(await kids(app), [next]);
+  assert.notEqual(next, waiting);
+
+  const refreshed = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  const { accessToken: fresh } = refreshed.json as { accessToken: string };
+  assert.equal(kidOf(fresh), next);
+  assert.equal(await status(app, fresh), 200);
+  // Neither the old key nor the one that was to follow ever comes back.
+  app.clock.advance({ seconds: 601 });
+  assert.deepEqual(await kids(app), [next]);
+  assert.equal(kidOf((await app.signIn()).accessToken), next);
+});
+
+/** What a thief of the key that signs now could make of a token at any later time. */
+async function thiefOf(app: TestApp, accessToken: string) {
+  const { key, kid, alg } = await app.service.services.signingKeys.signer();
+  const claims = decodeJwt(accessToken);
+  return (issuedAt: number, lifeSeconds = 600): Promise<string> =>
+    new SignJWT({ ...claims, iat: issuedAt, exp: issuedAt + lifeSeconds })
+      .setProtectedHeader({ alg, kid, typ: 'at+jwt' })
+      .sign(key);
+}
+
+test('a key that another has taken over from signs nothing new, 30 seconds of tolerance aside', async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  const stolen = await thiefOf(app, accessToken);
+  await rotate(app, false);
+  const takenOverAt = app.clock.now() / 1000 + 600;
+  app.clock.advance({ seconds: 600 });
+  assert.deepEqual(await states(app), ['retired', 'active']);
+  assert.equal(await status(app, await stolen(takenOverAt - 1)), 200);
+  assert.equal(await status(app, await stolen(takenOverAt + 30)), 200);
+  const serviceKey = bearer(await app.serviceKey());
+  for (const token of [await stolen(takenOverAt + 30.001), await stolen(takenOverAt + 31)]) {
+    app.clock.advance({ seconds: 1 });
+    assert.equal(await status(app, token), 401);
+    const verified = await app.call('POST', '/auth/verify', { headers: serviceKey, json: { credential: token } });
+    assert.deepEqual(verified.json, { valid: false, code: 'malformed' });
+    const introspected = await app.call('POST', '/auth/introspect', {
+      headers: { ...serviceKey, 'content-type': 'application/x-www-form-urlencoded' },
+      body: `token=${token}`,
+    });
+    assert.deepEqual(introspected.json, { active: false });
+  }
+});
+
+test('a key that is yet to take over signs nothing, 30 seconds of tolerance aside', async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  const next = await rotate(app, false);
+  app.clock.advance({ seconds: 600 });
+  const { kid, key } = await app.service.services.signingKeys.signer();
+  assert.equal(kid, next);
+  app.clock.advance({ seconds: -600 });
+  const stolen = (): Promise<string> =>
+    new SignJWT({ ...decodeJwt(accessToken), iat: app.clock.now() / 1000, exp: app.clock.now() / 1000 + 600 })
+      .setProtectedHeader({ alg: 'ES256', kid, typ: 'at+jwt' })
+      .sign(key);
+  assert.equal(await status(app, await stolen()), 401);
+  app.clock.advance({ seconds: 569 });
+  assert.equal(await status(app, await stolen()), 401);
+  app.clock.advance({ seconds: 1 });
+  assert.equal(await status(app, await stolen()), 200);
+});
+
+test('every instance accepts what another signs whose clock is 30 seconds off, also around a rotation', async () => {
+  await using place = await newPlace();
+  const environment = { KEYREEVE_PUBLIC_URL: 'http://localhost:1' };
+  await using one = await newApp({ place, environment });
+  await using other = await newApp({ place, environment });
+  await rotate(one, false);
+  one.clock.advance({ seconds: 540 });
+  other.clock.advance({ seconds: 510 });
+  for (let step = 0; step < 10; step++) {
+    const [ahead, behind] = [await one.signIn(`a${step}@example.com`), await other.signIn(`b${step}@example.com`)];
+    assert.equal(await status(other, ahead.accessToken), 200, `of the clock ahead, step ${step}`);
+    assert.equal(await status(one, behind.accessToken), 200, `of the clock behind, step ${step}`);
+    one.clock.advance({ seconds: 10 });
+    other.clock.advance({ seconds: 10 });
+  }
+});
+
+test('a clock behind the creation of the only key stops neither sign-ins nor refreshes', async () => {
+  await using app = await newApp();
+  const { refreshToken } = await app.signIn();
+  const only = await rotate(app, true);
+  app.clock.advance({ seconds: -86_400 });
+  assert.deepEqual(await kids(app), [only]);
+  const { accessToken } = await app.signIn();
+  assert.equal(kidOf(accessToken), only);
+  assert.equal(await status(app, accessToken), 200);
+  const refreshed = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  assert.equal(refreshed.status, 200, refreshed.text);
+  // Of several keys of which none is active yet, the newest.
+  app.clock.advance({ seconds: 86_400 });
+  const newest = await rotate(app, false);
+  app.clock.advance({ seconds: -10 });
+  const last = await app.signIn();
+  assert.equal(kidOf(last.accessToken), newest);
+  assert.equal(await status(app, last.accessToken), 200);
+  app.clock.advance({ seconds: 30 });
+  assert.equal(await status(app, last.accessToken), 200, 'where the clock is 30 seconds ahead');
+  assert.equal(kidOf((await app.signIn()).accessToken), only);
+});
+
+test('a sign-in and a refresh without a signing key answer 503 and change nothing', async () => {
+  await using app = await newApp();
+  const { accessToken, account, refreshToken } = await app.signIn();
+  const before = await listAuditEvents(app.db);
+  await createSigningKey(app.db, operator, newSigningKey('another', { alg: 'EdDSA' }), true);
+  const signIn = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+  const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  for (const answer of [signIn, refresh]) assertProblem(fromFetch(answer), 'unavailable');
+  assert.equal(await status(app, accessToken), 401);
+  const actions = (await listAuditEvents(app.db)).slice(before.length).map(({ action }) => action);
+  assert.deepEqual(actions, ['signing_key.created', 'signing_key.revoked']);
+  const next = await rotate(app, true);
+  const refreshed = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  assert.equal(kidOf((refreshed.json as { accessToken: string }).accessToken), next);
+});
+
+test('a key that is gone verifies nothing, however long a token claims to live', async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  const stolen = await thiefOf(app, accessToken);
+  await rotate(app, false);
+  const immortal = await stolen(app.clock.now() / 1000, 86_400);
+  app.clock.advance({ seconds: 600 + 630 });
+  assert.deepEqual(await states(app), ['retired', 'active']);
+  assert.equal(await status(app, immortal), 200);
+  app.clock.advance({ seconds: 1 });
+  assert.deepEqual(await states(app), ['gone', 'active']);
+  assert.equal(await status(app, immortal), 401);
+  assert.equal(await status(app, (await app.signIn()).accessToken), 200);
+});
+
+test('a key that was to take over and was revoked before has taken nothing over', async () => {
+  await using app = await newApp();
+  await rotate(app, false);
+  const revoked = await rotate(app, true);
+  assert.deepEqual(await kids(app), [revoked]);
+  const { accessToken } = await app.signIn();
+  const signedOn = await thiefOf(app, accessToken);
+  app.clock.advance({ seconds: 6000 });
+  assert.equal(await status(app, await signedOn(app.clock.now() / 1000)), 200);
+});
+
+test('an installation that goes back to an earlier algorithm signs with its earlier key, and accepts it', async () => {
+  const clock = new FakeClock();
+  await using place = await newPlace();
+  const environment = (alg: string) => ({ KEYREEVE_JWT_ALG: alg });
+  let es: string | undefined;
+  {
+    await using app = await newApp({ environment: environment('ES256'), clock, place });
+    es = kidOf((await app.signIn('one@example.com')).accessToken);
+  }
+  clock.advance({ days: 1 });
+  {
+    await using app = await newApp({ environment: environment('EdDSA'), clock, place });
+    assert.notEqual(kidOf((await app.signIn('two@example.com')).accessToken), es);
+  }
+  clock.advance({ days: 1 });
+  await using app = await newApp({ environment: environment('ES256'), clock, place });
+  const { accessToken } = await app.signIn('three@example.com');
+  assert.equal(kidOf(accessToken), es);
+  assert.equal(await status(app, accessToken), 200);
+  const next = await rotate(app, false);
+  app.clock.advance({ seconds: 599 });
+  const last = await app.signIn('four@example.com');
+  app.clock.advance({ seconds: 2 });
+  assert.equal(await status(app, last.accessToken), 200);
+  assert.ok((await kids(app)).includes(es ?? ''), 'its last token lives still');
+  assert.equal(kidOf((await app.signIn('five@example.com')).accessToken), next);
+});
+
+test('the private halves are nowhere in the database in clear', async () => {
+  await using app = await newApp();
+  await rotate(app, false);
+  for (const { publicJwk, privateJwk } of await listSigningKeys(app.db)) {
+    assert.deepEqual(Object.keys(JSON.parse(publicJwk) as object).toSorted(), ['crv', 'kty', 'x', 'y']);
+    assert.doesNotMatch(Buffer.from(privateJwk).toString('latin1'), /"d"|kty/);
+  }
+});

@@ -1,0 +1,69 @@
+/** The contract of `signing-keys/store.ts`. */
+import assert from 'node:assert/strict';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import * as store from '../store.ts';
+import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { addSigningKey, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';
+
+const listed = async (db: Db): Promise<string[]> => (await store.listSigningKeys(db)).map(({ kid }) => kid);
+
+onEachDatabase('a signing key comes back as it was stored', async ({ db }) => {
+  const key = await addSigningKey(db, 'one', { privateJwk: Uint8Array.of(0, 255, 10), activatesAt: now + 600 });
+  const [row] = await store.listSigningKeys(db);
+  assert.ok(row);
+  assert.deepEqual({ ...row, privateJwk: Uint8Array.from(row.privateJwk) }, key);
+});
+
+onEachDatabase('however many instances start at once, one first key is made', async (opened) => {
+  await raceToValues(opened, rivalsMin * 2, (connection, rival) =>
+    store.createFirstSigningKey(connection, newSigningKey(`k${rival}`)),
+  );
+  const kids = await listed(opened.db);
+  assert.equal(kids.length, 1);
+  const recorded = await listAuditEvents(opened.db);
+  assert.deepEqual(
+    recorded.map(({ actor, action, target }) => ({ actor, action, target })),
+    [{ actor: 'system', action: 'signing_key.created', target: kids[0] }],
+  );
+});
+
+onEachDatabase('each algorithm has a first key of its own, also after all were revoked', async ({ db }) => {
+  await store.createFirstSigningKey(db, newSigningKey('es'));
+  await store.createFirstSigningKey(db, newSigningKey('ed', { alg: 'EdDSA' }));
+  await store.createFirstSigningKey(db, newSigningKey('es again'));
+  assert.deepEqual((await listed(db)).toSorted(), ['ed', 'es']);
+  await store.createSigningKey(db, operator, newSigningKey('rs', { alg: 'RS256' }), true);
+  await store.createFirstSigningKey(db, newSigningKey('es later'));
+  assert.deepEqual((await listed(db)).toSorted(), ['ed', 'es', 'es later', 'rs']);
+});
+
+onEachDatabase('keys are listed by when they begin to sign', async ({ db }) => {
+  await addSigningKey(db, 'third', { activatesAt: now + 20, createdAt: now });
+  await addSigningKey(db, 'second', { activatesAt: now + 10, createdAt: now + 1 });
+  await addSigningKey(db, 'first', { activatesAt: now + 10, createdAt: now });
+  assert.deepEqual(await listed(db), ['first', 'second', 'third']);
+});
+
+onEachDatabase(
+  'a rotation leaves the others; with revocation it drops them all, those revoked before unchanged',
+  async ({ db }) => {
+    await addSigningKey(db, 'one');
+    await addSigningKey(db, 'two', { alg: 'EdDSA' });
+    const states = async () =>
+      Object.fromEntries((await store.listSigningKeys(db)).map((key) => [key.kid, key.revokedAt]));
+    assert.deepEqual(await states(), { one: null, two: null });
+    await store.createSigningKey(db, operator, newSigningKey('three', { createdAt: now + 1 }), true);
+    assert.deepEqual(await states(), { one: now + 1, two: now + 1, three: null });
+    await store.createSigningKey(db, operator, newSigningKey('four', { createdAt: now + 2 }), true);
+    assert.deepEqual(await states(), { one: now + 1, two: now + 1, three: now + 2, four: null });
+  },
+);
+
+onEachDatabase('of rotations that revoke all others at once the last is the only one left', async (opened) => {
+  await raceToValues(opened, rivalsMin, (connection, rival) =>
+    store.createSigningKey(connection, operator, newSigningKey(`k${rival}`), true),
+  );
+  const live = (await store.listSigningKeys(opened.db)).filter(({ revokedAt }) => revokedAt === null);
+  assert.equal(live.length, 1);
+});

@@ -1,0 +1,133 @@
+/**
+ * Access tokens: JWTs after RFC 9068. A token's key decides the one algorithm it may be used with; nothing in the token
+ * chooses a key but its `kid` (RFC 8725 sections 3.1 to 3.12). A token has exactly one accepted spelling.
+ */
+import { jwtVerify, SignJWT } from 'jose';
+import { limits } from '@keyreeve/contract';
+import type { Clock } from '../../foundation/clock.ts';
+import { randomBase62 } from '../../foundation/crypto/secret.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { parseJson } from '../../foundation/json.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+
+const tokenType = 'at+jwt';
+/** The only client: the account itself, on this contract. */
+const clientId = 'keyreeve';
+const jtiChars = 22;
+const headerNames = new Set(['alg', 'kid', 'typ']);
+
+export interface AccessTokenOptions {
+  readonly clock: Clock;
+  readonly signingKeys: SigningKeys;
+  readonly issuer: string;
+  readonly audience: string;
+  readonly ttlSeconds: number;
+}
+
+export interface AccessTokenClaims {
+  readonly kid: string;
+  readonly accountId: string;
+  readonly sessionId: string;
+  /** Seconds since 1970 (RFC 7519 NumericDate). */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+/** @param authenticatedAt milliseconds: when the password was given */
+export type SignAccessToken = (accountId: string, sessionId: string, authenticatedAt: number) => Promise<string>;
+
+export class AccessTokens {
+  readonly #options: AccessTokenOptions;
+
+  constructor(options: AccessTokenOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Chooses the key first: a caller that then commits a change can no longer fail for lack of a key.
+   * @throws DomainError `unavailable`
+   */
+  async signer(): Promise<SignAccessToken> {
+    const { signingKeys, clock, issuer, audience, ttlSeconds } = this.#options;
+    const { kid, alg, key } = await signingKeys.signer();
+    return (accountId, sessionId, authenticatedAt) => {
+      const issuedAt = Math.floor(clock.now() / 1000);
+      return new SignJWT({ client_id: clientId, sid: sessionId, auth_time: Math.floor(authenticatedAt / 1000) })
+        .setProtectedHeader({ alg, kid, typ: tokenType })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(accountId)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + ttlSeconds)
+        .setJti(randomBase62(jtiChars))
+        .sign(key);
+    };
+  }
+
+  /**
+   * Checks signature, type, issuer, audience and times, also those of the key. Whether the session lives and the key is
+   * not revoked is asked afterwards.
+   * @returns the claims; `expired` for a token of ours whose time is over; undefined for anything else
+   */
+  async check(token: string): Promise<AccessTokenClaims | 'expired' | undefined> {
+    const { signingKeys, clock, issuer, audience } = this.#options;
+    try {
+      const parts = partsOf(token);
+      if (!parts) return undefined;
+      const header = parseJson(parts.header) as Record<string, unknown>;
+      // Whatever would choose a key or change how the token is read (jku, jwk, x5c, crit, b64, zip) is not ours.
+      if (!Object.keys(header).every((name) => headerNames.has(name))) return undefined;
+      const { kid } = header;
+      const verifier = await signingKeys.verifier(kid);
+      if (!verifier || typeof kid !== 'string') return undefined;
+      const { payload } = await jwtVerify(token, verifier.key, {
+        algorithms: [verifier.alg],
+        typ: tokenType,
+        issuer,
+        audience,
+        clockTolerance: limits.clockSkewSeconds,
+        requiredClaims: ['iss', 'aud', 'sub', 'sid', 'iat', 'exp'],
+        currentDate: new Date(clock.now()),
+      });
+      // Again, and strictly: jose takes the last of two claims of one name, another parser may take the first.
+      parseJson(parts.payload);
+      const { sub, sid, iat, exp } = payload;
+      if (typeof sub !== 'string' || typeof sid !== 'string' || !isNumericDate(iat) || !isNumericDate(exp))
+        return undefined;
+      if (iat > clock.now() / 1000 + limits.clockSkewSeconds) return undefined;
+      if (!(await signingKeys.vouchesFor(kid, iat * 1000))) return undefined;
+      return { kid, accountId: sub, sessionId: sid, issuedAt: iat, expiresAt: exp };
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (code === 'ERR_JWT_EXPIRED') return 'expired';
+      // jose's own refusals carry a code; anything else, such as a database that can't be reached, is not a verdict.
+      if (typeof code === 'string' && code.startsWith('ERR_J')) return undefined;
+      if (error instanceof DomainError && error.code === 'malformed_json') return undefined;
+      if (error instanceof TypeError) return undefined;
+      throw error;
+    }
+  }
+}
+
+/**
+ * The decoded header and payload of a compact JWS (RFC 7515 section 7.1).
+ * @returns undefined unless each part is in its only canonical base64url spelling (RFC 4648 section 3.5): the unused bits
+ *   of a last character would otherwise give one token several spellings, which deny lists and caches take for others
+ */
+function partsOf(token: string): { header: Buffer; payload: Buffer } | undefined {
+  const decoded = token.split('.', 4).map(fromCanonicalBase64url);
+  const [header, payload, signature] = decoded;
+  return decoded.length === 3 && header && payload && signature ? { header, payload } : undefined;
+}
+
+function fromCanonicalBase64url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
+}
+
+/** 9999-12-31T23:59:59Z: later instants have no form in RFC 3339. */
+const secondsMax = 253_402_300_799;
+
+/** Whole seconds since 1970 that a result can show. RFC 7519 allows fractions; our tokens have none. */
+const isNumericDate = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= secondsMax;

@@ -1,0 +1,96 @@
+/**
+ * Refresh tokens. A token names its session and its generation, and proves both:
+ *
+ *     krvr_ base62( session (16 bytes) | generation (4) | secret (32) | proof (16) ) checksum
+ *
+ * - `proof` is a MAC over the rest, so a token of an older generation is known for ours without keeping it, and garbage
+ *   that names a session is refused before anything is read.
+ * - The successor's secret is a MAC over its predecessor, so the same successor can be given twice without storing it,
+ *   and only to whoever holds the predecessor.
+ *
+ * The database keeps the keyed hash of the current token only (docs/decisions/0005-refresh-tokens.md).
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { checksumChars, refreshTokenBodyChars, refreshTokenPrefix } from '@keyreeve/contract';
+import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import { checksum, fromBase62, Secret, toBase62 } from '../../foundation/crypto/secret.ts';
+
+const sessionBytes = 16;
+const generationBytes = 4;
+const secretBytes = 32;
+const proofBytes = 16;
+const bodyBytes = sessionBytes + generationBytes + secretBytes + proofBytes;
+const sessionIdPrefix = 'ses_';
+const sessionIdChars = 22;
+
+export interface RefreshToken {
+  readonly text: Secret;
+  readonly sessionId: string;
+  /** 1 for the first of a session. */
+  readonly generation: number;
+  /** What is stored of it: 33 bytes. */
+  readonly hash: Buffer;
+}
+
+type Keys = Pick<InstallationKeys, 'refreshTokenHash' | 'refreshTokenSuccessor' | 'refreshTokenGeneration'>;
+
+export class RefreshTokens {
+  readonly #keys: Keys;
+
+  constructor(keys: Keys) {
+    this.#keys = keys;
+  }
+
+  /** The first token of a new session. */
+  first(): RefreshToken {
+    return this.#make(randomBytes(sessionBytes), 1, randomBytes(secretBytes));
+  }
+
+  /** The token that replaces this one: always the same. */
+  successor(token: RefreshToken): RefreshToken {
+    const session = fromBase62(token.sessionId.slice(sessionIdPrefix.length), sessionBytes);
+    if (!session) throw new Error('a parsed token has a session id');
+    return this.#make(session, token.generation + 1, this.#keys.refreshTokenSuccessor.mac(token.text.reveal()));
+  }
+
+  /** @returns undefined for whatever this installation did not make */
+  parse(text: string): RefreshToken | undefined {
+    const prefixChars = refreshTokenPrefix.length + 1;
+    const bodyEnd = prefixChars + refreshTokenBodyChars;
+    if (text.length !== bodyEnd + checksumChars || !text.startsWith(`${refreshTokenPrefix}_`)) return undefined;
+    if (text.slice(bodyEnd) !== checksum(text.slice(0, bodyEnd))) return undefined;
+    const body = fromBase62(text.slice(prefixChars, bodyEnd), bodyBytes);
+    if (!body) return undefined;
+    const proven = body.subarray(0, bodyBytes - proofBytes);
+    if (!timingSafeEqual(this.#proof(proven), body.subarray(bodyBytes - proofBytes))) return undefined;
+    return {
+      text: new Secret(text),
+      sessionId: sessionId(body.subarray(0, sessionBytes)),
+      generation: body.readUInt32BE(sessionBytes),
+      hash: this.#keys.refreshTokenHash.stored(text),
+    };
+  }
+
+  #make(session: Buffer, generation: number, secret: Buffer): RefreshToken {
+    const proven = Buffer.concat([session, Buffer.alloc(generationBytes), secret]);
+    proven.writeUInt32BE(generation, sessionBytes);
+    const body = toBase62(Buffer.concat([proven, this.#proof(proven)]), refreshTokenBodyChars);
+    const unchecked = `${refreshTokenPrefix}_${body}`;
+    const text = unchecked + checksum(unchecked);
+    return {
+      text: new Secret(text),
+      sessionId: sessionId(session),
+      generation,
+      hash: this.#keys.refreshTokenHash.stored(text),
+    };
+  }
+
+  #proof(proven: Uint8Array): Buffer {
+    return this.#keys.refreshTokenGeneration.mac(proven).subarray(0, proofBytes);
+  }
+}
+
+/** Whether a text can be a session’s id at all. */
+export const isSessionId = (text: string): boolean => /^ses_[0-9A-Za-z]{22}$/.test(text);
+
+const sessionId = (bytes: Uint8Array): string => sessionIdPrefix + toBase62(bytes, sessionIdChars);

@@ -1,0 +1,69 @@
+/** HTTP of sessions, public keys and discovery. */
+import * as contract from '@keyreeve/contract';
+import { DomainError } from '../../foundation/errors.ts';
+import { parseBasic } from '../../http/basic-authentication.ts';
+import type { Presented } from '../../http/presented-credential.ts';
+import { route, type Route } from '../../http/route.ts';
+import type { SigningKeys } from '../signing-keys/signing-keys.ts';
+import type { Tokens } from './tokens.ts';
+
+/** Everything malformed is refused like a wrong password. */
+function basicOf(presented: Presented) {
+  const credential = presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
+  if (!credential) throw new DomainError('invalid_credentials');
+  return credential;
+}
+
+export function tokenRoutes(tokens: Tokens): readonly Route[] {
+  return [
+    route(contract.issueTokens, async ({ presented, address, program, oneTimePassword }) => {
+      const { user, password } = basicOf(presented);
+      return { status: 200, body: await tokens.signIn(user, password, { address, program }, oneTimePassword) };
+    }),
+    route(contract.refreshTokens, async ({ body: { refreshToken } }) => ({
+      status: 200,
+      body: await tokens.refresh(refreshToken),
+      onLost: () => tokens.noteLostRefresh(refreshToken),
+    })),
+    route(contract.revokeTokens, async ({ body }) => {
+      await tokens.signOut(body.refreshToken);
+      return { status: 204 };
+    }),
+  ];
+}
+
+export function sessionRoutes(tokens: Tokens): readonly Route[] {
+  return [
+    route(contract.listSessions, async ({ principal }) => ({
+      status: 200,
+      body: { sessions: await tokens.listSessions(principal) },
+    })),
+    route(contract.endSession, async ({ principal, params }) => {
+      await tokens.endSession(principal, params.id);
+      return { status: 204 };
+    }),
+    route(contract.endOtherSessions, async ({ principal }) => ({
+      status: 200,
+      body: { ended: await tokens.endOtherSessions(principal) },
+    })),
+  ];
+}
+
+/** @param issuer the public address */
+export function discoveryRoutes(signingKeys: SigningKeys, issuer: string): readonly Route[] {
+  const cacheControl = contract.discoveryCacheControl;
+  const metadata: contract.Metadata = {
+    issuer,
+    jwks_uri: `${issuer}${contract.getJwks.path}`,
+    introspection_endpoint: `${issuer}${contract.introspect.path}`,
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+    // No authorization endpoint, no grant: RFC 8414 asks for the fields, so they are empty.
+    response_types_supported: [],
+    grant_types_supported: [],
+    service_documentation: `${issuer}${contract.getDocs.path}`,
+  };
+  return [
+    route(contract.getJwks, async () => ({ status: 200, cacheControl, body: await signingKeys.jwks() })),
+    route(contract.getMetadata, async () => ({ status: 200, cacheControl, body: metadata })),
+  ];
+}

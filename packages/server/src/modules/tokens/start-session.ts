@@ -1,0 +1,98 @@
+/**
+ * The end of a sign-in: the session, the code that it took, and the mail that tells of it, in one commit.
+ */
+import { limits } from '@keyreeve/contract';
+import type { AuthenticatedAccount } from '../accounts/accounts.ts';
+import { findAccount } from '../accounts/store.ts';
+import type { AccountPrincipal } from '../../foundation/principal.ts';
+import { toInstant } from '../../foundation/clock.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { queueMail, type Mailer } from '../mail/mail.ts';
+import { takeProofIn, type FactorProof } from '../second-factors/second-factors.ts';
+import { createSessionIn, type NewSession } from '../sessions/store.ts';
+
+/** Whence and by which program somebody signs in. */
+export interface Client {
+  readonly address: string;
+  /** The User-Agent; empty when it doesn’t say. */
+  readonly program: string;
+}
+
+export interface SessionStart {
+  readonly account: AuthenticatedAccount;
+  readonly session: Omit<NewSession, 'accountId' | 'accountEpoch' | 'details'>;
+  /** Of the second factor, when the account has one. */
+  readonly proof: FactorProof | undefined;
+  /** Failed sign-ins in a row before this one. */
+  readonly failures: number;
+  readonly sessionsMax: number;
+  /** None where no journal is kept. */
+  readonly revocations: Revocations | undefined;
+}
+
+/**
+ * @param andThen in the session's own transaction
+ * @returns whether there is a session: false when the account has changed meanwhile
+ * @throws DomainError `second_factor_invalid` when a rival took the code first; nothing is kept then, nor when `andThen` throws
+ */
+export async function startSession(
+  db: Db,
+  mailer: Mailer,
+  start: SessionStart,
+  andThen: (tx: Transaction) => Promise<void>,
+): Promise<boolean> {
+  const { account, session, proof, failures, sessionsMax, revocations } = start;
+  const { id: sessionId, now } = session;
+  const principal: AccountPrincipal = { kind: 'account', accountId: account.id, sessionId };
+  const isSuspicious = failures >= limits.suspiciousFailures;
+  // Read only where there may be something to tell.
+  const isTold = mailer.isConfigured && (isSuspicious || proof?.kind === 'recovery_code');
+  const to = isTold ? (await findAccount(db, account.id, ''))?.email : undefined;
+  const details = {
+    ...(proof ? { secondFactor: proof.kind } : {}),
+    ...(isSuspicious ? { failuresBefore: failures } : {}),
+  };
+  const row: NewSession = { ...session, accountId: account.id, accountEpoch: account.sessionEpoch, details };
+  const work = async (tx: Transaction): Promise<boolean> => {
+    if (!(await createSessionIn(tx, row, sessionsMax))) return false;
+    const taken = proof && (await takeProofIn(tx, principal, account.id, proof, now));
+    if (proof && !taken) throw new DomainError('second_factor_invalid');
+    if (to !== undefined) await tell(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...taken });
+    await andThen(tx);
+    return true;
+  };
+  const isCreated = await (proof?.kind === 'recovery_code'
+    ? recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(work))
+    : db.transaction(work));
+  if (isCreated && to !== undefined) mailer.sendSoon();
+  return isCreated;
+}
+
+async function tell(
+  tx: Transaction,
+  mailer: Mailer,
+  to: string,
+  { row, failures, codesLeft }: { row: NewSession; failures: number; codesLeft?: number },
+): Promise<void> {
+  const { address, program } = row;
+  const at = toInstant(row.now);
+  if (codesLeft !== undefined) {
+    const data = { at, address, remaining: codesLeft };
+    await queueMail(tx, mailer.prepare({ to, template: 'recovery_code_used', data }));
+  }
+  if (failures > 0) {
+    const data = { at, address, program, failures };
+    await queueMail(tx, mailer.prepare({ to, template: 'suspicious_sign_in', data }));
+  }
+}
+
+/** What is kept of what a client says of itself: printable and bounded. */
+export const describeClient = ({ address, program }: Client): Client => ({
+  address: printable(address).slice(0, limits.addressCharsMax),
+  program: printable(program).slice(0, limits.programCharsMax),
+});
+
+const printable = (text: string): string => text.replaceAll(/\p{C}/gu, '');

@@ -1,0 +1,388 @@
+/** Access tokens: what they say, and that nothing but what this installation signed for now is accepted (RFC 8725, RFC 9068). */
+import assert from 'node:assert/strict';
+import { createHmac, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import type { JWK } from 'jose';
+import { bearer, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Genuine {
+  readonly header: Fields;
+  readonly payload: Fields;
+  /** Signs with the installation's own key, whatever the header says. */
+  readonly sign: (header: Fields, payload: Fields) => Promise<string>;
+  /** The same for JSON texts, or what is not JSON. */
+  readonly signTexts: (header: string, payload: string) => Promise<string>;
+}
+
+const encodeText = (text: string): string => Buffer.from(text).toString('base64url');
+const encode = (value: unknown): string => encodeText(JSON.stringify(value));
+const decode = (part: string | undefined): Fields =>
+  JSON.parse(Buffer.from(part ?? '', 'base64url').toString()) as Fields;
+
+/** A token of the app and the means to make others like it. */
+async function genuineOf(app: TestApp, { accessToken }: SignedIn): Promise<Genuine> {
+  const [header, payload] = accessToken.split('.');
+  const { key } = await app.service.services.signingKeys.signer();
+  const signTexts = async (head: string, body: string): Promise<string> => {
+    const input = `${encodeText(head)}.${encodeText(body)}`;
+    const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, Buffer.from(input));
+    return `${input}.${Buffer.from(signature).toString('base64url')}`;
+  };
+  return {
+    header: decode(header),
+    payload: decode(payload),
+    sign: (head, body) => signTexts(JSON.stringify(head), JSON.stringify(body)),
+    signTexts,
+  };
+}
+
+async function assertRefused(app: TestApp, token: string, what: string): Promise<void> {
+  const headers = bearer(token);
+  const managed = await app.call('GET', '/auth/api-keys', { headers });
+  assert.equal(managed.status, 401, what);
+  assert.equal((managed.json as { code: string }).code, 'invalid_access_token', what);
+  assert.equal(managed.headers.get('www-authenticate'), 'Bearer realm="keyreeve", error="invalid_token"', what);
+  const forwarded = await app.call('GET', '/auth/forward', { headers });
+  assert.equal(forwarded.status, 401, what);
+  assert.equal((forwarded.json as { code: string }).code, 'invalid_credential', what);
+  assert.equal(forwarded.headers.get('x-keyreeve-account'), null, what);
+}
+
+async function assertAccepted(app: TestApp, token: string, what: string): Promise<void> {
+  assert.equal((await app.call('GET', '/auth/api-keys', { headers: bearer(token) })).status, 200, what);
+  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(token) })).status, 200, what);
+}
+
+test('an access token says what RFC 9068 asks for and nothing more', async () => {
+  await using app = await newApp();
+  const { account, accessToken, refreshToken } = await app.signIn();
+  const [header, payload] = accessToken.split('.');
+  const [{ kid } = { kid: '' }] = await app.service.services.signingKeys.list();
+  assert.deepEqual(decode(header), { alg: 'ES256', kid, typ: 'at+jwt' });
+  const { sid, jti, ...claims } = decode(payload);
+  const now = app.clock.now() / 1000;
+  assert.deepEqual(claims, {
+    iss: app.service.publicUrl,
+    aud: app.service.publicUrl,
+    sub: account.id,
+    client_id: 'keyreeve',
+    auth_time: now,
+    iat: now,
+    exp: now + 600,
+  });
+  assert.match(String(sid), /^ses_[0-9A-Za-z]{22}$/);
+  assert.match(String(jti), /^[0-9A-Za-z]{22}$/);
+
+  app.clock.advance({ seconds: 400 });
+  const answer = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  const [, later] = (answer.json as { accessToken: string }).accessToken.split('.');
+  const { jti: nextJti, ...next } = decode(later);
+  assert.notEqual(nextJti, jti);
+  assert.deepEqual(next, { ...claims, sid, iat: now + 400, exp: now + 1000 });
+});
+
+test('issuer, audience and life are what the operator configured', async () => {
+  const environment = {
+    KEYREEVE_PUBLIC_URL: 'https://auth.example.com',
+    KEYREEVE_TRUSTED_PROXIES: '10.0.0.1',
+    KEYREEVE_AUDIENCE: 'orders',
+    KEYREEVE_ACCESS_TOKEN_TTL_SECONDS: '60',
+  };
+  await using app = await newApp({ environment });
+  const signedIn = await app.signIn();
+  const { header, payload, sign: signed } = await genuineOf(app, signedIn);
+  const { iss, aud, iat, exp } = payload;
+  assert.deepEqual(
+    { iss, aud, life: Number(exp) - Number(iat) },
+    { iss: 'https://auth.example.com', aud: 'orders', life: 60 },
+  );
+  await assertAccepted(app, signedIn.accessToken, 'its own');
+  await assertRefused(app, await signed(header, { ...payload, aud: iss }), 'for the issuer');
+});
+
+/** Changes of the claims; all are signed with the right key. */
+function wrongClaims({ iss, aud, sub, sid, iat, exp }: Fields, now: number): readonly (readonly [string, Fields])[] {
+  return [
+    ['no iss', { iss: undefined }],
+    ['another iss', { iss: 'https://evil.example' }],
+    ['iss with a slash', { iss: `${String(iss)}/` }],
+    ['iss in another case', { iss: String(iss).toUpperCase() }],
+    ['iss as a list', { iss: [iss] }],
+    ['no aud', { aud: undefined }],
+    ['another aud', { aud: 'https://api.example' }],
+    ['a list without our aud', { aud: ['https://api.example'] }],
+    ['an empty list as aud', { aud: [] }],
+    ['aud with more behind it', { aud: `${String(aud)}.evil.example` }],
+    ['no sub', { sub: undefined }],
+    ['sub as a list', { sub: [sub] }],
+    ['another account as sub', { sub: 'acc_0000000000000000000000' }],
+    ['no sid', { sid: undefined }],
+    ['sid as an object', { sid: { sid } }],
+    ['an unknown session', { sid: 'ses_0000000000000000000000' }],
+    ['SQL as sid', { sid: `' or 1=1 --` }],
+    ['no iat', { iat: undefined }],
+    ['iat as text', { iat: String(iat) }],
+    ['iat 31 s in the future', { iat: now + 31 }],
+    ['no exp', { exp: undefined }],
+    ['exp as text', { exp: String(exp) }],
+    ['exp null', { exp: null }],
+    ['exp with a fraction', { exp: Number(exp) + 0.5 }],
+    ['exp beyond the safe integers', { exp: Number.MAX_SAFE_INTEGER + 1 }],
+    ['exp beyond every date', { exp: Number.MAX_SAFE_INTEGER }],
+    ['exp of 300 digits', { exp: 1e300 }],
+    ['iat with a fraction', { iat: Number(iat) - 0.5 }],
+    ['iat before 1970', { iat: -1 }],
+    ['exp 30 s ago', { exp: now - 30 }],
+    ['exp a year ago', { exp: now - 31_536_000 }],
+    ['nbf 31 s in the future', { nbf: now + 31 }],
+    ['nbf as text', { nbf: 'now' }],
+  ];
+}
+
+/** Changes of the header; all are signed with the right key. */
+function wrongHeaders(header: Fields, publicJwk: JWK): readonly (readonly [string, Fields])[] {
+  return [
+    ['no typ', { typ: undefined }],
+    ['typ of any JWT', { typ: 'JWT' }],
+    ['typ of an ID token', { typ: 'id+jwt' }],
+    ['no alg', { alg: undefined }],
+    ['alg none', { alg: 'none' }],
+    ['alg None', { alg: 'None' }],
+    ['a longer curve’s alg', { alg: 'ES384' }],
+    ['alg in another case', { alg: 'es256' }],
+    ['alg of an RSA key', { alg: 'RS256' }],
+    ['alg of a secret', { alg: 'HS256' }],
+    ['no kid', { kid: undefined }],
+    ['an unknown kid', { kid: 'A'.repeat(22) }],
+    ['an empty kid', { kid: '' }],
+    ['a path as kid', { kid: '../../../../dev/null' }],
+    ['SQL as kid', { kid: `' union select kid from signing_keys --` }],
+    ['a kid with a wildcard', { kid: '%' }],
+    ['the kid and more', { kid: `${String(header['kid'])}A` }],
+    ['a number as kid', { kid: 1 }],
+    ['a list as kid', { kid: [header['kid']] }],
+    ['a name of every object as kid', { kid: '__proto__' }],
+    ['jwk', { jwk: publicJwk }],
+    ['jku', { jku: 'https://evil.example/jwks.json' }],
+    ['x5c', { x5c: ['MIIB'] }],
+    ['x5u', { x5u: 'https://evil.example/x.pem' }],
+    ['crit with an unknown name', { crit: ['exp'], exp: 1 }],
+    ['crit, empty', { crit: [] }],
+    ['b64 false', { b64: false, crit: ['b64'] }],
+    ['b64 true', { b64: true }],
+    ['zip', { zip: 'DEF' }],
+    ['cty', { cty: 'JWT' }],
+  ];
+}
+
+test('a token whose claims are not all right is refused, though the right key signed it', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const { header, payload, sign: signed } = await genuineOf(app, signedIn);
+  await assertAccepted(app, await signed(header, payload), 'unchanged');
+  for (const [what, change] of wrongClaims(payload, app.clock.now() / 1000)) {
+    await assertRefused(app, await signed(header, { ...payload, ...change }), what);
+  }
+  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+});
+
+test('a correctly signed token with an unusable exp fails neither its verification nor its batch', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const { header, payload, sign: signed } = await genuineOf(app, signedIn);
+  const headers = bearer(await app.serviceKey());
+  for (const exp of [1e300, Number.MAX_SAFE_INTEGER, 253_402_300_800]) {
+    const credential = await signed(header, { ...payload, exp });
+    const one = await app.call('POST', '/auth/verify', { headers, json: { credential } });
+    assert.deepEqual([one.status, one.json], [200, { valid: false, code: 'malformed' }], String(exp));
+    const json = { credentials: [credential, signedIn.accessToken] };
+    const many = await app.call('POST', '/auth/verify/batch', { headers, json });
+    assert.equal(many.status, 200, String(exp));
+    const { results } = many.json as { results: { valid: boolean }[] };
+    assert.deepEqual(
+      results.map(({ valid }) => valid),
+      [false, true],
+    );
+  }
+  const latest = await signed(header, { ...payload, exp: 253_402_300_799 });
+  const answer = await app.call('POST', '/auth/verify', { headers, json: { credential: latest } });
+  assert.equal((answer.json as { expiresAt: string }).expiresAt, '9999-12-31T23:59:59.000Z');
+});
+
+/** JSON texts that two parsers understand differently; all are signed with the right key. */
+function ambiguousTexts(header: Fields, payload: Fields): readonly (readonly [string, string, string])[] {
+  const [head, body] = [JSON.stringify(header), JSON.stringify(payload)];
+  const twice = (text: string, name: string, value: unknown, isFirst: boolean): string =>
+    isFirst
+      ? `{"${name}":${JSON.stringify(value)},${text.slice(1)}`
+      : `${text.slice(0, -1)},"${name}":${JSON.stringify(value)}}`;
+  return [
+    ['alg twice, none first', twice(head, 'alg', 'none', true), body],
+    ['kid twice, the same', twice(head, 'kid', header['kid'], false), body],
+    ['sub twice, another account first', head, twice(body, 'sub', 'acc_0000000000000000000000', true)],
+    ['exp twice, the earlier first', head, twice(body, 'exp', 1, true)],
+    ['exp twice, escaped', head, `{"\\u0065xp":1,${body.slice(1)}`],
+    ['jti twice, the same', head, twice(body, 'jti', payload['jti'], false)],
+    ['a claim of ours twice, in depth', head, twice(body, 'more', { a: 1 }, false).replace('{"a":1}', '{"a":1,"a":1}')],
+    ['a name of every object as claim', head, `{"__proto__":{},${body.slice(1)}`],
+    ['a header with a byte order mark', `\uFEFF${head}`, body],
+    ['a payload that is a list', head, `[${body}]`],
+    ['a payload that is no JSON', head, `${body}}`],
+  ];
+}
+
+test('a token with a name twice in its header or payload is refused, though the right key signed it', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const { header, payload, signTexts } = await genuineOf(app, signedIn);
+  await assertAccepted(app, await signTexts(JSON.stringify(header), ` ${JSON.stringify(payload)}`), 'unambiguous');
+  for (const [what, head, body] of ambiguousTexts(header, payload))
+    await assertRefused(app, await signTexts(head, body), what);
+  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+});
+
+/** Other texts that a tolerant decoder takes for the same token. */
+function* otherSpellings(token: string): Generator<readonly [string, string]> {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  // 64 bytes of signature are 86 characters, of whose last only the first two bits count.
+  const last = alphabet.indexOf(token.at(-1) ?? '');
+  for (let unused = 1; unused < 16; unused++)
+    yield [`unused bits ${unused}`, token.slice(0, -1) + (alphabet[last + unused] ?? '')];
+  const parts = token.split('.');
+  for (const [index, part] of parts.entries()) {
+    const spelled = (text: string): string => parts.with(index, text).join('.');
+    yield [`part ${index} padded`, spelled(part + '='.repeat(-part.length & 3 || 4))];
+    yield [`part ${index} with half its padding`, spelled(`${part}=`)];
+    yield [`part ${index} with a character behind it`, spelled(`${part}!`)];
+    yield [`part ${index} with a character in it`, spelled(`${part.slice(0, 9)}*${part.slice(9)}`)];
+    const base64 = part.replaceAll('-', '+').replaceAll('_', '/');
+    if (base64 !== part) yield [`part ${index} in base64`, spelled(base64)];
+  }
+}
+
+test('a token has exactly one spelling', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const spellings = [...otherSpellings(signedIn.accessToken)];
+  assert.ok(spellings.length >= 17);
+  for (const [what, token] of spellings) await assertRefused(app, token, what);
+  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+});
+
+test('a token whose header is not exactly alg, kid and typ is refused, though the right key signed it', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const { header, payload, sign: signed } = await genuineOf(app, signedIn);
+  const { keys } = await app.service.services.signingKeys.jwks();
+  for (const [what, change] of wrongHeaders(header, keys[0] as JWK)) {
+    await assertRefused(app, await signed({ ...header, ...change }, payload), what);
+  }
+  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+});
+
+test('the times of a token are judged with 30 seconds of tolerance, and no more', async () => {
+  await using app = await newApp();
+  const signedIn = await app.signIn();
+  const { header, payload, sign: signed } = await genuineOf(app, signedIn);
+  const now = app.clock.now() / 1000;
+  const within: readonly Fields[] = [
+    { exp: now - 29 },
+    { iat: now + 30 },
+    { nbf: now + 30 },
+    { aud: ['x', payload['aud']] },
+  ];
+  for (const change of within)
+    await assertAccepted(app, await signed(header, { ...payload, ...change }), JSON.stringify(change));
+
+  app.clock.advance({ seconds: 629 });
+  await assertAccepted(app, signedIn.accessToken, '29 s after its end');
+  app.clock.advance({ seconds: 1 });
+  await assertRefused(app, signedIn.accessToken, '30 s after its end');
+  const answer = await app.call('POST', '/auth/verify', {
+    headers: bearer(await app.serviceKey()),
+    json: { credential: signedIn.accessToken },
+  });
+  assert.deepEqual(answer.json, { valid: false, code: 'expired' });
+});
+
+/** Signatures by whoever doesn't hold the key. */
+function forgeries(accessToken: string, { header, payload }: Genuine, publicJwk: JWK) {
+  const input = `${encode(header)}.${encode(payload)}`;
+  const [head = '', body = '', signature = ''] = accessToken.split('.');
+  const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' });
+  const hmac = (secret: string | Buffer): string => {
+    const unsigned = `${encode({ ...header, alg: 'HS256' })}.${encode(payload)}`;
+    return `${unsigned}.${createHmac('sha256', secret).update(unsigned).digest('base64url')}`;
+  };
+  const signedBy = (key: KeyObject): string =>
+    `${input}.${sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+  const flipped = (at: number): string =>
+    signature.slice(0, at) + (signature[at] === 'A' ? 'B' : 'A') + signature.slice(at + 1);
+  const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+  const pem = publicKey.export({ type: 'spki', format: 'pem' });
+  return [
+    ['alg none, no signature', `${encode({ ...header, alg: 'none' })}.${body}.`],
+    ['alg none, the signature of another', `${encode({ ...header, alg: 'none' })}.${body}.${signature}`],
+    ['alg NONE without kid', `${encode({ alg: 'NONE', typ: 'at+jwt' })}.${body}.`],
+    ['HS256 with the public key as PEM', hmac(pem)],
+    ['HS256 with the public key as PEM, trimmed', hmac(pem.trim())],
+    ['HS256 with the public key as DER', hmac(publicKey.export({ type: 'spki', format: 'der' }))],
+    ['HS256 with the public key as JWK', hmac(JSON.stringify(publicJwk))],
+    ['HS256 with an empty secret', hmac('')],
+    ['another EC key under our kid', signedBy(stranger)],
+    ['a signature of zeros', `${input}.${Buffer.alloc(64).toString('base64url')}`],
+    ['a signature in DER', `${input}.${sign('sha256', Buffer.from(input), stranger).toString('base64url')}`],
+    ['an altered signature', `${head}.${body}.${flipped(0)}`],
+    ['a signature altered in its middle', `${head}.${body}.${flipped(43)}`],
+    [
+      'another account under the old signature',
+      `${head}.${encode({ ...payload, sub: 'acc_0000000000000000000000' })}.${signature}`,
+    ],
+    [
+      'a longer life under the old signature',
+      `${head}.${encode({ ...payload, exp: Number(payload['exp']) + 1 })}.${signature}`,
+    ],
+    ['a cut signature', accessToken.slice(0, -2)],
+    ['no signature', `${head}.${body}.`],
+    ['two parts', `${head}.${body}`],
+    ['one part', head],
+    ['four parts', `${accessToken}.${signature}`],
+    ['five parts, as an encrypted token has', `${head}.${body}.${signature}.${signature}.${signature}`],
+    ['a header that is no JSON', `eyJ4.${body}.${signature}`],
+    ['a header that is a list', `${encode([header])}.${body}.${signature}`],
+    ['nothing between the dots', 'eyJ..'],
+    ['the payload first', `${body}.${head}.${signature}`],
+  ] as const;
+}
+
+test('a token that this installation did not sign is refused', async () => {
+  const environment = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' };
+  await using app = await newApp({ environment });
+  const signedIn = await app.signIn();
+  const genuine = await genuineOf(app, signedIn);
+  const { keys } = await app.service.services.signingKeys.jwks();
+  for (const [what, token] of forgeries(signedIn.accessToken, genuine, keys[0] as JWK)) {
+    await assertRefused(app, token, what);
+  }
+  await using other = await newApp({ environment });
+  const elsewhere = await other.signIn();
+  await assertAccepted(other, elsewhere.accessToken, 'at home');
+  await assertRefused(app, elsewhere.accessToken, 'of another installation with the same address');
+  const { sign: signedElsewhere } = await genuineOf(other, elsewhere);
+  await assertRefused(
+    app,
+    await signedElsewhere(genuine.header, genuine.payload),
+    'another installation under our kid',
+  );
+  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+});
+
+test('a token that names one live account and the session of another is refused', async () => {
+  await using app = await newApp();
+  const one = await app.signIn();
+  const two = await app.signIn();
+  const { header, payload, sign: signed } = await genuineOf(app, one);
+  await assertRefused(app, await signed(header, { ...payload, sub: two.account.id }), 'mixed');
+});

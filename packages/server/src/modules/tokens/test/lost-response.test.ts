@@ -1,0 +1,72 @@
+/** A refresh whose client is gone before its response is written: it may present the same token again later. */
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { sql } from '../../../foundation/database/sql.ts';
+import { newApp, type TestApp } from '../../../../test-kit/new-app.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const waitMsMax = 20_000;
+const channel = 'http.server.request.start';
+const touch = sql('test_touch_sessions', 'update sessions set rotated_at = rotated_at');
+
+/** When the next request to this port has begun. */
+function nextRequest(port: number): Promise<void> {
+  return new Promise((resolve) => {
+    const onStart = (message: unknown): void => {
+      const { socket } = message as { socket: Socket };
+      if (socket.localPort !== port) return;
+      unsubscribe(channel, onStart);
+      resolve();
+    };
+    subscribe(channel, onStart);
+  });
+}
+
+/** Sends a refresh and drops the connection while the database holds it back. */
+async function refreshAndLeave(app: TestApp, refreshToken: string): Promise<void> {
+  const port = Number(new URL(app.url).port);
+  const started = nextRequest(port);
+  const body = JSON.stringify({ refreshToken });
+  await app.db.transaction(async (tx) => {
+    await tx.run(touch);
+    const client = connect({ port, host: '127.0.0.1' });
+    client.write(
+      `POST /auth/token/refresh HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await started;
+    // A reset: the server need not read to learn of it, its next write fails.
+    client.resetAndDestroy();
+    await once(client, 'close');
+  });
+}
+
+test('a client that is gone before the response is written can refresh again after the grace', async () => {
+  await using app = await newApp();
+  const { refreshToken } = await app.signIn();
+  const { unanswered } = app.service.services.tokens;
+  app.clock.advance({ seconds: 600 });
+  await refreshAndLeave(app, refreshToken);
+  const deadline = performance.now() + waitMsMax;
+  while (unanswered.size === 0) {
+    assert.ok(performance.now() < deadline, 'the lost response was never noticed');
+    await turn();
+  }
+  app.clock.advance({ seconds: 120 });
+  const answer = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  assert.equal(answer.status, 200, answer.text);
+  assert.notEqual((answer.json as { refreshToken: string }).refreshToken, refreshToken);
+});
+
+test('a response that was written leaves nothing to remember', async () => {
+  await using app = await newApp();
+  const { refreshToken } = await app.signIn();
+  app.clock.advance({ seconds: 600 });
+  assert.equal((await app.call('POST', '/auth/token/refresh', { json: { refreshToken } })).status, 200);
+  assert.equal(app.service.services.tokens.unanswered.size, 0);
+  app.clock.advance({ seconds: 120 });
+  const again = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+  assert.equal((again.json as { code: string }).code, 'refresh_token_reused');
+});

@@ -1,0 +1,74 @@
+/** A refresh that got a 503 in an outage: its client presents the same token again and stays signed in. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { readConfig } from '../../../app/config.ts';
+import { Secret } from '../../../foundation/crypto/secret.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { wire } from '../../../app/wiring.ts';
+import { behind, Line } from '../../../../test-kit/broken-connection.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { keys, operator } from '../../../../test-kit/rows.ts';
+
+const password = 'wombat orbit velvet 42';
+const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+
+async function fixture(db: Db, email = 'ada@example.com') {
+  const [line, clock] = [new Line(), new FakeClock()];
+  const installation = { db: behind(db, line), keys, migrated: [] };
+  const services = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost', argon2 });
+  const { accounts, signingKeys, tokens } = services;
+  await signingKeys.ensure();
+  await accounts.create(operator, email, new Secret(password), 'user');
+  const first = await tokens.signIn(email, new Secret(password), { address: '192.0.2.1', program: '' });
+  clock.advance({ seconds: 600 });
+  /** A refresh whose commit the program learns nothing of. */
+  const failed = async (state: Line['state'], refreshToken = first.refreshToken): Promise<void> => {
+    line.state = state;
+    await assert.rejects(tokens.refresh(refreshToken), (error) => codeOf(error) === 'unavailable');
+    line.state = 'whole';
+    await tokens.unanswered.settled;
+  };
+  return { clock, tokens, first, failed };
+}
+
+for (const state of ['cut before', 'cut after'] as const) {
+  onEachDatabase(`a refresh that was ${state} its commit succeeds after an outage of minutes`, async ({ db }) => {
+    const { clock, tokens, first, failed } = await fixture(db);
+    await failed(state);
+    clock.advance({ seconds: 300 });
+    const second = await tokens.refresh(first.refreshToken);
+    assert.notEqual(second.refreshToken, first.refreshToken);
+    clock.advance({ seconds: limits.refreshReuseSeconds });
+    const third = await tokens.refresh(second.refreshToken);
+    // From then on the first token is two generations old.
+    await assert.rejects(tokens.refresh(first.refreshToken), (error) => codeOf(error) === 'refresh_token_reused');
+    await assert.rejects(tokens.refresh(third.refreshToken), (error) => codeOf(error) === 'invalid_refresh_token');
+  });
+}
+
+onEachDatabase('a retry in the grace that got a 503 is judged as of that time, a later one is not', async ({ db }) => {
+  for (const [seconds, expected] of [
+    [30, 'refreshed'],
+    [31, 'refresh_token_reused'],
+  ] as const) {
+    const { clock, tokens, first, failed } = await fixture(db, `after${seconds}@example.com`);
+    await tokens.refresh(first.refreshToken);
+    clock.advance({ seconds });
+    await failed('cut before');
+    clock.advance({ seconds: 120 });
+    const outcome = await tokens.refresh(first.refreshToken).then(() => 'refreshed', codeOf);
+    assert.equal(outcome, expected);
+  }
+});
+
+onEachDatabase('without a 503 the grace ends on time, also after another session had one', async ({ db }) => {
+  const { clock, tokens, first, failed } = await fixture(db);
+  const other = await tokens.signIn('ada@example.com', new Secret(password), { address: '192.0.2.1', program: '' });
+  clock.advance({ seconds: 60 });
+  await failed('cut after', other.refreshToken);
+  await tokens.refresh(first.refreshToken);
+  clock.advance({ seconds: 31 });
+  await assert.rejects(tokens.refresh(first.refreshToken), (error) => codeOf(error) === 'refresh_token_reused');
+  assert.notEqual((await tokens.refresh(other.refreshToken)).refreshToken, other.refreshToken);
+});

@@ -1,0 +1,367 @@
+/** Sessions: refreshing, replays, reuse, expiry, signing out, and what ends them at once. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { limits } from '@keyreeve/contract';
+import { sql } from '../../../foundation/database/sql.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
+import { checksum, fromBase62, Secret, toBase62 } from '../../../foundation/crypto/secret.ts';
+import {
+  basic,
+  bearer,
+  goodPassword,
+  newApp,
+  operator,
+  type Answered,
+  type SignedIn,
+  type TestApp,
+} from '../../../../test-kit/new-app.ts';
+import { RefreshTokens } from '../refresh-token.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+type Pair = Pick<SignedIn, 'accessToken' | 'refreshToken'>;
+
+const graceSeconds = 30;
+const refresh = (app: TestApp, refreshToken: string): Promise<Answered> =>
+  app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+const signOut = (app: TestApp, refreshToken: string): Promise<Answered> =>
+  app.call('POST', '/auth/token/revoke', { json: { refreshToken } });
+const list = (app: TestApp, accessToken: string): Promise<Answered> =>
+  app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
+
+/** Answers with a pair. */
+async function refreshed(app: TestApp, refreshToken: string): Promise<Pair> {
+  const answer = await refresh(app, refreshToken);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(Object.keys(answer.json as object).toSorted(), ['accessToken', 'refreshToken']);
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  return answer.json as Pair;
+}
+
+/** The same once the token is old enough to be replaced. */
+async function rotated(app: TestApp, refreshToken: string): Promise<Pair> {
+  app.clock.advance({ seconds: limits.refreshReuseSeconds });
+  const pair = await refreshed(app, refreshToken);
+  assert.notEqual(pair.refreshToken, refreshToken);
+  return pair;
+}
+
+function assertRefused(answer: Answered, code: string, what = code): void {
+  assert.equal(answer.status, 401, what);
+  assert.equal((answer.json as { code: string }).code, code, what);
+  assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer realm="keyreeve"/, what);
+}
+
+async function signInAgain(app: TestApp, email: string): Promise<Pair> {
+  const answer = await app.call('POST', '/auth/token', { headers: basic(email, goodPassword) });
+  assert.equal(answer.status, 200);
+  return answer.json as Pair;
+}
+
+const actions = async (app: TestApp): Promise<string[]> => (await listAuditEvents(app.db)).map(({ action }) => action);
+
+test('a refresh gives a new pair, both of whose tokens work', async () => {
+  await using app = await newApp();
+  const first = await app.signIn();
+  app.clock.advance({ seconds: 60 });
+  const second = await refreshed(app, first.refreshToken);
+  const third = await rotated(app, second.refreshToken);
+  assert.equal(new Set([first, second, third].map((pair) => pair.refreshToken)).size, 3);
+  for (const { accessToken } of [first, second, third]) assert.equal((await list(app, accessToken)).status, 200);
+});
+
+test('a refresh token that was just issued is returned again with a new access token, and nothing is written', async () => {
+  await using app = await newApp();
+  const first = await app.signIn();
+  const rows = () => app.db.all(sql('test_sessions', 'select * from sessions'));
+  const assertReused = async (pair: Pair): Promise<void> => {
+    const [session, events] = [await rows(), await actions(app)];
+    for (const seconds of [0, 1, limits.refreshReuseSeconds - 2, 0]) {
+      app.clock.advance({ seconds });
+      const again = await refreshed(app, pair.refreshToken);
+      assert.equal(again.refreshToken, pair.refreshToken);
+      assert.notEqual(again.accessToken, pair.accessToken);
+      assert.equal((await list(app, again.accessToken)).status, 200);
+    }
+    const rivals = await Promise.all(Array.from({ length: 16 }, () => refreshed(app, pair.refreshToken)));
+    assert.deepEqual(new Set(rivals.map(({ refreshToken }) => refreshToken)), new Set([pair.refreshToken]));
+    assert.deepEqual([await rows(), await actions(app)], [session, events]);
+    app.clock.advance({ seconds: 1 });
+  };
+  await assertReused(first);
+  const second = await refreshed(app, first.refreshToken);
+  assert.notEqual(second.refreshToken, first.refreshToken);
+  await assertReused(second);
+  assert.notEqual((await refreshed(app, second.refreshToken)).refreshToken, second.refreshToken);
+});
+
+test('refreshes are in no audit event', async () => {
+  await using app = await newApp();
+  const { refreshToken } = await app.signIn();
+  const before = await actions(app);
+  const next = await rotated(app, refreshToken);
+  await rotated(app, next.refreshToken);
+  assert.deepEqual(await actions(app), before);
+});
+
+test('a replaced refresh token gets the same successor for 30 seconds', async () => {
+  await using app = await newApp();
+  const first = await app.signIn();
+  const second = await rotated(app, first.refreshToken);
+  for (const seconds of [0, 1, graceSeconds - 1]) {
+    app.clock.advance({ seconds });
+    const again = await refreshed(app, first.refreshToken);
+    assert.equal(again.refreshToken, second.refreshToken);
+    assert.equal((await list(app, again.accessToken)).status, 200);
+  }
+  await rotated(app, second.refreshToken);
+});
+
+test('a clock that was set back does not lengthen the grace of a replaced token', async () => {
+  await using app = await newApp();
+  const first = await app.signIn();
+  const second = await rotated(app, first.refreshToken);
+  app.clock.advance({ seconds: -limits.clockSkewSeconds });
+  assert.equal((await refreshed(app, first.refreshToken)).refreshToken, second.refreshToken, 'as far as clocks differ');
+  app.clock.advance({ seconds: -1 });
+  assertRefused(await refresh(app, first.refreshToken), 'refresh_token_reused');
+});
+
+test('a clock that was set back makes no earlier sign-in recent', async () => {
+  await using app = await newApp();
+  const { accessToken, refreshToken } = await app.signIn();
+  const begin = async (access: string): Promise<string> =>
+    (
+      (await app.call('POST', '/auth/account/second-factor', { headers: bearer(access), json: { no: 'password' } }))
+        .json as { code: string }
+    ).code;
+  app.clock.advance({ seconds: -limits.clockSkewSeconds });
+  assert.equal(await begin(accessToken), 'invalid_request', 'as far as clocks differ');
+  app.clock.advance({ seconds: -1 });
+  const later = await refreshed(app, refreshToken);
+  assert.equal(await begin(later.accessToken), 'reauth_required');
+});
+
+const reuses: readonly (readonly [what: string, rotations: number, secondsLater: number])[] = [
+  ['the predecessor after the grace', 1, graceSeconds + 1],
+  ['an older generation within the grace', 2, 0],
+  ['a much older generation', 5, 3_600],
+];
+for (const [what, rotations, seconds] of reuses) {
+  test(`a refresh token that was used before ends its session and nothing else: ${what}`, async () => {
+    await using app = await newApp();
+    const first = await app.signIn();
+    const other = await signInAgain(app, first.account.email);
+    let latest: Pair = first;
+    for (let turn = 0; turn < rotations; turn++) latest = await rotated(app, latest.refreshToken);
+    app.clock.advance({ seconds });
+    // Not expired, so that only the end of its session can refuse it.
+    const { accessToken } = seconds >= 600 ? (latest = await refreshed(app, latest.refreshToken)) : latest;
+    assert.equal((await list(app, accessToken)).status, 200);
+
+    assertRefused(await refresh(app, first.refreshToken), 'refresh_token_reused');
+    assertRefused(await list(app, accessToken), 'invalid_access_token');
+    assertRefused(await refresh(app, latest.refreshToken), 'invalid_refresh_token');
+    assertRefused(await refresh(app, first.refreshToken), 'invalid_refresh_token');
+    await refreshed(app, other.refreshToken);
+    assert.equal((await actions(app)).filter((action) => action === 'session.reuse_detected').length, 1);
+  });
+}
+
+test('the predecessor alone, one second after the grace, ends the session', async () => {
+  await using app = await newApp();
+  const first = await app.signIn();
+  const second = await rotated(app, first.refreshToken);
+  app.clock.advance({ seconds: graceSeconds });
+  assert.equal((await refreshed(app, first.refreshToken)).refreshToken, second.refreshToken);
+  app.clock.advance({ seconds: 1 });
+  assertRefused(await refresh(app, first.refreshToken), 'refresh_token_reused');
+  assertRefused(await refresh(app, second.refreshToken), 'invalid_refresh_token');
+});
+
+/** A text with a right checksum around whatever body. */
+function token(body: Uint8Array): string {
+  const unchecked = `krvr_${toBase62(body, 92)}`;
+  return unchecked + checksum(unchecked);
+}
+
+/** Made of a token that is good; none is what this installation made. */
+function forgeries(good: string, older: string): readonly (readonly [what: string, text: string])[] {
+  const body = fromBase62(good.slice(5, 97), 68) ?? Buffer.alloc(0);
+  const changed = (at: number, bytes: Uint8Array): string => {
+    const copy = Buffer.from(body);
+    copy.set(bytes, at);
+    return token(copy);
+  };
+  const foreign = new RefreshTokens(deriveKeys(randomBytes(32)));
+  const olderBody = fromBase62(older.slice(5, 97), 68) ?? Buffer.alloc(0);
+  return [
+    ['another text', 'x'],
+    ['an API key', `krv_${'0'.repeat(49)}`],
+    ['cut by a character', good.slice(0, -1)],
+    ['longer by a character', `${good}0`],
+    ['its first half', good.slice(0, 51)],
+    ['a space before', ` ${good}`],
+    ['another prefix', good.replace('krvr_', 'krvc_')],
+    ['another case of the prefix', good.replace('krvr_', 'KRVR_')],
+    ['a wrong checksum', good.slice(0, -1) + (good.endsWith('0') ? '1' : '0')],
+    ['a character outside base62', `${good.slice(0, 50)}-${good.slice(51)}`],
+    ['a number beyond 68 bytes', `krvr_${'z'.repeat(92)}${checksum(`krvr_${'z'.repeat(92)}`)}`],
+    ['random bytes that name the session', changed(16, randomBytes(52))],
+    ['another secret', changed(20, randomBytes(32))],
+    ['another generation', changed(16, Buffer.of(0, 0, 0, 1))],
+    ['a generation to come', changed(16, Buffer.of(0, 0, 1, 0))],
+    ['a proof of zeros', changed(52, Buffer.alloc(16))],
+    ['the proof of an older generation', changed(52, olderBody.subarray(52))],
+    ['another session', changed(0, randomBytes(16))],
+    ['a token of another installation', foreign.first().text.reveal()],
+  ];
+}
+
+test('garbage never ends a session, not even when it names one', async () => {
+  await using app = await newApp();
+  const first = await app.signIn();
+  const second = await rotated(app, first.refreshToken);
+  const third = await rotated(app, second.refreshToken);
+  for (const [what, text] of forgeries(third.refreshToken, second.refreshToken)) {
+    assert.notEqual(text, third.refreshToken, what);
+    assertRefused(await refresh(app, text), 'invalid_refresh_token', what);
+    assert.equal((await signOut(app, text)).status, 204, what);
+    assert.equal((await list(app, third.accessToken)).status, 200, what);
+  }
+  await refreshed(app, third.refreshToken);
+});
+
+test('a session that is not refreshed for 14 days ends', async () => {
+  await using app = await newApp();
+  const kept = await app.signIn();
+  const left = await app.signIn();
+  app.clock.advance({ days: 14, seconds: -1 });
+  const next = await refreshed(app, kept.refreshToken);
+  app.clock.advance({ seconds: 1 });
+  assertRefused(await refresh(app, left.refreshToken), 'invalid_refresh_token');
+  app.clock.advance({ days: 14, seconds: -2 });
+  await refreshed(app, next.refreshToken);
+});
+
+test('a session ends 30 days after its sign-in, however often it is refreshed', async () => {
+  await using app = await newApp();
+  let pair: Pair = await app.signIn();
+  for (const days of [10, 10]) {
+    app.clock.advance({ days });
+    pair = await refreshed(app, pair.refreshToken);
+  }
+  app.clock.advance({ days: 10, seconds: -1 });
+  pair = await refreshed(app, pair.refreshToken);
+  assert.equal((await list(app, pair.accessToken)).status, 200);
+  app.clock.advance({ seconds: 1 });
+  assertRefused(await refresh(app, pair.refreshToken), 'invalid_refresh_token');
+  assertRefused(await list(app, pair.accessToken), 'invalid_access_token');
+});
+
+test('50 parallel refreshes of one token give exactly one successor, to all of them', async () => {
+  await using app = await newApp();
+  const { refreshToken } = await app.signIn();
+  app.clock.advance({ seconds: limits.refreshReuseSeconds });
+  const pairs = await Promise.all(Array.from({ length: 50 }, () => refreshed(app, refreshToken)));
+  const [successor, ...others] = new Set(pairs.map((pair) => pair.refreshToken));
+  assert.notEqual(successor, refreshToken);
+  assert.deepEqual(others, []);
+  await refreshed(app, pairs[0]?.refreshToken ?? '');
+});
+
+test('50 sessions stay signed in; the next sign-in ends the oldest of them', async () => {
+  await using app = await newApp();
+  const first = await app.signIn();
+  const pairs: Pair[] = [first];
+  const stranger = await app.signIn();
+  for (let turn = 1; turn < 50; turn++) {
+    app.clock.advance({ seconds: 1 });
+    pairs.push(await signInAgain(app, first.account.email));
+  }
+  for (const { accessToken } of pairs) assert.equal((await list(app, accessToken)).status, 200);
+  // Being refreshed makes no session younger.
+  const oldest = await refreshed(app, first.refreshToken);
+  app.clock.advance({ seconds: 1 });
+  pairs.push(await signInAgain(app, first.account.email));
+  assertRefused(await list(app, oldest.accessToken), 'invalid_access_token');
+  assertRefused(await refresh(app, oldest.refreshToken), 'invalid_refresh_token');
+  for (const { accessToken } of pairs.slice(1)) assert.equal((await list(app, accessToken)).status, 200);
+  assert.equal((await list(app, stranger.accessToken)).status, 200);
+});
+
+/** Every door that an access token opens, and the answer once it is dead. */
+async function assertDeadEverywhere(app: TestApp, accessToken: string, code: string): Promise<void> {
+  const headers = bearer(accessToken);
+  const asService = bearer(await app.serviceKey());
+  assertRefused(await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'x' } }), 'invalid_access_token');
+  assertRefused(await app.call('GET', '/auth/api-keys', { headers }), 'invalid_access_token');
+  assertRefused(await app.call('DELETE', '/auth/api-keys/1', { headers }), 'invalid_access_token');
+  assertRefused(await app.call('GET', '/auth/forward', { headers }), 'invalid_credential');
+  const verified = await app.call('POST', '/auth/verify', { headers: asService, json: { credential: accessToken } });
+  assert.deepEqual(verified.json, { valid: false, code });
+  const introspected = await app.call('POST', '/auth/introspect', {
+    headers: { ...asService, 'content-type': 'application/x-www-form-urlencoded' },
+    body: `token=${accessToken}`,
+  });
+  assert.deepEqual(introspected.json, { active: false });
+}
+
+test('after a sign-out the access token opens nothing, and other sessions live on', async () => {
+  await using app = await newApp();
+  const { account, accessToken, refreshToken } = await app.signIn();
+  const other = await signInAgain(app, account.email);
+  const answer = await signOut(app, refreshToken);
+  assert.equal(answer.status, 204);
+  assert.equal(answer.text, '');
+  await assertDeadEverywhere(app, accessToken, 'not_found');
+  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+  assert.equal((await list(app, other.accessToken)).status, 200);
+});
+
+test('signing out is answered alike for a second time, for an unknown token and for a replaced one, which ends the session', async () => {
+  await using app = await newApp();
+  const { refreshToken } = await app.signIn();
+  const next = await rotated(app, refreshToken);
+  const expected = [204, '', 'no-store'];
+  for (const text of [refreshToken, refreshToken, next.refreshToken, 'krvr_unknown', token(randomBytes(68))]) {
+    const answer = await signOut(app, text);
+    assert.deepEqual([answer.status, answer.text, answer.headers.get('cache-control')], expected);
+  }
+  assertRefused(await list(app, next.accessToken), 'invalid_access_token');
+});
+
+test('a new password ends every session at once and is the only one from then on', async () => {
+  await using app = await newApp();
+  const { account, accessToken, refreshToken } = await app.signIn();
+  const other = await signInAgain(app, account.email);
+  const newPassword = 'another velvet wombat 7';
+  await app.service.services.accounts.setPassword(operator, account.id, new Secret(newPassword));
+  await assertDeadEverywhere(app, accessToken, 'not_found');
+  assertRefused(await list(app, other.accessToken), 'invalid_access_token');
+  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+  const signIn = (password: string) => app.call('POST', '/auth/token', { headers: basic(account.email, password) });
+  assert.equal((await signIn(goodPassword)).status, 401);
+  assert.equal((await signIn(newPassword)).status, 200);
+});
+
+test('disabling an account ends its sessions at once; enabling it brings none back', async () => {
+  await using app = await newApp();
+  const { account, accessToken, refreshToken } = await app.signIn();
+  const { accounts } = app.service.services;
+  await accounts.disable(operator, account.id);
+  await assertDeadEverywhere(app, accessToken, 'disabled');
+  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+  await accounts.enable(operator, account.id);
+  await assertDeadEverywhere(app, accessToken, 'not_found');
+  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+  await signInAgain(app, account.email);
+});
+
+test('deleting an account ends its sessions at once', async () => {
+  await using app = await newApp();
+  const { account, accessToken, refreshToken } = await app.signIn();
+  await app.service.services.accounts.delete(operator, account.id);
+  await assertDeadEverywhere(app, accessToken, 'not_found');
+  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+});

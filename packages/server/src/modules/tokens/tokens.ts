@@ -1,0 +1,370 @@
+/** Sessions: signing in, refreshing, signing out, and judging an access token. */
+import { timingSafeEqual } from 'node:crypto';
+import { limits, type ErrorCode, type ListedSession, type TokenPair } from '@keyreeve/contract';
+import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
+import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
+import { isRecent, toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Secret } from '../../foundation/crypto/secret.ts';
+import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { pingDatabase } from '../../foundation/database/installation.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Mailer } from '../mail/mail.ts';
+import type { FactorProof, SecondFactors } from '../second-factors/second-factors.ts';
+import {
+  failedSignIns,
+  type AssessedAttempt,
+  type LoginThrottle,
+  type Reservation,
+} from '../rate-limits/sign-in-limits.ts';
+import type { PasswordChecks } from '../rate-limits/password-checks.ts';
+import { parseEmail } from '../accounts/email.ts';
+import type { AccessTokenClaims, AccessTokens, SignAccessToken } from './access-token.ts';
+import { isSessionId, type RefreshToken, type RefreshTokens } from './refresh-token.ts';
+import { describeClient, startSession, type Client } from './start-session.ts';
+import * as store from '../sessions/store.ts';
+import { UnansweredRefreshes } from './unanswered-refreshes.ts';
+
+export interface TokensOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly accounts: Accounts;
+  readonly secondFactors: SecondFactors;
+  readonly mailer: Mailer;
+  /** None where no journal is kept. */
+  readonly revocations: Revocations | undefined;
+  readonly throttle: LoginThrottle;
+  readonly checks: PasswordChecks;
+  readonly accessTokens: AccessTokens;
+  readonly refreshTokens: RefreshTokens;
+  readonly idleTtlSeconds: number;
+  readonly maxTtlSeconds: number;
+  readonly graceSeconds: number;
+  readonly sessionsPerAccountMax: number;
+  /** For the log. */
+  readonly onFailedSignIn?: (failure: FailedSignIn) => void;
+}
+
+/** What a client sends to sign in. */
+interface SignIn {
+  readonly user: string;
+  readonly password: Secret;
+  readonly client: Client;
+  /** Of the second factor. */
+  readonly code: string | undefined;
+  readonly onFound: (accountId: string) => void;
+}
+
+/** What a security monitor is given of a failed sign-in: never the email. */
+export interface FailedSignIn {
+  readonly clientIp: string;
+  /** Null for an email without an account, and where the attempt was rejected before the account was looked up. */
+  readonly accountId: string | null;
+  readonly reason: ErrorCode;
+}
+
+/** Why an access token is not good. */
+export type AccessTokenRefusal = 'malformed' | 'expired' | 'not_found' | 'disabled';
+
+export type AccessTokenVerdict =
+  | {
+      readonly valid: true;
+      readonly claims: AccessTokenClaims;
+      readonly role: Role;
+      readonly signedInAt: number;
+      /** The account lacks the second factor that is required of it: the token is good for enrolling one. */
+      readonly mustEnrol: boolean;
+    }
+  | { readonly valid: false; readonly code: AccessTokenRefusal };
+
+/** Sign-ins since the start, for metrics. */
+export type LoginCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
+
+/**
+ * Whether a rejected sign-in may have been a guess. A right password without the code that it needs is none, and neither is
+ * a sign-in beyond the limits of successful sign-ins and of those in progress.
+ */
+const mayBeGuess = ({ code, options: { rate } }: DomainError): boolean =>
+  code === 'invalid_credentials' ||
+  code === 'second_factor_invalid' ||
+  (code === 'too_many_attempts' && rate?.policy === failedSignIns);
+/** Of a sign-in that was checked. */
+const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_required', 'second_factor_invalid'];
+
+export class Tokens {
+  readonly unanswered: UnansweredRefreshes;
+  readonly logins: LoginCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
+  readonly #options: TokensOptions;
+  readonly #sessions: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
+  readonly #live: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
+
+  constructor(options: TokensOptions) {
+    const { db } = options;
+    this.#options = options;
+    this.unanswered = new UnansweredRefreshes({ ping: () => pingDatabase(db) });
+    this.#sessions = new CoalescingReader((questions) => store.findSessionStates(db, questions), db.sharedReads);
+    this.#live = new CoalescingReader((questions) => store.findLiveSessions(db, questions), db.sharedReads);
+  }
+
+  /**
+   * Starts a session.
+   * @param oneTimePassword a code of the second factor, or a recovery code; looked at after a right password only
+   * @throws DomainError `invalid_credentials`, `second_factor_required`, `second_factor_invalid`, `too_many_attempts`,
+   *   `overloaded`
+   */
+  async signIn(user: string, password: Secret, client: Client, oneTimePassword?: string): Promise<TokenPair> {
+    let accountId: string | null = null;
+    const onFound = (id: string): void => void (accountId = id);
+    try {
+      const pair = await this.#signIn({ user, password, client, code: oneTimePassword, onFound });
+      this.logins.accepted++;
+      return pair;
+    } catch (error) {
+      const code = error instanceof DomainError ? error.code : undefined;
+      if (code !== undefined && refusalCodes.includes(code)) this.logins.refused++;
+      if (code === 'too_many_attempts') this.logins.throttled++;
+      if (error instanceof DomainError && mayBeGuess(error))
+        this.#options.onFailedSignIn?.({ clientIp: client.address, accountId, reason: error.code });
+      if (code === 'overloaded') this.logins.overloaded++;
+      throw error;
+    }
+  }
+
+  /**
+   * Replaces a refresh token. One that was just issued is returned again. The immediate predecessor gets the same
+   * successor for a while; anything older ends the session (RFC 9700 section 4.14.2).
+   * @throws DomainError `invalid_refresh_token`, `refresh_token_reused`, `unavailable`
+   */
+  async refresh(text: string): Promise<TokenPair> {
+    const presented = this.#options.refreshTokens.parse(text);
+    if (!presented) throw new DomainError('invalid_refresh_token');
+    try {
+      return await this.#refresh(presented);
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'unavailable') this.#noteUnanswered(presented, true);
+      throw error;
+    }
+  }
+
+  /** Records that the response to a refresh was not written, so that a later retry of its client succeeds. */
+  noteLostRefresh(text: string): void {
+    const presented = this.#options.refreshTokens.parse(text);
+    if (presented) this.#noteUnanswered(presented, false);
+  }
+
+  /** Ends the session of a refresh token, be it the current one or a replaced one. Nothing happens for any other text. */
+  async signOut(text: string): Promise<void> {
+    const { db, clock, refreshTokens } = this.#options;
+    const presented = refreshTokens.parse(text);
+    if (!presented) return;
+    const now = clock.now();
+    const { sessionId } = presented;
+    const session = await this.#live.read([now, sessionId]);
+    // Nothing is left to end. The end that this read saw may not have reached the standby yet.
+    if (!session) return db.confirm();
+    const principal: Principal = { kind: 'account', accountId: session.accountId, sessionId };
+    await store.endSession(db, principal, sessionId, 'session.ended', now);
+  }
+
+  /** Those of the account that live, newest first. */
+  async listSessions({ accountId, sessionId }: AccountPrincipal): Promise<ListedSession[]> {
+    const { db, clock } = this.#options;
+    const rows = await store.listAccountSessions(db, accountId, clock.now());
+    return rows.map(({ id, createdAt, rotatedAt, idleExpiresAt, address, program }) => ({
+      id,
+      createdAt: toInstant(createdAt),
+      lastUsedAt: toInstant(rotatedAt),
+      expiresAt: toInstant(idleExpiresAt),
+      address,
+      program,
+      current: id === sessionId,
+    }));
+  }
+
+  /** @throws DomainError `session_not_found`, `invalid_access_token` */
+  async endSession(principal: AccountPrincipal, id: string): Promise<void> {
+    const { db, clock } = this.#options;
+    if (!isSessionId(id)) throw new DomainError('session_not_found');
+    const now = clock.now();
+    const session = await this.#live.read([now, id]);
+    const isOwn = session?.accountId === principal.accountId;
+    if (!isOwn) await db.confirm();
+    if (!isOwn || !(await store.endOwnSession(db, principal, id, now))) throw new DomainError('session_not_found');
+  }
+
+  /** @returns how many ended @throws DomainError `invalid_access_token` */
+  endOtherSessions(principal: AccountPrincipal): Promise<number> {
+    const { db, clock } = this.#options;
+    return store.endOtherSessions(db, principal, clock.now());
+  }
+
+  /**
+   * Reads the session and the account each time: signing out, a new password and a disabled account act at once.
+   * @throws DomainError `unavailable` when the account may have been deleted or disabled
+   */
+  async judge(accessToken: string): Promise<AccessTokenVerdict> {
+    const { clock, accessTokens } = this.#options;
+    const claims = await accessTokens.check(accessToken);
+    if (claims === undefined) return { valid: false, code: 'malformed' };
+    if (claims === 'expired') return { valid: false, code: 'expired' };
+    const session = await this.#sessions.read([claims.sessionId, claims.kid]);
+    if (!session || session.accountId !== claims.accountId) return { valid: false, code: 'not_found' };
+    if (session.accountDisabledAt !== null) return { valid: false, code: 'disabled' };
+    const now = clock.now();
+    const isLive = session.isCurrentEpoch === 1 && session.idleExpiresAt > now && session.expiresAt > now;
+    if (!isLive) return { valid: false, code: 'not_found' };
+    this.#options.accounts.revocations.unfinished.assertNone(claims.accountId);
+    const { accountRole: role, createdAt: signedInAt, mustEnrol } = session;
+    return { valid: true, claims, role, signedInAt, mustEnrol: mustEnrol === 1 };
+  }
+
+  /**
+   * @param isOpenBeforeEnrolment whether an account without the second factor that is required of it will do
+   * @throws DomainError `invalid_access_token`, `second_factor_enrolment_required`
+   */
+  async principalOf(accessToken: string, isOpenBeforeEnrolment = false): Promise<AccountPrincipal> {
+    const verdict = await this.judge(accessToken);
+    if (!verdict.valid) throw new DomainError('invalid_access_token');
+    if (verdict.mustEnrol && !isOpenBeforeEnrolment) throw new DomainError('second_factor_enrolment_required');
+    const { role, signedInAt } = verdict;
+    const { accountId, sessionId, kid } = verdict.claims;
+    return { kind: 'account', accountId, sessionId, kid, role, signedInAt };
+  }
+
+  /** For what is dangerous. @throws DomainError `reauth_required` when the session didn’t begin lately */
+  assertRecent({ signedInAt = 0 }: AccountPrincipal): void {
+    const recentMs = limits.recentSignInSeconds * 1000;
+    if (!isRecent(this.#options.clock.now(), signedInAt, recentMs)) throw new DomainError('reauth_required');
+  }
+
+  async #refresh(presented: RefreshToken): Promise<TokenPair> {
+    const { db, clock, accessTokens, refreshTokens, idleTtlSeconds } = this.#options;
+    const { sessionId, generation } = presented;
+    const now = clock.now();
+    const issuedUntil = now - limits.refreshReuseSeconds * 1000;
+    const current = await this.#live.read([now, sessionId]);
+    if (!current) return this.#rejectRefresh();
+    // Before the rotation: one that is committed must not fail for lack of a signing key.
+    const sign = await accessTokens.signer();
+    const isYoung = current.rotatedAt > issuedUntil && current.rotatedAt <= now;
+    if (isYoung && isCurrent(presented, current)) return pairOf(sign, current, presented);
+    const successor = refreshTokens.successor(presented);
+    // Only the newest token can be replaced, so any other doesn't occupy the writer.
+    const isNewest = generation === current.generation;
+    const rotation = {
+      sessionId,
+      generation,
+      tokenHash: presented.hash,
+      successorHash: successor.hash,
+      now,
+      issuedUntil,
+    };
+    const rotated =
+      isNewest && (await store.rotateRefreshToken(db, { ...rotation, idleExpiresAt: now + idleTtlSeconds * 1000 }));
+    if (rotated) return pairOf(sign, rotated, successor);
+    const session = isNewest ? await this.#live.read([now, sessionId]) : current;
+    // A generation that is yet to come can only stem from a database that was restored: it proves no theft.
+    if (!session || generation >= session.generation) return this.#rejectRefresh();
+    // The rotation that the read saw may not have reached the standby yet.
+    if (!isNewest) await db.confirm();
+    if (isCurrent(successor, session) && this.#isInGrace(presented, session.rotatedAt, now))
+      return pairOf(sign, session, successor);
+    await store.endSession(db, { kind: 'system' }, sessionId, 'session.reuse_detected', now);
+    throw new DomainError('refresh_token_reused');
+  }
+
+  /** The end of the session may not have reached the standby yet. @throws DomainError `invalid_refresh_token` */
+  async #rejectRefresh(): Promise<never> {
+    await this.#options.db.confirm();
+    throw new DomainError('invalid_refresh_token');
+  }
+
+  #noteUnanswered({ sessionId, generation }: RefreshToken, isOutage: boolean): void {
+    this.unanswered.note({ sessionId, generation, failedAt: this.#options.clock.now(), isOutage });
+  }
+
+  /** Whether the token before the current one was first presented in time, also when that got no answer. */
+  #isInGrace(presented: RefreshToken, rotatedAt: number, now: number): boolean {
+    const graceMs = this.#options.graceSeconds * 1000;
+    const failedAt = this.unanswered.failedAt(presented);
+    return isRecent(now, rotatedAt, graceMs) || (failedAt !== undefined && isRecent(failedAt, rotatedAt, graceMs));
+  }
+
+  async #signIn(signIn: SignIn): Promise<TokenPair> {
+    const { throttle, checks } = this.#options;
+    const { user, client } = signIn;
+    // A rejection here costs reads alone: a flood of them takes neither places nor commits.
+    const attempt = await throttle.assess({ emailKey: parseEmail(user)?.key ?? user, address: client.address });
+    return checks.run(attempt, () => this.#checkSignIn(attempt, signIn));
+  }
+
+  /** Counts the attempt, checks password and code, and starts the session. */
+  async #checkSignIn(attempt: AssessedAttempt, { user, password, client, code, onFound }: SignIn): Promise<TokenPair> {
+    const { accounts, throttle } = this.#options;
+    const reservation = await throttle.reserve(attempt);
+    const giveBack = async (error: unknown): Promise<never> => {
+      await throttle.release(reservation);
+      throw error;
+    };
+    const account = await accounts.authenticate(user, password, onFound).catch(giveBack);
+    if (!account) throw new DomainError('invalid_credentials');
+    const proof = await this.#prove(account.id, code).catch((error: unknown) =>
+      // A wrong code stays counted. Asking whether one is needed is neither a failure nor a success.
+      error instanceof DomainError && error.code === 'second_factor_invalid' ? Promise.reject(error) : giveBack(error),
+    );
+    // The session is rejected when the account has changed while the password was being hashed.
+    return this.#startSession(account, client, proof, reservation);
+  }
+
+  /** @returns undefined when the account has no second factor @throws DomainError `second_factor_required`, `second_factor_invalid`, `too_many_attempts` */
+  async #prove(accountId: string, code: string | undefined): Promise<FactorProof | undefined> {
+    const { secondFactors } = this.#options;
+    if (!(await secondFactors.isInForce(accountId))) return undefined;
+    if (code === undefined || code === '') throw new DomainError('second_factor_required');
+    const proof = await secondFactors.check(accountId, code);
+    if (!proof) throw new DomainError('second_factor_invalid');
+    return proof;
+  }
+
+  async #startSession(
+    account: AuthenticatedAccount,
+    client: Client,
+    proof: FactorProof | undefined,
+    reservation: Reservation,
+  ): Promise<TokenPair> {
+    const { db, clock, mailer, throttle, accessTokens, refreshTokens, secondFactors } = this.#options;
+    const { idleTtlSeconds, maxTtlSeconds } = this.#options;
+    const sign = await accessTokens.signer();
+    const token = refreshTokens.first();
+    const now = clock.now();
+    const expiresAt = now + maxTtlSeconds * 1000;
+    const session = {
+      id: token.sessionId,
+      tokenHash: token.hash,
+      now,
+      idleExpiresAt: Math.min(expiresAt, now + idleTtlSeconds * 1000),
+      expiresAt,
+      ...describeClient(client),
+    };
+    const { sessionsPerAccountMax: sessionsMax, revocations } = this.#options;
+    const { failures } = reservation;
+    const start = { account, session, proof, failures, sessionsMax, revocations };
+    const isCreated = await startSession(db, mailer, start, (tx) => throttle.succeedIn(tx, reservation));
+    if (!isCreated) throw new DomainError('invalid_credentials');
+    if (proof) await secondFactors.succeed(account.id);
+    return pairOf(sign, { accountId: account.id, createdAt: now }, token);
+  }
+}
+
+/** Whether it is the one token that the session accepts. */
+const isCurrent = (token: RefreshToken, session: store.SessionGeneration): boolean =>
+  token.generation === session.generation && timingSafeEqual(session.tokenHash, token.hash);
+
+async function pairOf(
+  sign: SignAccessToken,
+  { accountId, createdAt }: Pick<store.SessionGeneration, 'accountId' | 'createdAt'>,
+  { sessionId, text }: RefreshToken,
+): Promise<TokenPair> {
+  return { accessToken: await sign(accountId, sessionId, createdAt), refreshToken: text.reveal() };
+}

@@ -1,0 +1,244 @@
+/** `/auth/forward`: what a proxy is told of the caller, and what it takes to be told it. */
+import assert from 'node:assert/strict';
+import type { CreatedKey, ListedKeyFull } from '@keyreeve/contract';
+import { bearer, newApp, operator, type Answered } from '../../../../test-kit/new-app.ts';
+import { assertProblem, assertSecurityHeaders, fromFetch, fromWire } from '../../../../test-kit/assert-problem.ts';
+import { ask, head } from '../../../../test-kit/raw-http.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const identityNames = ['account', 'credential', 'key-id', 'nickname', 'scopes'].map((name) => `x-keyreeve-${name}`);
+
+/** A header that is not there is null, an empty one is ''. */
+const identity = ({ headers }: Answered): (string | null)[] => identityNames.map((name) => headers.get(name));
+
+async function fixture(nickname = 'worker', scopes: readonly string[] = []) {
+  const app = await newApp();
+  const signedIn = await app.signIn();
+  const headers = bearer(signedIn.accessToken);
+  const create = async (more: object): Promise<CreatedKey> =>
+    (await app.call('POST', '/auth/api-keys', { headers, json: more })).json as CreatedKey;
+  const { id, key } = await create({ nickname, scopes });
+  const forward = (path = '', credential = key, method = 'GET'): Promise<Answered> =>
+    app.call(method, `/auth/forward${path}`, { headers: bearer(credential) });
+  return {
+    app,
+    ...signedIn,
+    headers,
+    id,
+    key,
+    create,
+    forward,
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+test('a good key is answered with all five identity headers, the security headers and nothing else', async () => {
+  await using at = await fixture('naïve 🦊, "x" %', ['orders:read', 'orders:write']);
+  const answer = await at.forward();
+  assert.deepEqual([answer.status, answer.text], [200, '']);
+  assert.deepEqual(identity(answer), [
+    at.account.id,
+    'api_key',
+    String(at.id),
+    'na%C3%AFve%20%F0%9F%A6%8A%2C%20%22x%22%20%25',
+    'orders:read orders:write',
+  ]);
+  assertSecurityHeaders(fromFetch(answer));
+  const others = [...answer.headers.keys()].filter((name) => !identityNames.includes(name));
+  assert.deepEqual(others.toSorted(), [
+    'cache-control',
+    'connection',
+    'content-length',
+    'content-security-policy',
+    'cross-origin-opener-policy',
+    'cross-origin-resource-policy',
+    'date',
+    'keep-alive',
+    'referrer-policy',
+    'x-content-type-options',
+  ]);
+});
+
+test('identity headers that don’t apply are set and empty, so that a proxy overwrites forged ones', async () => {
+  await using at = await fixture();
+  const forged = Object.fromEntries(identityNames.map((name) => [name, 'forged']));
+  const byKey = await at.app.call('GET', '/auth/forward', { headers: { ...bearer(at.key), ...forged } });
+  assert.deepEqual(identity(byKey), [at.account.id, 'api_key', String(at.id), 'worker', '']);
+  const byToken = await at.app.call('GET', '/auth/forward', { headers: { ...bearer(at.accessToken), ...forged } });
+  assert.deepEqual([byToken.status, byToken.text], [200, '']);
+  assert.deepEqual(identity(byToken), [at.account.id, 'access_token', '', '', '']);
+});
+
+test('every method but TRACE and CONNECT, and every address below, is answered alike', async () => {
+  await using at = await fixture();
+  const expected = identity(await at.forward());
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'QUERY']) {
+    for (const path of ['', '/', '/api/v1/things', '/a//b/%2e%2e/;x', '?next=/x', '/?']) {
+      const answer = await at.forward(path, at.key, method);
+      assert.deepEqual([answer.status, ...identity(answer)], [200, ...expected], `${method} ${path}`);
+      assertProblem(fromFetch({ ...(await at.forward(path, 'wrong', 'GET')) }), 'invalid_credential', path);
+    }
+  }
+  for (const method of ['TRACE', 'CONNECT']) {
+    const refused = await ask(at.app.url, head(`${method} /auth/forward HTTP/1.1`, 'Host: a', `X-API-Key: ${at.key}`));
+    assertProblem(fromWire(refused), 'method_not_allowed', method);
+    assert.deepEqual(refused.headers.get('allow'), ['GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
+    assert.ok(!refused.body.includes(at.key));
+  }
+});
+
+test('an address that only looks like it is another one', async () => {
+  await using at = await fixture();
+  for (const path of [
+    '/auth/forwards',
+    '/auth/forward%2f',
+    '/auth/Forward',
+    '//auth/forward',
+    '/x/auth/forward',
+    '/auth/forward;a',
+  ]) {
+    const answer = await ask(at.app.url, head(`GET ${path} HTTP/1.1`, 'Host: a', `X-API-Key: ${at.key}`));
+    assertProblem(fromWire(answer), 'not_found', path);
+    for (const name of identityNames) assert.equal(answer.headers.get(name), undefined, path);
+  }
+});
+
+test('a key is good for the scopes it has, and none else', async () => {
+  await using at = await fixture('worker', ['a', 'orders:read']);
+  for (const query of [
+    '',
+    '?',
+    '?scope=',
+    '?scope=a',
+    '?scope=a&scope=orders:read',
+    '?scope=orders:read+a',
+    '?scope=a%20orders%3Aread',
+    '?other=b',
+  ]) {
+    assert.equal((await at.forward(query)).status, 200, query);
+  }
+  const lacking = {
+    '?scope=b': 'b',
+    '?scope=a&scope=b': 'a b',
+    '?scope=a%20b': 'a b',
+    '?scope=A': 'A',
+    '?scope=orders': 'orders',
+    '?scope=orders:read:x': 'orders:read:x',
+    '?scope=*': '*',
+  };
+  for (const [query, wanted] of Object.entries(lacking)) {
+    const refused = await at.forward(query);
+    assertProblem(fromFetch(refused), 'insufficient_scope', query);
+    const challenge = `Bearer realm="keyreeve", error="insufficient_scope", scope="${wanted}"`;
+    assert.equal(refused.headers.get('www-authenticate'), challenge);
+    assert.deepEqual(
+      identity(refused),
+      identityNames.map(() => null),
+    );
+  }
+  assertProblem(fromFetch(await at.forward('?scope=a', at.accessToken)), 'insufficient_scope', 'a token has no scopes');
+});
+
+test('what a query names is echoed only where it is a scope', async () => {
+  await using at = await fixture();
+  for (const query of ['?scope=%22%0d%0aSet-Cookie:%20a=b', '?scope=%22,error=%22x', '?scope=%00', '?scope=%ff']) {
+    const refused = await at.forward(query);
+    assertProblem(fromFetch(refused), 'insufficient_scope', query);
+    assert.match(
+      refused.headers.get('www-authenticate') ?? '',
+      /^Bearer realm="keyreeve", error="insufficient_scope", scope="[^"\\]*"$/,
+    );
+  }
+});
+
+test('a disabled account’s keys pause, and work again once it is enabled', async () => {
+  await using at = await fixture();
+  const { accounts } = at.app.service.services;
+  await accounts.disable(operator, at.account.id);
+  for (const credential of [at.key, at.accessToken]) {
+    const refused = await at.forward('', credential);
+    assertProblem(fromFetch(refused), 'invalid_credential');
+    assert.deepEqual(
+      identity(refused),
+      identityNames.map(() => null),
+    );
+  }
+  await accounts.enable(operator, at.account.id);
+  assert.equal((await at.forward()).status, 200);
+  assert.equal((await at.forward('', at.accessToken)).status, 401, 'sessions don’t come back');
+});
+
+test('a deleted account’s credentials are refused', async () => {
+  await using at = await fixture();
+  await at.app.service.services.accounts.delete(operator, at.account.id);
+  for (const credential of [at.key, at.accessToken]) {
+    assertProblem(fromFetch(await at.forward('', credential)), 'invalid_credential');
+  }
+});
+
+test('a key is good until its end and not at it', async () => {
+  await using at = await fixture();
+  const end = at.app.clock.now() + 60_000;
+  const { key } = await at.create({ nickname: 'brief', expiresAt: new Date(end).toISOString() });
+  at.app.clock.advance({ seconds: 59.999 });
+  assert.equal((await at.forward('', key)).status, 200);
+  at.app.clock.advance({ seconds: 0.001 });
+  assertProblem(fromFetch(await at.forward('', key)), 'invalid_credential');
+  assert.equal((await at.forward()).status, 200, 'a key without an end has none');
+});
+
+test('a good verification leaves no line in the log at any level, a refused one a line without the credential', async () => {
+  await using at = await fixture();
+  at.app.logLines.length = 0;
+  for (const credential of [at.key, at.accessToken]) assert.equal((await at.forward('/x?y=z', credential)).status, 200);
+  assert.deepEqual(at.app.logLines, []);
+  const { requestId } = assertProblem(
+    fromFetch(await at.forward('/x?y=secret-query', `${at.key}A`)),
+    'invalid_credential',
+  );
+  const [line = '', ...more] = at.app.logLines;
+  assert.deepEqual(more, []);
+  const { event, code, route, requestId: logged } = JSON.parse(line) as Record<string, unknown>;
+  assert.deepEqual([event, code, route, logged], ['refused', 'invalid_credential', '/auth/forward', requestId]);
+  assert.ok(!line.includes(at.key) && !line.includes('secret-query'));
+});
+
+test('an answer doesn’t wait for the request’s body', async () => {
+  await using at = await fixture();
+  const lines = ['POST /auth/forward/upload HTTP/1.1', 'Host: a', `Authorization: Bearer ${at.key}`];
+  // The bodies that are announced are never sent.
+  for (const framing of ['Content-Length: 1000000000', 'Transfer-Encoding: chunked']) {
+    const answer = await ask(at.app.url, head(...lines, 'Content-Type: text/csv', framing));
+    assert.equal(answer.status, 200, framing);
+  }
+});
+
+test('the address may be as long as the headers', async () => {
+  await using at = await fixture();
+  assert.equal((await at.forward(`/${'x'.repeat(14_000)}?y=${'z'.repeat(1_000)}`)).status, 200);
+  assertProblem(fromFetch(await at.forward(`/${'x'.repeat(16_384)}`)), 'headers_too_large');
+});
+
+test('a use is noted on the key, without moving the time of its last change', async () => {
+  await using at = await fixture();
+  const { app } = at;
+  const createdAt = new Date(app.clock.now()).toISOString();
+  const listed = async (): Promise<ListedKeyFull | undefined> => {
+    await app.service.services.verifier.flush();
+    const { json } = await app.call('GET', '/auth/api-keys?view=full', { headers: at.headers });
+    return (json as { apiKeys: ListedKeyFull[] }).apiKeys[0];
+  };
+  assert.equal((await listed())?.lastUsedAt, null);
+  app.clock.advance({ seconds: 90 });
+  assert.equal((await at.forward()).status, 200);
+  const usedAt = new Date(app.clock.now()).toISOString();
+  const expected = { id: at.id, nickname: 'worker', createdAt, updatedAt: createdAt, scopes: [], expiresAt: null };
+  assert.deepEqual(await listed(), { ...expected, lastUsedAt: usedAt });
+  // Written once a minute at most.
+  app.clock.advance({ seconds: 59 });
+  await at.forward();
+  assert.deepEqual(await listed(), { ...expected, lastUsedAt: usedAt });
+  app.clock.advance({ seconds: 1 });
+  await at.forward();
+  assert.deepEqual(await listed(), { ...expected, lastUsedAt: new Date(app.clock.now()).toISOString() });
+});

@@ -1,0 +1,92 @@
+/** Last-used times: collected, bounded, written in batches, never waited for. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limits } from '@keyreeve/contract';
+import { LastUsed } from '../last-used.ts';
+
+const now = Date.UTC(2026, 10, 21, 9, 30);
+const resolutionMs = limits.lastUsedResolutionSeconds * 1000;
+
+/** What is written to the database here goes into a list. */
+function newLastUsed() {
+  const writes: [number, number][][] = [];
+  const lastUsed = new LastUsed(async (usedAtById) => void writes.push([...usedAtById]));
+  return { lastUsed, writes };
+}
+
+test('the last time that was noted for a key is written once', async () => {
+  const { lastUsed, writes } = newLastUsed();
+  lastUsed.note(1, now, null);
+  lastUsed.note(2, now + 1, null);
+  lastUsed.note(1, now + 2, null);
+  assert.deepEqual(writes, [], 'a verification writes nothing');
+  await lastUsed.flush();
+  assert.deepEqual(writes, [
+    [
+      [1, now + 2],
+      [2, now + 1],
+    ],
+  ]);
+  await lastUsed.flush();
+  assert.equal(writes.length, 1, 'nothing is written twice');
+});
+
+test('a time is noted again once the one in the database is old enough', async () => {
+  const { lastUsed, writes } = newLastUsed();
+  lastUsed.note(1, now + resolutionMs - 1, now);
+  lastUsed.note(2, now + resolutionMs, now);
+  lastUsed.note(3, now - 5, now);
+  await lastUsed.flush();
+  assert.deepEqual(writes, [[[2, now + resolutionMs]]]);
+});
+
+test('memory is bounded: beyond it new keys wait for the next round', async () => {
+  const { lastUsed, writes } = newLastUsed();
+  for (let id = 1; id <= limits.lastUsedPendingMax + 10; id++) lastUsed.note(id, now, null);
+  await lastUsed.flush();
+  const written = writes.flat();
+  assert.equal(written.length, limits.lastUsedPendingMax);
+  assert.equal(written.at(-1)?.[0], limits.lastUsedPendingMax);
+  assert.ok(writes.every((write) => write.length <= 500));
+  lastUsed.note(limits.lastUsedPendingMax + 1, now, null);
+  await lastUsed.flush();
+  assert.deepEqual(writes.at(-1), [[limits.lastUsedPendingMax + 1, now]]);
+});
+
+test('what is noted while a write is under way is written by the next', async () => {
+  const writes: [number, number][][] = [];
+  const gate = Promise.withResolvers<undefined>();
+  const lastUsed = new LastUsed(async (usedAtById) => {
+    writes.push([...usedAtById]);
+    await gate.promise;
+  });
+  lastUsed.note(1, now, null);
+  const first = lastUsed.flush();
+  lastUsed.note(1, now + 1, null);
+  lastUsed.note(2, now + 1, null);
+  gate.resolve(undefined);
+  await first;
+  await lastUsed.flush();
+  assert.deepEqual(writes, [
+    [[1, now]],
+    [
+      [1, now + 1],
+      [2, now + 1],
+    ],
+  ]);
+});
+
+test('what can’t be written is dropped and told, and the next round goes on', async () => {
+  let isBroken = true;
+  const written: number[] = [];
+  const lastUsed = new LastUsed(async (usedAtById) => {
+    if (isBroken) throw new Error('the database is away');
+    written.push(...usedAtById.keys());
+  });
+  lastUsed.note(1, now, null);
+  await assert.rejects(lastUsed.flush(), { message: 'the database is away' });
+  isBroken = false;
+  lastUsed.note(2, now, null);
+  await lastUsed.flush();
+  assert.deepEqual(written, [2]);
+});

@@ -1,0 +1,261 @@
+/** `/auth/verify` and its batch: what a backend is told of a credential, and which backend is told anything. */
+import assert from 'node:assert/strict';
+import {
+  limits,
+  oneTimeCodePrefix,
+  type BatchResult,
+  type CreatedKey,
+  type ErrorCode,
+  type VerifyResult,
+} from '@keyreeve/contract';
+import { checksum } from '../../../foundation/crypto/secret.ts';
+import { basic, bearer, goodPassword, newApp, operator } from '../../../../test-kit/new-app.ts';
+import { assertProblem, assertSecurityHeaders, fromFetch } from '../../../../test-kit/assert-problem.ts';
+import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+type Headers = Record<string, string>;
+
+async function fixture() {
+  const app = await newApp();
+  const service = bearer(await app.serviceKey());
+  const signedIn = await app.signIn();
+  const create = async (more: object): Promise<CreatedKey> =>
+    (await app.call('POST', '/auth/api-keys', { headers: bearer(signedIn.accessToken), json: more }))
+      .json as CreatedKey;
+  const verify = async (credential: string): Promise<VerifyResult> => {
+    const answer = await app.call('POST', '/auth/verify', { headers: service, json: { credential } });
+    assert.equal(answer.status, 200, answer.text);
+    assertSecurityHeaders(fromFetch(answer));
+    return answer.json as VerifyResult;
+  };
+  const batch = (credentials: unknown) =>
+    app.call('POST', '/auth/verify/batch', { headers: service, json: { credentials } });
+  return { app, service, ...signedIn, create, verify, batch, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+test('a backend learns all of a good credential, and null where something doesn’t apply', async () => {
+  await using at = await fixture();
+  const bare = await at.create({ nickname: 'worker' });
+  const full = await at.create({ nickname: 'naïve 🦊', scopes: ['b', 'a'], expiresAt: '2027-01-31T00:00:00Z' });
+  const accountId = at.account.id;
+  assert.deepEqual(await at.verify(bare.key), {
+    valid: true,
+    type: 'api_key',
+    accountId,
+    keyId: bare.id,
+    nickname: 'worker',
+    scopes: [],
+    expiresAt: null,
+  });
+  assert.deepEqual(await at.verify(full.key), {
+    valid: true,
+    type: 'api_key',
+    accountId,
+    keyId: full.id,
+    nickname: 'naïve 🦊',
+    scopes: ['b', 'a'],
+    expiresAt: '2027-01-31T00:00:00.000Z',
+  });
+  assert.deepEqual(await at.verify(at.accessToken), {
+    valid: true,
+    type: 'access_token',
+    accountId,
+    keyId: null,
+    nickname: null,
+    scopes: null,
+    expiresAt: new Date(at.app.clock.now() + 600_000).toISOString(),
+  });
+});
+
+test('a credential that isn’t good is refused with the reason and nothing else', async () => {
+  await using at = await fixture();
+  const { app } = at;
+  const { accounts } = app.service.services;
+  const [expiring, deleted] = [
+    await at.create({ nickname: 'expiring', expiresAt: new Date(app.clock.now() + 1_000).toISOString() }),
+    await at.create({ nickname: 'deleted' }),
+  ];
+  await app.call('DELETE', `/auth/api-keys/${deleted.id}`, { headers: bearer(at.accessToken) });
+  const [disabled, gone, signedOut] = [await app.signIn(), await app.signIn(), await app.signIn()];
+  const keyOf = async (accountId: string) =>
+    (await app.service.services.apiKeys.create(operator, accountId, { nickname: 'a' })).secret.reveal();
+  const [disabledKey, goneKey] = [await keyOf(disabled.account.id), await keyOf(gone.account.id)];
+  await accounts.disable(operator, disabled.account.id);
+  await accounts.delete(operator, gone.account.id);
+  await app.call('POST', '/auth/token/revoke', { json: { refreshToken: signedOut.refreshToken } });
+  const code = `${oneTimeCodePrefix}_${'a'.repeat(43)}`;
+  app.clock.advance({ seconds: 1 });
+  const table: Readonly<Record<string, readonly [credential: string, code: string]>> = {
+    nothing: ['', 'malformed'],
+    'any text': ['password', 'malformed'],
+    'a key with another checksum': [`${expiring.key.slice(0, -1)}-`, 'malformed'],
+    'a forged access token': [`${at.accessToken.slice(0, -4)}AAAA`, 'malformed'],
+    'a refresh token': [at.refreshToken, 'wrong_kind'],
+    'a one-time code': [code + checksum(code), 'wrong_kind'],
+    'a deleted key': [deleted.key, 'not_found'],
+    'a deleted account’s key': [goneKey, 'not_found'],
+    'a deleted account’s access token': [gone.accessToken, 'not_found'],
+    'an access token after signing out': [signedOut.accessToken, 'not_found'],
+    'a key at its end': [expiring.key, 'expired'],
+    'a disabled account’s key': [disabledKey, 'disabled'],
+    'a disabled account’s access token': [disabled.accessToken, 'disabled'],
+  };
+  for (const [what, [credential, reason]] of Object.entries(table)) {
+    assert.deepEqual(await at.verify(credential), { valid: false, code: reason }, what);
+  }
+  const results = (await at.batch(Object.values(table).map(([credential]) => credential))).json;
+  assert.deepEqual(results, { results: Object.values(table).map(([, reason]) => ({ valid: false, code: reason })) });
+  app.clock.advance({ seconds: 700 });
+  assert.deepEqual(await at.verify(at.accessToken), { valid: false, code: 'expired' });
+});
+
+test('a batch is answered in its order, repetitions and all', async () => {
+  await using at = await fixture();
+  const keys: CreatedKey[] = [];
+  for (let index = 0; index < 10; index++) keys.push(await at.create({ nickname: `key ${index}` }));
+  const asked = [...keys, ...keys.toReversed()].flatMap(({ key }) => [key, 'no credential']);
+  const { results } = (await at.batch(asked)).json as { results: VerifyResult[] };
+  const expected = [...keys, ...keys.toReversed()].flatMap(({ nickname }) => [nickname, 'malformed']);
+  assert.deepEqual(
+    results.map((result) => (result.valid ? result.nickname : result.code)),
+    expected,
+  );
+});
+
+test('neither a malformed token nor an unknown deletion fails the rest of a batch', async () => {
+  await using at = await fixture();
+  const [doubtful, live] = [await at.create({ nickname: 'doubtful' }), await at.create({ nickname: 'live' })];
+  at.app.service.services.apiKeys.unfinished.add(doubtful.id, {
+    kind: 'delete',
+    finish: () => Promise.reject(new Error('still away')),
+  });
+  const mixed = await at.batch([doubtful.key, live.key, 'eyJhbGciOiJub25lIn0..', '', at.accessToken]);
+  const { results } = mixed.json as { results: BatchResult[] };
+  assert.deepEqual(
+    results.map((result) => (result.valid ? result.type : result)),
+    [
+      { valid: false, code: 'unavailable' },
+      'api_key',
+      { valid: false, code: 'malformed' },
+      { valid: false, code: 'malformed' },
+      'access_token',
+    ],
+  );
+  assertProblem(fromFetch(await at.batch([doubtful.key, doubtful.key])), 'unavailable', 'nothing is known of any');
+  const one = await at.app.call('POST', '/auth/verify', { headers: at.service, json: { credential: doubtful.key } });
+  assertProblem(fromFetch(one), 'unavailable');
+});
+
+test('a batch has 1 to 256 credentials, and the bytes that those need', async () => {
+  await using at = await fixture();
+  const { key } = await at.create({ nickname: 'worker' });
+  using reads = countDatabaseReads();
+  const full = await at.batch(Array.from({ length: limits.credentialsPerBatchMax }, () => key));
+  const { results } = full.json as { results: VerifyResult[] };
+  assert.deepEqual([full.status, results.length, results.every(({ valid }) => valid)], [200, 256, true]);
+  assert.equal(reads.count(), 257, 'each is read, the caller too');
+  for (const credentials of [
+    Array.from({ length: 257 }, () => key),
+    [],
+    key,
+    null,
+    [key, 5],
+    [[key]],
+    ['x'.repeat(4_097)],
+  ]) {
+    assertProblem(fromFetch(await at.batch(credentials)), 'invalid_request', JSON.stringify(credentials).slice(0, 40));
+  }
+  const json = { ...at.service, 'content-type': 'application/json' };
+  const padded = (bytes: number) => {
+    const body = JSON.stringify({ credentials: [key] });
+    return at.app.call('POST', '/auth/verify/batch', { headers: json, body: body + ' '.repeat(bytes - body.length) });
+  };
+  assert.equal((await padded(limits.batchBodyBytesMax)).status, 200);
+  assertProblem(fromFetch(await padded(limits.batchBodyBytesMax + 1)), 'body_too_large');
+  const longest = Array.from({ length: limits.credentialsPerBatchMax }, () => 'x'.repeat(limits.authorizationCharsMax));
+  const body = JSON.stringify({ credentials: longest }, undefined, 2);
+  const indented = await at.app.call('POST', '/auth/verify/batch', { headers: json, body });
+  assert.equal(indented.status, 200, 'with an indentation');
+  const needed = JSON.stringify({ credentials: longest }).length;
+  assert.ok(limits.batchBodyBytesMax <= needed * 1.01, 'and hardly more');
+});
+
+test('a body names one credential and nothing else', async () => {
+  await using at = await fixture();
+  const bodies = [
+    {},
+    { credential: null },
+    { credential: ['a'] },
+    { credential: 'a', scope: 'b' },
+    { token: 'a' },
+    'a',
+    [],
+  ];
+  for (const json of [...bodies, { credential: 'x'.repeat(4_097) }]) {
+    const refused = await at.app.call('POST', '/auth/verify', { headers: at.service, json });
+    assertProblem(fromFetch(refused), 'invalid_request', JSON.stringify(json).slice(0, 40));
+  }
+});
+
+test('only a service with a key that has keyreeve:verify may ask', async () => {
+  await using at = await fixture();
+  const { app } = at;
+  const { apiKeys, accounts } = app.service.services;
+  const { id, key } = await at.create({ nickname: 'worker', scopes: ['verify', 'Keyreeve:verify'] });
+  const owner = await app.createAccount();
+  const newServiceKey = async (nickname: string, expiresAt: number | null = null) =>
+    apiKeys.create(operator, owner.id, { nickname, scopes: ['keyreeve:verify'], expiresAt });
+  const [live, deleted, expired] = [
+    await newServiceKey('live'),
+    await newServiceKey('deleted'),
+    await newServiceKey('expired', app.clock.now() + 1),
+  ];
+  await apiKeys.delete(operator, owner.id, deleted.id);
+  app.clock.advance({ seconds: 1 });
+  const table: Readonly<Record<string, readonly [headers: Headers, code: ErrorCode]>> = {
+    nobody: [{}, 'invalid_service_key'],
+    'a key without the scope': [bearer(key), 'insufficient_scope'],
+    'a key without the scope as X-API-Key': [{ 'x-api-key': key }, 'insufficient_scope'],
+    'an access token': [bearer(at.accessToken), 'invalid_service_key'],
+    'a refresh token': [bearer(at.refreshToken), 'invalid_service_key'],
+    'email and password': [basic(at.account.email, goodPassword), 'invalid_service_key'],
+    'a service’s key as Basic, which is introspection’s': [
+      basic(String(live.id), live.secret.reveal()),
+      'invalid_service_key',
+    ],
+    'a deleted service key': [bearer(deleted.secret.reveal()), 'invalid_service_key'],
+    'an expired service key': [bearer(expired.secret.reveal()), 'invalid_service_key'],
+    'two credentials': [{ ...at.service, 'x-api-key': live.secret.reveal() }, 'ambiguous_credentials'],
+  };
+  const assertRefused = async (headers: Headers, code: ErrorCode, what: string): Promise<void> => {
+    for (const [path, json] of [
+      ['/auth/verify', { credential: key }],
+      ['/auth/verify/batch', { credentials: [key] }],
+      ['/auth/verify', 'not even a body'],
+    ] as const) {
+      const refused = await app.call('POST', path, { headers, json });
+      assertProblem(fromFetch(refused), code, what);
+      assert.ok(!refused.text.includes(String(id)), what);
+      if (code !== 'insufficient_scope') continue;
+      const challenge = 'Bearer realm="keyreeve", error="insufficient_scope", scope="keyreeve:verify"';
+      assert.equal(refused.headers.get('www-authenticate'), challenge);
+    }
+  };
+  for (const [what, [headers, code]] of Object.entries(table)) await assertRefused(headers, code, what);
+
+  const header = { 'x-api-key': live.secret.reveal() };
+  assert.equal((await app.call('POST', '/auth/verify', { headers: header, json: { credential: key } })).status, 200);
+  await accounts.disable(operator, owner.id);
+  await assertRefused(header, 'invalid_service_key', 'a disabled account’s service key');
+});
+
+test('an answered verification leaves no line in the log at any level', async () => {
+  await using at = await fixture();
+  const { key } = await at.create({ nickname: 'worker' });
+  at.app.logLines.length = 0;
+  await at.verify(key);
+  await at.verify('no credential');
+  await at.batch([key]);
+  assert.deepEqual(at.app.logLines, []);
+});

@@ -1,0 +1,161 @@
+/** Webhook endpoints: administrators and operators set them up and change them. */
+import { limits, type WebhookEvent, webhookEvents } from '@keyreeve/contract';
+import type { Principal } from '../../foundation/principal.ts';
+import type { Clock } from '../../foundation/clock.ts';
+import type { Sealer } from '../../foundation/crypto/seal.ts';
+import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
+import type { Revocation, Revocations } from '../deletion-journal/revocation.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { AddressGuard } from './address-guard.ts';
+import { acceptUrl } from './endpoint-url.ts';
+import { bodyOf } from './follower.ts';
+import { succeed, type Attempt, type Sender, type StoredSecret } from './sender.ts';
+import { makeSigningSecret } from './signature.ts';
+import * as store from './store.ts';
+
+export interface EndpointsOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly seal: Sealer;
+  readonly guard: AddressGuard;
+  readonly sender: Sender;
+  /** None where no journal is kept. */
+  readonly journal: Revocations | undefined;
+}
+
+export interface Endpoint {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly disabledAt: number | null;
+  /** Deliveries that have yet to succeed. */
+  readonly waiting: number;
+  readonly lastDeliveredAt: number | null;
+  readonly lastFailedAt: number | null;
+  readonly lastFailure: string | null;
+}
+
+export class Endpoints {
+  readonly #options: EndpointsOptions;
+
+  constructor(options: EndpointsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * It is told what is committed from now on.
+   * @returns it and its secret, which is never to be had again
+   * @throws DomainError `webhook_url_refused`, `invalid_request` for an event that there isn't, `webhook_limit_reached`,
+   *   `invalid_access_token` when the session has ended meanwhile
+   */
+  async create(
+    principal: Principal,
+    request: { readonly url: string; readonly events: readonly string[] },
+  ): Promise<Endpoint & { secret: Secret }> {
+    const { db, clock, seal, guard } = this.#options;
+    const url = acceptUrl(request.url, guard);
+    const events = webhookEvents.filter((event) => request.events.includes(event));
+    const unknown = request.events.find((event) => !(webhookEvents as readonly string[]).includes(event));
+    if (unknown !== undefined || events.length === 0) {
+      throw new DomainError('invalid_request', {
+        errors: [{ pointer: '/events', detail: `It must name some of ${webhookEvents.join(', ')}.` }],
+      });
+    }
+    const id = randomId('whe');
+    const secret = makeSigningSecret();
+    const now = clock.now();
+    const stored: StoredSecret = { current: secret.reveal() };
+    const sealed = seal.seal(id, JSON.stringify(stored));
+    const row = { id, url, secret: sealed, events: events.join(' '), now };
+    await store.createEndpoint(db, principal, row, limits.webhookEndpointsMax);
+    const times = { createdAt: now, updatedAt: now, disabledAt: null };
+    return { id, url, events, ...times, waiting: 0, ...neverTried, secret };
+  }
+
+  async list(): Promise<Endpoint[]> {
+    return (await store.listEndpoints(this.#options.db)).map(toEndpoint);
+  }
+
+  /** @throws DomainError `webhook_not_found` */
+  async find(id: string): Promise<Endpoint> {
+    const row = await store.findCountedEndpoint(this.#options.db, id);
+    if (!row) throw new DomainError('webhook_not_found', { detail: `There is no webhook endpoint ${id}.` });
+    return toEndpoint(row);
+  }
+
+  /** @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable` */
+  async disable(principal: Principal, id: string): Promise<void> {
+    const at = this.#options.clock.now();
+    const change = () => store.disableEndpoint(this.#options.db, principal, id, at);
+    await this.#recording({ kind: 'webhook_disabled', id, at }, change);
+  }
+
+  /** @throws DomainError `webhook_not_found`, `invalid_access_token` */
+  async enable(principal: Principal, id: string): Promise<void> {
+    await store.enableEndpoint(this.#options.db, principal, id, this.#options.clock.now());
+  }
+
+  /** @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable` */
+  async delete(principal: Principal, id: string): Promise<void> {
+    const at = this.#options.clock.now();
+    const change = () => store.deleteEndpoint(this.#options.db, principal, id, at);
+    await this.#recording({ kind: 'webhook_deleted', id, at }, change);
+  }
+
+  /**
+   * @returns the new secret, and until when the one before signs as well; one before that no longer does
+   * @throws DomainError `webhook_not_found`, `invalid_access_token`
+   */
+  async rotateSecret(principal: Principal, id: string): Promise<{ secret: Secret; previousValidUntil: number }> {
+    const { db, clock, seal } = this.#options;
+    const secret = makeSigningSecret();
+    const now = clock.now();
+    await store.replaceSecret(db, principal, id, now, (sealed) => {
+      const stored = JSON.parse(seal.open(id, sealed)) as StoredSecret;
+      return seal.seal(id, JSON.stringify(succeed(stored, secret, now)));
+    });
+    return { secret, previousValidUntil: now + limits.webhookSecretOverlapSeconds * 1_000 };
+  }
+
+  /** Sends it an event of the type `webhook.test`, at once and only once. @throws DomainError `webhook_not_found` */
+  async test(id: string): Promise<Attempt> {
+    const { db, clock, sender } = this.#options;
+    const endpoint = await store.findEndpoint(db, id);
+    if (!endpoint) throw new DomainError('webhook_not_found', { detail: `There is no webhook endpoint ${id}.` });
+    const messageId = randomId('msg');
+    return sender.attempt(endpoint, messageId, bodyOf(messageId, 'webhook.test', clock.now(), { endpointId: id }));
+  }
+
+  /** A restore must not send events again to a receiver that an administrator has removed. */
+  async #recording(revocation: Revocation, change: () => Promise<void>): Promise<void> {
+    const { journal } = this.#options;
+    try {
+      await change();
+    } catch (error) {
+      // The audit log decides whether it happened.
+      if (isOutcomeUnknown(error)) journal?.lookSoon();
+      throw error;
+    }
+    await journal?.record([revocation]);
+  }
+}
+
+const neverTried = { lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
+
+/** All but the secret. */
+const toEndpoint = (row: store.CountedEndpointRow): Endpoint => ({
+  id: row.id,
+  url: row.url,
+  events: row.events.split(' ') as WebhookEvent[],
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  disabledAt: row.disabledAt,
+  waiting: row.waiting,
+  lastDeliveredAt: row.lastDeliveredAt,
+  lastFailedAt: row.lastFailedAt,
+  lastFailure: row.lastFailure,
+});

@@ -1,0 +1,254 @@
+/** Rows of webhook endpoints, and how far each chain of the audit trail has been looked at for them. */
+import type { Principal } from '../../foundation/principal.ts';
+import { recordEvent, type AuditAction } from '../audit/audit.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { insertWork, removeQueueIn, type NewWorkRow } from '../outbox/store.ts';
+import { assertSessionLives } from '../sessions/store.ts';
+import type { TrailEvent } from './events.ts';
+
+export interface EndpointRow {
+  readonly id: string;
+  readonly url: string;
+  /** Sealed with the id. */
+  readonly secret: Uint8Array;
+  /** Names, separated by spaces. */
+  readonly events: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly disabledAt: number | null;
+  readonly lastDeliveredAt: number | null;
+  readonly lastFailedAt: number | null;
+  readonly lastFailure: string | null;
+}
+
+export interface CountedEndpointRow extends EndpointRow {
+  /** Deliveries in the outbox. */
+  readonly waiting: number;
+}
+
+export type NewEndpoint = Pick<EndpointRow, 'id' | 'url' | 'secret' | 'events'> & { readonly now: number };
+
+export interface UntoldEvent extends TrailEvent {
+  /** The progress of its chain. */
+  readonly toldUntil: number;
+}
+
+/** Of the outbox: what waits for one endpoint stands apart from all else. */
+export const queueOf = (id: string): string => `webhook:${id}`;
+
+const columns = `id, url, secret, events, created_at as "createdAt", updated_at as "updatedAt",
+  disabled_at as "disabledAt", last_delivered_at as "lastDeliveredAt", last_failed_at as "lastFailedAt",
+  last_failure as "lastFailure"`;
+const counted = `${columns}, (select count(*) from outbox where queue = 'webhook:' || webhook_endpoints.id) as waiting`;
+
+// While one is added or enabled: their number is decided under it, and where their events begin.
+const lockEndpoints = sql('lock_webhook_endpoints', {
+  sqlite: `select null`,
+  postgres: `lock table webhook_endpoints in share row exclusive mode`,
+});
+const countEndpoints = sql<{ all: number; enabled: number }>(
+  'count_webhook_endpoints',
+  `select count(*) as "all", count(*) - count(disabled_at) as enabled from webhook_endpoints`,
+);
+const insert = sql(
+  'insert_webhook_endpoint',
+  `insert into webhook_endpoints (id, url, secret, events, created_at, updated_at, disabled_at)
+   values ($1, $2, $3, $4, $5, $5, null)`,
+);
+const listCounted = sql<CountedEndpointRow>(
+  'list_webhook_endpoints',
+  `select ${counted} from webhook_endpoints order by created_at, id`,
+);
+const selectCounted = sql<CountedEndpointRow>(
+  'select_counted_webhook_endpoint',
+  `select ${counted} from webhook_endpoints where id = $1`,
+);
+const select = sql<EndpointRow>('select_webhook_endpoint', `select ${columns} from webhook_endpoints where id = $1`);
+const lockText = `select secret from webhook_endpoints where id = $1`;
+const lockSecret = sql<Pick<EndpointRow, 'secret'>>('lock_webhook_secret', {
+  sqlite: lockText,
+  postgres: `${lockText} for update`,
+});
+const updateSecret = sql(
+  'update_webhook_secret',
+  `update webhook_endpoints set secret = $2, updated_at = $3 where id = $1`,
+);
+const disable = sql(
+  'disable_webhook_endpoint',
+  `update webhook_endpoints set disabled_at = $2, updated_at = $2 where id = $1 and disabled_at is null`,
+);
+const enable = sql(
+  'enable_webhook_endpoint',
+  `update webhook_endpoints set disabled_at = null, updated_at = $2, last_failed_at = null, last_failure = null
+   where id = $1 and disabled_at is not null`,
+);
+const remove = sql('delete_webhook_endpoint', `delete from webhook_endpoints where id = $1`);
+const noteDelivered = sql(
+  'note_webhook_delivered',
+  `update webhook_endpoints set last_delivered_at = $2 where id = $1`,
+);
+const noteFailed = sql(
+  'note_webhook_failed',
+  `update webhook_endpoints set last_failed_at = $2, last_failure = $3 where id = $1`,
+);
+
+const listSubscribed = sql<Pick<EndpointRow, 'id' | 'events'>>(
+  'list_enabled_webhook_endpoints',
+  `select id, events from webhook_endpoints where disabled_at is null order by id`,
+);
+// In each chain what comes after its progress; nothing is read while nobody is to be told.
+const listNews = sql<UntoldEvent>(
+  'list_webhook_news',
+  `select coalesce(p.position, 0) as "toldUntil", e.chain, e.position, e.mac, e.at, e.action, e.account_id as "accountId", e.target, e.details
+   from audit_chains c left join webhook_progress p on p.chain = c.chain
+     join audit_events e on e.chain = c.chain and e.position > coalesce(p.position, 0)
+       and e.position <= coalesce(p.position, 0) + $1
+   where c.events > coalesce(p.position, 0)
+     and exists (select 1 from webhook_endpoints where disabled_at is null)
+   order by e.chain, e.position`,
+);
+// Of rivals that have read the same events one publishes them. The event must still be there: a restore may have replaced
+// the audit log meanwhile, and events that it records at the same positions must not be skipped.
+const advance = sql(
+  'advance_webhook_progress',
+  `insert into webhook_progress (chain, position)
+   select chain, position from audit_events where chain = $1 and position = $3 and mac = $4
+   on conflict (chain) do update set position = excluded.position where webhook_progress.position = $2`,
+);
+const skipToNow = sql(
+  'skip_webhook_progress',
+  `insert into webhook_progress (chain, position) select chain, events from audit_chains where true order by chain
+   on conflict (chain) do update set position = excluded.position`,
+);
+
+/** @throws DomainError `invalid_access_token`, `webhook_limit_reached` */
+export async function createEndpoint(
+  db: Db,
+  principal: Principal,
+  { id, url, secret, events, now }: NewEndpoint,
+  endpointsMax: number,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    const { all, enabled } = await lockAndCount(tx);
+    if (all >= endpointsMax) throw new DomainError('webhook_limit_reached');
+    if (enabled === 0) await tx.run(skipToNow);
+    await tx.run(insert, [id, url, secret, events, now]);
+    await recordEvent(tx, {
+      at: now,
+      principal,
+      action: 'webhook.created',
+      target: id,
+      details: { events: events.split(' ') },
+    });
+  });
+}
+
+export const listEndpoints = (db: Db): Promise<CountedEndpointRow[]> => db.all(listCounted);
+export const findCountedEndpoint = (db: Db, id: string): Promise<CountedEndpointRow | undefined> =>
+  db.get(selectCounted, [id]);
+export const findEndpoint = (db: Db, id: string): Promise<EndpointRow | undefined> => db.get(select, [id]);
+
+/** @param replace is given what is stored, and returns what is to be @throws DomainError `webhook_not_found` */
+export async function replaceSecret(
+  db: Db,
+  principal: Principal,
+  id: string,
+  now: number,
+  replace: (stored: Uint8Array) => Uint8Array,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    const row = await tx.get(lockSecret, [id]);
+    if (!row) throw new DomainError('webhook_not_found');
+    await tx.run(updateSecret, [id, replace(row.secret), now]);
+    await recordEvent(tx, { at: now, principal, action: 'webhook.secret_rotated', target: id });
+  });
+}
+
+/** What waits for it is dropped. Nothing when it is disabled already. @throws DomainError `webhook_not_found` */
+export async function disableEndpoint(
+  db: Db,
+  principal: Principal,
+  id: string,
+  now: number,
+  reason?: string,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);
+    await removeQueueIn(tx, queueOf(id));
+    await recordEvent(tx, {
+      at: now,
+      principal,
+      action: 'webhook.disabled',
+      target: id,
+      ...(reason === undefined ? {} : { details: { reason } }),
+    });
+  });
+}
+
+/** From now on. Nothing when it is enabled already. @throws DomainError `webhook_not_found` */
+export async function enableEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    const { enabled } = await lockAndCount(tx);
+    if ((await tx.run(enable, [id, now])) === 0) return assertExists(tx, id);
+    if (enabled === 0) await tx.run(skipToNow);
+    await recordEvent(tx, { at: now, principal, action: 'webhook.enabled', target: id });
+  });
+}
+
+/** With what waits for it. @throws DomainError `webhook_not_found` */
+export async function deleteEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
+    await removeQueueIn(tx, queueOf(id));
+    const action: AuditAction = 'webhook.deleted';
+    await recordEvent(tx, { at: now, principal, action, target: id });
+  });
+}
+
+async function lockAndCount(tx: Transaction): Promise<{ all: number; enabled: number }> {
+  await tx.all(lockEndpoints);
+  return (await tx.get(countEndpoints)) ?? { all: 0, enabled: 0 };
+}
+
+async function assertExists(tx: Transaction, id: string): Promise<void> {
+  if (!(await tx.get(select, [id]))) throw new DomainError('webhook_not_found');
+}
+
+export const noteDelivery = async (db: Db, id: string, now: number): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(noteDelivered, [id, now])));
+
+export const noteFailure = async (db: Db, id: string, now: number, failure: string): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(noteFailed, [id, now, failure])));
+
+/** Events that nobody has been told of, by chain and place; at most `perChainMax` of each chain. */
+export const listUntold = (db: Db, perChainMax: number): Promise<UntoldEvent[]> => db.all(listNews, [perChainMax]);
+
+/** Those that are told anything now. */
+export const listEnabledEndpoints = (db: Db): Promise<Pick<EndpointRow, 'id' | 'events'>[]> => db.all(listSubscribed);
+
+/** A step of one chain, with the deliveries that come of it. */
+export interface Step {
+  readonly chain: number;
+  readonly from: number;
+  readonly to: number;
+  /** Of the event at `to`. */
+  readonly mac: Uint8Array;
+  readonly work: readonly NewWorkRow[];
+}
+
+/** Puts deliveries into the outbox, unless another instance has, or a restore has replaced the events. @param steps by chain */
+export async function takeSteps(db: Db, steps: readonly Step[]): Promise<void> {
+  await db.transaction(async (tx) => {
+    for (const { chain, from, to, mac, work } of steps) {
+      if ((await tx.run(advance, [chain, from, to, mac])) === 0) continue;
+      for (const row of work) await insertWork(tx, row);
+    }
+  });
+}

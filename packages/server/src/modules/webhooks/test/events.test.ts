@@ -1,0 +1,49 @@
+/** What endpoints receive of an audit event: for each type the members that the contract documents. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { webhookEvents, webhookMessageTable } from '@keyreeve/contract';
+import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
+import { describe } from '../events.ts';
+
+/** Audit actions that endpoints receive, with the target that each has. */
+const actions = {
+  'account.created': 'acc_1',
+  'account.verified': 'acc_1',
+  'account.disabled': 'acc_1',
+  'account.enabled': 'acc_1',
+  'account.deleted': 'acc_1',
+  'account.password_set': 'acc_1',
+  'account.email_changed': 'acc_1',
+  'account.sessions_ended': 'acc_1',
+  'second_factor.added': null,
+  'second_factor.removed': null,
+  'api_key.created': '4830184710273911',
+  'api_key.deleted': '4830184710273911',
+  'session.ended': 'ses_1',
+  'session.evicted': 'ses_1',
+  'session.reuse_detected': 'ses_1',
+} as const;
+
+test('the message of each type has the documented members, and no other', () => {
+  const types = new Set<string>();
+  for (const [action, target] of Object.entries(actions)) {
+    const details = JSON.stringify({ nickname: 'laptop', email: 'ada@example.com' });
+    const event = describe({
+      chain: 0,
+      position: 1,
+      mac: new Uint8Array(32),
+      at: 0,
+      action,
+      accountId: 'acc_1',
+      target,
+      details,
+    });
+    assert.ok(event, action);
+    types.add(event.type);
+    const message = { id: 'msg_1', type: event.type, timestamp: '2026-11-21T09:30:00.000Z', data: event.data };
+    assertWebhookMessage(message);
+    assert.throws(() => assertWebhookMessage({ ...message, email: 'ada@example.com' } as never), assert.AssertionError);
+  }
+  assert.deepEqual([...types].toSorted(), webhookEvents.toSorted());
+  for (const type of types) assert.ok(type in webhookMessageTable, type);
+});

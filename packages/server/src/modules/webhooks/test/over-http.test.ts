@@ -1,0 +1,396 @@
+/** Webhooks in the running service: from what happens over the API to what a receiver is sent, and their administration. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { Webhook as Verifier } from 'standardwebhooks';
+import {
+  limits,
+  type CreatedWebhook,
+  type RotatedWebhookSecret,
+  type Webhook,
+  type WebhookTest,
+} from '@keyreeve/contract';
+import { sql } from '../../../foundation/database/sql.ts';
+import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
+import { bearer, basic, goodPassword, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { newPlace, type DatabasePlace } from '../../../../test-kit/new-db.ts';
+import { newReceiver, type Received } from '../../../../test-kit/webhook-receiver.ts';
+import { until } from '../../../../test/revocation-check/until.ts';
+import { newAdministrator } from '../../../../test-kit/administrators.ts';
+import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const waitMsMax = 60_000;
+const loopback = { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' };
+
+/** Receivers look at the time: the test's clock begins at the machine's. */
+const start = (place?: DatabasePlace, clock = new FakeClock(Date.now())): Promise<TestApp> =>
+  newApp({ environment: loopback, clock, ...(place ? { place } : {}) });
+
+async function create(app: TestApp, admin: SignedIn, url: string, ...events: string[]): Promise<CreatedWebhook> {
+  const json = { url, events: events.length === 0 ? ['account.created'] : events };
+  const answer = await app.call('POST', '/admin/webhooks', { headers: bearer(admin.accessToken), json });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.json as CreatedWebhook;
+}
+
+const read = async (app: TestApp, admin: SignedIn, id: string): Promise<Webhook> =>
+  (await app.call('GET', `/admin/webhooks/${id}`, { headers: bearer(admin.accessToken) })).json as Webhook;
+
+interface Told {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Record<string, unknown>;
+}
+/** What a receiver makes of a request. @throws when no signature is good */
+function verified({ headers, body }: Received, secret: string): Told {
+  const told = new Verifier(secret).verify(body, headers as Record<string, string>) as Told;
+  assertWebhookMessage(told);
+  return told;
+}
+const ids = (received: readonly Received[]): unknown[] => received.map(({ headers }) => headers['webhook-id']);
+
+test('what happens over the API is told to a receiver, signed, with ids alone', async () => {
+  await using receiver = await newReceiver();
+  await using app = await start();
+  const admin = await newAdministrator(app);
+  const events = ['account.created', 'account.disabled', 'account.deleted', 'api_key.created', 'api_key.deleted'];
+  const { secret } = await create(app, admin, receiver.url, ...events, 'session.ended');
+  const user = await app.signIn('ada.lovelace@example.com');
+  const headers = bearer(user.accessToken);
+  const key = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'laptop' } });
+  const { id: keyId, key: text } = key.json as { id: number; key: string };
+  await app.call('DELETE', `/auth/api-keys/${keyId}`, { headers });
+  await app.call('POST', '/auth/token/revoke', { json: { refreshToken: user.refreshToken } });
+  const received = await receiver.until(4, waitMsMax);
+  const accountId = user.account.id;
+  const told = received.map((request) => verified(request, secret));
+  const byType = Object.fromEntries(told.map(({ type, data }) => [type, data]));
+  const sessionId = byType['session.ended']?.['sessionId'];
+  assert.match(String(sessionId), /^ses_\w+$/);
+  assert.deepEqual(byType, {
+    'account.created': { accountId },
+    'api_key.created': { accountId, keyId, nickname: 'laptop' },
+    'api_key.deleted': { accountId, keyId, nickname: 'laptop' },
+    'session.ended': { accountId, sessionId },
+  });
+  for (const [index, { headers: sent, body }] of received.entries()) {
+    assert.deepEqual([sent['webhook-id'], sent['content-type']], [told[index]?.id, 'application/json']);
+    assert.equal(told[index]?.timestamp, new Date(app.clock.now()).toISOString());
+    for (const never of ['lovelace', text, user.refreshToken, goodPassword]) assert.equal(body.includes(never), false);
+  }
+});
+
+const selectPutOff = sql<{ dueAt: number }>(
+  'test_put_off',
+  `select due_at as "dueAt" from outbox where attempts > 0 and claimed_until = 0`,
+);
+
+test('a delivery that fails is repeated with the same id until it succeeds, and is shown meanwhile', async () => {
+  await using receiver = await newReceiver();
+  receiver.answer = (_, response) =>
+    void response.writeHead([2, 3].includes(receiver.received.length) ? 500 : 204).end('a secret');
+  await using app = await start();
+  const admin = await newAdministrator(app);
+  const { id, secret } = await create(app, admin, receiver.url);
+  await app.createAccount();
+  await until('one was delivered', waitMsMax, async () => (await read(app, admin, id)).lastDeliveredAt !== null);
+  await app.createAccount();
+  for (let failures = 1; failures <= 2; failures++) {
+    await receiver.until(1 + failures, waitMsMax);
+    await until(
+      'it is put off',
+      waitMsMax,
+      async () => ((await app.db.get(selectPutOff))?.dueAt ?? 0) > app.clock.now(),
+    );
+    assert.equal((await read(app, admin, id)).lastFailure, 'it answered 500');
+    const { dueAt } = (await app.db.get(selectPutOff)) ?? { dueAt: 0 };
+    app.clock.advance({ seconds: (dueAt - app.clock.now()) / 1000 });
+  }
+  await until('nothing waits', waitMsMax, async () => (await read(app, admin, id)).waiting === 0);
+  assert.equal(receiver.received.length, 4);
+  const repeated = receiver.received.slice(1);
+  assert.equal(new Set(ids(repeated)).size, 1);
+  assert.equal(new Set(repeated.map(({ body }) => body)).size, 1);
+  assert.equal(new Set(repeated.map(({ headers }) => headers['webhook-timestamp'])).size, 3);
+  for (const request of receiver.received) verified(request, secret);
+  // Within a minute of the first, so a success is noted for the failure before it.
+  const { lastDeliveredAt, lastFailedAt } = await read(app, admin, id);
+  assert.ok(lastDeliveredAt !== null && lastFailedAt !== null && lastDeliveredAt > lastFailedAt);
+  // What it answered is nobody's to see.
+  assert.equal(app.logLines.join('').includes('a secret'), false);
+});
+
+test('what was to be told when the service stopped is told by the next, with the same id', async () => {
+  await using receiver = await newReceiver();
+  receiver.answer = (_, response) => void response.writeHead(503).end();
+  await using place = await newPlace();
+  const clock = new FakeClock(Date.now());
+  let secret: string;
+  let accountId: string;
+  {
+    await using app = await start(place, clock);
+    const admin = await newAdministrator(app);
+    ({ secret } = await create(app, admin, receiver.url));
+    accountId = (await app.createAccount()).id;
+    await receiver.until(1, waitMsMax);
+  }
+  receiver.answer = (_, response) => void response.writeHead(204).end();
+  clock.advance({ seconds: 121 });
+  await using next = await start(place, clock);
+  const [first, second] = await receiver.until(2, waitMsMax);
+  assert.ok(first && second);
+  assert.deepEqual(verified(second, secret).data, { accountId });
+  assert.equal(first.headers['webhook-id'], second.headers['webhook-id']);
+  const { counts } = next.service.services.webhooks.sender;
+  await until('it is counted', waitMsMax, () => counts.delivered === 1);
+});
+
+test('two instances tell each event once', async () => {
+  await using receiver = await newReceiver();
+  await using place = await newPlace();
+  const clock = new FakeClock(Date.now());
+  await using one = await start(place, clock);
+  await using two = await start(place, clock);
+  const admin = await newAdministrator(one);
+  const { id } = await create(one, admin, receiver.url);
+  const count = 24;
+  for (let index = 0; index < count; index++)
+    await (index % 2 === 0 ? one : two).createAccount(`u${index}@example.com`);
+  await receiver.until(count, waitMsMax);
+  await until('nothing waits', waitMsMax, async () => (await read(one, admin, id)).waiting === 0);
+  assert.equal(new Set(ids(receiver.received)).size, count);
+  assert.equal(receiver.received.length, count);
+});
+
+test('an endpoint that never answers delays no other', async () => {
+  await using dead = await newReceiver();
+  dead.answer = () => undefined;
+  await using receiver = await newReceiver();
+  await using app = await start();
+  const admin = await newAdministrator(app);
+  const hanging = await create(app, admin, dead.url);
+  await create(app, admin, receiver.url);
+  const count = 12;
+  for (let index = 0; index < count; index++) await app.createAccount();
+  await receiver.until(count, waitMsMax);
+  assert.equal((await read(app, admin, hanging.id)).waiting, count);
+  // Some at once, and not again before its time.
+  assert.ok(dead.received.length <= 4, String(dead.received.length));
+});
+
+test('an endpoint that says it is gone is disabled', async () => {
+  await using receiver = await newReceiver();
+  receiver.answer = (_, response) => void response.writeHead(410).end();
+  await using app = await start();
+  const admin = await newAdministrator(app);
+  const { id } = await create(app, admin, receiver.url);
+  await app.createAccount();
+  await until('it is disabled', waitMsMax, async () => (await read(app, admin, id)).disabledAt !== null);
+  assert.deepEqual((await read(app, admin, id)).waiting, 0);
+  const recorded = (await listAuditEvents(app.db)).find(({ action }) => action === 'webhook.disabled');
+  assert.deepEqual([recorded?.actor, recorded?.target], ['system', id]);
+});
+
+test('a new secret signs at once, and the one before for a while beside it', async () => {
+  await using receiver = await newReceiver();
+  await using app = await start();
+  const admin = await newAdministrator(app);
+  const headers = bearer(admin.accessToken);
+  const { id, secret: old } = await create(app, admin, receiver.url);
+  const answer = await app.call('POST', `/admin/webhooks/${id}/rotate-secret`, { headers });
+  const { secret, previousValidUntil } = answer.json as RotatedWebhookSecret;
+  assert.notEqual(secret, old);
+  const overlapSeconds = limits.webhookSecretOverlapSeconds;
+  assert.equal(Date.parse(previousValidUntil), app.clock.now() + overlapSeconds * 1000);
+  await app.createAccount();
+  const [during] = await receiver.until(1, waitMsMax);
+  assert.ok(during);
+  assert.deepEqual(verified(during, secret), verified(during, old));
+  app.clock.advance({ seconds: overlapSeconds });
+  await app.createAccount();
+  const [, after] = await receiver.until(2, waitMsMax);
+  assert.ok(after);
+  // One signature, which isn't the old secret's. The library would refuse the time as well.
+  assert.match(String(after.headers['webhook-signature']), /^v1,\S+$/);
+  const stamp = Number(after.headers['webhook-timestamp']) * 1000;
+  const signed = (key: string): string =>
+    new Verifier(key).sign(String(after.headers['webhook-id']), new Date(stamp), after.body);
+  assert.equal(after.headers['webhook-signature'], signed(secret));
+  assert.notEqual(after.headers['webhook-signature'], signed(old));
+});
+
+test('a test tells how it went, and nothing of what was answered', async () => {
+  await using inside = await newReceiver();
+  await using receiver = await newReceiver();
+  await using app = await start();
+  const admin = await newAdministrator(app);
+  const headers = bearer(admin.accessToken);
+  const { id, secret } = await create(app, admin, receiver.url);
+  const attempt = async (): Promise<WebhookTest> =>
+    (await app.call('POST', `/admin/webhooks/${id}/test`, { headers })).json as WebhookTest;
+  assert.deepEqual(await attempt(), { delivered: true, status: 204, failure: null });
+  const [request] = receiver.received;
+  assert.ok(request);
+  const { type, data } = verified(request, secret);
+  assert.deepEqual([type, data], ['webhook.test', { endpointId: id }]);
+  receiver.answer = (_, response) => void response.writeHead(302, { location: inside.url }).end('internal text');
+  assert.deepEqual(await attempt(), { delivered: false, status: 302, failure: 'it answered 302' });
+  assert.equal(inside.received.length, 0);
+  await receiver[Symbol.asyncDispose]();
+  assert.deepEqual(await attempt(), {
+    delivered: false,
+    status: null,
+    failure: 'the connection failed: ECONNREFUSED',
+  });
+});
+
+test('a name that leads inside is never connected to, and an address inside is no endpoint', async () => {
+  await using inside = await newReceiver(createServer());
+  await using app = await newApp();
+  const admin = await newAdministrator(app);
+  const headers = bearer(admin.accessToken);
+  const port = String(inside.port);
+  const refused = [
+    'http://127.0.0.1:PORT/',
+    'https://127.0.0.1/',
+    'https://[::1]/',
+    'https://0x7f.1/',
+    'http://localhost:PORT/',
+  ];
+  for (const text of [
+    ...refused,
+    'https://localhost:PORT/',
+    'https://169.254.169.254/latest/',
+    'https://a:b@example.com/',
+  ]) {
+    const json = { url: text.replace('PORT', port), events: ['account.created'] };
+    const answer = await app.call('POST', '/admin/webhooks', { headers, json });
+    assertProblem(fromFetch(answer), 'webhook_url_refused', text);
+  }
+  const { id } = await create(app, admin, 'https://localhost/');
+  const answer = await app.call('POST', `/admin/webhooks/${id}/test`, { headers });
+  assert.deepEqual(answer.json, {
+    delivered: false,
+    status: null,
+    failure: 'it leads to an address that webhooks may not reach',
+  });
+  assert.equal(app.service.services.webhooks.sender.counts.refused, 1);
+  assert.equal(inside.received.length, 0);
+});
+
+test('endpoints are listed, read, disabled, enabled and deleted; the secret is never shown again', async () => {
+  await using app = await newApp();
+  const admin = await newAdministrator(app);
+  const headers = bearer(admin.accessToken);
+  const { secret, ...made } = await create(
+    app,
+    admin,
+    'https://bücher.example/hook?x=1',
+    'session.ended',
+    'account.created',
+  );
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  const at = new Date(app.clock.now()).toISOString();
+  const shown = {
+    id: made.id,
+    url: 'https://xn--bcher-kva.example/hook?x=1',
+    events: ['account.created', 'session.ended'],
+    createdAt: at,
+    updatedAt: at,
+    disabledAt: null,
+  };
+  assert.deepEqual(made, shown);
+  const whole = { ...shown, waiting: 0, lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
+  const listed = await app.call('GET', '/admin/webhooks', { headers });
+  assert.deepEqual(listed.json, { webhooks: [whole] });
+  assert.deepEqual(await read(app, admin, made.id), whole);
+  app.clock.advance({ seconds: 10 });
+  const later = new Date(app.clock.now()).toISOString();
+  for (const [verb, disabledAt] of [
+    ['disable', later],
+    ['disable', later],
+    ['enable', null],
+    ['enable', null],
+  ] as const) {
+    assert.equal((await app.call('POST', `/admin/webhooks/${made.id}/${verb}`, { headers })).status, 204);
+    assert.deepEqual(await read(app, admin, made.id), { ...whole, updatedAt: later, disabledAt });
+  }
+  assert.equal((await app.call('DELETE', `/admin/webhooks/${made.id}`, { headers })).status, 204);
+  for (const [method, path] of [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/disable'],
+    ['POST', '/enable'],
+    ['POST', '/rotate-secret'],
+    ['POST', '/test'],
+  ] as const) {
+    const answer = await app.call(method, `/admin/webhooks/${made.id}${path}`, { headers });
+    assertProblem(fromFetch(answer), 'webhook_not_found', `${method} ${path}`);
+  }
+  const actions = (await listAuditEvents(app.db)).filter(({ action }) => action.startsWith('webhook.'));
+  assert.deepEqual(
+    actions.map(({ actor, action, target }) => [actor, action, target]),
+    ['created', 'disabled', 'enabled', 'deleted'].map((verb) => [
+      `account:${admin.account.id}`,
+      `webhook.${verb}`,
+      made.id,
+    ]),
+  );
+  assert.equal(app.logLines.join('').includes(secret), false);
+});
+
+test('what an endpoint is made of is checked field by field', async () => {
+  await using app = await newApp();
+  const admin = await newAdministrator(app);
+  const headers = bearer(admin.accessToken);
+  const good = { url: 'https://example.com/', events: ['account.created'] };
+  for (const json of [
+    {},
+    { url: good.url },
+    { ...good, events: [] },
+    { ...good, events: ['account.renamed'] },
+    { ...good, events: ['account.created', 'account.created'] },
+    { ...good, url: 7 },
+    { ...good, url: '' },
+    { ...good, url: `https://example.com/${'a'.repeat(2_000)}` },
+    { ...good, secret: 'whsec_AAAA' },
+    { ...good, id: 'whe_mine' },
+    { ...good, disabledAt: null },
+  ]) {
+    const answer = await app.call('POST', '/admin/webhooks', { headers, json });
+    assertProblem(fromFetch(answer), 'invalid_request', JSON.stringify(json).slice(0, 80));
+  }
+  assert.deepEqual((await app.call('GET', '/admin/webhooks', { headers })).json, { webhooks: [] });
+});
+
+test('endpoints are for administrators, and their changes for those that signed in lately', async () => {
+  await using app = await newApp();
+  const admin = await newAdministrator(app);
+  const user = await app.signIn();
+  const json = { url: 'https://example.com/', events: ['account.created'] };
+  const { id } = await create(app, admin, json.url);
+  const reads = [
+    ['GET', '/admin/webhooks'],
+    ['GET', `/admin/webhooks/${id}`],
+  ] as const;
+  const changes = [
+    ['POST', '/admin/webhooks'],
+    ['DELETE', `/admin/webhooks/${id}`],
+    ...['disable', 'enable', 'rotate-secret', 'test'].map((verb) => ['POST', `/admin/webhooks/${id}/${verb}`] as const),
+  ] as const;
+  const ask = (method: string, path: string, headers: Record<string, string>) =>
+    app.call(method, path, { headers, ...(path === '/admin/webhooks' && method === 'POST' ? { json } : {}) });
+  for (const [method, path] of [...reads, ...changes]) {
+    assertProblem(fromFetch(await ask(method, path, {})), 'missing_access_token', path);
+    assertProblem(fromFetch(await ask(method, path, basic(admin.account.email, goodPassword))), 'invalid_access_token');
+    assertProblem(fromFetch(await ask(method, path, bearer(user.accessToken))), 'administrator_required', path);
+  }
+  app.clock.advance({ seconds: limits.recentSignInSeconds + 1 });
+  for (const [method, path] of changes)
+    assertProblem(fromFetch(await ask(method, path, bearer(admin.accessToken))), 'reauth_required', path);
+  for (const [method, path] of reads)
+    assert.equal((await ask(method, path, bearer(admin.accessToken))).status, 200, path);
+});

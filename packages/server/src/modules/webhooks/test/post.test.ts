@@ -1,0 +1,177 @@
+/** One request to an endpoint: where it goes, and how little of the answer matters. Real servers on loopback. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { newReceiver, type Receiver } from '../../../../test-kit/webhook-receiver.ts';
+import { AddressGuard, RefusedTarget } from '../address-guard.ts';
+import { post, TimedOut } from '../post.ts';
+
+const body = '{"type":"account.created"}';
+const headers = { 'webhook-id': 'msg_1' };
+/** Where nothing may depend on time, so that a busy machine fails nothing. */
+const patientMs = 60_000;
+const loopback = new AddressGuard([{ kind: 'network', cidr: '127.0.0.0/8' }]);
+const send = (url: string, guard = loopback, msMax = patientMs): Promise<number> =>
+  post(guard, { url: new URL(url), headers, body }, msMax);
+
+/** A guard that lets one name through to wherever it leads. */
+const guardFor = (host: string, port: number, resolve: () => Promise<readonly string[]>): AddressGuard =>
+  new AddressGuard([{ kind: 'host', host, port }], resolve);
+
+test('the body arrives as it was signed, with its name and its headers', async () => {
+  await using receiver = await newReceiver();
+  const guard = guardFor('hooks.test', receiver.port, () => Promise.resolve(['127.0.0.1']));
+  assert.equal(await send(`http://hooks.test:${receiver.port}/a?b=c`, guard), 204);
+  const [{ method, path, headers: sent, body: text }] = receiver.received as [Receiver['received'][number]];
+  assert.deepEqual([method, path, text], ['POST', '/a?b=c', body]);
+  assert.deepEqual(
+    { ...sent },
+    {
+      host: `hooks.test:${receiver.port}`,
+      'content-type': 'application/json',
+      'content-length': String(body.length),
+      'user-agent': 'Keyreeve',
+      'webhook-id': 'msg_1',
+      connection: 'close',
+    },
+  );
+});
+
+test('a name that leads elsewhere when it is asked again is connected to where it was vetted', async () => {
+  await using vetted = await newReceiver();
+  // Another address of this machine, with the same port.
+  await using trap = await newReceiver(undefined, process.platform === 'linux' ? '127.0.0.2' : '::1', vetted.port);
+  const elsewhere = process.platform === 'linux' ? '127.0.0.2' : '::1';
+  let asked = 0;
+  const guard = guardFor('rebinding.test', vetted.port, () =>
+    Promise.resolve(asked++ === 0 ? ['127.0.0.1'] : [elsewhere]),
+  );
+  assert.equal(await send(`http://rebinding.test:${vetted.port}/`, guard), 204);
+  assert.deepEqual([asked, vetted.received.length, trap.received.length], [1, 1, 0]);
+  // What the trap would have received, had the name been asked again.
+  assert.equal(await send(`http://rebinding.test:${vetted.port}/`, guard), 204);
+  assert.equal(trap.received.length, 1);
+});
+
+test('nothing is connected to when one address of a name is internal', async () => {
+  await using receiver = await newReceiver();
+  for (const answers of [['127.0.0.1'], ['8.8.8.8', '127.0.0.1'], ['127.0.0.1', '8.8.8.8']]) {
+    const guard = new AddressGuard([], () => Promise.resolve(answers));
+    await assert.rejects(send(`https://inside.test/`, guard), RefusedTarget);
+  }
+  await assert.rejects(send(receiver.url, new AddressGuard([])), RefusedTarget);
+  assert.equal(receiver.received.length, 0);
+});
+
+test('a redirect is an answer like any other: nobody follows it', async () => {
+  await using inside = await newReceiver();
+  await using receiver = await newReceiver();
+  for (const status of [301, 302, 303, 307, 308]) {
+    receiver.answer = (_, response) => void response.writeHead(status, { location: inside.url }).end();
+    assert.equal(await send(receiver.url), status);
+  }
+  assert.equal(inside.received.length, 0);
+  assert.equal(receiver.received.length, 5);
+});
+
+test('an endpoint that never answers is given up', async () => {
+  await using receiver = await newReceiver();
+  receiver.answer = () => undefined;
+  await assert.rejects(send(receiver.url, loopback, 200), TimedOut);
+});
+
+test('a name that is never resolved is given up', async () => {
+  const guard = new AddressGuard([], () => new Promise(() => undefined));
+  await assert.rejects(send('https://example.com/', guard, 50), TimedOut);
+});
+
+test('a connection on which nothing is said is given up, and so are headers that never end', async () => {
+  const sockets = new Set<Socket>();
+  const drip = createTcpServer((socket) => {
+    sockets.add(socket.on('error', () => undefined));
+    socket.write('HTTP/1.1 200 OK\r\n');
+    const timer = setInterval(() => socket.write('x-more: 1\r\n'), 20);
+    socket.on('close', () => clearInterval(timer));
+  });
+  await once(drip.listen(0, '127.0.0.1'), 'listening');
+  try {
+    await assert.rejects(send(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, loopback, 300), TimedOut);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    drip.close();
+  }
+});
+
+test('headers beyond the bound are a failure', async () => {
+  await using receiver = await newReceiver();
+  receiver.answer = (_, response) => void response.writeHead(200, { 'x-large': 'x'.repeat(20_000) }).end();
+  await assert.rejects(send(receiver.url), { code: 'HPE_HEADER_OVERFLOW' });
+});
+
+test('of an answer without end no more is read than the bound; its status counts', async () => {
+  await using receiver = await newReceiver();
+  const endless = 256 * 2 ** 20;
+  let sent = 0;
+  const ended = Promise.withResolvers<void>();
+  receiver.answer = (_, response) => {
+    response.writeHead(200).on('close', ended.resolve);
+    const more = (): void => {
+      while (!response.destroyed && sent < endless) {
+        sent += 65_536;
+        if (!response.write('x'.repeat(65_536))) return void response.once('drain', more);
+      }
+      response.end();
+    };
+    more();
+  };
+  assert.equal(await send(receiver.url), 200);
+  await ended.promise;
+  // What a socket holds on its way is some MiB at most.
+  assert.ok(sent < endless / 4, `${sent} bytes were taken`);
+});
+
+test('a status was given: an answer that then hangs is no failure', async () => {
+  await using receiver = await newReceiver();
+  receiver.answer = (_, response) => void response.writeHead(202).write('…');
+  assert.equal(await send(receiver.url, loopback, 3_000), 202);
+});
+
+test('what breaks the connection is told by its code', async () => {
+  await using receiver = await newReceiver();
+  receiver.answer = (_, response) => void response.socket?.resetAndDestroy();
+  await assert.rejects(send(receiver.url), { code: 'ECONNRESET' });
+  const { url } = receiver;
+  await receiver[Symbol.asyncDispose]();
+  await assert.rejects(send(url), { code: 'ECONNREFUSED' });
+});
+
+test('a proxy that the environment names is not used', async () => {
+  await using proxy = await newReceiver();
+  await using receiver = await newReceiver();
+  const from = (file: string): string => JSON.stringify(new URL(`../${file}`, import.meta.url).href);
+  const program = `
+    const { AddressGuard } = await import(${from('address-guard.ts')});
+    const { post } = await import(${from('post.ts')});
+    const guard = new AddressGuard([{ kind: 'network', cidr: '127.0.0.0/8' }]);
+    const url = new URL(process.argv[1]);
+    // The same by the global agent, which does as the environment says: the test isn't blind.
+    const { get } = await import('node:http');
+    await new Promise((resolve) => get('http://proxied.test/', resolve).on('error', resolve));
+    process.stdout.write(String(await post(guard, { url, headers: {}, body: '{}' }, 60_000)));`;
+  const through = new URL(proxy.url).origin;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program, receiver.url], {
+    env: { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: through, HTTPS_PROXY: through },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  await once(child, 'close');
+  assert.equal(printed, '204');
+  assert.deepEqual(
+    proxy.received.map(({ path }) => path),
+    ['http://proxied.test/'],
+  );
+  assert.equal(receiver.received.length, 1);
+});

@@ -1,0 +1,39 @@
+/** Webhooks, put together: endpoints are set up, the audit trail is followed, and what is to be told is sent. */
+import type { Clock } from '../../foundation/clock.ts';
+import type { Sealer } from '../../foundation/crypto/seal.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import { AddressGuard, type Resolve, type WebhookTarget } from './address-guard.ts';
+import { Endpoints } from './endpoints.ts';
+import { Follower } from './follower.ts';
+import { Sender } from './sender.ts';
+
+export interface WebhooksOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly seal: Sealer;
+  readonly outbox: Outbox;
+  readonly targets: readonly WebhookTarget[];
+  /** None where no journal is kept. */
+  readonly journal?: Revocations | undefined;
+  /** The trail can't be read now; told once until it can. */
+  readonly onFailure?: (error: unknown) => void;
+  /** Another than the system's, for tests. */
+  readonly resolve?: Resolve;
+}
+
+export class Webhooks {
+  readonly endpoints: Endpoints;
+  /** Started by whoever serves. */
+  readonly follower: Follower;
+  readonly sender: Sender;
+
+  constructor({ db, clock, seal, outbox, targets, journal, onFailure, resolve }: WebhooksOptions) {
+    const guard = new AddressGuard(targets, resolve);
+    this.sender = new Sender({ db, clock, seal, guard });
+    this.endpoints = new Endpoints({ db, clock, seal, guard, sender: this.sender, journal });
+    this.follower = new Follower({ db, outbox, ...(onFailure ? { onFailure } : {}) });
+    outbox.handle('webhook', this.sender.deliver);
+  }
+}

@@ -1,0 +1,90 @@
+/** What tests of administration begin with: administrators, somebody to be administered, and a good request to each route. */
+import assert from 'node:assert/strict';
+import { allRoutes, type AccountDetail, type RouteContract } from '@keyreeve/contract';
+import { Secret } from '../src/foundation/crypto/secret.ts';
+import { basic, bearer, goodPassword, operator, type Answered, type SignedIn, type TestApp } from './new-app.ts';
+
+/** Every route that asks for an administrator, whoever wrote it. */
+export const administratorRoutes = allRoutes.filter(({ auth }) => auth === 'administrator');
+
+export async function signInAgain(app: TestApp, email: string, password = goodPassword): Promise<string> {
+  const answer = await app.call('POST', '/auth/token', { headers: basic(email, password) });
+  assert.equal(answer.status, 200, answer.text);
+  return (answer.json as { accessToken: string }).accessToken;
+}
+
+let administrators = 0;
+
+/** A new administrator with a session. */
+export async function newAdministrator(app: TestApp, email?: string): Promise<SignedIn> {
+  const { accounts } = app.service.services;
+  const address = email ?? `admin${++administrators}@example.com`;
+  const account = await accounts.create(operator, address, new Secret(goodPassword), 'admin');
+  const pair = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+  return { account, ...(pair.json as { accessToken: string; refreshToken: string }) };
+}
+
+/** Somebody with a session and a key. */
+export interface Target extends SignedIn {
+  readonly keyId: number;
+  readonly key: string;
+  readonly sessionId: string;
+}
+
+export async function newTarget(app: TestApp, email?: string): Promise<Target> {
+  const user = await app.signIn(email);
+  const made = await app.call('POST', '/auth/api-keys', {
+    headers: bearer(user.accessToken),
+    json: { nickname: 'held' },
+  });
+  assert.equal(made.status, 201, made.text);
+  const { id, key } = made.json as { id: number; key: string };
+  const [, claims = ''] = user.accessToken.split('.');
+  const { sid } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { sid: string };
+  return { ...user, keyId: id, key, sessionId: sid };
+}
+
+const webhook = { url: 'https://example.com/hook', events: ['account.created'] };
+/** A body that each route would accept; a route whose body is missing here can't be tested, and so fails. */
+export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
+  adminInviteAccount: { email: 'invited@example.com' },
+  adminReportCompromised: {},
+  adminSetEmail: { email: 'set@example.com' },
+  adminSetRole: { role: 'user' },
+  createWebhook: webhook,
+};
+
+/** A request that would be answered well, were it an administrator’s. */
+export function goodRequest(
+  { id, method, path, body }: RouteContract,
+  target: Target,
+): readonly [method: string, path: string, options: { json?: unknown }] {
+  const filled = path
+    .replace('/admin/webhooks/:id', '/admin/webhooks/whe_0000000000000000000000')
+    .replace(':id', target.account.id)
+    .replace(':keyId', String(target.keyId))
+    .replace(':sessionId', target.sessionId);
+  assert.ok(!filled.includes(':'), `${id}: fill in ${filled}`);
+  if (!body) return [method, filled, {}];
+  assert.ok(goodBodies[id], `${id}: a body is missing in admin-kit.ts`);
+  return [method, filled, { json: goodBodies[id] }];
+}
+
+/** One of an administrator’s, about an account. */
+export const administer = (
+  app: TestApp,
+  { accessToken }: Pick<SignedIn, 'accessToken'>,
+  method: string,
+  path: string,
+  json?: unknown,
+): Promise<Answered> =>
+  app.call(method, `/admin/${path}`, { headers: bearer(accessToken), ...(json === undefined ? {} : { json }) });
+
+/** As an administrator reads it. */
+export async function detailOf(app: TestApp, administrator: SignedIn, id: string): Promise<AccountDetail> {
+  const answer = await administer(app, administrator, 'GET', `accounts/${id}`);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json as AccountDetail;
+}
+
+export const codeOf = (answer: Answered): string | undefined => (answer.json as { code?: string } | undefined)?.code;

@@ -1,0 +1,18 @@
+/** A clock that stands still until a test moves it. */
+import type { Clock } from '../src/foundation/clock.ts';
+
+export class FakeClock implements Clock {
+  #now: number;
+
+  constructor(start = Date.UTC(2026, 10, 21, 9, 30)) {
+    this.#now = start;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  advance({ seconds = 0, days = 0 }: { seconds?: number; days?: number }): void {
+    this.#now += (seconds + days * 86_400) * 1000;
+  }
+}

@@ -1,0 +1,150 @@
+/** A service that sends real mail, with sign-up open, and the steps of an account's life as a product's page takes them. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ErrorCode } from '@keyreeve/contract';
+import { monotonicMs } from '../src/foundation/clock.ts';
+import { FakeClock } from './fake-clock.ts';
+import { countWork } from '../src/modules/outbox/store.ts';
+import { codeIn, Mailbox } from './mailbox.ts';
+import { basic, bearer, goodPassword, newApp, type Answered, type TestApp } from './new-app.ts';
+import { assertProblem, fromFetch } from './assert-problem.ts';
+import { codeAt } from './authenticator.ts';
+
+export interface Tokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** Other good passwords. */
+export const otherPassword = 'a quiet harbour under seven moons';
+export const attackersPassword = 'forty purple ladders in the rain';
+
+const waitMsMax = 30_000;
+
+export class Life implements AsyncDisposable {
+  readonly app: TestApp;
+  readonly mailbox: Mailbox;
+
+  constructor(app: TestApp, mailbox: Mailbox) {
+    this.app = app;
+    this.mailbox = mailbox;
+  }
+
+  /** From `from`, when the app trusts the test as its proxy. */
+  post(path: string, json: unknown, from?: string): Promise<Answered> {
+    const headers = from === undefined ? {} : { 'x-forwarded-for': from };
+    return this.app.call('POST', path, { json, headers });
+  }
+
+  as({ accessToken }: Tokens, method: string, path: string, json?: unknown): Promise<Answered> {
+    return this.app.call(method, path, { headers: bearer(accessToken), ...(json === undefined ? {} : { json }) });
+  }
+
+  async signUp(email: string, password = goodPassword): Promise<void> {
+    const answer = await this.post('/auth/accounts', { email, password });
+    assert.equal(answer.status, 202, answer.text);
+  }
+
+  verify(code: string, password = goodPassword): Promise<Answered> {
+    return this.post('/auth/accounts/verify', { code, password });
+  }
+
+  /** Of the next mail to the address. */
+  async code(to: string, subject: string | RegExp): Promise<string> {
+    return codeIn(await this.mailbox.next({ to, subject }));
+  }
+
+  verificationCode(to: string): Promise<string> {
+    return this.code(to, 'Confirm your email address');
+  }
+
+  async resetCode(email: string): Promise<string> {
+    const answer = await this.post('/auth/password-resets', { email });
+    assert.equal(answer.status, 202, answer.text);
+    return this.code(email, 'Set a new password');
+  }
+
+  reset(code: string, password = otherPassword, more: object = {}): Promise<Answered> {
+    return this.post('/auth/password-resets/confirm', { code, password, ...more });
+  }
+
+  /** Signed up, verified and signed in. */
+  async member(email: string, password = goodPassword): Promise<Tokens> {
+    await this.signUp(email, password);
+    const answer = await this.verify(await this.verificationCode(email), password);
+    assert.equal(answer.status, 200, answer.text);
+    return this.signIn(email, password);
+  }
+
+  trySignIn(email: string, password = goodPassword): Promise<Answered> {
+    return this.app.call('POST', '/auth/token', { headers: basic(email, password) });
+  }
+
+  async signIn(email: string, password = goodPassword): Promise<Tokens> {
+    const answer = await this.trySignIn(email, password);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json as Tokens;
+  }
+
+  async createKey(tokens: Tokens, nickname = 'a key'): Promise<{ id: number; key: string }> {
+    const answer = await this.as(tokens, 'POST', '/auth/api-keys', { nickname });
+    assert.equal(answer.status, 201, answer.text);
+    return answer.json as { id: number; key: string };
+  }
+
+  async isLive(tokens: Tokens): Promise<boolean> {
+    return (await this.as(tokens, 'GET', '/auth/account')).status === 200;
+  }
+
+  /** Whether a service lets the key in. */
+  async works(key: string): Promise<boolean> {
+    return (await this.app.call('GET', '/auth/forward', { headers: bearer(key) })).status === 200;
+  }
+
+  /** Enrols a second factor. @returns its secret */
+  async enrol(tokens: Tokens, currentPassword = goodPassword): Promise<string> {
+    const path = '/auth/account/second-factor';
+    const begun = await this.as(tokens, 'POST', path, { currentPassword });
+    assert.equal(begun.status, 201, begun.text);
+    const { secret } = begun.json as { secret: string };
+    const code = codeAt(secret, this.app.clock.now());
+    const confirmed = await this.as(tokens, 'POST', `${path}/confirm`, { code });
+    assert.equal(confirmed.status, 200, confirmed.text);
+    return secret;
+  }
+
+  /** Once all that was asked for has been done and every mail has been handed over. */
+  async settled(): Promise<void> {
+    const giveUpAt = monotonicMs() + waitMsMax;
+    while ((await countWork(this.app.db, 1)).length > 0) {
+      assert.ok(monotonicMs() < giveUpAt, 'the outbox is not empty');
+      this.app.service.services.outbox.lookSoon();
+      await turn();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.app[Symbol.asyncDispose]();
+    await this.mailbox[Symbol.asyncDispose]();
+  }
+}
+
+/** @param areRequestsLimited false where the test asks more often for mail than a client may */
+export async function newLife(
+  environment: Readonly<Record<string, string>> = {},
+  areRequestsLimited = true,
+): Promise<Life> {
+  const mailbox = await Mailbox.start();
+  const app = await newApp({
+    clock: new FakeClock(),
+    areRequestsLimited,
+    environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open', ...environment },
+  }).catch(async (error: unknown) => {
+    await mailbox[Symbol.asyncDispose]();
+    throw error;
+  });
+  return new Life(app, mailbox);
+}
+
+export const assertRefused = (answer: Answered, code: ErrorCode, what = ''): void =>
+  void assertProblem(fromFetch(answer), code, what);

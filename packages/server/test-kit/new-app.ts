@@ -1,0 +1,166 @@
+/**
+ * The whole service inside the test's process: a real database in a folder of its own, real HTTP on a free port, cheap
+ * password hashes and a clock that the test moves.
+ */
+import { readConfig } from '../src/app/config.ts';
+import { Secret } from '../src/foundation/crypto/secret.ts';
+import type { Account } from '../src/modules/accounts/accounts.ts';
+import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
+import { openDatabase } from '../src/foundation/database/database.ts';
+import type { Db } from '../src/foundation/database/db.ts';
+import { createLog } from '../src/foundation/log.ts';
+import type { RequestBounds } from '../src/http/request-gate.ts';
+import { findMasterKey } from '../src/app/installation.ts';
+import { startService, type Service } from '../src/app/service.ts';
+import { assertDeclared, type Answered } from './declared-answers.ts';
+import { FakeClock } from './fake-clock.ts';
+import { newPlace, type DatabasePlace } from './new-db.ts';
+
+export type { Answered };
+
+/** Enough to run the code, cheap enough to run it often. */
+const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+
+export const operator = { kind: 'operator' } as const;
+/** A password that satisfies every rule. */
+export const goodPassword = 'wombat orbit velvet 42';
+
+export interface TestAppOptions {
+  /** Configuration beside what the kit sets. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly clock?: FakeClock;
+  /** Where its database lies, when it isn't one of its own. */
+  readonly place?: DatabasePlace;
+  /** As of `wire`. */
+  readonly areRequestsLimited?: boolean;
+  /** Of requests in progress. */
+  readonly requestBounds?: RequestBounds;
+}
+
+export interface SignedIn {
+  readonly account: Account;
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+export interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+}
+
+export class TestApp implements AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly service: Service;
+  readonly place: DatabasePlace;
+  /** Every line that the log has printed. */
+  readonly logLines: string[];
+  /** A second connection to the same database, as the command line would open one. */
+  readonly db: Db;
+  readonly #cleanUp: () => Promise<void>;
+  #accounts = 0;
+
+  constructor(parts: {
+    clock: FakeClock;
+    service: Service;
+    place: DatabasePlace;
+    logLines: string[];
+    db: Db;
+    cleanUp: () => Promise<void>;
+  }) {
+    this.clock = parts.clock;
+    this.service = parts.service;
+    this.place = parts.place;
+    this.logLines = parts.logLines;
+    this.db = parts.db;
+    this.#cleanUp = parts.cleanUp;
+  }
+
+  get url(): string {
+    return this.service.url;
+  }
+
+  /** Fails when the answer isn’t one that its route names: the status, the headers, the schema or the refusal. */
+  async call(method: string, path: string, { headers = {}, json, body }: CallOptions = {}): Promise<Answered> {
+    const response = await fetch(new URL(path, this.url), {
+      method,
+      headers: { ...(json === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(json === undefined ? (body === undefined ? {} : { body }) : { body: JSON.stringify(json) }),
+      redirect: 'manual',
+    });
+    const text = await response.text();
+    const isJson = text !== '' && /json/.test(response.headers.get('content-type') ?? '');
+    const answered: unknown = isJson ? JSON.parse(text) : undefined;
+    const answer = { status: response.status, headers: response.headers, text, json: answered };
+    assertDeclared(method, path, answer);
+    return answer;
+  }
+
+  createAccount(email = `user${++this.#accounts}@example.com`, password = goodPassword): Promise<Account> {
+    return this.service.services.accounts.create(operator, email, new Secret(password), 'user');
+  }
+
+  /** A new account with a session. */
+  async signIn(email?: string): Promise<SignedIn> {
+    const account = await this.createAccount(email);
+    const pair = await this.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+    return { account, ...(pair.json as { accessToken: string; refreshToken: string }) };
+  }
+
+  /** A key that may ask about others. */
+  async serviceKey(): Promise<string> {
+    const account = await this.createAccount();
+    const { secret } = await this.service.services.apiKeys.create(operator, account.id, {
+      nickname: 'verifier',
+      scopes: ['keyreeve:verify'],
+    });
+    return secret.reveal();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.service.stop();
+    await this.db.close();
+    await this.#cleanUp();
+  }
+}
+
+/** On a database of its own, of the kind that the test is about (`currentKind`). */
+export async function newApp({
+  environment = {},
+  clock = new FakeClock(),
+  place,
+  areRequestsLimited = true,
+  requestBounds,
+}: TestAppOptions = {}): Promise<TestApp> {
+  const own = place ?? (await newPlace());
+  const cleanUp = async (): Promise<void> => {
+    if (place === undefined) await own[Symbol.asyncDispose]();
+  };
+  const logLines: string[] = [];
+  try {
+    const config = readConfig({
+      KEYREEVE_PORT: '0',
+      KEYREEVE_ADMIN_PORT: '0',
+      KEYREEVE_DRAIN_SECONDS: '0',
+      KEYREEVE_LOG_LEVEL: 'trace',
+      ...own.environment,
+      ...environment,
+    });
+    const log = createLog(config.logLevel, { write: (line: string) => void logLines.push(line) });
+    const limited = { areRequestsLimited, requestedMailDelayMsMax: 0, requestBounds };
+    const service = await startService({ config, clock, log, argon2, ...limited });
+    const db = await openDatabase(config.database, deriveKeys(findMasterKey(config)).auditChain);
+    return new TestApp({ clock, service, place: own, logLines, db, cleanUp });
+  } catch (error) {
+    await cleanUp();
+    throw error;
+  }
+}
+
+export const basic = (email: string, password: string): { authorization: string } => ({
+  authorization: `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`,
+});
+
+export const bearer = (credential: string): { authorization: string } => ({ authorization: `Bearer ${credential}` });

@@ -1,0 +1,91 @@
+/** A real database of each kind that stores must work on, in a place of its own. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { systemClock } from '../src/foundation/clock.ts';
+import { databaseUrl } from '../src/app/config-values.ts';
+import { deriveKeys } from '../src/foundation/crypto/master-key.ts';
+import { openDatabase } from '../src/foundation/database/database.ts';
+import type { Db } from '../src/foundation/database/db.ts';
+import { migrate } from '../src/foundation/database/migrate.ts';
+import type { Dialect } from '../src/foundation/database/sql.ts';
+import { sharedPostgres } from './postgres/running.ts';
+import { newTempFolder } from './temp-folder.ts';
+
+/** Room for a database; nothing is in it yet, not even tables. */
+export interface DatabasePlace extends AsyncDisposable {
+  readonly kind: Dialect;
+  /** For KEYREEVE_DATABASE_URL. */
+  readonly url: string;
+  /** What a program needs to work on it. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface TestDb extends AsyncDisposable {
+  readonly db: Db;
+  readonly url: string;
+  /** Another connection to the same database, as a second program would open one. Closed with it. */
+  readonly connect: () => Promise<Db>;
+}
+
+/** Of databases that no program makes. */
+export const testKeys = deriveKeys(Buffer.alloc(32, 7));
+
+export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly Dialect[];
+
+/** Which kind the running test is about; whoever wants a database without saying which gets one of these. */
+export const currentKind = new AsyncLocalStorage<Dialect>();
+
+export async function newPlace(kind: Dialect = currentKind.getStore() ?? 'sqlite'): Promise<DatabasePlace> {
+  if (kind === 'sqlite') {
+    const folder = newTempFolder();
+    const url = `sqlite:${join(folder.path, 'keyreeve.db')}`;
+    return {
+      kind,
+      url,
+      environment: { KEYREEVE_DATABASE_URL: url },
+      [Symbol.asyncDispose]: () => Promise.resolve(folder[Symbol.dispose]()),
+    };
+  }
+  const database = await (await sharedPostgres()).createDatabase();
+  const { url } = database;
+  const masterKey = randomBytes(32).toString('base64url');
+  return {
+    kind,
+    url,
+    environment: { KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey },
+    [Symbol.asyncDispose]: () => database.drop(),
+  };
+}
+
+/** By name: each suite runs once for each. */
+export const emptyDatabases = Object.fromEntries(databaseKinds.map((kind) => [kind, () => newDb(kind)]));
+
+/** The same, migrated. */
+export const databases = Object.fromEntries(databaseKinds.map((kind) => [kind, () => newMigratedDb(kind)]));
+
+async function newMigratedDb(kind: Dialect): Promise<TestDb> {
+  const opened = await newDb(kind);
+  await migrate(opened.db, systemClock);
+  return opened;
+}
+
+async function newDb(kind: Dialect): Promise<TestDb> {
+  const place = await newPlace(kind);
+  const connections: Db[] = [];
+  const connect = async (): Promise<Db> => {
+    const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain);
+    connections.push(db);
+    return db;
+  };
+  return {
+    db: await connect(),
+    url: place.url,
+    connect,
+    [Symbol.asyncDispose]: async () => {
+      // One that a test has closed already refuses to be closed again.
+      await Promise.allSettled(connections.map((connection) => connection.close()));
+      await place[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,16 @@
+/** The PostgreSQL server that tests share: the one that `scripts/test.ts` started, else one for this process. */
+import { PostgresDatabases } from './databases.ts';
+import { PostgresServer } from './server.ts';
+
+let shared: Promise<PostgresDatabases> | undefined;
+
+/** Nobody ends it: it ends with the process that started it. */
+export function sharedPostgres(): Promise<PostgresDatabases> {
+  shared ??= find();
+  return shared;
+}
+
+async function find(): Promise<PostgresDatabases> {
+  const url = process.env['TEST_POSTGRES_URL'];
+  return new PostgresDatabases(url === undefined || url === '' ? (await PostgresServer.start()).url() : url);
+}

@@ -1,0 +1,115 @@
+/** The tests' PostgreSQL server does what tests of failures need, and never outlives the tests. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { Client } from 'pg';
+import { runningProcesses, waitUntil } from './processes.ts';
+import { PostgresServer } from './server.ts';
+
+const module = new URL('./server.ts', import.meta.url).href;
+
+async function connect(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function rowsOf(url: string): Promise<unknown[]> {
+  const client = await connect(url);
+  try {
+    return (await client.query('select n from t order by n')).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const isRunning = (wanted: number): boolean => runningProcesses().some(({ pid }) => pid === wanted);
+
+test('what was committed is there after a crash, and what was not is gone', async () => {
+  await using server = await PostgresServer.start({ durable: true });
+  const { url } = await server.createDatabase();
+  const client = await connect(url);
+  await client.query('create table t (n int primary key)');
+  await client.query('insert into t values (1)');
+  await client.query('begin');
+  await client.query('insert into t values (2)');
+  const { pid } = server;
+  await server.crash();
+  assert.ok(pid !== undefined && !isRunning(pid));
+  await assert.rejects(connect(url), { code: 'ECONNREFUSED' });
+  await assert.rejects(client.query('commit'));
+  await server.startAgain();
+  assert.deepEqual(await rowsOf(url), [{ n: 1 }]);
+  await server.restart();
+  assert.deepEqual(await rowsOf(url), [{ n: 1 }]);
+});
+
+test('a paused server answers nothing until it is resumed, on the same connections', async () => {
+  await using server = await PostgresServer.start();
+  const client = await connect(server.url());
+  const { pid } = server;
+  await server.pause();
+  const states = runningProcesses().filter((one) => one.pid === pid || one.parentPid === pid);
+  assert.ok(states.length > 2);
+  assert.deepEqual(new Set(states.map(({ state }) => state)), new Set(['T']));
+  const asked = client.query('select 1 as n');
+  server.resume();
+  assert.deepEqual((await asked).rows, [{ n: 1 }]);
+  await client.end();
+});
+
+test('a password that is wrong is refused', async () => {
+  await using server = await PostgresServer.start();
+  const url = new URL(server.url());
+  url.password = 'wrong';
+  await assert.rejects(connect(url.href), { code: '28P01' });
+});
+
+for (const state of ['running', 'paused', 'crashed'] as const) {
+  test(`no process and no folder of a ${state} server outlives a killed test`, async () => {
+    const owner = spawn(process.execPath, ['--input-type=module', '--eval', ownerOf(state)], {
+      env: {},
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = (await once(owner.stdout, 'data')) as [Buffer];
+    const { folder, pids } = JSON.parse(String(line)) as { folder: string; pids: number[] };
+    assert.ok(existsSync(folder));
+    assert.equal(pids.some(isRunning), state !== 'crashed');
+    owner.kill('SIGKILL');
+    await waitUntil('the folder is gone', 20_000, () => !existsSync(folder));
+    assert.deepEqual(pids.filter(isRunning), []);
+  });
+}
+
+/** A program that tells of its server and then waits to be killed. */
+const ownerOf = (state: 'running' | 'paused' | 'crashed'): string => `
+  import { PostgresServer } from '${module}';
+  import { familyOf } from '${new URL('./postgres-processes.ts', module).href}';
+  const server = await PostgresServer.start();
+  const pids = familyOf(server.pid).map(({ pid }) => pid);
+  if ('${state}' === 'paused') await server.pause();
+  if ('${state}' === 'crashed') await server.crash();
+  console.log(JSON.stringify({ folder: server.folder, pids }));
+  setInterval(() => undefined, 1_000);
+`;
+
+test('a server that nobody ends doesn’t keep its process running, and ends with it', async () => {
+  const owner = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '--eval',
+      `import { PostgresServer } from '${module}'; console.log((await PostgresServer.start()).folder);`,
+    ],
+    { env: {}, stdio: ['ignore', 'pipe', 'inherit'], timeout: 60_000 },
+  );
+  const [[line], [status]] = (await Promise.all([once(owner.stdout, 'data'), once(owner, 'exit')])) as [
+    [Buffer],
+    [number | null],
+  ];
+  assert.equal(status, 0);
+  await waitUntil('the folder is gone', 20_000, () => !existsSync(String(line).trim()));
+});

@@ -1,0 +1,286 @@
+/**
+ * A real PostgreSQL server for tests, in a folder of its own on a free loopback port: started, restarted, crashed, paused.
+ * It ends with the process that started it, however that ends (`postgres-keeper.ts`), and doesn't keep it running.
+ */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../free-port.ts';
+import { findPostgres, postgresUser, type PostgresBinaries, type PostgresUser } from './binaries.ts';
+import { PostgresDatabases, type TestDatabase } from './databases.ts';
+import { familyOf, runningProcesses, signalAll, waitUntil } from './processes.ts';
+
+const initMsMax = 60_000;
+const startMsMax = 60_000;
+const stopMsMax = 60_000;
+const signalMsMax = 10_000;
+const portTriesMax = 10;
+
+const keeperFile = fileURLToPath(new URL('./keeper.ts', import.meta.url));
+
+export interface PostgresServerOptions {
+  /** Whether a commit waits for the disk. Without, the server is several times as fast. */
+  readonly durable?: boolean;
+  /** Of `postgresql.conf`, beside those that the tests need. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export class PostgresServer implements AsyncDisposable {
+  /** Holds its data and its log. */
+  readonly folder: string;
+  readonly #user: PostgresUser;
+  readonly #keeper: ChildProcess;
+  readonly #secret: string;
+  readonly #settings: Readonly<Record<string, string>>;
+  #binaries: PostgresBinaries | undefined;
+  #postmaster: ChildProcess | undefined;
+  #port = 0;
+
+  private constructor(
+    { durable = false, settings = {} }: PostgresServerOptions,
+    secret = randomBytes(16).toString('hex'),
+  ) {
+    this.#secret = secret;
+    this.#user = postgresUser();
+    // Root's own folder for temporary files may be closed to the user that runs the server.
+    this.folder = mkdtempSync(join(this.#user.uid === undefined ? tmpdir() : '/tmp', 'keyreeve-postgres-'));
+    this.#keeper = startKeeper(this.folder);
+    this.#settings = {
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      max_connections: '300',
+      // Files in the data folder, which a killed server can't leave behind elsewhere.
+      dynamic_shared_memory_type: 'mmap',
+      ...(durable ? {} : { fsync: 'off', full_page_writes: 'off' }),
+      ...settings,
+    };
+  }
+
+  /** @throws Error with what PostgreSQL printed when it can't be run */
+  static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+    const server = new PostgresServer(options);
+    try {
+      await server.#install();
+      await server.startAgain();
+      return server;
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * A streaming standby with a copy of the primary's data. The primary is restarted, and from then on its commits wait
+   * until the standby has flushed them.
+   */
+  static async startStandbyOf(primary: PostgresServer): Promise<PostgresServer> {
+    const standby = new PostgresServer({}, primary.#secret);
+    try {
+      await standby.#copy(primary);
+      await standby.startAgain();
+      const databases = new PostgresDatabases(primary.url());
+      await databases.run(`alter system set synchronous_standby_names = '*'`);
+      await databases.run('select pg_reload_conf()');
+      const confirming = `select from pg_stat_replication where state = 'streaming' and sync_state = 'sync'`;
+      await waitUntil(
+        'the standby confirms commits',
+        startMsMax,
+        async () => (await databases.all(confirming)).length === 1,
+      );
+      return standby;
+    } catch (error) {
+      await standby[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Of the postmaster; undefined while it doesn't run. */
+  get pid(): number | undefined {
+    return this.#postmaster?.pid;
+  }
+
+  /** As the superuser, over TCP with a SCRAM password. */
+  url(database = 'postgres'): string {
+    return `postgres://postgres:${this.#secret}@127.0.0.1:${this.#port}/${database}`;
+  }
+
+  createDatabase(): Promise<TestDatabase> {
+    return new PostgresDatabases(this.url()).createDatabase();
+  }
+
+  /** A fast shutdown: connections are cut, what was committed is written. */
+  async stop(): Promise<void> {
+    const postmaster = this.#running();
+    signalAll([postmaster], 'SIGINT');
+    await this.#ended(postmaster);
+  }
+
+  /** After `stop` or `crash`, on the same port. */
+  async startAgain(): Promise<void> {
+    if (this.#postmaster !== undefined) throw new Error('PostgreSQL is running already');
+    for (let tries = 1; ; tries++) {
+      const isPortKept = this.#port !== 0;
+      if (!isPortKept) this.#port = await freePort();
+      const problem = await this.#tryStart();
+      if (problem === undefined) return;
+      const mayTryAgain = !isPortKept && tries < portTriesMax && problem.includes('Address already in use');
+      if (!mayTryAgain) throw new Error(`PostgreSQL didn’t start:\n${problem}`);
+      this.#port = 0;
+    }
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.startAgain();
+  }
+
+  /** All its processes die at one moment, in the middle of what they do, as when the machine fails. */
+  async crash(): Promise<void> {
+    const postmaster = this.#running();
+    // Stopped first, so that none sees another die.
+    await this.pause();
+    const family = familyOf(postmaster.pid);
+    signalAll(family, 'SIGKILL');
+    const pids = new Set(family.map(({ pid }) => pid));
+    await waitUntil('every process is dead', signalMsMax, () => !runningProcesses().some(({ pid }) => pids.has(pid)));
+    await this.#ended(postmaster);
+  }
+
+  /** Stops all its processes where they are: connections stay open and nothing answers. */
+  async pause(): Promise<void> {
+    const { pid } = this.#running();
+    const areStopped = (): boolean => familyOf(pid).every(({ state }) => state === 'T');
+    signalAll([{ pid }], 'SIGSTOP');
+    await waitUntil('the postmaster stops', signalMsMax, () =>
+      familyOf(pid).some((one) => one.pid === pid && one.state === 'T'),
+    );
+    // From here on it starts no more children.
+    signalAll(familyOf(pid), 'SIGSTOP');
+    await waitUntil('every process stops', signalMsMax, areStopped);
+  }
+
+  resume(): void {
+    signalAll(familyOf(this.#running().pid), 'SIGCONT');
+  }
+
+  /** It is gone, with its folder. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#keeper.stdin?.end();
+    await waitUntil('it is removed', stopMsMax, () => hasEnded(this.#keeper));
+    this.#postmaster = undefined;
+    if (this.#keeper.exitCode !== 0) throw new Error(`PostgreSQL’s folder ${this.folder} couldn’t be removed`);
+  }
+
+  #running(): ChildProcess & { readonly pid: number } {
+    if (this.#postmaster?.pid === undefined) throw new Error('PostgreSQL isn’t running');
+    return this.#postmaster as ChildProcess & { readonly pid: number };
+  }
+
+  async #ended(postmaster: ChildProcess): Promise<void> {
+    await waitUntil('the postmaster ends', stopMsMax, () => hasEnded(postmaster));
+    this.#postmaster = undefined;
+  }
+
+  #findBinaries(): PostgresBinaries {
+    if (this.#user.uid !== undefined && this.#user.gid !== undefined)
+      chownSync(this.folder, this.#user.uid, this.#user.gid);
+    return (this.#binaries = findPostgres(this.folder, this.#user));
+  }
+
+  /** While the primary is stopped its files are consistent. */
+  async #copy(primary: PostgresServer): Promise<void> {
+    this.#findBinaries();
+    await primary.stop();
+    const { status, stderr } = spawnSync('cp', ['-Rp', primary.#data, this.#data], { encoding: 'utf8' });
+    await primary.startAgain();
+    if (status !== 0) throw new Error(`PostgreSQL’s data couldn’t be copied: ${stderr}`);
+    const { hostname, port, username, password } = new URL(primary.url());
+    const source = `host=${hostname} port=${port} user=${username} password=${password}`;
+    writeFileSync(join(this.#data, 'postgresql.conf'), `primary_conninfo = '${source}'\n`, { flag: 'a' });
+    writeFileSync(join(this.#data, 'standby.signal'), '');
+  }
+
+  async #install(): Promise<void> {
+    const { initdb } = this.#findBinaries();
+    const passwordFile = join(this.folder, 'password');
+    writeFileSync(passwordFile, `${this.#secret}\n`, { mode: 0o644 });
+    const args = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--no-sync'];
+    const child = this.#spawn(initdb, [
+      `--pgdata=${this.#data}`,
+      ...args,
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-instructions',
+    ]);
+    await waitUntil('initdb ends', initMsMax, () => hasEnded(child));
+    if (child.exitCode !== 0) throw new Error(`PostgreSQL’s initdb failed:\n${this.#log()}`);
+    const settings = Object.entries(this.#settings).map(
+      ([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`,
+    );
+    writeFileSync(join(this.#data, 'postgresql.conf'), `${settings.join('\n')}\n`, { flag: 'a' });
+  }
+
+  /** What it printed if it ended before it answered. */
+  async #tryStart(): Promise<string | undefined> {
+    if (this.#binaries === undefined) throw new Error('PostgreSQL isn’t installed');
+    const printedBefore = this.#log().length;
+    const child = this.#spawn(this.#binaries.postgres, ['-D', this.#data, '-p', String(this.#port)]);
+    this.#postmaster = child;
+    const answers = (): Promise<boolean> =>
+      new PostgresDatabases(this.url()).run('select 1').then(
+        () => true,
+        () => false,
+      );
+    await waitUntil('it answers', startMsMax, async () => hasEnded(child) || (await answers()));
+    if (!hasEnded(child)) return undefined;
+    this.#postmaster = undefined;
+    return this.#log().slice(printedBefore);
+  }
+
+  /** In a session of its own, so that what a terminal sends to the tests reaches them only. */
+  #spawn(program: string, args: readonly string[]): ChildProcess {
+    const log = openSync(this.#logFile, 'a');
+    const child = spawn(program, args, {
+      ...this.#user,
+      cwd: this.folder,
+      env: { LC_ALL: 'C', TZ: 'UTC' },
+      stdio: ['ignore', log, log],
+      detached: true,
+    });
+    closeSync(log);
+    child.unref();
+    return child;
+  }
+
+  get #data(): string {
+    return join(this.folder, 'data');
+  }
+
+  get #logFile(): string {
+    return join(this.folder, 'log');
+  }
+
+  #log(): string {
+    try {
+      return readFileSync(this.#logFile, 'utf8');
+    } catch {
+      return '';
+    }
+  }
+}
+
+const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+function startKeeper(folder: string): ChildProcess {
+  // Whoever waits for what this process prints waits until the keeper is done, so a test run leaves nothing behind.
+  const keeper = spawn(process.execPath, [keeperFile, folder], {
+    env: {},
+    stdio: ['pipe', 'ignore', 'inherit'],
+    detached: true,
+  });
+  keeper.unref();
+  return keeper;
+}

@@ -1,0 +1,97 @@
+/** Rows that store tests begin with. Each has one name, from which its other values follow. */
+import assert from 'node:assert/strict';
+import { createAccount } from '../src/modules/accounts/store.ts';
+import { createKey, type NewKey } from '../src/modules/api-keys/store.ts';
+import type { AuditRow } from '../src/modules/audit/chain.ts';
+import { listAuditEvents } from './audit-trail.ts';
+import { testKeys } from './new-db.ts';
+import type { Db } from '../src/foundation/database/db.ts';
+import { createSigningKey, type SigningKeyRow } from '../src/modules/signing-keys/store.ts';
+import { createSession, type NewSession } from '../src/modules/sessions/store.ts';
+
+export const keys = testKeys;
+export const operator = { kind: 'operator' } as const;
+export const now = Date.UTC(2026, 10, 21, 9, 30);
+export const dayMs = 86_400_000;
+
+/** @returns its id */
+export async function addAccount(db: Db, name = 'ada', role: 'user' | 'admin' = 'user'): Promise<string> {
+  const id = `acc_${name}`;
+  const account = { id, email: `${name}@Example.com`, emailKey: `${name}@example.com`, passwordHash: 'phc', role, now };
+  assert.equal(await createAccount(db, operator, account), true);
+  return id;
+}
+
+export const hashOf = (text: string): Buffer => keys.apiKeyHash.stored(text);
+
+export const newKey = (accountId: string, nickname: string, more: Partial<NewKey> = {}): NewKey => ({
+  id: 1 + Number.parseInt(Buffer.from(nickname).toString('hex').slice(-12), 16),
+  hash: hashOf(`${accountId} ${nickname}`),
+  accountId,
+  nickname,
+  scopes: [],
+  expiresAt: null,
+  now,
+  ...more,
+});
+
+/** @returns its hash */
+export async function addKey(db: Db, accountId: string, nickname: string, more: Partial<NewKey> = {}): Promise<NewKey> {
+  const key = newKey(accountId, nickname, more);
+  await createKey(db, operator, key, 1_000, undefined);
+  return key;
+}
+
+export const newSession = (accountId: string, name: string, more: Partial<NewSession> = {}): NewSession => ({
+  id: `ses_${name}`,
+  accountId,
+  accountEpoch: 0,
+  tokenHash: keys.refreshTokenHash.stored(`${name} 1`),
+  now,
+  idleExpiresAt: now + 14 * dayMs,
+  expiresAt: now + 30 * dayMs,
+  address: '192.0.2.1',
+  program: 'test',
+  ...more,
+});
+
+export async function addSession(
+  db: Db,
+  accountId: string,
+  name: string,
+  more: Partial<NewSession> = {},
+): Promise<NewSession> {
+  const session = newSession(accountId, name, more);
+  assert.equal(await createSession(db, session, 1_000), true);
+  return session;
+}
+
+export const newSigningKey = (kid: string, more: Partial<SigningKeyRow> = {}): SigningKeyRow => ({
+  kid,
+  alg: 'ES256',
+  publicJwk: `{"kid":"${kid}"}`,
+  privateJwk: Uint8Array.of(1, 2, 3),
+  createdAt: now,
+  activatesAt: now,
+  revokedAt: null,
+  ...more,
+});
+
+export async function addSigningKey(db: Db, kid: string, more: Partial<SigningKeyRow> = {}): Promise<SigningKeyRow> {
+  const key = newSigningKey(kid, more);
+  await createSigningKey(db, operator, key, false);
+  return key;
+}
+
+/** The row of a read that many shared: PostgreSQL's also tells which question it answers. */
+export function withoutOrdinal(row: object | undefined): object {
+  const { ordinal: _, ...columns } = { ordinal: undefined, ...row };
+  return columns;
+}
+
+/** What was recorded while `work` ran. */
+export async function recordedBy(db: Db, work: () => Promise<unknown>): Promise<AuditRow[]> {
+  const before = (await listAuditEvents(db)).length;
+  await work();
+  return (await listAuditEvents(db)).slice(before);
+}

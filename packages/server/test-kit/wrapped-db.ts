@@ -1,0 +1,16 @@
+/** A database whose transactions a test watches or breaks; all else of it is as it is. */
+import type { Db } from '../src/foundation/database/db.ts';
+
+export const withTransaction = (db: Db, transaction: Db['transaction']): Db => ({
+  dialect: db.dialect,
+  times: db.times,
+  sharedReads: db.sharedReads,
+  writes: db.writes,
+  all: (...args) => db.all(...args),
+  get: (...args) => db.get(...args),
+  getMany: (...args) => db.getMany(...args),
+  confirm: () => db.confirm(),
+  snapshot: (...args) => db.snapshot(...args),
+  transaction,
+  close: () => db.close(),
+});

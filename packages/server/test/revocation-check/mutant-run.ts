@@ -1,0 +1,69 @@
+/** Makes a mutant: a copy of the program with its edits, and runs the proof on it. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Report } from '../../revocation-check/report.ts';
+import type { PostgresServer } from '../../test-kit/postgres/server.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { Cluster } from './cluster.ts';
+import type { Edit } from './mutant-edits.ts';
+import type { Mutant } from './mutants.ts';
+import { runProof } from './proof-run.ts';
+
+const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
+const server = 'packages/server';
+
+/** As in the ordinary runs. */
+export const ordinaryRun = {
+  deletionsBetween: 4,
+  standstillMs: 1_000,
+  concurrency: 16,
+  more: { asksMax: 8 },
+} as const;
+/** Deletions of a run in which nothing fails; it ends at the first violation, and on a slow machine few questions fall into a gap. */
+const deletionsMax = 400;
+
+/** Acknowledged deletions survive a crash of this server, and few connections are soon used up. */
+export const serverOptions = { durable: true, settings: { max_connections: '100' } } as const;
+
+/** @returns the edited files by name @throws AssertionError when an edit doesn’t fit exactly once */
+export function applyEdits(edits: readonly Edit[], read: (file: string) => string): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (const { file, find, replace } of edits) {
+    const [before, after, ...more] = (files.get(file) ?? read(file)).split(find);
+    assert.ok(
+      before !== undefined && after !== undefined && more.length === 0,
+      `no one place in ${file} for:\n${find}`,
+    );
+    files.set(file, before + replace + after);
+  }
+  return files;
+}
+
+/** Shares the installed packages with the checkout. @returns its launcher */
+function makeCopy(folder: string, edits: readonly Edit[]): string {
+  const source = join(folder, server, 'src');
+  mkdirSync(join(folder, server), { recursive: true });
+  for (const part of ['src', 'revocation-check', 'bin', 'package.json']) {
+    cpSync(join(checkout, server, part), join(folder, server, part), { recursive: true });
+  }
+  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
+  const edited = applyEdits(edits, (file) => readFileSync(join(source, file), 'utf8'));
+  for (const [file, text] of edited) writeFileSync(join(source, file), text);
+  return join(folder, server, 'bin/keyreeve.js');
+}
+
+/** Until the checker has something to say, or the run is over. Without edits it is the program itself. */
+export async function runMutant({ edits, faults, database }: Mutant, postgres: PostgresServer): Promise<Report> {
+  using folder = newTempFolder();
+  const bin = makeCopy(folder.path, edits);
+  const embedded = database === 'embedded';
+  await using cluster = await Cluster.start({ instances: 2, bin, postgres: embedded ? undefined : postgres });
+  return await runProof(cluster, {
+    ...ordinaryRun,
+    faults,
+    deletionsBetween: faults.length > 0 ? ordinaryRun.deletionsBetween : deletionsMax,
+    isOver: (violations) => violations > 0,
+  });
+}

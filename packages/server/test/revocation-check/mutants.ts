@@ -1,0 +1,368 @@
+/**
+ * Builds of the program that break the promise, each in one way that a real one might. Each is a few textual edits, and
+ * an edit that doesn't fit exactly once fails the test, so that none of them quietly stops being tried.
+ */
+import { faults, type Fault } from './faults.ts';
+import {
+  beforeVerifier,
+  deleteRow,
+  unknownDeletion,
+  cached,
+  readAndKeep,
+  remembered,
+  rememberedForwards,
+  rememberedCallers,
+  listener,
+  type Edit,
+} from './mutant-edits.ts';
+
+export interface Mutant {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** Of the ordinary runs, those under which it shows; without any, it shows when nothing fails. */
+  readonly faults: readonly Fault[];
+  readonly database?: 'embedded';
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'a positive cache of 100 ms',
+    edits: cached(`else {
+      const found = cache.get(text);
+      if (found && Date.now() - found.at < 100) answer(found.verdict);
+      else ${readAndKeep}
+    }`),
+    faults: [],
+  },
+  {
+    name: 'keys that were created over HTTP, remembered for 2 s',
+    edits: [
+      ...remembered,
+      {
+        file: 'modules/api-keys/api-keys.ts',
+        find: `    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };`,
+        replace: `    if (principal.kind === 'account')
+      (globalThis as any).remembered?.set(secret.reveal(), {
+        verdict: { valid: true, type: 'api_key', accountId, keyId: id, nickname, scopes: scopes.join(' '), expiresAt, issuedAt: now },
+        until: Date.now() + 2000,
+      });
+    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'the key of a caller of /auth/verify, remembered for 5 s',
+    edits: rememberedCallers('true'),
+    faults: [],
+  },
+  {
+    name: 'the key of a caller of introspection by Basic, remembered for 5 s',
+    edits: rememberedCallers('basic !== undefined'),
+    faults: [],
+  },
+  {
+    name: 'what is accepted below /auth/forward, remembered for 2 s',
+    edits: rememberedForwards(`request.url?.startsWith('/auth/forward/') === true`),
+    faults: [],
+  },
+  {
+    name: 'what /auth/forward accepts by other methods than GET, remembered for 2 s',
+    edits: rememberedForwards(`request.method !== 'GET'`),
+    faults: [],
+  },
+  {
+    name: 'imported keys, remembered for 2 s',
+    edits: [
+      {
+        file: 'modules/verification/verify.ts',
+        find: beforeVerifier,
+        replace: `const imported = new Map<string, { verdict: any; until: number }>();\n${beforeVerifier}`,
+      },
+      {
+        file: 'modules/verification/verify.ts',
+        find: `    const find = (): void =>
+      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#judgeState(key)), fail);`,
+        replace: `    const found = imported.get(text);
+    if (found && Date.now() < found.until) return answer(found.verdict);
+    const find = (): void =>
+      this.#reader.find(this.#options.hash.stored(text), (key) => {
+        const verdict = this.#judgeState(key);
+        if (verdict.valid) imported.set(text, { verdict, until: Date.now() + 2000 });
+        answer(verdict);
+      }, fail);`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a cache that is cleared on the instance that deletes, and on no other',
+    edits: [
+      ...cached(`else {
+      const found = cache.get(text);
+      if (found) answer(found.verdict);
+      else ${readAndKeep}
+    }`),
+      {
+        file: 'modules/api-keys/store.ts',
+        find: deleteRow,
+        replace: `${deleteRow}\n  for (const [text, { verdict }] of (globalThis as any).verdicts ?? []) if (verdict.keyId === id) (globalThis as any).verdicts.delete(text);`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a cache that all instances are told to clear, and that survives a lost connection',
+    edits: [
+      ...cached(`else {
+      const found = cache.get(text);
+      // The account is asked about each time: only deletions are announced.
+      if (found) void db.get(selectDisabled, [found.verdict.accountId]).then((row: any) => answer(row?.at === null ? found.verdict : this.#refuse('disabled')), fail);
+      else ${readAndKeep}
+    }`).map((edit) => ({ ...edit, replace: edit.replace.replace(beforeVerifier, `${listener}\n${beforeVerifier}`) })),
+      {
+        file: 'modules/verification/verify.ts',
+        find: `const { keyPrefixes, hash } = this.#options;`,
+        replace: `const { keyPrefixes, hash, db } = this.#options;`,
+      },
+      {
+        file: 'modules/api-keys/store.ts',
+        find: deleteRow,
+        replace: `${deleteRow}\n  await tx.get(sql<never>('announce', \`select pg_notify('deleted', $1::text)\`), [String(id)]);`,
+      },
+      {
+        // Long enough for everybody to have heard of it, if nothing fails.
+        file: 'modules/api-keys/api-keys.ts',
+        find: `        return record();`,
+        replace: `        await record();
+        return new Promise((resolve) => setTimeout(resolve, 200));`,
+      },
+    ],
+    faults: [faults.refused, faults.refused, faults.refused],
+  },
+  {
+    name: 'a reader whose questions join a read that is already under way',
+    edits: [
+      {
+        file: 'foundation/database/coalescing-reader.ts',
+        find: `    this.#waiting.push({ question, answer, fail });`,
+        replace: `    const joined = this.sent.get(JSON.stringify(question));
+    if (joined) return void joined.push({ question, answer, fail });
+    this.#waiting.push({ question, answer, fail });`,
+      },
+      {
+        file: 'foundation/database/coalescing-reader.ts',
+        find: `  #underWay = 0;`,
+        replace: `  sent = new Map<string, Waiting<Question, Row>[]>();\n  #underWay = 0;`,
+      },
+      {
+        file: 'foundation/database/coalescing-reader.ts',
+        find: `    this.#underWay++;\n`,
+        replace: `    this.#underWay++;
+    const joining = batch.map(({ question }) => {
+      const joined: Waiting<Question, Row>[] = [];
+      this.sent.set(JSON.stringify(question), joined);
+      return joined;
+    });\n`,
+      },
+      {
+        file: 'foundation/database/coalescing-reader.ts',
+        find: `answerOne(waiting, rows[index]);`,
+        replace: `for (const one of [waiting, ...(joining[index] ?? [])]) answerOne(one, rows[index]);`,
+      },
+      {
+        file: 'foundation/database/coalescing-reader.ts',
+        find: `for (const { fail } of [...batch, ...this.#waiting.splice(0)]) fail(error);`,
+        replace: `for (const { fail } of [...batch, ...joining.flat(), ...this.#waiting.splice(0)]) fail(error);`,
+      },
+      {
+        file: 'foundation/database/coalescing-reader.ts',
+        find: `      this.#underWay--;`,
+        replace: `      this.#underWay--;
+      for (const { question } of batch) this.sent.delete(JSON.stringify(question));`,
+      },
+    ],
+    faults: [faults.slow, faults.slow],
+  },
+  {
+    name: 'reads from a replica that lags by up to 100 ms',
+    edits: [
+      {
+        file: 'foundation/database/postgres.ts',
+        find: `const { rows } = await orUnavailable(this.#readers.query(queryOf(statement, columns)));`,
+        replace: `const { rows } = await orUnavailable(this.replica().then((client) => client.query(queryOf(statement, columns))));`,
+      },
+      {
+        file: 'foundation/database/postgres.ts',
+        find: `  #isClosing = false;\n`,
+        replace: `  #isClosing = false;
+  lagging: Promise<pg.PoolClient> | undefined;
+  replica(): Promise<pg.PoolClient> {
+    this.lagging ??= this.#readers.connect().then(async (client) => {
+      await client.query('begin isolation level repeatable read; select count(*) from accounts');
+      setTimeout(() => {
+        this.lagging = undefined;
+        void client.query('commit').catch(() => undefined).finally(() => client.release());
+      }, 100);
+      return client;
+    });
+    this.lagging.catch(() => (this.lagging = undefined));
+    return this.lagging;
+  }\n`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a deletion that is answered before its commit',
+    edits: [
+      {
+        file: 'modules/api-keys/store.ts',
+        find: `  return db.transaction(async (tx) => {
+    await assertSessionLives(tx, principal, now);
+    if (await deleteIn(tx, principal, accountId, id, now)) return 'deleted';
+    return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
+  });`,
+        replace: `  return new Promise((resolve, reject) => {
+    db.transaction(async (tx) => {
+      await assertSessionLives(tx, principal, now);
+      if (await deleteIn(tx, principal, accountId, id, now)) return resolve('deleted');
+      resolve((await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown');
+    }).catch(reject);
+  });`,
+      },
+    ],
+    faults: [faults.cutBefore],
+  },
+  {
+    name: 'a deletion of unknown outcome that is answered with success',
+    edits: [
+      {
+        file: 'modules/api-keys/api-keys.ts',
+        find: unknownDeletion,
+        replace: `      if (isOutcomeUnknown(error)) return 'deleted' as const;\n${unknownDeletion}`,
+      },
+    ],
+    faults: [faults.cutBefore],
+  },
+  {
+    name: 'a deletion of unknown outcome that is answered as if the key had been gone',
+    edits: [
+      {
+        file: 'modules/api-keys/api-keys.ts',
+        find: unknownDeletion,
+        replace: `      if (isOutcomeUnknown(error)) return 'unknown' as const;\n${unknownDeletion}`,
+      },
+    ],
+    faults: [faults.cutBefore],
+  },
+  {
+    name: 'a deletion that succeeds again when it is asked again',
+    edits: [
+      {
+        file: 'modules/api-keys/api-keys.ts',
+        find: `      case 'unknown':\n        throw`,
+        replace: `      case 'unknown':\n        return; throw`,
+      },
+      {
+        file: 'modules/api-keys/api-keys.ts',
+        find: `      throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');`,
+        replace: `      if (!owner) return;\n      throw new DomainError('not_key_owner');`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a verification that doesn’t look at the account',
+    edits: [
+      {
+        file: 'modules/verification/verify.ts',
+        find: `    if (key.accountDisabledAt !== null) return this.#refuse('disabled');\n`,
+        replace: '',
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'answers of a batch that belong to its other questions',
+    edits: [
+      {
+        file: 'modules/verification/verify.ts',
+        find: `verdicts[index] = verdict;`,
+        replace: `verdicts[(index + 1) % texts.length] = verdict;`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'rows of a shared read that belong to its other questions',
+    edits: [
+      {
+        file: 'foundation/database/postgres.ts',
+        find: `answers[row.ordinal - 1] = row;`,
+        replace: `answers[row.ordinal % answers.length] = row;`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'the last known state while the database can’t be reached',
+    edits: cached(`else this.#reader.find(hash.stored(text), (key) => {
+      const verdict = this.#judgeState(key);
+      cache.set(text, { verdict, at: Date.now() });
+      answer(verdict);
+    }, (error) => {
+      const found = cache.get(text);
+      if (found) answer(found.verdict);
+      else fail(error);
+    });`),
+    faults: [faults.refused, faults.refused],
+  },
+  {
+    name: 'acknowledged commits that a crash may lose',
+    edits: [
+      {
+        file: 'foundation/database/postgres-connection.ts',
+        find: `  case when current_setting('synchronous_commit') in ('off', 'local', 'remote_write')
+    then set_config('synchronous_commit', 'on', false) end\``,
+        replace: `  set_config('synchronous_commit', 'off', false)\``,
+      },
+    ],
+    faults: Array.from({ length: 8 }, () => faults.crashed),
+  },
+  {
+    name: 'a deletion without its audit row',
+    edits: [
+      {
+        file: 'modules/api-keys/store.ts',
+        find: `  await recordEvent(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });\n`,
+        replace: '',
+      },
+    ],
+    faults: [],
+  },
+  {
+    // Sign-ins are answered after their commit: otherwise every new session would be refused, and nothing be deleted.
+    name: 'embedded: a deletion that is answered before the commit that gathers others for 100 ms',
+    edits: [
+      {
+        file: 'foundation/database/sqlite.ts',
+        find: `      const operation = { work, resolve: resolve as (value: unknown) => void, reject };`,
+        replace: `      const isEarly = currentShare().workClass === 'narrowing';
+      const early = async (tx: Transaction): Promise<T> => {
+        const value = await work(tx);
+        if (isEarly) resolve(value);
+        return value;
+      };
+      const operation = { work: early, resolve: resolve as (value: unknown) => void, reject };`,
+      },
+      {
+        file: 'foundation/database/sqlite.ts',
+        find: `      committingMs = monotonicMs();\n`,
+        replace: `      await new Promise((resolve) => setTimeout(resolve, 100));\n      committingMs = monotonicMs();\n`,
+      },
+    ],
+    faults: [],
+    database: 'embedded',
+  },
+];

@@ -1,0 +1,214 @@
+/**
+ * What there may be only one of, or only so many, when rivals ask for it at the same time: over HTTP, through one, two
+ * and three instances of the real program on one PostgreSQL.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { limits } from '@keyreeve/contract';
+import { monotonicMs } from '../../src/foundation/clock.ts';
+import type { CanaryAccount } from '../../revocation-check/canaries.ts';
+import { ageSessions } from '../../test-kit/age-sessions.ts';
+import { PostgresServer } from '../../test-kit/postgres/server.ts';
+import { basic, bearer, type Environment } from '../e2e/program.ts';
+import { Cluster } from './cluster.ts';
+import type { CommitCut } from './fault-proxy.ts';
+
+const rivals = 24;
+const keysMax = 16;
+const sessionsMax = 8;
+/** Each hashes a password, which is slow on purpose. */
+const signIns = 16;
+
+let postgres: PostgresServer;
+let cluster: Cluster;
+before(async () => {
+  postgres = await PostgresServer.start();
+  cluster = await Cluster.start({
+    instances: 3,
+    postgres,
+    environment: {
+      KEYREEVE_KEYS_PER_ACCOUNT_MAX: String(keysMax),
+      KEYREEVE_SESSIONS_PER_ACCOUNT_MAX: String(sessionsMax),
+      KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
+    },
+  });
+});
+after(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await postgres[Symbol.asyncDispose]();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+interface Tokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** Repeats a sign-in that is rejected because two of the email are being checked already. */
+async function onceChecked(attempt: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await attempt();
+    if (answer.status !== 429 || tries === 1_000) return answer;
+    // Rivals that ask without a pause would take the processor from the checks that they wait for.
+    await pause(20);
+  }
+}
+
+async function ask(url: string, method: string, path: string, headers: Environment, json?: unknown): Promise<Answer> {
+  const body = json === undefined ? undefined : JSON.stringify(json);
+  const response = await fetch(new URL(path, url), {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+/** All at once, each at one of the instances in turn. */
+const race = (urls: readonly string[], count: number, one: (url: string, rival: number) => Promise<Answer>) =>
+  Promise.all(Array.from({ length: count }, (_, rival) => one(urls[rival % urls.length] ?? '', rival)));
+
+/** How often each answer was given: by its status, and by its code when it is a refusal. */
+function tally(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body } of answers) {
+    const { code } = (body ?? {}) as { code?: string };
+    const name = code === undefined ? String(status) : `${status} ${code}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+async function signIn(account: CanaryAccount): Promise<Tokens> {
+  const { status, body } = await ask(
+    cluster.urls[0] ?? '',
+    'POST',
+    '/auth/token',
+    basic(account.email, account.password),
+  );
+  assert.equal(status, 200);
+  return body as Tokens;
+}
+
+/** Its refresh token is old enough to be replaced. */
+async function newSession(): Promise<Tokens> {
+  const tokens = await signIn(await cluster.canaries.newAccount());
+  await ageSessions(cluster.databaseUrl);
+  return tokens;
+}
+
+const refresh = (url: string, refreshToken: string): Promise<Answer> =>
+  ask(url, 'POST', '/auth/token/refresh', {}, { refreshToken });
+
+const successorsOf = (answers: readonly Answer[]): Set<string> =>
+  new Set(answers.filter(({ status }) => status === 200).map(({ body }) => (body as Tokens).refreshToken));
+
+for (const instances of [1, 2, 3]) {
+  const urlsOf = (): readonly string[] => cluster.urls.slice(0, instances);
+  const through = `through ${instances} instance${instances === 1 ? '' : 's'}`;
+
+  test(`of ${rivals} rivals for one nickname one gets it, ${through}`, async () => {
+    const owner = bearer((await newSession()).accessToken);
+    const answers = await race(urlsOf(), rivals, (url) =>
+      ask(url, 'POST', '/auth/api-keys', owner, { nickname: 'mine' }),
+    );
+    assert.deepEqual(tally(answers), { '201': 1, '409 nickname_taken': rivals - 1 });
+    const { body } = await ask(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner);
+    assert.equal((body as { apiKeys: unknown[] }).apiKeys.length, 1);
+  });
+
+  test(`${rivals} rivals make exactly as many keys as an account may have, ${through}`, async () => {
+    const owner = bearer((await newSession()).accessToken);
+    const answers = await race(urlsOf(), rivals, (url, rival) =>
+      ask(url, 'POST', '/auth/api-keys', owner, { nickname: `rival ${rival}` }),
+    );
+    assert.deepEqual(tally(answers), { '201': keysMax, '409 key_limit_reached': rivals - keysMax });
+    const { body } = await ask(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner);
+    assert.equal((body as { apiKeys: unknown[] }).apiKeys.length, keysMax);
+  });
+
+  test(`of ${rivals} rivals who delete one key one succeeds, ${through}, and the key is dead at all`, async () => {
+    const owner = bearer((await newSession()).accessToken);
+    const made = await ask(cluster.urls[0] ?? '', 'POST', '/auth/api-keys', owner, { nickname: 'short-lived' });
+    const { id, key } = made.body as { id: number; key: string };
+    const answers = await race(urlsOf(), rivals, (url) => ask(url, 'DELETE', `/auth/api-keys/${id}`, owner));
+    assert.deepEqual(tally(answers), { '200': 1, '404 key_not_found': rivals - 1 });
+    const asked = await race(cluster.urls, 3, (url) => ask(url, 'GET', '/auth/forward', bearer(key)));
+    assert.deepEqual(tally(asked), { '401 invalid_credential': 3 });
+  });
+
+  test(`${rivals} rivals with one refresh token get the same successor, ${through}`, async () => {
+    const { refreshToken } = await newSession();
+    const answers = await race(urlsOf(), rivals, (url) => refresh(url, refreshToken));
+    assert.deepEqual(tally(answers), { '200': rivals });
+    const successors = [...successorsOf(answers)];
+    assert.equal(successors.length, 1);
+    await ageSessions(cluster.databaseUrl);
+    const next = await refresh(urlsOf().at(-1) ?? '', successors[0] ?? '');
+    assert.equal(next.status, 200);
+    // Whoever comes with the one before the last has stolen it or was stolen from: nobody’s token lives on.
+    assert.deepEqual(tally([await refresh(urlsOf()[0] ?? '', refreshToken)]), { '401 refresh_token_reused': 1 });
+    const last = (next.body as Tokens).refreshToken;
+    assert.deepEqual(tally([await refresh(urlsOf()[0] ?? '', last)]), { '401 invalid_refresh_token': 1 });
+  });
+
+  for (const cut of ['before it is sent', 'before its answer'] satisfies CommitCut[]) {
+    test(`a refresh whose commit is cut ${cut} burns nothing, ${through}`, async () => {
+      const { refreshToken } = await newSession();
+      const proxies = cluster.instances.slice(0, instances).map(({ proxy }) => proxy);
+      const cuts = (): number => proxies.reduce((sum, proxy) => sum + (proxy?.counts.commitsCut[cut] ?? 0), 0);
+      const cutBefore = cuts();
+      for (const proxy of proxies) proxy?.cutCommits(cut, { every: 2, statement: 'rotate_refresh_token' });
+      const answers = await race(urlsOf(), rivals, (url) => refresh(url, refreshToken));
+      for (const proxy of proxies) proxy?.heal();
+      const { '200': refreshed = 0, '503 unavailable': unknown = 0, ...others } = tally(answers);
+      assert.deepEqual([others, refreshed + unknown], [{}, rivals]);
+      assert.ok(cuts() > cutBefore && unknown > 0);
+      // The same token again, at another instance: it leads to where the others are.
+      const again = await refresh(cluster.urls.at(-1) ?? '', refreshToken);
+      assert.deepEqual(tally([again]), { '200': 1 });
+      assert.equal(successorsOf([...answers, again]).size, 1);
+      assert.equal((await refresh(cluster.urls[0] ?? '', (again.body as Tokens).refreshToken)).status, 200);
+    });
+  }
+
+  test(`${signIns} sign-ins at once leave exactly as many sessions as an account may have, ${through}`, async () => {
+    const { email, password } = await cluster.canaries.newAccount();
+    // From an address each: one address has fewer tries.
+    const answers = await race(urlsOf(), signIns, (url, rival) =>
+      onceChecked(() =>
+        ask(url, 'POST', '/auth/token', { ...basic(email, password), 'x-forwarded-for': `192.0.2.${rival}` }),
+      ),
+    );
+    assert.deepEqual(tally(answers), { '200': signIns });
+    const accessTokens = answers.map(({ body }) => (body as Tokens).accessToken);
+    const asked = await race(cluster.urls, signIns, (url, rival) =>
+      ask(url, 'GET', '/auth/api-keys', bearer(accessTokens[rival] ?? '')),
+    );
+    assert.deepEqual(tally(asked), { '200': sessionsMax, '401 invalid_access_token': signIns - sessionsMax });
+  });
+
+  test(`of ${rivals} wrong passwords at once no more are looked at than are free, ${through}`, async () => {
+    const { email } = await cluster.canaries.newAccount();
+    const startedAt = monotonicMs();
+    const answers = await race(urlsOf(), rivals, (url) =>
+      ask(url, 'POST', '/auth/token', basic(email, 'not the password')),
+    );
+    const seconds = (monotonicMs() - startedAt) / 1_000;
+    const { '401 invalid_credentials': looked = 0, '429 too_many_attempts': refused = 0, ...others } = tally(answers);
+    assert.deepEqual([others, looked + refused], [{}, rivals]);
+    // After them comes a wait that doubles, and one more after each wait that has passed.
+    const waited = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));
+    const free = limits.loginPairFreeFailures;
+    // Each instance receives more than two of the burst and admits the first two: no counter rejects them before the free
+    // failures are used up, and then as many were looked at. The others are rejected while those two are in progress.
+    const admitted = Math.min(free, instances * limits.passwordChecksPerEmailMax);
+    assert.ok(looked >= admitted && looked <= free + waited, `${looked} in ${seconds} s, at least ${admitted}`);
+  });
+}

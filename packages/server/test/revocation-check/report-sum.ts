@@ -1,0 +1,69 @@
+/** Adding up the reports of several runs. */
+import type { Report } from '../../revocation-check/report.ts';
+
+export interface ReportSum {
+  verifications: number;
+  accepted: number;
+  refused: number;
+  unknown: number;
+  /** Verifications that started after the answer of a revocation that concerned them. */
+  afterRevocation: number;
+  deletions: number;
+  /** Of those, by how the key came to be. */
+  deletionsCreated: number;
+  deletionsCaller: number;
+  deletionsImported: number;
+  deletionsUnknown: number;
+  accountChanges: number;
+  lists: number;
+  violations: number;
+  examples: string[];
+  /** Must be null. */
+  acceptedAfterMsMax: number | null;
+  refusedAfterMsMin: number | null;
+  acceptedBeforeMsMin: number | null;
+}
+
+export const nothing = (): ReportSum => ({
+  verifications: 0,
+  accepted: 0,
+  refused: 0,
+  unknown: 0,
+  afterRevocation: 0,
+  deletions: 0,
+  deletionsCreated: 0,
+  deletionsCaller: 0,
+  deletionsImported: 0,
+  deletionsUnknown: 0,
+  accountChanges: 0,
+  lists: 0,
+  violations: 0,
+  examples: [],
+  acceptedAfterMsMax: null,
+  refusedAfterMsMin: null,
+  acceptedBeforeMsMin: null,
+});
+
+export function add(sum: ReportSum, report: Report): void {
+  const { verifications, deletions } = report;
+  sum.verifications += verifications.total;
+  sum.accepted += verifications.accepted;
+  sum.refused += verifications.refused;
+  sum.unknown += verifications.unknown;
+  sum.afterRevocation += verifications.afterRevocation;
+  sum.deletions += deletions.acknowledged;
+  sum.deletionsCreated += deletions.created;
+  sum.deletionsCaller += deletions.caller;
+  sum.deletionsImported += deletions.imported;
+  sum.deletionsUnknown += deletions.unknown;
+  sum.accountChanges += report.accountChanges;
+  sum.lists += report.lists;
+  sum.violations += report.violations;
+  sum.examples.push(...report.examples.map(({ rule, explanation }) => `${rule}: ${explanation}`));
+  sum.acceptedAfterMsMax = either(Math.max, sum.acceptedAfterMsMax, report.acceptedAfterMsMax);
+  sum.refusedAfterMsMin = either(Math.min, sum.refusedAfterMsMin, report.refusedAfterMsMin);
+  sum.acceptedBeforeMsMin = either(Math.min, sum.acceptedBeforeMsMin, report.acceptedBeforeMsMin);
+}
+
+const either = (choose: (a: number, b: number) => number, a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : choose(a, b);

@@ -1,0 +1,173 @@
+/**
+ * Three instances behind nginx, with the configuration that `docs/compose/` has for it: one after the other is ended and
+ * started again while clients go on, and none of them notices.
+ */
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { monotonicMs } from '../../src/foundation/clock.ts';
+import { Instance, type HttpRequest } from '../../revocation-check/instance.ts';
+import { freePort } from '../../test-kit/free-port.ts';
+import { PostgresServer } from '../../test-kit/postgres/server.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { basic, bearer } from '../e2e/program.ts';
+import { end, findProgram, spawnQuietly } from '../e2e/proxy-kit.ts';
+import { Cluster } from './cluster.ts';
+import { until } from './until.ts';
+
+/** Half of it is longer than nginx keeps an idle connection. */
+const drainSeconds = 4;
+/** The processor may be busy with other tests. */
+const exitMsMax = drainSeconds * 1_000 + 5_000;
+const clients = 8;
+const answerMsMax = 20_000;
+const startMsMax = 10_000;
+/** Of all clients, before the first restart and after each. */
+const requestsBetween = 200;
+
+const configuration = new URL('../../../../docs/compose/nginx.conf', import.meta.url);
+
+/** The documented file, with the addresses of these instances instead of the containers'. */
+function configurationFor(urls: readonly string[], port: number): string {
+  const text = readFileSync(configuration, 'utf8');
+  const lines = text.match(/^ *server +keyreeve-\d:8787 .*;$/gm) ?? [];
+  const [first] = lines;
+  assert.ok(first !== undefined && lines.length === 2, 'the documented upstream has two servers');
+  const servers = urls.map((url) => first.replace('keyreeve-1:8787', new URL(url).host)).join('\n');
+  const replaced = text.replace(lines.join('\n'), servers).replace('listen 8080;', `listen 127.0.0.1:${port};`);
+  assert.ok(replaced.includes(servers) && replaced.includes(`127.0.0.1:${port};`));
+  return replaced;
+}
+
+interface Nginx extends AsyncDisposable {
+  readonly url: string;
+  /** What went wrong between it and the instances. */
+  readonly errors: () => string;
+}
+
+async function startNginx(program: string, urls: readonly string[]): Promise<Nginx> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(newTempFolder());
+  // As root it works as another user, who must get in.
+  chmodSync(folder.path, 0o755);
+  mkdirSync(join(folder.path, 'home'));
+  const port = await freePort();
+  writeFileSync(join(folder.path, 'nginx.conf'), configurationFor(urls, port));
+  const args = ['-p', folder.path, '-c', join(folder.path, 'nginx.conf'), '-g', 'daemon off;'];
+  const child = spawnQuietly(program, args, join(folder.path, 'home'));
+  stack.defer(() => end(child.process));
+  const url = `http://127.0.0.1:${port}`;
+  await until(`nginx answers:\n${child.output()}`, startMsMax, () =>
+    fetch(`${url}/health/live`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  const moved = stack.move();
+  const errors = (): string => readFileSync(join(folder.path, 'error.log'), 'utf8');
+  return { url, errors, [Symbol.asyncDispose]: () => moved[Symbol.asyncDispose]() };
+}
+
+/** Clients that ask, one request after the other, until they are told to stop. */
+class Load {
+  /** Whatever wasn't answered as it should be. */
+  readonly failures: string[] = [];
+  requests = 0;
+  readonly #proxy: Instance;
+  readonly #running: Promise<unknown>;
+  #isOver = false;
+
+  constructor(url: string, { canaries }: Cluster) {
+    this.#proxy = new Instance(url, answerMsMax);
+    this.#running = Promise.all(Array.from({ length: clients }, () => this.#run(canaries)));
+  }
+
+  async more(): Promise<void> {
+    const enough = this.requests + requestsBetween;
+    await until('the clients go on', answerMsMax, () => this.requests >= enough || this.failures.length > 0);
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+    this.#proxy.close();
+  }
+
+  async #run(canaries: Cluster['canaries']): Promise<void> {
+    const { id, email, password } = await canaries.newAccount();
+    const key = await canaries.newCallerKey(id);
+    const service = bearer(key.secret);
+    let session = await this.#tokens({ method: 'POST', path: '/auth/token', headers: basic(email, password) });
+    for (let round = 0; !this.#isOver && this.failures.length === 0; round++) {
+      await this.#ask({ method: 'GET', path: '/auth/forward', headers: service }, 200);
+      await this.#ask(json('/auth/verify', service, { credential: key.secret }), 200);
+      await this.#ask(json('/auth/verify/batch', service, { credentials: [key.secret] }), 200);
+      const owner = bearer(session.accessToken);
+      await this.#ask({ method: 'GET', path: '/auth/api-keys', headers: owner }, 200);
+      const made = await this.#ask(json('/auth/api-keys', owner, { nickname: `made ${round}` }), 201);
+      const { id: keyId } = made as { id: number };
+      await this.#ask({ method: 'DELETE', path: `/auth/api-keys/${keyId}`, headers: owner }, 200);
+      session = await this.#tokens(json('/auth/token/refresh', {}, { refreshToken: session.refreshToken }));
+    }
+  }
+
+  #tokens(request: HttpRequest): Promise<{ accessToken: string; refreshToken: string }> {
+    return this.#ask(request, 200) as Promise<{ accessToken: string; refreshToken: string }>;
+  }
+
+  /** Tried once: a client that had to try again has noticed. */
+  async #ask(request: HttpRequest, expected: number): Promise<unknown> {
+    const startedAt = monotonicMs();
+    this.requests++;
+    const answer = await this.#proxy.ask(request).catch((error: unknown) => ({ status: String(error), text: '{}' }));
+    if (answer.status !== expected) {
+      const ms = Math.round(monotonicMs() - startedAt);
+      this.failures.push(`${request.method} ${request.path}: ${answer.status} after ${ms} ms: ${answer.text}`);
+    }
+    return answer.text.startsWith('{') ? JSON.parse(answer.text) : {};
+  }
+}
+
+const json = (path: string, headers: Readonly<Record<string, string>>, body: unknown): HttpRequest => ({
+  method: 'POST',
+  path,
+  headers: { ...headers, 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+void test('three instances behind nginx are restarted one after the other, and not one request fails', async (t) => {
+  const program = findProgram('nginx');
+  if (program === undefined) {
+    assert.notEqual(process.env['CI'], 'true', 'nginx is not installed, and CI must try it');
+    t.diagnostic('not tried: nginx is not installed');
+    t.skip('nginx is not installed');
+    return;
+  }
+  await using postgres = await PostgresServer.start();
+  await using cluster = await Cluster.start({
+    instances: 3,
+    postgres,
+    environment: {
+      KEYREEVE_DRAIN_SECONDS: String(drainSeconds),
+      KEYREEVE_CREATIONS_PER_MINUTE_MAX: '100000',
+      KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
+    },
+  });
+  await using nginx = await startNginx(program, cluster.urls);
+  const load = new Load(nginx.url, cluster);
+  await load.more();
+  for (const instance of cluster.instances) {
+    const startedAt = monotonicMs();
+    assert.equal(await instance.stop(), 0, instance.output);
+    assert.ok(monotonicMs() - startedAt < exitMsMax, instance.output);
+    assert.match(instance.output, /"event":"stopped","isDrained":true/);
+    await load.more();
+    await instance.start();
+    await load.more();
+  }
+  await load.stop();
+  assert.deepEqual(load.failures, [], nginx.errors());
+  assert.ok(load.requests >= requestsBetween * 7);
+  t.diagnostic(`${load.requests} requests`);
+});
