@@ -1,4 +1,4 @@
-/** Asking whether a credential is good. */
+/** Probing whether a credential is good. */
 import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './refusals.ts';
 import { limits } from './limits.ts';

@@ -4,13 +4,13 @@ import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import { pick } from './prober.ts';
-import { Asking } from './probing.ts';
+import { Probing } from './probing.ts';
 import type { CanaryAccount, CanaryKey } from './canaries.ts';
 import type { DeletionOutcome, KeyKind } from './history.ts';
 import type { HttpAnswer, Instance } from './instance.ts';
 import { KeySource, type KeySourceOptions } from './key-source.ts';
 
-export interface LaneOptions extends KeySourceOptions {
+export interface ScenarioOptions extends KeySourceOptions {
   /** Verifications under way at once. */
   readonly askers: number;
   /** Of a key before its deletion is asked for at most, and as many after it is answered. */
@@ -32,14 +32,14 @@ const keysPerShortLife = 3;
 /** The order in which a lane creates its keys, so that a short run sees every kind. */
 const kinds: readonly KeyKind[] = ['created', 'caller', 'imported', 'created', 'created', 'caller'];
 
-export class DeletionLane {
-  readonly #options: LaneOptions;
+export class DeletionScenario {
+  readonly #options: ScenarioOptions;
   /** By account: a new one when the last may create no more keys in this minute. */
   readonly #sources = new Map<string, KeySource>();
   #source: KeySource;
   #keys = 0;
 
-  constructor(account: CanaryAccount, options: LaneOptions) {
+  constructor(account: CanaryAccount, options: ScenarioOptions) {
     this.#options = options;
     this.#source = this.#addSource(account);
   }
@@ -88,7 +88,7 @@ export class DeletionLane {
 
   async #lifeOf(key: CanaryKey): Promise<void> {
     const { asker, askers, asksMax, instances } = this.#options;
-    const asking = new Asking(askers, () => asker.askSomewhere(key));
+    const asking = new Probing(askers, () => asker.askSomewhere(key));
     // A key that was created just now: what remembers a creation has not forgotten it.
     if (randomInt(keysPerShortLife) > 0) await asking.more(1 + randomInt(asksMax));
     // Whatever could remember an acceptance anywhere has just seen one.

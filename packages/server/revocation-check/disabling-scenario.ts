@@ -4,9 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import { pick } from './prober.ts';
-import { Asking } from './probing.ts';
+import { Probing } from './probing.ts';
 import type { CanaryKey } from './canaries.ts';
-import type { LaneOptions } from './deletion-scenario.ts';
+import type { ScenarioOptions } from './deletion-scenario.ts';
 import type { AccountState, KeyKind } from './history.ts';
 import { KeySource } from './key-source.ts';
 
@@ -16,7 +16,7 @@ const kinds: readonly KeyKind[] = ['created', 'caller', 'created'];
 const asksMax = 48;
 const pauseMs = 50;
 
-export async function runDisablingLane(options: LaneOptions): Promise<void> {
+export async function runDisablingScenario(options: ScenarioOptions): Promise<void> {
   while (!options.isOver()) {
     const keys = await newAccountWithKeys(options);
     if (keys.length > 0) await disableAndEnable(keys, options);
@@ -25,7 +25,7 @@ export async function runDisablingLane(options: LaneOptions): Promise<void> {
 }
 
 /** None when neither the database nor an instance could be reached. */
-async function newAccountWithKeys(options: LaneOptions): Promise<CanaryKey[]> {
+async function newAccountWithKeys(options: ScenarioOptions): Promise<CanaryKey[]> {
   const keys: CanaryKey[] = [];
   try {
     const source = new KeySource(await options.canaries.newAccount(), options);
@@ -40,9 +40,9 @@ async function newAccountWithKeys(options: LaneOptions): Promise<CanaryKey[]> {
 }
 
 /** Until the end, or until an outcome isn't known: from there on such an account could prove nothing. */
-async function disableAndEnable(keys: readonly CanaryKey[], options: LaneOptions): Promise<void> {
+async function disableAndEnable(keys: readonly CanaryKey[], options: ScenarioOptions): Promise<void> {
   const { asker, askers, isOver } = options;
-  const asking = new Asking(askers, () => asker.askSomewhere(pick(keys)));
+  const asking = new Probing(askers, () => asker.askSomewhere(pick(keys)));
   for (let to: AccountState = 'disabled'; ; to = to === 'disabled' ? 'enabled' : 'disabled') {
     await asking.more(1 + randomInt(asksMax));
     if (isOver()) break;
@@ -59,7 +59,7 @@ async function disableAndEnable(keys: readonly CanaryKey[], options: LaneOptions
 async function change(
   [key]: readonly CanaryKey[],
   to: AccountState,
-  { canaries, checker }: LaneOptions,
+  { canaries, checker }: ScenarioOptions,
 ): Promise<boolean> {
   const accountId = key?.accountId ?? '';
   const source = to === 'disabled' ? 'disabling the account' : 'enabling the account';

@@ -2,7 +2,7 @@
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import { AccountSession } from './account-session.ts';
-import { pick, type Asker } from './prober.ts';
+import { pick, type Prober } from './prober.ts';
 import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
 import type { Checker } from './checker.ts';
 import type { KeyKind } from './history.ts';
@@ -12,7 +12,7 @@ export interface KeySourceOptions {
   readonly instances: readonly Instance[];
   readonly canaries: Canaries;
   readonly checker: Checker;
-  readonly asker: Asker;
+  readonly asker: Prober;
 }
 
 export class KeySource {

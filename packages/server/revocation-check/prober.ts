@@ -24,7 +24,7 @@ const pauseMs = 20;
 
 export const pick = <T>(values: readonly T[]): T => values[randomInt(values.length)] as T;
 
-export class Asker {
+export class Prober {
   readonly targets: readonly Target[];
   /** For keys that are not callers' keys. */
   readonly #targetsOfOthers: readonly Target[];

@@ -1,6 +1,6 @@
 /** Several askers that ask one question after the other until they are stopped; others wait by what they have done. */
 
-export class Asking {
+export class Probing {
   readonly #askers: readonly Promise<void>[];
   #isOver = false;
   #count = 0;

@@ -7,11 +7,11 @@ import { setTimeout } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { AccountSession } from './account-session.ts';
-import { Asker } from './prober.ts';
+import { Prober } from './prober.ts';
 import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
 import { Checker } from './checker.ts';
-import { DeletionLane, type LaneOptions } from './deletion-scenario.ts';
-import { runDisablingLane } from './disabling-scenario.ts';
+import { DeletionScenario, type ScenarioOptions } from './deletion-scenario.ts';
+import { runDisablingScenario } from './disabling-scenario.ts';
 import { Instance } from './instance.ts';
 import { describeRequest } from './questions.ts';
 import type { Report } from './report.ts';
@@ -47,14 +47,14 @@ export class Workload {
   readonly instances: readonly Instance[];
   readonly checker = new Checker();
   readonly #canaries: Canaries;
-  readonly #asker: Asker;
+  readonly #asker: Prober;
   /** Of the account that owns the service’s key. */
   readonly #session: AccountSession;
   readonly #service: CanaryKey;
   readonly #deletionLanes: number;
   readonly #asksMax: number;
   readonly #floods: number;
-  #lanes: readonly DeletionLane[] = [];
+  #lanes: readonly DeletionScenario[] = [];
 
   /** Makes what it needs on its own side; no instance is asked yet. @throws DomainError */
   static async prepare(options: WorkloadOptions): Promise<Workload> {
@@ -71,7 +71,7 @@ export class Workload {
     this.#canaries = canaries;
     this.#session = new AccountSession(owner);
     this.#service = service;
-    this.#asker = new Asker(this.instances, this.checker, service);
+    this.#asker = new Prober(this.instances, this.checker, service);
     this.checker.addKey(service.id, service.accountId, monotonicMs(), service.kind);
     // One lane is the one that disables.
     this.#deletionLanes = Math.max(1, Math.round(concurrency / askersPerLane) - 1);
@@ -99,7 +99,7 @@ export class Workload {
   /** Until the signal or the last deletion. @throws DomainError when the canary accounts can't be made */
   async run({ signal, deletionsMax = Infinity, onDeleted }: RunOptions): Promise<void> {
     let hasFailed = false;
-    const options: LaneOptions = {
+    const options: ScenarioOptions = {
       instances: this.instances,
       canaries: this.#canaries,
       checker: this.checker,
@@ -109,12 +109,12 @@ export class Workload {
       isOver: () => hasFailed || signal.aborted || this.checker.deletions >= deletionsMax,
       ...(onDeleted ? { onDeleted } : {}),
     };
-    const lanes: DeletionLane[] = [];
+    const lanes: DeletionScenario[] = [];
     while (lanes.length < this.#deletionLanes && !options.isOver()) {
-      lanes.push(new DeletionLane(await this.#canaries.newAccount(), options));
+      lanes.push(new DeletionScenario(await this.#canaries.newAccount(), options));
     }
     this.#lanes = lanes;
-    const running = [...lanes.map((lane) => lane.run()), runDisablingLane(options), this.#flood(options.isOver)];
+    const running = [...lanes.map((lane) => lane.run()), runDisablingScenario(options), this.#flood(options.isOver)];
     // All end before the canaries are removed, also when one fails.
     await Promise.allSettled(running.map((lane) => lane.catch(() => (hasFailed = true))));
     await Promise.all(running);

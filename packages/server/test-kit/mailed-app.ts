@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { ErrorCode } from '@keyreeve/contract';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { FakeClock } from './fake-clock.ts';
-import { countWork } from '../src/modules/outbox/store.ts';
+import { countJobs } from '../src/modules/outbox/store.ts';
 import { codeIn, Mailbox } from './mailbox.ts';
 import { basic, bearer, goodPassword, newApp, type Answered, type TestApp } from './new-app.ts';
 import { assertProblem, fromFetch } from './assert-problem.ts';
@@ -116,7 +116,7 @@ export class Life implements AsyncDisposable {
   /** Once all that was asked for has been done and every mail has been handed over. */
   async settled(): Promise<void> {
     const giveUpAt = monotonicMs() + waitMsMax;
-    while ((await countWork(this.app.db, 1)).length > 0) {
+    while ((await countJobs(this.app.db, 1)).length > 0) {
       assert.ok(monotonicMs() < giveUpAt, 'the outbox is not empty');
       this.app.service.services.outbox.lookSoon();
       await turn();

@@ -17,7 +17,14 @@ export const dayMs = 86_400_000;
 /** @returns its id */
 export async function addAccount(db: Db, name = 'ada', role: 'user' | 'admin' = 'user'): Promise<string> {
   const id = `acc_${name}`;
-  const account = { id, email: `${name}@Example.com`, emailKey: `${name}@example.com`, passwordHash: 'phc', role, now };
+  const account = {
+    id,
+    email: `${name}@Example.com`,
+    canonicalEmail: `${name}@example.com`,
+    passwordHash: 'phc',
+    role,
+    now,
+  };
   assert.equal(await createAccount(db, operator, account), true);
   return id;
 }

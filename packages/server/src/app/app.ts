@@ -7,7 +7,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { forward, isBounded, limits, type RefreshTokenBody, type RouteContract } from '@keyreeve/contract';
 import type { Enrolment } from '../modules/second-factors/enrolment.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
-import type { AccountLife } from '../modules/self-service/self-service.ts';
+import type { SelfService } from '../modules/self-service/self-service.ts';
 import { accountRoutes } from '../modules/self-service/routes.ts';
 import { adminRoutes, firstAdministratorRoutes, type AdminParts } from '../modules/administration/routes.ts';
 import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
@@ -18,7 +18,7 @@ import { accountShare, inShare, rangeShare, type WorkClass } from '../foundation
 import { DomainError } from '../foundation/errors.ts';
 import type { Log } from '../foundation/log.ts';
 import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
-import { addressRange } from '../foundation/ip-address.ts';
+import { ipRange } from '../foundation/ip-address.ts';
 import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
 import { answerForward, isForwardTarget } from '../modules/verification/forward.ts';
@@ -29,7 +29,7 @@ import type { Webhooks } from '../modules/webhooks/webhooks.ts';
 import { pathOf, queryOf, write, writeProblem, type Answer } from '../http/answer.ts';
 import { authenticateService, callerOf } from './authenticate.ts';
 import { bodyReader, toRecord, type ReadBody } from '../http/body.ts';
-import { cameByPlainHttp, clientAddress } from '../http/client-ip.ts';
+import { cameByPlainHttp, clientIpOf } from '../http/client-ip.ts';
 import { Cors } from '../http/cors.ts';
 import { presentedCredential } from '../http/presented-credential.ts';
 import { contractRoutes } from '../modules/api-reference/routes.ts';
@@ -47,7 +47,7 @@ import { validator } from '../http/validation.ts';
 
 export interface AppOptions extends AdminParts {
   readonly tokens: Tokens;
-  readonly accountLife: AccountLife;
+  readonly selfService: SelfService;
   readonly apiKeys: ApiKeys;
   readonly enrolment: Enrolment;
   readonly verifier: Verifier;
@@ -73,7 +73,7 @@ const forwardedForHint =
 
 /** Every address that a stranger can reach; `/auth/forward` is the one beside them. */
 function routesOf(options: AppOptions): readonly Route[] {
-  const { accountLife, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
+  const { selfService, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
   return [
     // Nobody needs to be known
     ...healthRoutes(health),
@@ -83,7 +83,7 @@ function routesOf(options: AppOptions): readonly Route[] {
     ...tokenRoutes(tokens),
     ...firstAdministratorRoutes(options.firstAdministrator),
     // Nobody, a code from a mail, or an account, by its access token
-    ...accountRoutes(accountLife, options.linkPages),
+    ...accountRoutes(selfService, options.linkPages),
     // An account, by its access token
     ...apiKeyRoutes(apiKeys),
     ...sessionRoutes(tokens),
@@ -200,7 +200,7 @@ export class App {
     const call = await this.#call(match, request, principal);
     if (contract.auth === 'refresh_token')
       passage.enter('credential', (call.body as unknown as RefreshTokenBody).refreshToken);
-    const range = addressRange(call.address);
+    const range = ipRange(call.address);
     // Last, so that callers who share the range can't keep it busy by sending their bodies slowly.
     passage.enter('range', range);
     const share = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
@@ -223,7 +223,7 @@ export class App {
       query,
       body,
       presented: presentedCredential(request.rawHeaders),
-      address: clientAddress(request, this.#options.trustedProxies, this.#warnOfProxy),
+      address: clientIpOf(request, this.#options.trustedProxies, this.#warnOfProxy),
       program: program.slice(0, limits.programCharsMax),
       get prefersPage() {
         return prefersPage(request.headers.accept);

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { keyPrefixPattern, reservedPrefixes } from '@keyreeve/contract';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { masterKeyBytes } from '../foundation/crypto/master-key.ts';
-import type { DatabaseAddress } from '../foundation/database/database.ts';
+import type { DatabaseLocation } from '../foundation/database/database.ts';
 import { sslModes, type SslMode } from '../foundation/database/postgres-url.ts';
 import { isLoopback, toCidr } from '../foundation/ip-address.ts';
-import type { AddressLimit } from '../modules/rate-limits/sign-in-limits.ts';
+import type { IpRangeLimit } from '../modules/rate-limits/sign-in-limits.ts';
 import type { WebhookTarget } from '../modules/webhooks/address-guard.ts';
 
 export function integer(min: number, max: number) {
@@ -70,7 +70,7 @@ export function webhookTarget(text: string): WebhookTarget {
   return { kind: 'host', host: url.hostname.replaceAll(/[[\]]/g, ''), port: Number(url.port || '80') };
 }
 
-export function addressLimit(text: string): AddressLimit {
+export function ipRangeLimit(text: string): IpRangeLimit {
   const [network = '', count = ''] = text.split('=');
   return { cidr: cidr(network), failuresMax: integer(1, 10_000_000)(count) };
 }
@@ -123,7 +123,7 @@ export function folder(text: string): string | undefined {
   return text === '' ? undefined : resolve(baseFolder(), text);
 }
 
-export function databaseUrl(text: string): DatabaseAddress {
+export function databaseUrl(text: string): DatabaseLocation {
   const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: 'sqlite', path: resolve(baseFolder(), path) };
   if (/^postgres(?:ql)?:\/\//.test(text)) return postgresAddress(text);
@@ -131,7 +131,7 @@ export function databaseUrl(text: string): DatabaseAddress {
 }
 
 /** The text is never echoed: it may hold a password. */
-function postgresAddress(text: string): DatabaseAddress {
+function postgresAddress(text: string): DatabaseLocation {
   // `postgres://user@/database?host=/run/postgresql` names no host before the path, which a URL must.
   const isSocket = /^\w+:\/\/[^/]*@\//.test(text);
   const whole = isSocket ? text.replace('@/', '@socket/') : text;

@@ -4,7 +4,7 @@
  */
 import { keyPrefixDefault, languages, limits, type Language } from '@keyreeve/contract';
 import {
-  addressLimit,
+  ipRangeLimit,
   cidr,
   databaseUrl,
   folder,
@@ -21,12 +21,12 @@ import {
   smtpUrl,
   webhookTarget,
 } from './config-values.ts';
-import { describeDatabase, type DatabaseAddress } from '../foundation/database/database.ts';
+import { describeDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
 import { logLevels, type LogLevel } from '../foundation/log.ts';
 import { readSecretFile } from '../foundation/secret-file.ts';
 import { signingAlgorithms, type SigningAlgorithm } from '../modules/signing-keys/signing-keys.ts';
 import { isLoopback } from '../foundation/ip-address.ts';
-import type { AddressLimit } from '../modules/rate-limits/sign-in-limits.ts';
+import type { IpRangeLimit } from '../modules/rate-limits/sign-in-limits.ts';
 import type { WebhookTarget } from '../modules/webhooks/address-guard.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -127,7 +127,7 @@ export const variables = {
   KEYREEVE_LOGIN_ADDRESS_LIMITS: variable(
     '',
     `Failed sign-ins in ${limits.loginWindowSeconds / 60} minutes for networks that need more than ${limits.loginAddressFailuresMax}, such as a backend that signs in its users: \`10.0.0.5=5000,10.1.0.0/16=1000\`.`,
-    list(addressLimit),
+    list(ipRangeLimit),
   ),
   KEYREEVE_THROTTLE: variable(
     'on',
@@ -198,7 +198,7 @@ export interface Config {
   /** Undefined until the port is known. */
   readonly publicUrl: string | undefined;
   readonly audience: string | undefined;
-  readonly database: DatabaseAddress;
+  readonly database: DatabaseLocation;
   /** Undefined where it is kept beside the embedded database. */
   readonly masterKey: Buffer | undefined;
   readonly mayReadWorldReadableSecrets: boolean;
@@ -215,7 +215,7 @@ export interface Config {
   readonly keysPerAccountMax: number;
   readonly sessionsPerAccountMax: number;
   readonly creationsPerMinuteMax: number;
-  readonly loginAddressLimits: readonly AddressLimit[];
+  readonly loginAddressLimits: readonly IpRangeLimit[];
   readonly isThrottled: boolean;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
@@ -307,7 +307,7 @@ export function readConfig(environment: Environment, { isTerminal = false } = {}
 }
 
 /** Where an embedded database has its journal of deletions unless it is told otherwise. */
-const deletionJournalBeside = (database: DatabaseAddress): string | undefined =>
+const deletionJournalBeside = (database: DatabaseLocation): string | undefined =>
   database.kind === 'sqlite' ? `${database.path}.deletions` : undefined;
 
 /** What is right by itself and wrong together. */

@@ -4,14 +4,14 @@ import type { PasswordStats } from '../foundation/crypto/password.ts';
 import type { DbTimes } from '../foundation/database/db.ts';
 import type { WriteHealth } from '../foundation/database/write-health.ts';
 import type { ErrorCount } from '../http/request-errors.ts';
-import { workKinds, type Outbox, type WaitingWork } from '../modules/outbox/outbox.ts';
+import { jobKinds, type Outbox, type WaitingJobs } from '../modules/outbox/outbox.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
-import type { LoginCounts } from '../modules/tokens/tokens.ts';
-import type { VerdictCounts } from '../modules/verification/verify.ts';
+import type { SignInCounts } from '../modules/tokens/tokens.ts';
+import type { ResultCounts } from '../modules/verification/verify.ts';
 
 export interface MetricsSources {
-  readonly verdicts: VerdictCounts;
-  readonly logins: LoginCounts;
+  readonly verdicts: ResultCounts;
+  readonly logins: SignInCounts;
   readonly passwords: PasswordStats;
   readonly dbTimes: DbTimes;
   readonly writes: WriteHealth;
@@ -116,7 +116,7 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.reset();
-        for (const kind of workKinds) {
+        for (const kind of jobKinds) {
           const { done = 0, failed = 0, givenUp = 0 } = outbox.counts.get(kind) ?? {};
           this.inc({ kind, result: 'done' }, done);
           this.inc({ kind, result: 'failed' }, failed);
@@ -127,7 +127,7 @@ export class Metrics {
   }
 
   /** By kind, from the database: 0 where nothing waits. One that can't be reached is told by other means. */
-  #outboxGauge(name: string, help: string, outbox: Outbox, pick: (waiting: WaitingWork) => number): void {
+  #outboxGauge(name: string, help: string, outbox: Outbox, pick: (waiting: WaitingJobs) => number): void {
     new Gauge({
       name,
       help,
@@ -137,7 +137,7 @@ export class Metrics {
         this.reset();
         const rows = await outbox.waiting().catch(() => undefined);
         if (!rows) return;
-        for (const kind of workKinds) {
+        for (const kind of jobKinds) {
           const row = rows.find((candidate) => candidate.kind === kind);
           this.set({ kind }, row ? pick(row) : 0);
         }

@@ -1,6 +1,6 @@
 /** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
 import { limits } from '@keyreeve/contract';
-import { AccountLife } from '../modules/self-service/self-service.ts';
+import { SelfService } from '../modules/self-service/self-service.ts';
 import { Accounts } from '../modules/accounts/accounts.ts';
 import { Administration } from '../modules/administration/administration.ts';
 import { Directory } from '../modules/administration/directory.ts';
@@ -29,9 +29,9 @@ import { readTemplates, type Templates } from '../modules/mail/templates/templat
 import { Outbox, type OutboxOptions } from '../modules/outbox/outbox.ts';
 import { SecondFactors } from '../modules/second-factors/second-factors.ts';
 import { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
-import { LoginThrottle } from '../modules/rate-limits/sign-in-limits.ts';
-import { RequestThrottle } from '../modules/rate-limits/request-limits.ts';
-import { GuessThrottle } from '../modules/rate-limits/second-factor-limits.ts';
+import { SignInLimits } from '../modules/rate-limits/sign-in-limits.ts';
+import { RequestLimits } from '../modules/rate-limits/request-limits.ts';
+import { SecondFactorLimits } from '../modules/rate-limits/second-factor-limits.ts';
 import { PasswordChecks } from '../modules/rate-limits/password-checks.ts';
 import { AccessTokens } from '../modules/tokens/access-token.ts';
 import { RefreshTokens } from '../modules/tokens/refresh-token.ts';
@@ -41,7 +41,7 @@ import { Verifier } from '../modules/verification/verify.ts';
 import { Webhooks } from '../modules/webhooks/webhooks.ts';
 
 export interface Services {
-  readonly accountLife: AccountLife;
+  readonly selfService: SelfService;
   readonly accounts: Accounts;
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
@@ -50,7 +50,7 @@ export interface Services {
   readonly emailSetting: EmailSetting;
   readonly enrolment: Enrolment;
   readonly firstAdministrator: FirstAdministrator;
-  readonly guesses: GuessThrottle;
+  readonly guesses: SecondFactorLimits;
   readonly hasher: PasswordHasher;
   /** None where none is configured. */
   readonly journal: DeletionJournal | undefined;
@@ -58,7 +58,7 @@ export interface Services {
   readonly mailer: Mailer;
   /** Started by whoever serves. */
   readonly outbox: Outbox;
-  readonly requests: RequestThrottle;
+  readonly requests: RequestLimits;
   readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
@@ -107,7 +107,7 @@ export function wire(options: WiringOptions): Services {
   // What bounds a machine is shared out among its workers.
   const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
-  const throttle = new LoginThrottle({
+  const throttle = new SignInLimits({
     db,
     clock,
     bucketHash: keys.throttleBucket,
@@ -134,7 +134,7 @@ export function wire(options: WiringOptions): Services {
     accessTokenTtlSeconds,
     revocations: journal,
   });
-  const guesses = new GuessThrottle({ db, clock, bucketHash: keys.throttleBucket, enabled: areRequestsLimited });
+  const guesses = new SecondFactorLimits({ db, clock, bucketHash: keys.throttleBucket, enabled: areRequestsLimited });
   const secondFactors = new SecondFactors({
     db,
     clock,
@@ -143,7 +143,7 @@ export function wire(options: WiringOptions): Services {
     throttle: guesses,
     issuer: operatorName(config.mailFrom, issuer),
   });
-  const requests = new RequestThrottle({
+  const requests = new RequestLimits({
     db,
     clock,
     bucketHash: keys.throttleBucket,
@@ -193,7 +193,7 @@ export function wire(options: WiringOptions): Services {
       : undefined,
     revocations: journal,
   });
-  const accountLife = new AccountLife({
+  const selfService = new SelfService({
     db,
     clock,
     hasher,
@@ -224,7 +224,7 @@ export function wire(options: WiringOptions): Services {
   const directory = new Directory(db, clock);
   const firstAdministrator = new FirstAdministrator({ db, clock, codes, hasher, rules });
   return {
-    accountLife,
+    selfService,
     accounts,
     administration,
     directory,

@@ -9,8 +9,8 @@ import { pipeline } from 'node:stream/promises';
 import { Command, Option } from 'commander';
 import type { Accounts } from '../modules/accounts/accounts.ts';
 import { findCheckpoints, type Checkpoint } from '../modules/audit/chain.ts';
-import { exportFormats, exportTrail, type ExportFormat } from '../modules/audit/export.ts';
-import { verifyTrail, type Finding, type Verified } from '../modules/audit/verify-log.ts';
+import { exportFormats, exportLog, type ExportFormat } from '../modules/audit/export.ts';
+import { verifyLog, type Finding, type Verified } from '../modules/audit/verify-log.ts';
 import { UsageError } from './failure.ts';
 import { collect, jsonHelp, plural, print, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
@@ -56,7 +56,7 @@ export function auditCommand(end: (status: number) => void): Command {
 async function verify({ checkpoint = [], checkpoints, ...options }: VerifyOptions): Promise<number> {
   const wanted = [...checkpoint.flatMap(oneCheckpoint), ...(checkpoints ? await readCheckpoints(checkpoints) : [])];
   const verified = await withInstallation({}, ({ installation: { db, keys } }) =>
-    db.snapshot((reader) => verifyTrail(reader, keys.auditChain, wanted)),
+    db.snapshot((reader) => verifyLog(reader, keys.auditChain, wanted)),
   );
   print(options, verified, describe(verified));
   return verified.findingsTotal === 0 ? 0 : 1;
@@ -118,7 +118,7 @@ async function exportEvents({ format, since, until, account, output }: ExportOpt
       accountId: account === undefined ? undefined : await accountIdOf(accounts, account),
     };
     await db.snapshot(async (reader) => {
-      const lines = Readable.from(exportTrail(reader, format, span));
+      const lines = Readable.from(exportLog(reader, format, span));
       if (output === undefined) await pipeline(lines, process.stdout, { end: false });
       else await writeWhole(lines, resolve(output));
     });

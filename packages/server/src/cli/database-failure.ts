@@ -1,6 +1,6 @@
 /** Errors of a database for the person at the command line: which database it is, what is wrong, and what to do. */
 import { processEnvironment, readConfig } from '../app/config.ts';
-import { describeDatabase, type DatabaseAddress } from '../foundation/database/database.ts';
+import { describeDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
 
 /** The first that matches the driver's message. */
 const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
@@ -39,7 +39,7 @@ export function describeDatabaseFailure(message: string): string {
 
 /** Never with a password. */
 function configuredDatabase(): string {
-  let address: DatabaseAddress;
+  let address: DatabaseLocation;
   try {
     address = readConfig(processEnvironment()).database;
   } catch {

@@ -12,7 +12,7 @@ import { durabilityOf, type Durability } from '../foundation/database/durability
 import type { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { readTemplates } from '../modules/mail/templates/templates.ts';
-import type { WaitingWork } from '../modules/outbox/outbox.ts';
+import type { WaitingJobs } from '../modules/outbox/outbox.ts';
 import { describeFailure } from './failure.ts';
 import { jsonHelp, plural, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
@@ -125,7 +125,7 @@ function unconfirmed(ids: readonly string[]): Check[] {
 }
 
 /** The service sends at once; what is old has failed again and again, or no service runs. */
-const late = (waiting: readonly WaitingWork[]): Check[] =>
+const late = (waiting: readonly WaitingJobs[]): Check[] =>
   waiting
     .filter(({ oldestMs }) => oldestMs > outboxAgeMsMax)
     .map(({ kind, count, oldestMs }) => ({

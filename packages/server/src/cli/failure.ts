@@ -5,7 +5,7 @@ import { ConfigError } from '../app/config.ts';
 import { JournalError } from '../modules/deletion-journal/files.ts';
 import { FileInUseError } from '../foundation/database/sqlite-alone.ts';
 import { DomainError } from '../foundation/errors.ts';
-import { WorkFailure } from '../modules/outbox/outbox.ts';
+import { JobFailure } from '../modules/outbox/outbox.ts';
 import { describeDatabaseFailure } from './database-failure.ts';
 
 /** The command was called in a way that can't work. */
@@ -16,7 +16,7 @@ export const isRefusal = (error: unknown): error is Error =>
   error instanceof BackupError ||
   error instanceof JournalError ||
   error instanceof FileInUseError ||
-  error instanceof WorkFailure;
+  error instanceof JobFailure;
 
 /** What was wrong, in one line unless several things were. */
 export function describeFailure(error: unknown): string {

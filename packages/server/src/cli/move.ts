@@ -5,7 +5,7 @@ import { systemClock } from '../foundation/clock.ts';
 import { ConfigError, processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { databaseUrl } from '../app/config-values.ts';
 import { deriveKeys, type InstallationKeys } from '../foundation/crypto/master-key.ts';
-import { describeDatabase, openDatabase, type DatabaseAddress } from '../foundation/database/database.ts';
+import { describeDatabase, openDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
 import { giveUpFile } from '../foundation/database/sqlite-alone.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
@@ -58,8 +58,8 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
 
 async function plan(
   options: OutputOptions,
-  from: DatabaseAddress,
-  to: DatabaseAddress,
+  from: DatabaseLocation,
+  to: DatabaseLocation,
   keys: InstallationKeys,
 ): Promise<void> {
   const source = await openDatabase(from, keys.auditChain);
@@ -79,8 +79,8 @@ async function closing<T>(db: Db, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function addressOf(text: string): DatabaseAddress {
-  let address: DatabaseAddress;
+function addressOf(text: string): DatabaseLocation {
+  let address: DatabaseLocation;
   try {
     address = databaseUrl(text);
   } catch (error) {
@@ -92,7 +92,7 @@ function addressOf(text: string): DatabaseAddress {
 }
 
 /** What the configuration must say from now on, without passwords. */
-function settingsAfter(config: Config, path: string, target: DatabaseAddress): Record<string, string> {
+function settingsAfter(config: Config, path: string, target: DatabaseLocation): Record<string, string> {
   return {
     KEYREEVE_DATABASE_URL: describeDatabase(target),
     ...(config.masterKey ? {} : { KEYREEVE_MASTER_KEY_FILE: masterKeyPath(path) }),

@@ -8,7 +8,7 @@ import { DatabaseReplacedError } from '../foundation/database/file-identity.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { createLog, type Log } from '../foundation/log.ts';
 import { startService, type Running, type ServiceOptions } from '../app/service.ts';
-import type { CrewError } from '../app/workers/worker-pool.ts';
+import type { WorkerPoolError } from '../app/workers/worker-pool.ts';
 import { version } from './output.ts';
 import { whenNpmEnds } from './npm-parent.ts';
 
@@ -42,7 +42,7 @@ async function work(config: Config): Promise<number> {
 
 async function supervise(options: ServiceOptions): Promise<number> {
   const { startSupervisor } = await import('../app/workers/supervisor.ts');
-  const { CrewError } = await import('../app/workers/worker-pool.ts');
+  const { WorkerPoolError } = await import('../app/workers/worker-pool.ts');
   const { config, log } = options;
   try {
     const supervisor = await startSupervisor(options);
@@ -50,7 +50,7 @@ async function supervise(options: ServiceOptions): Promise<number> {
     greet(supervisor, config, log);
     return exitSoon(await stopped);
   } catch (error) {
-    if (!(error instanceof CrewError)) throw error;
+    if (!(error instanceof WorkerPoolError)) throw error;
     log.fatal({ event: 'workers_failed', detail: error.message });
     return exitSoon(error.status);
   }
@@ -70,7 +70,7 @@ const sameSignalMs = 500;
 function untilStopped(
   service: Running,
   log: Log,
-  failed?: Promise<CrewError | DatabaseReplacedError>,
+  failed?: Promise<WorkerPoolError | DatabaseReplacedError>,
 ): Promise<number> {
   return new Promise<number>((resolve) => {
     let isStopping = false;

@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
  * @param address as the socket or a trusted proxy gave it; IPv4-mapped IPv6 is IPv4
  * @param bits of an IPv6 address: 64 is one link, 48 what a single customer may have
  */
-export function addressRange(address: string, bits: 64 | 48 = 64): string {
+export function ipRange(address: string, bits: 64 | 48 = 64): string {
   const parsed = parseAddress(address);
   if (!parsed) return 'unknown';
   if (parsed.kind() === 'ipv4') return `${parsed.toString()}/32`;
@@ -15,7 +15,7 @@ export function addressRange(address: string, bits: 64 | 48 = 64): string {
 }
 
 /** Whether a text is an IP address and nothing else: no port, no brackets, no zone id, no host name. */
-export const isAddress = (text: string): boolean =>
+export const isIpAddress = (text: string): boolean =>
   isIP(text) !== 0 && !text.includes('%') && parseAddress(text) !== undefined;
 
 /** Whether an address lies in a network such as `10.0.0.0/8`. */

@@ -1,6 +1,6 @@
 /** The client IP, and whether the client used https. Forwarding headers count only when a trusted proxy sent them. */
 import type { IncomingMessage } from 'node:http';
-import { isAddress, isWithin } from '../foundation/ip-address.ts';
+import { isIpAddress, isWithin } from '../foundation/ip-address.ts';
 
 /**
  * Reads X-Forwarded-For from right to left, because each proxy appends its peer on the right, up to the first client IP
@@ -12,7 +12,7 @@ import { isAddress, isWithin } from '../foundation/ip-address.ts';
  * @param trustedProxies networks, such as `10.0.0.0/8`
  * @param onMalformed called with the IP address of the trusted proxy that sent such an entry
  */
-export function clientAddress(
+export function clientIpOf(
   request: IncomingMessage,
   trustedProxies: readonly string[],
   onMalformed: (proxy: string) => void = () => undefined,
@@ -24,7 +24,7 @@ export function clientAddress(
   for (const entry of header.split(',').toReversed()) {
     if (!isTrusted(address)) break;
     const hop = entry.trim();
-    if (!isAddress(hop)) {
+    if (!isIpAddress(hop)) {
       onMalformed(address);
       break;
     }

@@ -4,7 +4,7 @@
  */
 import { limits } from '@keyreeve/contract';
 
-export type Presented =
+export type PresentedCredential =
   | { readonly kind: 'none' | 'ambiguous' | 'malformed' }
   | { readonly kind: 'bearer' | 'api_key_header'; readonly text: string }
   /** Basic is accepted by introspection only. */
@@ -13,12 +13,12 @@ export type Presented =
 const bearerPattern = /^bearer +([\x21-\x2B\x2D-\x7E]+) *$/i;
 const basicPattern = /^basic +/i;
 
-const none: Presented = { kind: 'none' };
-const ambiguous: Presented = { kind: 'ambiguous' };
-const malformed: Presented = { kind: 'malformed' };
+const none: PresentedCredential = { kind: 'none' };
+const ambiguous: PresentedCredential = { kind: 'ambiguous' };
+const malformed: PresentedCredential = { kind: 'malformed' };
 
 /** @param rawHeaders names and values in turn, as `IncomingMessage.rawHeaders` has them */
-export function presentedCredential(rawHeaders: readonly string[]): Presented {
+export function presentedCredential(rawHeaders: readonly string[]): PresentedCredential {
   let authorization: string | undefined;
   let apiKey: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -36,7 +36,7 @@ export function presentedCredential(rawHeaders: readonly string[]): Presented {
   return apiKey === undefined ? none : readApiKey(apiKey);
 }
 
-function readAuthorization(value: string): Presented {
+function readAuthorization(value: string): PresentedCredential {
   if (value.length > limits.authorizationCharsMax) return malformed;
   if (value.includes(',')) return ambiguous;
   const text = bearerPattern.exec(value)?.[1];
@@ -44,7 +44,7 @@ function readAuthorization(value: string): Presented {
   return basicPattern.test(value) ? { kind: 'basic', header: value } : malformed;
 }
 
-function readApiKey(value: string): Presented {
+function readApiKey(value: string): PresentedCredential {
   if (value.length > limits.authorizationCharsMax) return malformed;
   if (value.includes(',')) return ambiguous;
   return value === '' || value.includes(' ') ? malformed : { kind: 'api_key_header', text: value };

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../foundation/principal.ts';
 import type { Answer } from './answer.ts';
-import type { Presented } from './presented-credential.ts';
+import type { PresentedCredential } from './presented-credential.ts';
 
 type Value<S> = S extends TSchema ? Static<S> : undefined;
 type BodyOf<C extends RouteContract> = C extends { body: { schema: infer S } } ? Value<S> : undefined;
@@ -23,7 +23,7 @@ export interface Call<C extends RouteContract = RouteContract> {
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
   /** The credential headers, for the routes whose question they are. */
-  readonly presented: Presented;
+  readonly presented: PresentedCredential;
   /** Of the client: the nearest hop that no trusted proxy speaks for. */
   readonly address: string;
   /** Its User-Agent, cut; empty when it doesn’t say. */

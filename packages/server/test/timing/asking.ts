@@ -18,7 +18,7 @@ export interface TimedAnswer {
 /** Enough for a machine that stands still for a while; a hash takes 0.05 s. */
 const msMax = 30_000;
 
-export class Asker implements Disposable {
+export class Prober implements Disposable {
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
 

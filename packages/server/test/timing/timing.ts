@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { monotonicMs } from '../../src/foundation/clock.ts';
 import { goodPassword, newProgram, type Program } from '../e2e/program.ts';
-import { Asker } from './asking.ts';
+import { Prober } from './asking.ts';
 import { aucOf, bootstrap, median, type Interval } from './auc.ts';
 import { startMailSink } from './mail-sink.ts';
 import { accountEmails, importedAccounts, importedTrial, trials, type Trial } from './trials.ts';
@@ -52,7 +52,7 @@ async function seed(program: Program, imports: string): Promise<void> {
 
 /** Each round asks once for each kind, in an order of its own. */
 async function ask(program: Program, { requests }: Trial, count: number): Promise<ReadonlyMap<string, Kind>> {
-  using asker = new Asker(program.url);
+  using asker = new Prober(program.url);
   const names = Object.keys(requests);
   const kinds = new Map(names.map((name): [string, Kind] => [name, { ms: [], answers: new Set(), msAfter: [] }]));
   let before: Kind | undefined;

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, describeConfig, readConfig, variables, type Config } from '../config.ts';
 import { warningsOf } from '../config-warnings.ts';
-import type { PostgresAddress } from '../../foundation/database/postgres-url.ts';
+import type { PostgresLocation } from '../../foundation/database/postgres-url.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { refused } from './refused-values.ts';
 
@@ -193,7 +193,7 @@ const local = {
   sslMode: 'disable',
   sslRootCert: undefined,
 } as const;
-const postgresUrls: readonly (readonly [url: string, expected: Partial<PostgresAddress>])[] = [
+const postgresUrls: readonly (readonly [url: string, expected: Partial<PostgresLocation>])[] = [
   ['postgres://keyreeve@127.0.0.1/auth', {}],
   ['postgresql://keyreeve@[::1]:5433/auth', { host: '::1', port: 5433 }],
   ['postgres://keyreeve@localhost/auth', { host: 'localhost' }],

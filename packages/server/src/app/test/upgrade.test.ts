@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { makeKey } from '../../modules/api-keys/key-format.ts';
-import { verifyTrail } from '../../modules/audit/verify-log.ts';
+import { verifyLog } from '../../modules/audit/verify-log.ts';
 import { databaseUrl } from '../config-values.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
@@ -82,7 +82,7 @@ test('accounts, keys and the trail of the first release work after the upgrade',
   assert.equal(deleted.status, 200);
   assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
 
-  const { findings, events, eventsBefore } = await app.db.snapshot((reader) => verifyTrail(reader, keys.auditChain));
+  const { findings, events, eventsBefore } = await app.db.snapshot((reader) => verifyLog(reader, keys.auditChain));
   assert.deepEqual([findings, eventsBefore], [[], 3]);
   assert.ok(events >= 3);
 });

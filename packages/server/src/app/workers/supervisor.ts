@@ -10,20 +10,20 @@ import type { MetricsPage } from '../admin-listener.ts';
 import type { Health } from '../health.ts';
 import { listen } from '../../http/server.ts';
 import { drain, ensureSigningKey, openFirst, startAdmin, type Running, type ServiceOptions } from '../service.ts';
-import { Crew, type CrewError } from './worker-pool.ts';
+import { WorkerPool, type WorkerPoolError } from './worker-pool.ts';
 
 export interface Supervisor extends Running {
   /** When a worker that died can't be replaced, or the database file was replaced. */
-  readonly failed: Promise<CrewError | DatabaseReplacedError>;
+  readonly failed: Promise<WorkerPoolError | DatabaseReplacedError>;
 }
 
-/** @throws ConfigError, SchemaError, CrewError, or the error of a port that is taken */
+/** @throws ConfigError, SchemaError, WorkerPoolError, or the error of a port that is taken */
 export async function startSupervisor(options: ServiceOptions): Promise<Supervisor> {
   const { config, log } = options;
   const { host, port, workers: count, drainSeconds } = config;
   const installation = await openFirst(options);
   const { db } = installation;
-  const crew = new Crew({ count, port, database: db.file?.identity, log });
+  const crew = new WorkerPool({ count, port, database: db.file?.identity, log });
   const health: Health = {
     isStopping: false,
     isClosed: false,
@@ -72,7 +72,7 @@ async function assertFree(host: string, port: number): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
-function lazyMetrics(crew: Crew): () => Promise<MetricsPage> {
+function lazyMetrics(crew: WorkerPool): () => Promise<MetricsPage> {
   let metrics: Promise<MetricsPage> | undefined;
-  return () => (metrics ??= import('./worker-pool-metrics.ts').then((module) => new module.CrewMetrics(crew)));
+  return () => (metrics ??= import('./worker-pool-metrics.ts').then((module) => new module.WorkerPoolMetrics(crew)));
 }

@@ -7,18 +7,18 @@ import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type { MetricsPage } from '../admin-listener.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
 import { collectProcessMetrics } from '../process-metrics.ts';
-import type { Crew } from './worker-pool.ts';
+import type { WorkerPool } from './worker-pool.ts';
 
-export class CrewMetrics implements MetricsPage {
+export class WorkerPoolMetrics implements MetricsPage {
   readonly contentType: string;
-  readonly #crew: Crew;
+  readonly #crew: WorkerPool;
   /** The supervisor's own. */
   readonly #own = new Registry();
   /** What each process said last, by its id. */
   readonly #said = new Map<number, MetricsSnapshot>();
   #ofTheDead: MetricsSnapshot = [];
 
-  constructor(crew: Crew) {
+  constructor(crew: WorkerPool) {
     this.#crew = crew;
     this.contentType = this.#own.contentType;
     const registers = [this.#own];

@@ -24,7 +24,7 @@ const answerMsMax = 2_000;
 const endMsMax = 3_000;
 
 /** Workers can't start; they have said why. */
-export class CrewError extends Error {
+export class WorkerPoolError extends Error {
   /** The exit status of the one that failed. */
   readonly status: number;
 
@@ -51,7 +51,7 @@ interface Place {
   replacement: NodeJS.Timeout | undefined;
 }
 
-export interface CrewOptions {
+export interface WorkerPoolOptions {
   readonly count: number;
   /** 0 picks one. */
   readonly port: number;
@@ -60,12 +60,12 @@ export interface CrewOptions {
   readonly log: Log;
 }
 
-export class Crew {
+export class WorkerPool {
   readonly #log: Log;
   readonly #database: FileIdentity | undefined;
   readonly #places: readonly Place[];
   readonly #started = Promise.withResolvers<Address>();
-  readonly #failed = Promise.withResolvers<CrewError | DatabaseReplacedError>();
+  readonly #failed = Promise.withResolvers<WorkerPoolError | DatabaseReplacedError>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #answers = new Map<number, (snapshot: MetricsSnapshot) => void>();
   #port: number;
@@ -77,7 +77,7 @@ export class Crew {
   /** Replaced since the start. */
   replaced = 0;
 
-  constructor({ count, port, database, log }: CrewOptions) {
+  constructor({ count, port, database, log }: WorkerPoolOptions) {
     this.#log = log;
     this.#database = database;
     this.#port = port;
@@ -100,11 +100,11 @@ export class Crew {
   }
 
   /** When a worker that was there once can't be replaced, or serves a file that was replaced. */
-  get failed(): Promise<CrewError | DatabaseReplacedError> {
+  get failed(): Promise<WorkerPoolError | DatabaseReplacedError> {
     return this.#failed.promise;
   }
 
-  /** @returns where they listen, once all do. @throws CrewError when one can't start; the others have been ended */
+  /** @returns where they listen, once all do. @throws WorkerPoolError when one can't start; the others have been ended */
   async start(): Promise<Address> {
     for (const place of this.#places) this.#fork(place);
     return this.#started.promise;
@@ -198,7 +198,7 @@ export class Crew {
     }
     this.#log.error({ event: 'worker_ended', worker, workerPid: process.process.pid, status, signal });
     if (!wasListening && (!this.#isStarted || ++place.failedStarts === failedStartsMax)) {
-      this.#fail(new CrewError(worker, status || 1));
+      this.#fail(new WorkerPoolError(worker, status || 1));
       return;
     }
     place.earlyDeaths = monotonicMs() - place.startedMs < steadyMs ? place.earlyDeaths + 1 : 0;
@@ -207,7 +207,7 @@ export class Crew {
     place.replacement = setTimeout(() => this.#fork(place), delayMs);
   }
 
-  #fail(error: CrewError): void {
+  #fail(error: WorkerPoolError): void {
     this.#failed.resolve(error);
     if (this.#isStarted) return;
     this.kill();

@@ -1,21 +1,21 @@
 /** Where a database lies, and opening it: the one place that knows every driver. */
 import type { AuditKey, Db } from './db.ts';
-import type { PostgresAddress } from './postgres-url.ts';
+import type { PostgresLocation } from './postgres-url.ts';
 
-export interface SqliteAddress {
+export interface SqliteLocation {
   readonly kind: 'sqlite';
   /** Absolute path of the file. */
   readonly path: string;
 }
 
-export type DatabaseAddress = SqliteAddress | PostgresAddress;
+export type DatabaseLocation = SqliteLocation | PostgresLocation;
 
 /**
  * An embedded database is made if it doesn't exist.
  * @param auditKey with it transactions record what they change
  * @throws DomainError `unavailable`
  */
-export async function openDatabase(address: DatabaseAddress, auditKey: AuditKey): Promise<Db> {
+export async function openDatabase(address: DatabaseLocation, auditKey: AuditKey): Promise<Db> {
   // Each loads its driver alone: a start pays for no other.
   switch (address.kind) {
     case 'sqlite':
@@ -26,7 +26,7 @@ export async function openDatabase(address: DatabaseAddress, auditKey: AuditKey)
 }
 
 /** For people and logs: never with a password. */
-export function describeDatabase(address: DatabaseAddress): string {
+export function describeDatabase(address: DatabaseLocation): string {
   if (address.kind === 'sqlite') return address.path;
   const { user, host, port, database } = address;
   return host.startsWith('/')

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { DatabaseError, Pool, types as pgTypes, type ClientBase, type CustomTypesConfig } from 'pg';
 import { limits } from '@keyreeve/contract';
-import type { PostgresAddress } from './postgres-url.ts';
+import type { PostgresLocation } from './postgres-url.ts';
 
 const { postgresStatementMsMax: statementMsMax } = limits;
 const longAnswerMsMax = 3_600_000;
@@ -54,7 +54,7 @@ async function assertPrimary(client: ClientBase): Promise<void> {
   }
 }
 
-export function newPool(address: PostgresAddress, connectionsMax: number, purpose: 'reader' | 'writer'): Pool {
+export function newPool(address: PostgresLocation, connectionsMax: number, purpose: 'reader' | 'writer'): Pool {
   const { host, port, user, password, database } = address;
   const pool = new Pool({
     host,
@@ -81,7 +81,7 @@ export function newPool(address: PostgresAddress, connectionsMax: number, purpos
   return pool;
 }
 
-function tlsOf({ sslMode, sslRootCert }: PostgresAddress): ConnectionOptions | false {
+function tlsOf({ sslMode, sslRootCert }: PostgresLocation): ConnectionOptions | false {
   if (sslMode === 'disable') return false;
   if (sslMode === 'require') return { rejectUnauthorized: false };
   const ca = sslRootCert === undefined ? {} : { ca: readFileSync(sslRootCert, 'utf8') };

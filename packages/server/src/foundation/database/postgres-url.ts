@@ -1,6 +1,6 @@
 /** Where a PostgreSQL database lies, and how far its server is trusted. */
 
-export interface PostgresAddress {
+export interface PostgresLocation {
   readonly kind: 'postgres';
   /** A name, an address, or the folder of a Unix socket. */
   readonly host: string;

@@ -9,7 +9,7 @@ import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import type { AuditKey, Db, DbTimes, ReadOptions, Reader, Transaction, TransactionOptions } from './db.ts';
 import { CoalescedCall } from './coalesced-call.ts';
-import type { PostgresAddress } from './postgres-url.ts';
+import type { PostgresLocation } from './postgres-url.ts';
 import { commit } from './postgres-commit.ts';
 import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
 import { currentShare, inShare, type Share } from './share.ts';
@@ -34,7 +34,7 @@ export class PostgresDb implements Db {
   #isClosing = false;
 
   /** @throws DomainError `unavailable` when the primary can't be reached */
-  static async open(address: PostgresAddress, auditKey: AuditKey): Promise<PostgresDb> {
+  static async open(address: PostgresLocation, auditKey: AuditKey): Promise<PostgresDb> {
     const db = new PostgresDb(address, auditKey);
     try {
       await orUnavailable(db.#writers.query('select 1'));
@@ -45,7 +45,7 @@ export class PostgresDb implements Db {
     }
   }
 
-  private constructor(address: PostgresAddress, auditKey: AuditKey) {
+  private constructor(address: PostgresLocation, auditKey: AuditKey) {
     this.#auditKey = auditKey;
     this.#readers = newPool(address, this.sharedReads.underWayMax, 'reader');
     this.#writers = newPool(address, limits.postgresWritersMax, 'writer');

@@ -1,7 +1,7 @@
 /** What counts as the same address, and as a trusted network. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressRange, isLoopback, isWithin, toCidr } from '../ip-address.ts';
+import { ipRange, isLoopback, isWithin, toCidr } from '../ip-address.ts';
 
 const ranges: Readonly<Record<string, string>> = {
   '192.0.2.1': '192.0.2.1/32',
@@ -17,7 +17,7 @@ const ranges: Readonly<Record<string, string>> = {
 };
 
 for (const [address, range] of Object.entries(ranges)) {
-  test(`${address} is counted as ${range}`, () => assert.equal(addressRange(address), range));
+  test(`${address} is counted as ${range}`, () => assert.equal(ipRange(address), range));
 }
 
 test('what is no address is counted together, whatever it says', () => {
@@ -32,7 +32,7 @@ test('what is no address is counted together, whatever it says', () => {
     '%eth0',
     'a'.repeat(10_000),
   ]) {
-    assert.equal(addressRange(text), 'unknown', text);
+    assert.equal(ipRange(text), 'unknown', text);
   }
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { clientAddress } from '../client-ip.ts';
+import { clientIpOf } from '../client-ip.ts';
 
 const trusted = ['10.0.0.0/8', '2001:db8:1::/48'];
 
@@ -11,7 +11,7 @@ function clientOf(peer: string, forwardedFor?: string | string[]): readonly [cli
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
   const malformed: string[] = [];
   const request = { socket: { remoteAddress: peer }, headers } as unknown as IncomingMessage;
-  const client = clientAddress(request, trusted, (proxy) => malformed.push(proxy));
+  const client = clientIpOf(request, trusted, (proxy) => malformed.push(proxy));
   return [client, malformed];
 }
 

@@ -10,14 +10,14 @@ import type { Db } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
 import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
-import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
+import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { allowedBefore, type Guard } from './guard.ts';
 import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Farewell } from './store.ts';
 
 export interface AccountRevocationsOptions {
   readonly db: Db;
   readonly clock: Clock;
-  readonly throttle: LoginThrottle;
+  readonly throttle: SignInLimits;
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
   /** Of accounts' changes. Without one no account makes any. */
@@ -51,7 +51,7 @@ export class AccountRevocations {
   async delete(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
     const { db, clock, throttle } = this.#options;
     const at = clock.now();
-    const leave: Farewell = (tx, emailKey) => throttle.changeOwnerIn(tx, emailKey);
+    const leave: Farewell = (tx, canonicalEmail) => throttle.changeOwnerIn(tx, canonicalEmail);
     const existed = await this.orFinish(id, {
       kind: 'delete',
       change: () => deleteAccount(db, principal, id, at, guard, leave),

@@ -8,7 +8,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
+import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { AccountRevocations } from './account-revocations.ts';
 import { parseEmail, type Email } from './email.ts';
 import { findImportedRecipes } from './imported-hash-store.ts';
@@ -31,7 +31,7 @@ export interface AccountsOptions {
   readonly clock: Clock;
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
-  readonly throttle: LoginThrottle;
+  readonly throttle: SignInLimits;
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
   /** Of accounts' changes. Without one no account makes any. */
@@ -62,7 +62,7 @@ export class Accounts {
     const passwordHash = await hasher.hash(this.#acceptPassword(password, email));
     const id = randomId('acc');
     const now = clock.now();
-    const account = { id, email: email.address, emailKey: email.key, passwordHash, role, now };
+    const account = { id, email: email.address, canonicalEmail: email.key, passwordHash, role, now };
     if (!(await store.createAccount(db, principal, account))) throw new DomainError('account_exists');
     return this.find(id);
   }
@@ -89,11 +89,13 @@ export class Accounts {
   async setPassword(principal: Principal, idOrEmail: string, password: Secret): Promise<Account> {
     const { db, clock, hasher, throttle, revocations } = this.#options;
     const account = await this.find(idOrEmail);
-    const email = { address: account.email, key: account.emailKey };
+    const email = { address: account.email, key: account.canonicalEmail };
     const hash = await hasher.hash(this.#acceptPassword(password, email));
     const now = clock.now();
     const isSet = await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
-      store.setPasswordHash(db, principal, account.id, hash, now, (tx) => throttle.distrustIn(tx, account.emailKey)),
+      store.setPasswordHash(db, principal, account.id, hash, now, (tx) =>
+        throttle.distrustIn(tx, account.canonicalEmail),
+      ),
     );
     if (!isSet) throw new DomainError('account_not_found');
     return this.find(account.id);

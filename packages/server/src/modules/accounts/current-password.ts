@@ -7,10 +7,10 @@ import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { GuessThrottle } from '../rate-limits/second-factor-limits.ts';
-import type { LoginAttempt } from '../rate-limits/sign-in-limits.ts';
+import type { SecondFactorLimits } from '../rate-limits/second-factor-limits.ts';
+import type { SignInAttempt } from '../rate-limits/sign-in-limits.ts';
 import type { PasswordChecks } from '../rate-limits/password-checks.ts';
-import type { RequestThrottle } from '../rate-limits/request-limits.ts';
+import type { RequestLimits } from '../rate-limits/request-limits.ts';
 import { normalizePassword } from './password-rules.ts';
 import * as store from './store.ts';
 
@@ -18,8 +18,8 @@ export interface CurrentPasswordOptions {
   readonly db: Db;
   readonly hasher: PasswordHasher;
   readonly checks: PasswordChecks;
-  readonly guesses: GuessThrottle;
-  readonly requests: RequestThrottle;
+  readonly guesses: SecondFactorLimits;
+  readonly requests: RequestLimits;
 }
 
 export class CurrentPassword {
@@ -44,7 +44,7 @@ export class CurrentPassword {
     const account = await store.findCredentialsById(db, accountId);
     if (!account) throw new DomainError('invalid_access_token');
     const session = { sessionId };
-    await checks.run({ emailKey: account.emailKey, address, isTrusted: true }, async () => {
+    await checks.run({ canonicalEmail: account.canonicalEmail, address, isTrusted: true }, async () => {
       await guesses.reserve(session);
       const isRight = await this.#matches(password, account.passwordHash).catch(async (error: unknown) => {
         await guesses.release(session);
@@ -63,7 +63,7 @@ export class CurrentPassword {
    * @param hash empty when there is no password: then none matches
    * @throws DomainError `invalid_credentials`, `too_many_requests`, `too_many_attempts`, `overloaded`
    */
-  async checkWithCode(codeHash: Buffer, attempt: LoginAttempt, password: Secret, hash: string): Promise<void> {
+  async checkWithCode(codeHash: Buffer, attempt: SignInAttempt, password: Secret, hash: string): Promise<void> {
     const { checks, requests } = this.#options;
     await checks.run({ ...attempt, isTrusted: true }, async () => {
       await requests.countCodeTry(codeHash);

@@ -11,7 +11,7 @@ export interface EmailChangeRow {
   readonly accountId: string;
   /** The address before the change. */
   readonly email: string;
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   readonly changedAt: number;
   /** The account's session epoch after the change. It grows with every change, so it gives their order. */
   readonly epoch: number;
@@ -24,7 +24,7 @@ export interface NewEmailChange extends EmailChangeRow {
 
 const ofAccount = `account_pk = (select pk from accounts where id = $1)`;
 const columns = `code_hash as "codeHash", (select id from accounts where accounts.pk = email_changes.account_pk) as "accountId",
-  email, email_key as "emailKey", changed_at as "changedAt", account_epoch as epoch`;
+  email, email_key as "canonicalEmail", changed_at as "changedAt", account_epoch as epoch`;
 
 const insert = sql(
   'insert_email_change',
@@ -51,9 +51,9 @@ const removeOld = sql(
 );
 
 /** After the change itself, in its transaction. */
-export async function insertEmailChangeIn(tx: Transaction, change: Omit<NewEmailChange, 'epoch'>): Promise<void> {
-  const { codeHash, accountId, email, emailKey, changedAt, undoUntil } = change;
-  await tx.run(insert, [accountId, codeHash, email, emailKey, changedAt, undoUntil]);
+export async function insertEmailChangeTx(tx: Transaction, change: Omit<NewEmailChange, 'epoch'>): Promise<void> {
+  const { codeHash, accountId, email, canonicalEmail, changedAt, undoUntil } = change;
+  await tx.run(insert, [accountId, codeHash, email, canonicalEmail, changedAt, undoUntil]);
 }
 
 /** The change that a code undoes. @returns undefined when the code is unknown, used, void or too old */
@@ -74,11 +74,11 @@ export const listEmailChanges = (
  * Takes a change and all after it, with their codes. The account's row is locked by then.
  * @returns how many there were
  */
-export const removeEmailChangesIn = (tx: Transaction, accountId: string, epoch: number): Promise<number> =>
+export const removeEmailChangesTx = (tx: Transaction, accountId: string, epoch: number): Promise<number> =>
   tx.run(removeSince, [accountId, epoch]);
 
 /** Every code for undoing a change of the account is void from then on; the addresses stay known. */
-export const voidUndoCodesIn = async (tx: Transaction, accountId: string): Promise<void> =>
+export const voidUndoCodesTx = async (tx: Transaction, accountId: string): Promise<void> =>
   void (await tx.run(voidCodes, [accountId]));
 
 /** @returns how many were deleted */

@@ -23,5 +23,5 @@ export const allowedBefore: Guard = async () => undefined;
 const system: Principal = { kind: 'system' };
 
 /** As whom to judge whether a change leaves no administrator: only accounts are refused that. */
-export const judgedAs = (principal: Principal, guard: Guard | undefined): Principal =>
+export const evaluatedAs = (principal: Principal, guard: Guard | undefined): Principal =>
   guard === allowedBefore ? system : principal;

@@ -28,14 +28,14 @@ const endSignUp = sql('end_sign_up', `update accounts set signed_up_at = null wh
  * @param exceptId an account that keeps it; empty for none
  * @returns whether there was one
  */
-export async function displaceSignUpIn(
+export async function displaceSignUpTx(
   tx: Transaction,
   principal: Principal,
-  emailKey: string,
+  canonicalEmail: string,
   now: number,
   exceptId = '',
 ): Promise<boolean> {
-  const displaced = await tx.get(displace, [emailKey, exceptId]);
+  const displaced = await tx.get(displace, [canonicalEmail, exceptId]);
   if (!displaced) return false;
   const { id } = displaced;
   const details = { because: 'sign_up_replaced' };
@@ -44,7 +44,7 @@ export async function displaceSignUpIn(
 }
 
 /** From then on the account is an invited one: it doesn't expire, and may become an administrator. */
-export const endSignUpIn = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(endSignUp, [id]));
+export const endSignUpTx = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(endSignUp, [id]));
 
 /** @param before when they were begun, in milliseconds @returns how many were deleted */
 export const forgetExpiredSignUps = (db: Db, before: number, now: number, rowsMax: number): Promise<number> =>

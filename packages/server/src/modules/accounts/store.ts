@@ -6,15 +6,15 @@ import { removeCodes, removeUnownedCodes } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { judgedAs, noAccount, type Guard } from './guard.ts';
-import { displaceSignUpIn } from './sign-up-store.ts';
+import { evaluatedAs, noAccount, type Guard } from './guard.ts';
+import { displaceSignUpTx } from './sign-up-store.ts';
 
 export type Role = 'user' | 'admin';
 
 export interface AccountRow {
   readonly id: string;
   readonly email: string;
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   readonly role: Role;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -34,7 +34,7 @@ export interface CredentialsRow extends AccountRow {
   readonly emailUnconfirmedSince: number | null;
 }
 
-const columns = `id, email, email_key as "emailKey", role, created_at as "createdAt", updated_at as "updatedAt",
+const columns = `id, email, email_key as "canonicalEmail", role, created_at as "createdAt", updated_at as "updatedAt",
   disabled_at as "disabledAt", unverified_since as "unverifiedSince",
   requires_second_factor as "requiresSecondFactor"`;
 /** Of a {@link CredentialsRow}. */
@@ -90,9 +90,9 @@ const enable = sql(
   `update accounts set disabled_at = null, updated_at = $2 where id = $1 and disabled_at is not null`,
 );
 // Sessions and keys go with it: their foreign keys cascade.
-const remove = sql<{ emailKey: string }>(
+const remove = sql<{ canonicalEmail: string }>(
   'delete_account',
-  `delete from accounts where id = $1 returning email_key as "emailKey"`,
+  `delete from accounts where id = $1 returning email_key as "canonicalEmail"`,
 );
 const updateRole = sql(
   'update_account_role',
@@ -129,7 +129,7 @@ const updateLanguage = sql(
 export interface NewAccount {
   readonly id: string;
   readonly email: string;
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   readonly passwordHash: string;
   readonly role: Role;
   readonly now: number;
@@ -142,23 +142,23 @@ export interface NewAccount {
 
 /** @returns whether it was created: false when the email is taken */
 export const createAccount = (db: Db, principal: Principal, account: NewAccount): Promise<boolean> =>
-  db.transaction((tx) => createAccountIn(tx, principal, account));
+  db.transaction((tx) => createAccountTx(tx, principal, account));
 
 /** The same as part of something larger. */
-export async function createAccountIn(tx: Transaction, principal: Principal, account: NewAccount): Promise<boolean> {
-  const { id, email, emailKey, passwordHash, role, now, isUnverified = false, isSignUp = false } = account;
+export async function createAccountTx(tx: Transaction, principal: Principal, account: NewAccount): Promise<boolean> {
+  const { id, email, canonicalEmail, passwordHash, role, now, isUnverified = false, isSignUp = false } = account;
   const times = [now, isUnverified ? now : null, isSignUp ? now : null];
-  const values = [id, email, emailKey, passwordHash, role, ...times, account.language ?? null];
+  const values = [id, email, canonicalEmail, passwordHash, role, ...times, account.language ?? null];
   if (role === 'admin') await beginAdministrator(tx);
-  if (!isSignUp) await displaceSignUpIn(tx, principal, emailKey, now);
+  if (!isSignUp) await displaceSignUpTx(tx, principal, canonicalEmail, now);
   if ((await tx.run(insert, values)) === 0) return false;
   await recordEvent(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
   return true;
 }
 
 /** Of the account's mail: null when it has chosen none, undefined when there is no account. */
-export const findLanguage = async (db: Db, emailKey: string): Promise<Language | null | undefined> =>
-  (await db.get(selectLanguage, [emailKey]))?.language;
+export const findLanguage = async (db: Db, canonicalEmail: string): Promise<Language | null | undefined> =>
+  (await db.get(selectLanguage, [canonicalEmail]))?.language;
 
 /** With its event. @returns false when there is no such account, or it has that language already */
 export const setLanguage = (
@@ -182,11 +182,11 @@ export const setLanguage = (
     return true;
   });
 
-export const findAccount = (db: Db, id: string, emailKey: string): Promise<AccountRow | undefined> =>
-  db.get(selectByIdOrKey, [id, emailKey]);
+export const findAccount = (db: Db, id: string, canonicalEmail: string): Promise<AccountRow | undefined> =>
+  db.get(selectByIdOrKey, [id, canonicalEmail]);
 
-export const findCredentials = (db: Db, emailKey: string): Promise<CredentialsRow | undefined> =>
-  db.get(selectCredentials, [emailKey]);
+export const findCredentials = (db: Db, canonicalEmail: string): Promise<CredentialsRow | undefined> =>
+  db.get(selectCredentials, [canonicalEmail]);
 
 export const findCredentialsById = (db: Db, id: string): Promise<CredentialsRow | undefined> =>
   db.get(selectCredentialsById, [id]);
@@ -211,7 +211,7 @@ export const setPasswordHash = (
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     const made = { action: 'account.password_set', id, now } as const;
-    const isSet = await changeIn(tx, principal, made, updatePassword, [id, hash, now]);
+    const isSet = await changeTx(tx, principal, made, updatePassword, [id, hash, now]);
     if (isSet) await andThen?.(tx);
     return isSet;
   });
@@ -219,7 +219,7 @@ export const setPasswordHash = (
 /** The same password under newer parameters; nothing if it was changed meanwhile. */
 export const replacePasswordHash = (db: Db, id: string, from: string, to: string, now: number): Promise<boolean> =>
   db.transaction((tx) =>
-    changeIn(tx, { kind: 'system' }, { action: 'account.password_rehashed', id, now }, rehash, [id, from, to]),
+    changeTx(tx, { kind: 'system' }, { action: 'account.password_rehashed', id, now }, rehash, [id, from, to]),
   );
 
 /**
@@ -237,8 +237,8 @@ export const disableAccount = (
   enabledCount = -1,
 ): Promise<boolean> =>
   change(db, principal, now, guard, (tx) =>
-    unlessLast(tx, judgedAs(principal, guard), id, () =>
-      changeIn(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now, enabledCount]),
+    unlessLast(tx, evaluatedAs(principal, guard), id, () =>
+      changeTx(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now, enabledCount]),
     ),
   );
 
@@ -251,11 +251,11 @@ export const enableAccount = (db: Db, principal: Principal, id: string, now: num
   change(db, principal, now, guard, async (tx) => {
     // First, because it locks the row: a pending disabling comes before both statements or after both.
     await tx.run(countEnabling, [id]);
-    return changeIn(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]);
+    return changeTx(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]);
   });
 
 /** In the transaction that deletes an account, with the email that it had. */
-export type Farewell = (tx: Transaction, emailKey: string) => Promise<void>;
+export type Farewell = (tx: Transaction, canonicalEmail: string) => Promise<void>;
 
 /** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
 export const deleteAccount = (
@@ -267,11 +267,11 @@ export const deleteAccount = (
   farewell?: Farewell,
 ): Promise<boolean> =>
   change(db, principal, now, guard, (tx) =>
-    unlessLast(tx, judgedAs(principal, guard), id, async () => {
+    unlessLast(tx, evaluatedAs(principal, guard), id, async () => {
       const deleted = await tx.get(remove, [id]);
       if (!deleted) return false;
       await recordEvent(tx, { at: now, principal, action: 'account.deleted', accountId: id, target: id });
-      await farewell?.(tx, deleted.emailKey);
+      await farewell?.(tx, deleted.canonicalEmail);
       return true;
     }),
   );
@@ -294,12 +294,12 @@ export const setAccountRole = (
     // Administrators set no administrator's email address.
     if (role === 'admin') await removeCodes(tx, id, 'set_email');
     const made = { action: 'account.role_changed', id, now, details: { role } } as const;
-    return unlessLast(tx, principal, id, () => changeIn(tx, principal, made, updateRole, [id, role, now]));
+    return unlessLast(tx, principal, id, () => changeTx(tx, principal, made, updateRole, [id, role, now]));
   });
 
 /** @returns whether the account exists */
-export const endAccountSessionsIn: ChangeIn = (tx, principal, id, now) =>
-  changeIn(tx, principal, { action: 'account.sessions_ended', id, now }, raiseEpoch, [id]);
+export const endAccountSessionsTx: ChangeIn = (tx, principal, id, now) =>
+  changeTx(tx, principal, { action: 'account.sessions_ended', id, now }, raiseEpoch, [id]);
 
 export const endAccountSessions = (
   db: Db,
@@ -307,7 +307,7 @@ export const endAccountSessions = (
   id: string,
   now: number,
   guard?: Guard,
-): Promise<boolean> => change(db, principal, now, guard, (tx) => endAccountSessionsIn(tx, principal, id, now));
+): Promise<boolean> => change(db, principal, now, guard, (tx) => endAccountSessionsTx(tx, principal, id, now));
 
 export const requireSecondFactor = (
   db: Db,
@@ -319,7 +319,7 @@ export const requireSecondFactor = (
 ): Promise<boolean> => {
   const action = isRequired ? 'account.second_factor_required' : 'account.second_factor_waived';
   return change(db, principal, now, guard, (tx) =>
-    changeIn(tx, principal, { action, id, now }, updateSecondFactor, [id, isRequired ? 1 : 0, now]),
+    changeTx(tx, principal, { action, id, now }, updateSecondFactor, [id, isRequired ? 1 : 0, now]),
   );
 };
 
@@ -377,7 +377,7 @@ interface Change {
   readonly details?: NonNullable<AuditEvent['details']>;
 }
 
-async function changeIn(
+async function changeTx(
   tx: Transaction,
   principal: Principal,
   { action, id, now, details }: Change,

@@ -15,9 +15,9 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { findLiveSession } from '../sessions/store.ts';
-import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
+import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import * as store from './store.ts';
-import { finishTakingBack, takeBack, type ResetAddress } from './recover-account.ts';
+import { finishRecovery, recoverAccount, type ResetEmail } from './recover-account.ts';
 
 export interface AdministrationOptions {
   readonly db: Db;
@@ -27,7 +27,7 @@ export interface AdministrationOptions {
   readonly codes: Codes;
   readonly links: Links;
   readonly mailer: Mailer;
-  readonly throttle: LoginThrottle;
+  readonly throttle: SignInLimits;
   /** None where no journal is kept. */
   readonly journal: Revocations | undefined;
 }
@@ -51,7 +51,15 @@ export class Administration {
     if (!email) throw new DomainError('email_invalid');
     const id = randomId('acc');
     const now = clock.now();
-    const account = { id, email: email.address, emailKey: email.key, passwordHash: '', role, now, isUnverified: true };
+    const account = {
+      id,
+      email: email.address,
+      canonicalEmail: email.key,
+      passwordHash: '',
+      role,
+      now,
+      isUnverified: true,
+    };
     const invitation = this.#invitation({ id, email: email.address }, now);
     if (!(await store.inviteAccount(db, principal, account, invitation))) throw new DomainError('account_exists');
     mailer.sendSoon();
@@ -100,7 +108,7 @@ export class Administration {
    * @throws DomainError `mail_not_configured`, `account_not_found`, `last_administrator`, `email_changed_recently`,
    *   `email_unconfirmed`, `account_exists`, `invalid_request`, `invalid_access_token`, `unavailable`
    */
-  async takeBack(principal: Principal, id: string, to: ResetAddress = {}): Promise<void> {
+  async recoverAccount(principal: Principal, id: string, to: ResetEmail = {}): Promise<void> {
     const { db, clock, accounts, mailer, throttle } = this.#options;
     this.#assertMail();
     const now = clock.now();
@@ -109,9 +117,9 @@ export class Administration {
     const taking = { id, to, codeTo: reset, mailer, throttle, now };
     const keys = await accounts.revocations.orFinish(id, {
       kind: `compromised ${to.resetTo ?? ''} ${to.previousEmail ?? ''}`,
-      change: () => takeBack(db, principal, taking, (found) => (epoch = found)),
+      change: () => recoverAccount(db, principal, taking, (found) => (epoch = found)),
       finish: async () => {
-        await finishTakingBack(db, principal, taking, epoch);
+        await finishRecovery(db, principal, taking, epoch);
         mailer.sendSoon();
       },
     });

@@ -47,13 +47,13 @@ export class EmailSetting {
     const link = links.to('accept-email', code.text);
     await db.transaction(async (tx) => {
       await assertSessionLives(tx, principal, now);
-      await assertSecondFactorIn(tx, principal);
+      await assertSecondFactorTx(tx, principal);
       const account = await lockAccount(tx, id);
       if (!account) throw new DomainError('account_not_found');
       if (principal.kind === 'account' && account.role === 'admin') throw new DomainError('administrator_protected');
       // What a stranger may have prepared in an unverified account would come along. It can be invited anew.
       if (account.unverifiedSince !== null) throw new DomainError('account_unverified');
-      if (account.emailKey === wanted.key)
+      if (account.canonicalEmail === wanted.key)
         throw new DomainError('email_invalid', { detail: 'The account has this email address already.' });
       if (await isEmailTaken(tx, wanted.key, id)) throw new DomainError('account_exists');
       await removeCodes(tx, id, 'set_email');
@@ -70,7 +70,7 @@ export class EmailSetting {
 }
 
 /** The administrator's sign-in needed the second factor: it has been in force since before the session began. */
-async function assertSecondFactorIn(tx: Transaction, principal: Principal): Promise<void> {
+async function assertSecondFactorTx(tx: Transaction, principal: Principal): Promise<void> {
   if (principal.kind !== 'account') return;
   const factor = await findFactor(tx, principal.accountId);
   if (!factor || factor.confirmedAt === null) throw new DomainError('second_factor_not_enrolled');

@@ -59,7 +59,7 @@ export class FirstAdministrator {
     const passwordHash = await hasher.hash(acceptNewPassword(password.reveal(), email, rules));
     const id = randomId('acc');
     const now = clock.now();
-    const account = { id, email: email.address, emailKey: email.key, passwordHash, role: 'admin', now } as const;
+    const account = { id, email: email.address, canonicalEmail: email.key, passwordHash, role: 'admin', now } as const;
     // Who has the code has the machine's word for it.
     if (!(await store.createFirst(db, { kind: 'operator' }, codeHash, account))) throw new DomainError('code_invalid');
     return { id, email: account.email, role: account.role };

@@ -3,22 +3,22 @@
  * the administrator names which address is the owner's: the present one may be the thief's.
  */
 import { limits } from '@keyreeve/contract';
-import { changesKnownSince, restoreEmailIn } from '../self-service/moved-email.ts';
+import { changesKnownSince, restoreEmailTx } from '../self-service/moved-email.ts';
 import { lockAccount, recordOf, refuseTaken } from '../self-service/store.ts';
 import { parseEmail } from '../accounts/email.ts';
 import { unlessLast } from '../accounts/store.ts';
-import { deleteAccountKeysIn } from '../api-keys/store.ts';
+import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { insertCode, removeCodes } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { listEmailChanges, voidUndoCodesIn, type EmailChangeRow } from '../accounts/email-change-store.ts';
+import { listEmailChanges, voidUndoCodesTx, type EmailChangeRow } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
-import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
-import { assertConfirmed, lock, voidPasswordIn, type CodeTo } from './store.ts';
+import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
+import { assertConfirmed, lock, voidPasswordTx, type CodeTo } from './store.ts';
 
 /** Where the link goes. */
-export interface ResetAddress {
+export interface ResetEmail {
   readonly resetTo?: 'previous' | 'current';
   /** Which of several previous ones. */
   readonly previousEmail?: string;
@@ -26,22 +26,22 @@ export interface ResetAddress {
 
 export interface Taking {
   readonly id: string;
-  readonly to: ResetAddress;
+  readonly to: ResetEmail;
   readonly codeTo: CodeTo;
   readonly mailer: Mailer;
-  readonly throttle: LoginThrottle;
+  readonly throttle: SignInLimits;
   readonly now: number;
 }
 
 /**
  * Ends its sessions, deletes its keys, voids its password, its codes and its links for undoing a change of the email
  * address, and sends a new code.
- * @param onEpoch told which sessions are to end, for {@link finishTakingBack}
+ * @param onEpoch told which sessions are to end, for {@link finishRecovery}
  * @returns the ids of the keys
  * @throws DomainError `account_not_found`, `email_changed_recently`, `email_unconfirmed`, `account_exists`,
  *   `invalid_request`, `last_administrator`, `invalid_access_token`
  */
-export const takeBack = (
+export const recoverAccount = (
   db: Db,
   principal: Principal,
   taking: Taking,
@@ -51,7 +51,7 @@ export const takeBack = (
     const { epoch } = await lock(tx, principal, taking.id, taking.now);
     onEpoch(epoch);
     // Its password is void until its owner has the mail, so it doesn't count as an administrator meanwhile.
-    return unlessLast(tx, principal, taking.id, () => takeBackIn(tx, principal, taking, epoch));
+    return unlessLast(tx, principal, taking.id, () => recoverTx(tx, principal, taking, epoch));
   });
   return work.catch(refuseTaken);
 };
@@ -61,51 +61,51 @@ export const takeBack = (
  * closed all the same and nobody is sent a link: the administrator repeats the request.
  * @param epoch of the sessions that were to end
  */
-export async function finishTakingBack(db: Db, principal: Principal, taking: Taking, epoch: number): Promise<void> {
+export async function finishRecovery(db: Db, principal: Principal, taking: Taking, epoch: number): Promise<void> {
   const { id, now } = taking;
   try {
-    await db.transaction((tx) => takeBackIn(tx, principal, taking, epoch));
+    await db.transaction((tx) => recoverTx(tx, principal, taking, epoch));
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
     await db.transaction(async (tx) => {
-      if (await voidPasswordIn(tx, id, epoch, now)) {
-        await voidLinksIn(tx, id);
+      if (await voidPasswordTx(tx, id, epoch, now)) {
+        await voidLinksTx(tx, id);
         await recordOf(tx, principal, 'account.compromised', id, now);
       }
-      await deleteAccountKeysIn(tx, principal, id, now);
+      await deleteAccountKeysTx(tx, principal, id, now);
     });
   }
 }
 
-async function takeBackIn(tx: Transaction, principal: Principal, taking: Taking, epoch: number): Promise<number[]> {
+async function recoverTx(tx: Transaction, principal: Principal, taking: Taking, epoch: number): Promise<number[]> {
   const { id, to, codeTo, now } = taking;
   const account = await lockAccount(tx, id);
   const isToDo = account !== undefined && (epoch < 0 || account.sessionEpoch === epoch);
   if (isToDo) {
     const change = chosen(await listEmailChanges(tx, id, changesKnownSince(now)), to);
     if (!change) assertConfirmed(account);
-    await voidPasswordIn(tx, id, epoch, now);
-    if (change) await restoreEmailIn(tx, principal, taking, account, change, now);
-    await voidLinksIn(tx, id);
+    await voidPasswordTx(tx, id, epoch, now);
+    if (change) await restoreEmailTx(tx, principal, taking, account, change, now);
+    await voidLinksTx(tx, id);
     const { code, mail } = codeTo(change?.email ?? account.email);
     await insertCode(tx, code);
     await recordOf(tx, principal, 'account.compromised', id, now);
     await queueMail(tx, mail);
   }
-  return deleteAccountKeysIn(tx, principal, id, now);
+  return deleteAccountKeysTx(tx, principal, id, now);
 }
 
 /** No link that was sent before overrides the decision of the administrator. */
-async function voidLinksIn(tx: Transaction, id: string): Promise<void> {
+async function voidLinksTx(tx: Transaction, id: string): Promise<void> {
   await removeCodes(tx, id);
   await removeCodes(tx, id, 'set_email');
-  await voidUndoCodesIn(tx, id);
+  await voidUndoCodesTx(tx, id);
 }
 
 /** @returns undefined for the current address */
 function chosen(
   changes: readonly EmailChangeRow[],
-  { resetTo, previousEmail }: ResetAddress,
+  { resetTo, previousEmail }: ResetEmail,
 ): EmailChangeRow | undefined {
   if (previousEmail !== undefined && resetTo !== 'previous')
     throw wrong('/previousEmail', 'It selects one of several previous addresses, so `resetTo` must be `previous`.');
@@ -125,7 +125,7 @@ function chosen(
   }
   const key = parseEmail(previousEmail)?.key;
   // The first time that it was given up, where that happened more than once.
-  const named = changes.findLast(({ emailKey }) => emailKey === key);
+  const named = changes.findLast(({ canonicalEmail }) => canonicalEmail === key);
   if (named) return named;
   throw wrong('/previousEmail', 'The account did not have this address before one of its changes.');
 }

@@ -52,7 +52,7 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
     ),
     route(contract.adminReportCompromised, async ({ principal, params, body }) => {
       const { id } = await directory.read(params.id);
-      await administration.takeBack(principal, id, body);
+      await administration.recoverAccount(principal, id, body);
       return { status: 200, body: await directory.read(id) };
     }),
     route(contract.adminSetEmail, async ({ principal, params, body: { email } }) => {

@@ -1,14 +1,14 @@
 /** What administrators read of accounts, and what they change of them in one transaction each. */
 import {
-  createAccountIn,
-  endAccountSessionsIn,
+  createAccountTx,
+  endAccountSessionsTx,
   hasAdministrator,
   lockAdministration,
   type NewAccount,
   type Role,
 } from '../accounts/store.ts';
-import { endSignUpIn } from '../accounts/sign-up-store.ts';
-import { deleteAccountKeysIn } from '../api-keys/store.ts';
+import { endSignUpTx } from '../accounts/sign-up-store.ts';
+import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent } from '../audit/audit.ts';
 import { insertCode, removeCodes, removeUnownedCodes, takeCode, type NewCode } from '../one-time-codes/store.ts';
@@ -16,13 +16,13 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
-import { removeSecondFactorIn } from '../second-factors/store.ts';
+import { removeSecondFactorTx } from '../second-factors/store.ts';
 import { assertSessionLives } from '../sessions/store.ts';
 
 export interface AdministeredRow {
   readonly id: string;
   readonly email: string;
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   readonly role: Role;
   readonly unverifiedSince: number | null;
   /** 1 unless it has yet to choose one. */
@@ -51,7 +51,7 @@ export interface CodeByMail {
 /** For the email that the account has under its lock: one that it has given up meanwhile must get no code. */
 export type CodeTo = (email: string) => CodeByMail;
 
-const columns = `a.id, a.email, a.email_key as "emailKey", a.role, a.unverified_since as "unverifiedSince",
+const columns = `a.id, a.email, a.email_key as "canonicalEmail", a.role, a.unverified_since as "unverifiedSince",
   case when a.password_hash = '' then 0 else 1 end as "hasPassword", a.requires_second_factor as "requiresSecondFactor",
   a.created_at as "createdAt", a.updated_at as "updatedAt", a.disabled_at as "disabledAt"`;
 
@@ -65,9 +65,9 @@ const selectDetail = sql<DetailRow>(
    from accounts a where a.id = $1`,
 );
 // A page looks at a bounded part of the index on email keys. This is its last row, if the part is full.
-const selectBound = sql<{ emailKey: string }>(
+const selectBound = sql<{ canonicalEmail: string }>(
   'select_account_page_bound',
-  `select email_key as "emailKey" from accounts where email_key > $1 order by email_key limit 1 offset $2`,
+  `select email_key as "canonicalEmail" from accounts where email_key > $1 order by email_key limit 1 offset $2`,
 );
 // Looked for as it is: no character of it stands for others.
 const pageText = (position: string): string =>
@@ -129,9 +129,9 @@ export async function findAccounts(
   limit: number,
   rowsMax: number,
 ): Promise<{ rows: AdministeredRow[]; lookedUntil: string | undefined }> {
-  const bound = (await db.get(selectBound, [after, rowsMax - 1]))?.emailKey;
+  const bound = (await db.get(selectBound, [after, rowsMax - 1]))?.canonicalEmail;
   const rows = await db.all(selectPage, [after, bound ?? last, text, role, state, limit]);
-  return { rows, lookedUntil: rows.length === limit ? rows.at(-1)?.emailKey : bound };
+  return { rows, lookedUntil: rows.length === limit ? rows.at(-1)?.canonicalEmail : bound };
 }
 
 /** @returns false when the email is taken. @throws DomainError `invalid_access_token` */
@@ -143,7 +143,7 @@ export const inviteAccount = (
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, account.now);
-    if (!(await createAccountIn(tx, principal, account))) return false;
+    if (!(await createAccountTx(tx, principal, account))) return false;
     await insertCode(tx, code);
     await record(tx, principal, 'account.invited', account.id, account.now);
     await queueMail(tx, mail);
@@ -163,7 +163,7 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
     await removeCodes(tx, id, 'accept_invitation');
     // A sign-up of the same address becomes this invitation: its passwords were chosen before the address was verified.
     await removeCodes(tx, id, 'verify_email');
-    await endSignUpIn(tx, id);
+    await endSignUpTx(tx, id);
     await insertCode(tx, code);
     await record(tx, principal, 'account.invited', id, now);
     await queueMail(tx, mail);
@@ -185,11 +185,11 @@ export const sendReset = (db: Db, principal: Principal, id: string, codeTo: Code
 export const revokeKeys = (db: Db, principal: Principal, id: string, now: number): Promise<number[]> =>
   db.transaction(async (tx) => {
     await lock(tx, principal, id, now);
-    return deleteAccountKeysIn(tx, principal, id, now);
+    return deleteAccountKeysTx(tx, principal, id, now);
   });
 
 /** Ends its sessions. @returns false when they are others than those that were to end. */
-export const voidPasswordIn = async (tx: Transaction, id: string, epoch: number, now: number): Promise<boolean> =>
+export const voidPasswordTx = async (tx: Transaction, id: string, epoch: number, now: number): Promise<boolean> =>
   (await tx.run(voidPassword, [id, epoch, now])) === 1;
 
 /**
@@ -199,9 +199,9 @@ export const voidPasswordIn = async (tx: Transaction, id: string, epoch: number,
 export const removeSecondFactor = (db: Db, principal: Principal, id: string, mail: Mail, now: number): Promise<void> =>
   db.transaction(async (tx) => {
     await lock(tx, principal, id, now);
-    if (!(await removeSecondFactorIn(tx, id))) throw new DomainError('second_factor_not_enrolled');
+    if (!(await removeSecondFactorTx(tx, id))) throw new DomainError('second_factor_not_enrolled');
     await record(tx, principal, 'second_factor.removed', id, now);
-    await endAccountSessionsIn(tx, principal, id, now);
+    await endAccountSessionsTx(tx, principal, id, now);
     await queueMail(tx, mail);
   });
 
@@ -239,7 +239,7 @@ export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, acco
     await lockAdministration(tx);
     if (await hasAdministrator(tx)) return false;
     if (!(await takeCode(tx, codeHash, 'first_administrator', account.now))) return false;
-    if (!(await createAccountIn(tx, principal, account))) throw new DomainError('account_exists');
+    if (!(await createAccountTx(tx, principal, account))) throw new DomainError('account_exists');
     return true;
   });
 

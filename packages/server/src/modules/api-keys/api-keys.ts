@@ -12,7 +12,7 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { foreseeCreation, type CreationThrottle } from '../rate-limits/key-creation-limits.ts';
+import { foreseeCreation, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { makeKey } from './key-format.ts';
 import { acceptNickname } from './nickname.ts';
 import { acceptScopes, hasReserved, scopesInForce } from './scopes.ts';
@@ -25,7 +25,7 @@ export interface ApiKeysOptions {
   readonly prefix: string;
   readonly keysPerAccountMax: number;
   /** None for load tests. */
-  readonly throttle: CreationThrottle | undefined;
+  readonly throttle: KeyCreationLimits | undefined;
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
 }
@@ -117,7 +117,7 @@ export class ApiKeys {
    */
   async #foreseeRefusal(
     { accountId, nickname, now }: store.NewKey,
-    throttle: CreationThrottle | undefined,
+    throttle: KeyCreationLimits | undefined,
   ): Promise<void> {
     const { db, keysPerAccountMax } = this.#options;
     const state = await this.#creations.read([accountId, nickname]);

@@ -5,7 +5,7 @@ import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { countCreation, type CreationThrottle } from '../rate-limits/key-creation-limits.ts';
+import { countCreation, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertSessionLives } from '../sessions/store.ts';
 
 export interface KeyRow {
@@ -160,7 +160,7 @@ export async function createKey(
   principal: Principal,
   key: NewKey,
   keysMax: number,
-  throttle: CreationThrottle | undefined,
+  throttle: KeyCreationLimits | undefined,
 ): Promise<void> {
   const { id, hash, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
   await db.transaction(async (tx) => {
@@ -257,7 +257,7 @@ export async function deleteKey(
 ): Promise<'deleted' | 'foreign' | 'unknown'> {
   return db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
-    if (await deleteIn(tx, principal, accountId, id, now)) return 'deleted';
+    if (await deleteTx(tx, principal, accountId, id, now)) return 'deleted';
     return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
   });
 }
@@ -269,7 +269,7 @@ export const finishDeletion = (
   accountId: string,
   id: number,
   now: number,
-): Promise<boolean> => db.transaction((tx) => deleteIn(tx, principal, accountId, id, now));
+): Promise<boolean> => db.transaction((tx) => deleteTx(tx, principal, accountId, id, now));
 
 /**
  * All of an account's keys, each with its event. On PostgreSQL the account's row is locked, so that none is made
@@ -277,7 +277,7 @@ export const finishDeletion = (
  * @param createdSince leaves older ones alone, in milliseconds
  * @returns their ids, in order: the journal of deletions is to have them
  */
-export async function deleteAccountKeysIn(
+export async function deleteAccountKeysTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,
@@ -302,10 +302,10 @@ export async function deleteAccountKeysIn(
 
 /** The rest of a deletion of all that was allowed and may have happened: nothing remains to be judged. */
 export const finishDeletingKeys = (db: Db, principal: Principal, accountId: string, now: number): Promise<number[]> =>
-  db.transaction((tx) => deleteAccountKeysIn(tx, principal, accountId, now));
+  db.transaction((tx) => deleteAccountKeysTx(tx, principal, accountId, now));
 
 /** @returns whether the account had the key */
-async function deleteIn(
+async function deleteTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,

@@ -11,7 +11,7 @@ const rowsPerPage = 500;
 const instantMax = 8.64e15;
 
 /** Oldest first. @param reader reads of one moment @returns some lines at a time */
-export async function* exportTrail(reader: Reader, format: ExportFormat, span: Span): AsyncGenerator<string> {
+export async function* exportLog(reader: Reader, format: ExportFormat, span: Span): AsyncGenerator<string> {
   const { head, line } = writers[format];
   yield head;
   for (let after = Number.MIN_SAFE_INTEGER; ;) {

@@ -37,7 +37,7 @@ export const findingsMax = 1_000;
 const rowsPerPage = 1_000;
 
 /** @param reader reads of one moment @param checkpoints states that the trail must still hold */
-export async function verifyTrail(
+export async function verifyLog(
   reader: Reader,
   key: AuditKey,
   checkpoints: readonly Checkpoint[] = [],

@@ -37,7 +37,7 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
   return {
     read(line, bytes) {
       const account = readAccount(bytes, options);
-      const before = lineOfEmail.claim(account.emailKey, line);
+      const before = lineOfEmail.claim(account.canonicalEmail, line);
       if (before !== undefined) throw new LineRefused(`line ${before} has the same email`);
       return account;
     },
@@ -46,7 +46,7 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
       const existing = isDryRun
         ? await store.findExistingEmails(
             db,
-            accounts.map(({ emailKey }) => emailKey),
+            accounts.map(({ canonicalEmail }) => canonicalEmail),
           )
         : await store.importAccounts(
             db,
@@ -54,8 +54,8 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
             accounts.map((account) => ({ ...account, id: randomId('acc') })),
             clock.now(),
           );
-      return accounts.map(({ emailKey }) => {
-        if (!existing.has(emailKey)) return 'imported';
+      return accounts.map(({ canonicalEmail }) => {
+        if (!existing.has(canonicalEmail)) return 'imported';
         return onExisting === 'skip' ? 'existing' : new LineRefused('there is an account with this email already');
       });
     },
@@ -69,7 +69,7 @@ function readAccount(bytes: Uint8Array, { clock, hasher }: AccountImportOptions)
   const now = clock.now();
   return {
     email: email.address,
-    emailKey: email.key,
+    canonicalEmail: email.key,
     // Empty: none until it is reset.
     passwordHash: passwordHash === undefined ? '' : adopt(hasher, passwordHash),
     createdAt: creationOf(createdAt, now),

@@ -8,7 +8,7 @@ import { sql } from '../../foundation/database/sql.ts';
 export interface ImportedAccount {
   readonly id: string;
   readonly email: string;
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   readonly passwordHash: string;
   readonly createdAt: number;
   readonly disabledAt: number | null;
@@ -29,29 +29,29 @@ export interface ImportedKey {
 }
 
 // In the order of the emails, so that two imports at once don't wait for each other in a circle.
-const insertAccounts = sql<{ emailKey: string }>('import_accounts', {
+const insertAccounts = sql<{ canonicalEmail: string }>('import_accounts', {
   sqlite: `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at,
       disabled_at, unverified_since)
-    select value ->> '$.id', value ->> '$.email', value ->> '$.emailKey', value ->> '$.passwordHash', 'user', 0,
+    select value ->> '$.id', value ->> '$.email', value ->> '$.canonicalEmail', value ->> '$.passwordHash', 'user', 0,
       value ->> '$.createdAt', $2, value ->> '$.disabledAt', value ->> '$.unverifiedSince'
-    from json_each($1) where true on conflict (email_key) do nothing returning email_key as "emailKey"`,
+    from json_each($1) where true on conflict (email_key) do nothing returning email_key as "canonicalEmail"`,
   postgres: `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at,
       disabled_at, unverified_since)
-    select id, email, "emailKey", "passwordHash", 'user', 0, "createdAt", $2, "disabledAt", "unverifiedSince"
-    from json_to_recordset($1::json) as given (id text, email text, "emailKey" text, "passwordHash" text,
+    select id, email, "canonicalEmail", "passwordHash", 'user', 0, "createdAt", $2, "disabledAt", "unverifiedSince"
+    from json_to_recordset($1::json) as given (id text, email text, "canonicalEmail" text, "passwordHash" text,
       "createdAt" bigint, "disabledAt" bigint, "unverifiedSince" bigint)
-    order by "emailKey" collate "C" on conflict (email_key) do nothing returning email_key as "emailKey"`,
+    order by "canonicalEmail" collate "C" on conflict (email_key) do nothing returning email_key as "canonicalEmail"`,
 });
-const selectEmails = sql<{ emailKey: string }>('select_existing_emails', {
-  sqlite: `select email_key as "emailKey" from accounts where email_key in (select value from json_each($1))`,
-  postgres: `select email_key as "emailKey" from accounts
+const selectEmails = sql<{ canonicalEmail: string }>('select_existing_emails', {
+  sqlite: `select email_key as "canonicalEmail" from accounts where email_key in (select value from json_each($1))`,
+  postgres: `select email_key as "canonicalEmail" from accounts
     where email_key = any(array(select json_array_elements_text($1::json)))`,
 });
 
 /** @returns email keys of those that exist */
 export async function findExistingEmails(db: Db, emailKeys: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db.all(selectEmails, [JSON.stringify(emailKeys)]);
-  return new Set(rows.map(({ emailKey }) => emailKey));
+  return new Set(rows.map(({ canonicalEmail }) => canonicalEmail));
 }
 
 /** @returns email keys of those that existed, of which nothing is written */
@@ -64,13 +64,15 @@ export async function importAccounts(
   return db.transaction(
     async (tx) => {
       const rows = await tx.all(insertAccounts, [JSON.stringify(accounts), now]);
-      const created = new Set(rows.map(({ emailKey }) => emailKey));
-      const made = accounts.filter(({ emailKey }) => created.has(emailKey));
+      const created = new Set(rows.map(({ canonicalEmail }) => canonicalEmail));
+      const made = accounts.filter(({ canonicalEmail }) => created.has(canonicalEmail));
       await recordEvents(
         tx,
         made.flatMap((account) => eventsOf(principal, account, now)),
       );
-      return new Set(accounts.map(({ emailKey }) => emailKey).filter((emailKey) => !created.has(emailKey)));
+      return new Set(
+        accounts.map(({ canonicalEmail }) => canonicalEmail).filter((canonicalEmail) => !created.has(canonicalEmail)),
+      );
     },
     { isLong: true },
   );
@@ -87,11 +89,11 @@ function eventsOf(principal: Principal, account: ImportedAccount, at: number): A
 export interface Owner {
   readonly pk: number;
   readonly id: string;
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   readonly unverifiedSince: number | null;
 }
 
-const ownerColumns = `select pk, id, email_key as "emailKey", unverified_since as "unverifiedSince" from accounts`;
+const ownerColumns = `select pk, id, email_key as "canonicalEmail", unverified_since as "unverifiedSince" from accounts`;
 const ownersInSqlite = `${ownerColumns} where id in (select value from json_each($1))
   or email_key in (select value from json_each($1))`;
 const ownersInPostgres = `${ownerColumns} where id = any(array(select json_array_elements_text($1::json)))
@@ -165,7 +167,7 @@ async function known(reader: Reader, keys: readonly ImportedKey[], owned: typeof
   for (const { accountPk, nickname } of await reader.all(selectHeld, [listOf(idOf.keys())]))
     take(accountPk, `${idOf.get(accountPk)} ${nickname}`);
   return {
-    owners: new Map(found.flatMap((owner) => [[owner.id, owner] as const, [owner.emailKey, owner] as const])),
+    owners: new Map(found.flatMap((owner) => [[owner.id, owner] as const, [owner.canonicalEmail, owner] as const])),
     nicknames,
     deletedIds: new Set(deleted.map(({ target }) => Number(target))),
     held: (accountPk) => counts.get(accountPk) ?? 0,

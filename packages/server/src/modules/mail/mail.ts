@@ -5,7 +5,7 @@
 import type { Language } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import { insertWork, type NewWorkRow } from '../outbox/store.ts';
+import { insertJob, type NewJobRow } from '../outbox/store.ts';
 
 /** What each template is given, beside the product's name. Links are whole URLs; times are ISO 8601. */
 export interface MailData {
@@ -65,7 +65,7 @@ export class Mailer {
   }
 
   /** Before the transaction: for {@link queueMail} in it. Undefined where no mail is sent. */
-  prepare<T extends MailTemplate>(message: MailMessage<T>): NewWorkRow | undefined {
+  prepare<T extends MailTemplate>(message: MailMessage<T>): NewJobRow | undefined {
     return this.isConfigured ? this.#outbox.prepare('mail', 'mail', message) : undefined;
   }
 
@@ -73,12 +73,12 @@ export class Mailer {
    * A row that costs what the mail would, and sends none: for an email without an account, so that work after the
    * response doesn't show which emails have one.
    */
-  prepareDecoy<T extends MailTemplate>(message: MailMessage<T>): NewWorkRow | undefined {
+  prepareDecoy<T extends MailTemplate>(message: MailMessage<T>): NewJobRow | undefined {
     return this.isConfigured ? this.#outbox.prepare('decoy', 'mail', message) : undefined;
   }
 
   /** Has a prepared mail wait for a random time before it is sent. */
-  delayed(prepared: NewWorkRow | undefined): NewWorkRow | undefined {
+  delayed(prepared: NewJobRow | undefined): NewJobRow | undefined {
     return prepared && this.#outbox.delayed(prepared);
   }
 
@@ -88,6 +88,6 @@ export class Mailer {
   }
 }
 
-export async function queueMail(tx: Transaction, prepared: NewWorkRow | undefined): Promise<void> {
-  if (prepared) await insertWork(tx, prepared);
+export async function queueMail(tx: Transaction, prepared: NewJobRow | undefined): Promise<void> {
+  if (prepared) await insertJob(tx, prepared);
 }

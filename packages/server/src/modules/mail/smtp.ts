@@ -3,7 +3,7 @@
  * what a failure means for the rest.
  */
 import type { SMTPTransportOptions, Transporter } from 'nodemailer';
-import { WorkFailure } from '../outbox/outbox.ts';
+import { JobFailure } from '../outbox/outbox.ts';
 import { isLoopback } from '../../foundation/ip-address.ts';
 import type { RenderedMail } from './render.ts';
 import type { Sender } from './sender.ts';
@@ -41,11 +41,11 @@ export class SmtpServer {
     this.#from = from;
   }
 
-  /** @throws WorkFailure that says whether the message, the recipient or the way was refused */
+  /** @throws JobFailure that says whether the message, the recipient or the way was refused */
   async send({ id, to, subject, text, html, writtenAt }: OutgoingMail): Promise<Sent> {
     const { name, address, domain } = this.#from;
     // Accounts have no other; a library's mending of what isn't one is not to be relied on.
-    if (!oneAddress.test(to)) throw new WorkFailure('the recipient is no address', 'final');
+    if (!oneAddress.test(to)) throw new JobFailure('the recipient is no address', 'final');
     // Loaded when first needed: most starts send nothing.
     this.#transport ??= import('nodemailer').then(({ createTransport }) => createTransport(this.#options));
     const transport = await this.#transport;
@@ -107,7 +107,7 @@ function optionsOf(url: URL, { domain }: Sender): SMTPTransportOptions {
  * - this message was refused, or put off: `work`.
  * - the server wasn't reached, said no to the sign-in or to the sender, or is going away: `queue`.
  */
-function failureOf(error: unknown): WorkFailure {
+function failureOf(error: unknown): JobFailure {
   const {
     command = '',
     responseCode,
@@ -120,11 +120,11 @@ function failureOf(error: unknown): WorkFailure {
     message?: string;
   };
   const said = withoutSecrets(message);
-  if (code === 'EENVELOPE' && responseCode === undefined) return new WorkFailure(said, 'final');
+  if (code === 'EENVELOPE' && responseCode === undefined) return new JobFailure(said, 'final');
   const isAboutThis = /^(?:RCPT TO|DATA)/.test(command) && responseCode !== undefined && responseCode !== 421;
-  if (!isAboutThis) return new WorkFailure(`the mail server: ${said}`, 'queue');
+  if (!isAboutThis) return new JobFailure(`the mail server: ${said}`, 'queue');
   const isRecipient = command.startsWith('RCPT TO') && responseCode >= 500 && !/\b5\.7\.\d+/.test(message);
-  return new WorkFailure(`the mail server: ${said}`, isRecipient ? 'final' : 'work');
+  return new JobFailure(`the mail server: ${said}`, isRecipient ? 'final' : 'work');
 }
 
 /** A server may repeat what it refuses: an address, or the link in a message. */

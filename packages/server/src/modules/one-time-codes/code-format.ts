@@ -5,11 +5,11 @@ const prefix = 'krvc_';
 const bodyChars = 43;
 const pattern = /^krvc_[0-9A-Za-z]{49}$/;
 
-export function makeCodeText(): Secret {
+export function makeOneTimeCode(): Secret {
   const text = prefix + randomBase62(bodyChars);
   return new Secret(text + checksum(text));
 }
 
 /** Whether it can be one at all: a mistyped or cut one is refused without asking anything. */
-export const isCodeText = (text: string): boolean =>
+export const isOneTimeCode = (text: string): boolean =>
   pattern.test(text) && checksum(text.slice(0, prefix.length + bodyChars)) === text.slice(prefix.length + bodyChars);

@@ -1,7 +1,7 @@
 /** One-time codes: made for a purpose, sent by mail or told once, and taken once (ASVS 5.0 6.5.1–6.5.5). */
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import { isCodeText, makeCodeText } from './code-format.ts';
+import { isOneTimeCode, makeOneTimeCode } from './code-format.ts';
 export type { CodePurpose, CodeRow, NewCode } from './store.ts';
 
 export interface Code {
@@ -19,12 +19,12 @@ export class Codes {
   }
 
   make(): Code {
-    const text = makeCodeText();
+    const text = makeOneTimeCode();
     return { text, hash: this.#hash.stored(text.reveal()) };
   }
 
   /** What a presented code is found by; undefined for what can't be one. */
   hashOf(text: string): Buffer | undefined {
-    return isCodeText(text) ? this.#hash.stored(text) : undefined;
+    return isOneTimeCode(text) ? this.#hash.stored(text) : undefined;
   }
 }

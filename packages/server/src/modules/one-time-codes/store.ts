@@ -22,7 +22,7 @@ export interface NewCode {
 export interface CodeRow {
   readonly accountId: string | null;
   readonly email: string | null;
-  readonly emailKey: string | null;
+  readonly canonicalEmail: string | null;
   readonly passwordHash: string | null;
   readonly createdAt: number;
 }
@@ -36,7 +36,7 @@ const insert = sql(
 );
 const insertUnowned = sql('insert_unowned_code', `${inserted} values ($1, $2, null, $3, $4, $5, $6, $7)`);
 const columns = `(select id from accounts where accounts.pk = one_time_codes.account_pk) as "accountId",
-  email, email_key as "emailKey", password_hash as "passwordHash", created_at as "createdAt"`;
+  email, email_key as "canonicalEmail", password_hash as "passwordHash", created_at as "createdAt"`;
 const live = `code_hash = $1 and purpose = $2 and expires_at > $3`;
 const select = sql<CodeRow>('select_one_time_code', `select ${columns} from one_time_codes where ${live}`);
 const take = sql<CodeRow>('take_one_time_code', `delete from one_time_codes where ${live} returning ${columns}`);

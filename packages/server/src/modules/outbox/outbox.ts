@@ -13,8 +13,8 @@ import { asSystem } from '../../foundation/database/share.ts';
 import * as store from './store.ts';
 
 /** What an outbox does, and the shape of each kind's payload is its handler's. */
-export const workKinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
-export type WorkKind = (typeof workKinds)[number];
+export const jobKinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
+export type JobKind = (typeof jobKinds)[number];
 
 export interface Work {
   readonly id: string;
@@ -26,11 +26,11 @@ export interface Work {
   readonly finishIn: (tx: Transaction) => Promise<void>;
 }
 
-/** @throws WorkFailure, or any other error, which counts as a failure of this work alone */
+/** @throws JobFailure, or any other error, which counts as a failure of this work alone */
 export type Handler = (work: Work) => Promise<void>;
 
 /** Why work couldn't be done, and what that says about the rest. */
-export class WorkFailure extends Error {
+export class JobFailure extends Error {
   /** `work`: try it again; `queue`: the way is blocked, all in the queue waits; `final`: it can never succeed. */
   readonly scope: 'work' | 'queue' | 'final';
 
@@ -70,14 +70,14 @@ const errorCharsMax = 500;
 const countedRowsMax = 10_000;
 
 /** How often each thing happened in this process, for the metrics. */
-export interface WorkCounts {
+export interface JobCounts {
   done: number;
   /** Tried again later. */
   failed: number;
   givenUp: number;
 }
 
-export interface WaitingWork {
+export interface WaitingJobs {
   readonly kind: string;
   /** At most 10,000 of all kinds together are counted. */
   readonly count: number;
@@ -92,7 +92,7 @@ interface Hold {
 
 export class Outbox {
   /** By kind. */
-  readonly counts = new Map<string, WorkCounts>();
+  readonly counts = new Map<string, JobCounts>();
   readonly #options: OutboxOptions;
   readonly #handlers = new Map<string, Handler>();
   /** By the id of the work. */
@@ -117,25 +117,25 @@ export class Outbox {
   }
 
   /** What waits in the database, whoever is to do it, and for how long the oldest of each kind. */
-  async waiting(): Promise<readonly WaitingWork[]> {
+  async waiting(): Promise<readonly WaitingJobs[]> {
     const { db, clock } = this.#options;
-    const rows = await store.countWork(db, countedRowsMax);
+    const rows = await store.countJobs(db, countedRowsMax);
     return rows.map(({ kind, waiting: count, oldestAt }) => ({ kind, count, oldestMs: clock.now() - oldestAt }));
   }
 
-  handle(kind: WorkKind, handler: Handler): void {
+  handle(kind: JobKind, handler: Handler): void {
     this.#handlers.set(kind, handler);
   }
 
   /** A row for a store to insert in its transaction. @param id when it must be done once for something that has one */
-  prepare(kind: WorkKind, queue: string, payload: unknown, id: string = randomId('msg')): store.NewWorkRow {
+  prepare(kind: JobKind, queue: string, payload: unknown, id: string = randomId('msg')): store.NewJobRow {
     const now = this.#options.clock.now();
     const sealed = this.#options.seal.seal(id, JSON.stringify(payload));
     return { id, kind, queue, payload: sealed, createdAt: now, dueAt: now };
   }
 
   /** The same row, due after a random delay, so that its time says nothing about the request that caused it. */
-  delayed(row: store.NewWorkRow): store.NewWorkRow {
+  delayed(row: store.NewJobRow): store.NewJobRow {
     const { delayMsMax = 0 } = this.#options;
     return { ...row, dueAt: row.dueAt + randomInt(delayMsMax + 1) };
   }
@@ -203,7 +203,7 @@ export class Outbox {
     for (const queue of inTurn) {
       const max = this.#room(queue);
       if (max <= 0) continue;
-      const rows = await store.claimWork(db, queue, { now, claimedUntil: now + claimMs, max });
+      const rows = await store.claimJob(db, queue, { now, claimedUntil: now + claimMs, max });
       for (const row of rows) await this.#begin(row);
       this.#lastQueue = queue;
     }
@@ -217,9 +217,9 @@ export class Outbox {
     return Math.min(limits.outboxUnderWayMax - inGroup, perQueueMax - inQueue);
   }
 
-  async #begin(row: store.WorkRow): Promise<void> {
+  async #begin(row: store.JobRow): Promise<void> {
     // Meanwhile it was told to stop: another may do it at once.
-    if (this.#isStopped) return store.releaseWork(this.#options.db, row.id);
+    if (this.#isStopped) return store.releaseJob(this.#options.db, row.id);
     // Its claim has ended while this process is at it still: it is claimed anew, not begun twice.
     if (this.#running.has(row.id)) return;
     const ended = this.#do(row).finally(() => {
@@ -232,16 +232,16 @@ export class Outbox {
   }
 
   /** Never rejects. */
-  async #do(row: store.WorkRow): Promise<void> {
+  async #do(row: store.JobRow): Promise<void> {
     const { db, seal } = this.#options;
     const { id, kind, queue, createdAt, attempts } = row;
     try {
       const handler = this.#handlers.get(kind);
       // An instance of another version, or of another configuration, may know it.
-      if (!handler) throw new WorkFailure(`nothing here does ${kind}`, 'work');
+      if (!handler) throw new JobFailure(`nothing here does ${kind}`, 'work');
       const payload: unknown = JSON.parse(seal.open(id, row.payload));
-      await handler({ id, payload, createdAt, attempts, finishIn: (tx) => store.removeWork(tx, id) });
-      await db.transaction((tx) => store.removeWork(tx, id));
+      await handler({ id, payload, createdAt, attempts, finishIn: (tx) => store.removeJob(tx, id) });
+      await db.transaction((tx) => store.removeJob(tx, id));
       this.#holds.delete(queue);
       this.#count(kind, 'done');
     } catch (error) {
@@ -250,17 +250,17 @@ export class Outbox {
     }
   }
 
-  async #fail({ id, kind, queue, createdAt, attempts }: store.WorkRow, error: unknown): Promise<void> {
+  async #fail({ id, kind, queue, createdAt, attempts }: store.JobRow, error: unknown): Promise<void> {
     const { db, clock, onFailure } = this.#options;
     const now = clock.now();
-    const scope = error instanceof WorkFailure ? error.scope : 'work';
+    const scope = error instanceof JobFailure ? error.scope : 'work';
     const isFinal = scope === 'final' || now - createdAt > limits.outboxKeptDays * 86_400_000;
     this.#count(kind, isFinal ? 'givenUp' : 'failed');
     onFailure?.({ kind, id, attempts, isFinal, error });
-    if (isFinal) return db.transaction((tx) => store.removeWork(tx, id));
+    if (isFinal) return db.transaction((tx) => store.removeJob(tx, id));
     const dueAt = scope === 'queue' ? this.#hold(queue, now) : now + waitMs(attempts, retryMsMax);
     const text = (error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax);
-    await store.postponeWork(db, id, dueAt, text);
+    await store.postponeJob(db, id, dueAt, text);
   }
 
   /**
@@ -277,7 +277,7 @@ export class Outbox {
     return until;
   }
 
-  #count(kind: string, what: keyof WorkCounts): void {
+  #count(kind: string, what: keyof JobCounts): void {
     const counts = this.counts.get(kind) ?? { done: 0, failed: 0, givenUp: 0 };
     counts[what]++;
     this.counts.set(kind, counts);

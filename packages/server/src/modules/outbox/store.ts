@@ -2,7 +2,7 @@
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-export interface NewWorkRow {
+export interface NewJobRow {
   readonly id: string;
   readonly kind: string;
   readonly queue: string;
@@ -12,7 +12,7 @@ export interface NewWorkRow {
   readonly dueAt: number;
 }
 
-export interface WorkRow {
+export interface JobRow {
   readonly id: string;
   readonly kind: string;
   readonly queue: string;
@@ -22,7 +22,7 @@ export interface WorkRow {
   readonly attempts: number;
 }
 
-export interface WaitingWork {
+export interface WaitingJobs {
   readonly kind: string;
   readonly waiting: number;
   /** Milliseconds since 1970. */
@@ -51,7 +51,7 @@ const firstDue = `select id from outbox where queue = $1 and due_at <= $2 and cl
 const taken = 'set claimed_until = $3, attempts = attempts + 1';
 const columns = `outbox.id, outbox.kind, outbox.queue, outbox.payload, outbox.created_at as "createdAt", outbox.attempts`;
 // Rows that another instance is just claiming are passed over; one that it has claimed no longer fits.
-const claim = sql<WorkRow>('claim_outbox', {
+const claim = sql<JobRow>('claim_outbox', {
   sqlite: `update outbox ${taken} where id in (${firstDue}) returning ${columns}`,
   postgres: `with due as materialized (${firstDue} for update skip locked)
     update outbox ${taken} from due where outbox.id = due.id returning ${columns}`,
@@ -72,7 +72,7 @@ const renew = sql('renew_outbox_claims', {
   postgres: `${renewText} (select json_array_elements_text($1::json))`,
 });
 const removeQueue = sql('delete_outbox_queue', `delete from outbox where queue = $1`);
-const count = sql<WaitingWork>(
+const count = sql<WaitingJobs>(
   'count_outbox',
   `select kind, count(*) as waiting, min(created_at) as "oldestAt"
    from (select kind, created_at from outbox limit $1) as looked_at group by kind order by kind`,
@@ -82,7 +82,7 @@ const count = sql<WaitingWork>(
 const queuesMax = 1_000;
 
 /** Once: work with the id of some that waits already is left out. */
-export async function insertWork(tx: Transaction, row: NewWorkRow): Promise<void> {
+export async function insertJob(tx: Transaction, row: NewJobRow): Promise<void> {
   await tx.run(insert, [row.id, row.kind, row.queue, row.payload, row.createdAt, row.dueAt]);
 }
 
@@ -91,16 +91,16 @@ export const findDueQueues = async (db: Db, now: number): Promise<string[]> =>
   (await db.all(selectDueQueues, [now, queuesMax])).map(({ queue }) => queue);
 
 /** The first due work of a queue that nobody is at, at most `max`; the caller is at it until `claimedUntil`. */
-export const claimWork = (
+export const claimJob = (
   db: Db,
   queue: string,
   { now, claimedUntil, max }: { now: number; claimedUntil: number; max: number },
-): Promise<WorkRow[]> => db.transaction((tx) => tx.all(claim, [queue, now, claimedUntil, max]));
+): Promise<JobRow[]> => db.transaction((tx) => tx.all(claim, [queue, now, claimedUntil, max]));
 
-export const removeWork = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(remove, [id]));
+export const removeJob = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(remove, [id]));
 
 /** @param error what went wrong, for people */
-export const postponeWork = async (db: Db, id: string, dueAt: number, error: string): Promise<void> =>
+export const postponeJob = async (db: Db, id: string, dueAt: number, error: string): Promise<void> =>
   void (await db.transaction((tx) => tx.run(postpone, [id, dueAt, error])));
 
 /** For work that takes longer than its claim lasts. */
@@ -108,12 +108,12 @@ export const renewClaims = async (db: Db, ids: readonly string[], claimedUntil: 
   void (await db.transaction((tx) => tx.run(renew, [JSON.stringify(ids), claimedUntil])));
 
 /** Somebody else may be at it at once; the attempt doesn't count. */
-export const releaseWork = async (db: Db, id: string): Promise<void> =>
+export const releaseJob = async (db: Db, id: string): Promise<void> =>
   void (await db.transaction((tx) => tx.run(release, [id])));
 
 /** All that waits in it, because whoever it is for is gone. */
-export const removeQueueIn = async (tx: Transaction, queue: string): Promise<void> =>
+export const removeQueueTx = async (tx: Transaction, queue: string): Promise<void> =>
   void (await tx.run(removeQueue, [queue]));
 
 /** What waits, by kind. Looks at no more than `rowsMax` rows: of a longer backlog it tells that it is as long. */
-export const countWork = (db: Db, rowsMax: number): Promise<WaitingWork[]> => db.all(count, [rowsMax]);
+export const countJobs = (db: Db, rowsMax: number): Promise<WaitingJobs[]> => db.all(count, [rowsMax]);

@@ -5,19 +5,19 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { foresee, raise, readBuckets, type Bucket } from './store.ts';
 
-export interface CreationThrottle {
+export interface KeyCreationLimits {
   readonly bucketHash: KeyedHash;
   readonly creationsPerMinuteMax: number;
 }
 
 const windowMs = limits.creationWindowSeconds * 1000;
-const bucketOf = ({ bucketHash }: CreationThrottle, accountId: string): Buffer =>
+const bucketOf = ({ bucketHash }: KeyCreationLimits, accountId: string): Buffer =>
   bucketHash.stored(JSON.stringify(['key creations', accountId]));
 
 /** @throws DomainError `too_many_creations`, which rolls the count back with the rest */
 export async function countCreation(
   tx: Transaction,
-  throttle: CreationThrottle,
+  throttle: KeyCreationLimits,
   accountId: string,
   now: number,
 ): Promise<void> {
@@ -27,7 +27,7 @@ export async function countCreation(
 /** What {@link countCreation} would do, by a plain read. @throws DomainError `too_many_creations` */
 export async function foreseeCreation(
   db: Db,
-  throttle: CreationThrottle,
+  throttle: KeyCreationLimits,
   accountId: string,
   now: number,
 ): Promise<void> {
@@ -36,7 +36,7 @@ export async function foreseeCreation(
 }
 
 function assertBelow(
-  { creationsPerMinuteMax: quota }: CreationThrottle,
+  { creationsPerMinuteMax: quota }: KeyCreationLimits,
   { count, windowStartedAt }: Bucket,
   now: number,
 ): void {

@@ -11,7 +11,7 @@
 import { limits } from '@keyreeve/contract';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { addressRange } from '../../foundation/ip-address.ts';
+import { ipRange } from '../../foundation/ip-address.ts';
 import { refusal, type AssessedAttempt } from './sign-in-limits.ts';
 
 const untrustedShare = 0.75;
@@ -19,7 +19,7 @@ const retryAfterSeconds = 1;
 const retryMs = retryAfterSeconds * 1000;
 
 /** Of whose password a check is, and for whom. */
-type CheckedAttempt = Pick<AssessedAttempt, 'emailKey' | 'address' | 'isTrusted'>;
+type CheckedAttempt = Pick<AssessedAttempt, 'canonicalEmail' | 'address' | 'isTrusted'>;
 
 export interface PasswordChecksOptions {
   readonly hasher: PasswordHasher;
@@ -62,9 +62,9 @@ export class PasswordChecks {
    * @returns what gives the place back
    * @throws DomainError `too_many_attempts` when the email has two; `overloaded` when there is no other place
    */
-  enter({ emailKey, address, isTrusted }: CheckedAttempt): () => void {
-    const email = `${isTrusted ? 'trusted' : 'untrusted'} ${emailKey}`;
-    const range = addressRange(address);
+  enter({ canonicalEmail, address, isTrusted }: CheckedAttempt): () => void {
+    const email = `${isTrusted ? 'trusted' : 'untrusted'} ${canonicalEmail}`;
+    const range = ipRange(address);
     if (this.#isFair && (this.#byEmail.get(email) ?? 0) >= limits.passwordChecksPerEmailMax)
       throw refusal(retryMs, limits.passwordChecksPerEmailMax, retryMs, 'sign-ins in progress');
     this.#hasher.assertCapacity();

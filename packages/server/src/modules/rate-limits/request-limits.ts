@@ -9,18 +9,18 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { addressRange, isWithin } from '../../foundation/ip-address.ts';
-import type { AddressLimit, LoginAttempt, LoginThrottle } from './sign-in-limits.ts';
+import { ipRange, isWithin } from '../../foundation/ip-address.ts';
+import type { IpRangeLimit, SignInAttempt, SignInLimits } from './sign-in-limits.ts';
 import { foresee, raise, readBuckets, type Bucket, type Decay } from './store.ts';
 
-export interface RequestThrottleOptions {
+export interface RequestLimitsOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly bucketHash: KeyedHash;
   /** More for networks that the operator trusts, as for sign-ins. */
-  readonly addressLimits: readonly AddressLimit[];
+  readonly addressLimits: readonly IpRangeLimit[];
   /** Knows from where an email signed in lately. */
-  readonly logins: LoginThrottle;
+  readonly logins: SignInLimits;
   /** Off in measurements and race tests alone, which ask more often than any client may. */
   readonly enabled?: boolean;
 }
@@ -44,17 +44,17 @@ const ownChangesMax = {
   password: limits.passwordChangesPerHourMax,
 } as const;
 
-export class RequestThrottle {
-  readonly #options: RequestThrottleOptions;
+export class RequestLimits {
+  readonly #options: RequestLimitsOptions;
 
-  constructor(options: RequestThrottleOptions) {
+  constructor(options: RequestLimitsOptions) {
     this.#options = options;
   }
 
   /** For what sends mail to an address that somebody names. @throws DomainError `too_many_requests` */
-  async countSignUp({ emailKey, address }: LoginAttempt): Promise<void> {
+  async countSignUp({ canonicalEmail, address }: SignInAttempt): Promise<void> {
     const max = limits.signUpsPerEmailMax;
-    await this.#count([...this.#ofEmail('sign-up', emailKey, max), ...this.#ofAddress(address), this.#ofAll()]);
+    await this.#count([...this.#ofEmail('sign-up', canonicalEmail, max), ...this.#ofAddress(address), this.#ofAll()]);
   }
 
   /**
@@ -62,14 +62,14 @@ export class RequestThrottle {
    * owner may ask for.
    * @throws DomainError `too_many_requests`
    */
-  async countReset(attempt: LoginAttempt): Promise<void> {
-    const { emailKey, address } = attempt;
+  async countReset(attempt: SignInAttempt): Promise<void> {
+    const { canonicalEmail, address } = attempt;
     const max = limits.resetsPerEmailMax;
     if (await this.#options.logins.signedInLately(attempt)) {
-      await this.#count([{ bucket: this.#bucket('reset known', emailKey, addressRange(address)), max }]);
+      await this.#count([{ bucket: this.#bucket('reset known', canonicalEmail, ipRange(address)), max }]);
       return;
     }
-    await this.#count([...this.#ofEmail('reset', emailKey, max), ...this.#ofAddress(address), this.#ofAll()]);
+    await this.#count([...this.#ofEmail('reset', canonicalEmail, max), ...this.#ofAddress(address), this.#ofAll()]);
   }
 
   /**
@@ -87,9 +87,9 @@ export class RequestThrottle {
   }
 
   /** As part of something larger. @returns whether the address may be told once more that it has an account */
-  async mayTellIn(tx: Transaction, emailKey: string): Promise<boolean> {
+  async mayTellIn(tx: Transaction, canonicalEmail: string): Promise<boolean> {
     const { clock } = this.#options;
-    const { count } = await raise(tx, this.#bucket('account exists', emailKey), clock.now(), { windowMs: dayMs });
+    const { count } = await raise(tx, this.#bucket('account exists', canonicalEmail), clock.now(), { windowMs: dayMs });
     return count <= limits.accountExistsMailsMax;
   }
 
@@ -110,17 +110,19 @@ export class RequestThrottle {
   }
 
   /** The email, and without its tag, because aliases often are one mailbox. */
-  #ofEmail(kind: string, emailKey: string, max: number): Counter[] {
-    const untagged = emailKey.replace(/\+[^@]*@/, '@');
+  #ofEmail(kind: string, canonicalEmail: string, max: number): Counter[] {
+    const untagged = canonicalEmail.replace(/\+[^@]*@/, '@');
     return [
-      { bucket: this.#bucket(`${kind} email`, emailKey), max, isLeaking: true },
-      ...(untagged === emailKey ? [] : [{ bucket: this.#bucket(`${kind} email`, untagged), max, isLeaking: true }]),
+      { bucket: this.#bucket(`${kind} email`, canonicalEmail), max, isLeaking: true },
+      ...(untagged === canonicalEmail
+        ? []
+        : [{ bucket: this.#bucket(`${kind} email`, untagged), max, isLeaking: true }]),
     ];
   }
 
   #ofAddress(address: string): Counter[] {
-    const range = addressRange(address);
-    const network = addressRange(address, 48);
+    const range = ipRange(address);
+    const network = ipRange(address, 48);
     const raised = this.#options.addressLimits.find(({ cidr }) => isWithin(address, cidr));
     return [
       { bucket: this.#bucket('mail address', range), max: raised?.failuresMax ?? limits.mailRequestsPerAddressMax },

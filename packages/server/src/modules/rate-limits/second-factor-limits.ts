@@ -10,7 +10,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import { refusal, waitMs } from './sign-in-limits.ts';
 import * as store from './store.ts';
 
-export interface GuessThrottleOptions {
+export interface SecondFactorLimitsOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly bucketHash: KeyedHash;
@@ -21,10 +21,10 @@ export interface GuessThrottleOptions {
 /** A new factor and a new session begin with a count of their own. */
 export type Guessed = { readonly accountId: string; readonly createdAt: number } | { readonly sessionId: string };
 
-export class GuessThrottle {
-  readonly #options: GuessThrottleOptions;
+export class SecondFactorLimits {
+  readonly #options: SecondFactorLimitsOptions;
 
-  constructor(options: GuessThrottleOptions) {
+  constructor(options: SecondFactorLimitsOptions) {
     this.#options = options;
   }
 

@@ -21,33 +21,33 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { addressRange, isWithin } from '../../foundation/ip-address.ts';
+import { ipRange, isWithin } from '../../foundation/ip-address.ts';
 import * as store from './store.ts';
 
 /** More failures than usual from a network that the operator trusts, such as a backend that signs its users in. */
-export interface AddressLimit {
+export interface IpRangeLimit {
   readonly cidr: string;
   readonly failuresMax: number;
 }
 
-export interface LoginThrottleOptions {
+export interface SignInLimitsOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly bucketHash: KeyedHash;
-  readonly addressLimits: readonly AddressLimit[];
+  readonly addressLimits: readonly IpRangeLimit[];
   /** Off for load tests. */
   readonly enabled: boolean;
 }
 
-export interface LoginAttempt {
+export interface SignInAttempt {
   /** The canonical email; for text that is no email address, the text as it was sent. */
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   /** The client IP. */
   readonly address: string;
 }
 
 /** An attempt that the committed counters allow. */
-export interface AssessedAttempt extends LoginAttempt {
+export interface AssessedAttempt extends SignInAttempt {
   /** Whether the email signed in from this address range within 30 days. */
   readonly isTrusted: boolean;
   /** Before the password is checked. */
@@ -80,12 +80,12 @@ const emailDecay = { leakMs: limits.loginEmailLeakSeconds * 1000 };
 
 type Row = Awaited<ReturnType<typeof store.readBuckets>>[number];
 
-export class LoginThrottle {
-  readonly #options: LoginThrottleOptions;
+export class SignInLimits {
+  readonly #options: SignInLimitsOptions;
   /** Attempts share their reads: a flood of rejected attempts costs few statements. */
   readonly #reader: CoalescingReader<Buffer, NonNullable<Row>>;
 
-  constructor(options: LoginThrottleOptions) {
+  constructor(options: SignInLimitsOptions) {
     const { db } = options;
     this.#options = options;
     this.#reader = new CoalescingReader((buckets) => store.readBuckets(db, buckets), db.sharedReads);
@@ -95,7 +95,7 @@ export class LoginThrottle {
    * Judges the attempt by reads alone, so that a rejection costs no commit.
    * @throws DomainError `too_many_attempts`
    */
-  async assess(attempt: LoginAttempt): Promise<AssessedAttempt> {
+  async assess(attempt: SignInAttempt): Promise<AssessedAttempt> {
     const { clock, enabled } = this.#options;
     const now = clock.now();
     if (!enabled) return { ...attempt, isTrusted: false, startedAt: now };
@@ -117,7 +117,7 @@ export class LoginThrottle {
    * Counts the attempt, in the transaction that decides.
    * @throws DomainError `too_many_attempts`, with nothing counted
    */
-  async reserve(attempt: LoginAttempt | AssessedAttempt): Promise<Reservation> {
+  async reserve(attempt: SignInAttempt | AssessedAttempt): Promise<Reservation> {
     const { db, clock, enabled } = this.#options;
     const assessed = 'isTrusted' in attempt ? attempt : await this.assess(attempt);
     const { isTrusted } = assessed;
@@ -181,7 +181,7 @@ export class LoginThrottle {
    * Whether the account signed in from this address range within 30 days, even with a password that was replaced since: a
    * thief who replaces it must not take the owner's own allowance of resets.
    */
-  async signedInLately(attempt: LoginAttempt): Promise<boolean> {
+  async signedInLately(attempt: SignInAttempt): Promise<boolean> {
     const { origin, moved } = this.#buckets(attempt);
     const [seen, left] = await this.#read([origin, moved]);
     return isRecent(seen, this.#options.clock.now()) && seen.touchedAt >= (left?.touchedAt ?? 0);
@@ -192,25 +192,25 @@ export class LoginThrottle {
    * @param address of the client that replaced it: its range is trusted at once, so that no other client can lock the
    *   owner out there
    */
-  async distrustIn(tx: Transaction, emailKey: string, address?: string): Promise<void> {
-    const { replaced } = this.#buckets({ emailKey, address: address ?? '' });
-    await this.#clearTrustIn(tx, replaced, emailKey, address);
+  async distrustIn(tx: Transaction, canonicalEmail: string, address?: string): Promise<void> {
+    const { replaced } = this.#buckets({ canonicalEmail, address: address ?? '' });
+    await this.#clearTrustIn(tx, replaced, canonicalEmail, address);
   }
 
   /**
    * The email has another owner, or none: clears everything that the former owner's address ranges were trusted with.
    * @param address of the client that showed that the email is its own
    */
-  async changeOwnerIn(tx: Transaction, emailKey: string, address?: string): Promise<void> {
-    const { moved } = this.#buckets({ emailKey, address: address ?? '' });
-    await this.#clearTrustIn(tx, moved, emailKey, address);
+  async changeOwnerIn(tx: Transaction, canonicalEmail: string, address?: string): Promise<void> {
+    const { moved } = this.#buckets({ canonicalEmail, address: address ?? '' });
+    await this.#clearTrustIn(tx, moved, canonicalEmail, address);
   }
 
-  async #clearTrustIn(tx: Transaction, marker: Buffer, emailKey: string, address?: string): Promise<void> {
+  async #clearTrustIn(tx: Transaction, marker: Buffer, canonicalEmail: string, address?: string): Promise<void> {
     // Later than every sign-in that has begun.
     const from = this.#options.clock.now() + 1;
     await store.raise(tx, marker, from);
-    if (address !== undefined) await store.raise(tx, this.#buckets({ emailKey, address }).origin, from);
+    if (address !== undefined) await store.raise(tx, this.#buckets({ canonicalEmail, address }).origin, from);
   }
 
   async #lowerIn(tx: Transaction, reservation: Reservation): Promise<void> {
@@ -222,9 +222,9 @@ export class LoginThrottle {
     return Promise.all(buckets.map((bucket) => this.#reader.read(bucket)));
   }
 
-  #buckets({ emailKey, address }: LoginAttempt) {
-    const range = addressRange(address);
-    const network = addressRange(address, 48);
+  #buckets({ canonicalEmail, address }: SignInAttempt) {
+    const range = ipRange(address);
+    const network = ipRange(address, 48);
     const raised = this.#options.addressLimits.find(({ cidr }) => isWithin(address, cidr));
     const bucket = (...parts: readonly string[]): Buffer => this.#options.bucketHash.stored(JSON.stringify(parts));
     const windowed = (name: readonly string[], max: number, ms = windowMs): Counter => ({
@@ -242,26 +242,26 @@ export class LoginThrottle {
     const hasNetwork = network !== range && !raised;
     const trustedFactor = limits.loginTrustedFailuresFactor;
     // Aliases such as name+tag@ are often one mailbox, so they are counted together as well.
-    const untagged = emailKey.replace(/\+[^@]*@/, '@');
+    const untagged = canonicalEmail.replace(/\+[^@]*@/, '@');
     return {
-      pair: bucket('login pair', emailKey, range),
+      pair: bucket('login pair', canonicalEmail, range),
       successes: {
-        ...windowed(['login successes', emailKey], limits.signInsPerMinuteMax, minuteMs),
+        ...windowed(['login successes', canonicalEmail], limits.signInsPerMinuteMax, minuteMs),
         policy: 'successful sign-ins',
       },
-      failures: bucket('login failures', emailKey),
-      origin: bucket('login origin', emailKey, range),
-      moved: bucket('login email moved', emailKey),
-      replaced: bucket('login password replaced', emailKey),
+      failures: bucket('login failures', canonicalEmail),
+      origin: bucket('login origin', canonicalEmail, range),
+      moved: bucket('login email moved', canonicalEmail),
+      replaced: bucket('login password replaced', canonicalEmail),
       trusted: [
-        windowed(['login known pair', emailKey, range], limits.loginKnownPairFailuresMax, minuteMs),
+        windowed(['login known pair', canonicalEmail, range], limits.loginKnownPairFailuresMax, minuteMs),
         windowed(['login trusted address', range], rangeMax * trustedFactor),
         ...(hasNetwork
           ? [windowed(['login trusted network', network], limits.loginNetworkFailuresMax * trustedFactor)]
           : []),
       ] as const,
       untrusted: [
-        leaking(['login email', emailKey]),
+        leaking(['login email', canonicalEmail]),
         leaking(['login mailbox', untagged]),
         windowed(['login address', range], rangeMax),
         ...(hasNetwork ? [windowed(['login network', network], limits.loginNetworkFailuresMax)] : []),

@@ -5,10 +5,10 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
-import type { NewWorkRow } from '../outbox/store.ts';
-import { takeProofIn, type FactorProof } from './second-factors.ts';
+import type { NewJobRow } from '../outbox/store.ts';
+import { takeProofTx, type FactorProof } from './second-factors.ts';
 import * as factors from './store.ts';
-import { assertSessionLives, endOtherSessionsIn } from '../sessions/store.ts';
+import { assertSessionLives, endOtherSessionsTx } from '../sessions/store.ts';
 
 // Its row is locked by then.
 const selectRequired = sql<{ isRequired: number }>(
@@ -26,7 +26,7 @@ export const beginEnrolment = (
   db.transaction(async (tx) => {
     const { accountId } = principal;
     await assertSessionLives(tx, principal, now);
-    if (!(await factors.beginFactorIn(tx, accountId, sealed, now))) return false;
+    if (!(await factors.beginFactorTx(tx, accountId, sealed, now))) return false;
     await recordEvent(tx, { at: now, principal, action: 'second_factor.begun', accountId, target: accountId });
     return true;
   });
@@ -35,7 +35,7 @@ export interface Confirmed {
   readonly sealed: Uint8Array;
   readonly step: number;
   readonly codeHashes: readonly Uint8Array[];
-  readonly mail: NewWorkRow | undefined;
+  readonly mail: NewJobRow | undefined;
   readonly now: number;
 }
 
@@ -45,10 +45,10 @@ export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed:
     const { sealed, step, codeHashes, mail, now } = confirmed;
     const { accountId, sessionId } = principal;
     await assertSessionLives(tx, principal, now);
-    if (!(await factors.confirmFactorIn(tx, accountId, sealed, step, now))) return false;
-    await factors.replaceRecoveryCodesIn(tx, accountId, codeHashes, now);
+    if (!(await factors.confirmFactorTx(tx, accountId, sealed, step, now))) return false;
+    await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEvent(tx, { at: now, principal, action: 'second_factor.added', accountId, target: accountId });
-    await endOtherSessionsIn(tx, principal, accountId, sessionId, now);
+    await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
     await queueMail(tx, mail);
     return true;
   });
@@ -57,7 +57,7 @@ export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed:
 export const removeOwnFactor = (
   db: Db,
   principal: AccountPrincipal,
-  { proof, mail, now }: { proof: FactorProof; mail: NewWorkRow | undefined; now: number },
+  { proof, mail, now }: { proof: FactorProof; mail: NewJobRow | undefined; now: number },
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const { accountId, sessionId } = principal;
@@ -65,9 +65,9 @@ export const removeOwnFactor = (
     if ((await tx.get(selectRequired, [accountId]))?.isRequired === 1)
       throw new DomainError('second_factor_required_by_policy');
     await take(tx, principal, proof, now);
-    await factors.removeSecondFactorIn(tx, accountId);
+    await factors.removeSecondFactorTx(tx, accountId);
     await recordEvent(tx, { at: now, principal, action: 'second_factor.removed', accountId, target: accountId });
-    await endOtherSessionsIn(tx, principal, accountId, sessionId, now);
+    await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
     await queueMail(tx, mail);
   });
 
@@ -81,11 +81,11 @@ export const replaceCodes = (
     const { accountId } = principal;
     await assertSessionLives(tx, principal, now);
     await take(tx, principal, proof, now);
-    await factors.replaceRecoveryCodesIn(tx, accountId, codeHashes, now);
+    await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEvent(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
   });
 
 async function take(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {
-  if (!(await takeProofIn(tx, principal, principal.accountId, proof, now)))
+  if (!(await takeProofTx(tx, principal, principal.accountId, proof, now)))
     throw new DomainError('second_factor_wrong');
 }

@@ -13,7 +13,7 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Mailer } from '../mail/mail.ts';
-import type { NewWorkRow } from '../outbox/store.ts';
+import type { NewJobRow } from '../outbox/store.ts';
 import type { FactorProof, SecondFactors } from './second-factors.ts';
 import * as store from './enrolment-store.ts';
 
@@ -118,7 +118,7 @@ export class Enrolment {
     return { account, proof };
   }
 
-  #removedMail(account: Account, address: string, now: number): NewWorkRow | undefined {
+  #removedMail(account: Account, address: string, now: number): NewJobRow | undefined {
     const data = { at: toInstant(now), address: address.slice(0, limits.addressCharsMax) };
     return this.#options.mailer.prepare({ to: account.email, template: 'second_factor_removed', data });
   }

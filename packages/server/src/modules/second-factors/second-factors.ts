@@ -11,7 +11,7 @@ import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import type { GuessThrottle } from '../rate-limits/second-factor-limits.ts';
+import type { SecondFactorLimits } from '../rate-limits/second-factor-limits.ts';
 import { makeRecoveryCode, recoveryCodeHash } from './recovery-code.ts';
 import * as store from './store.ts';
 import { isTotpCode, newTotpSecret, stepOf, totpUri } from './totp.ts';
@@ -31,7 +31,7 @@ export interface SecondFactorsOptions {
   readonly clock: Clock;
   readonly seal: Sealer;
   readonly codeHash: KeyedHash;
-  readonly throttle: GuessThrottle;
+  readonly throttle: SecondFactorLimits;
   /** Whose account it is, for the user's program. */
   readonly issuer: string;
 }
@@ -109,16 +109,16 @@ export class SecondFactors {
 }
 
 /** @returns undefined when a rival was first; else how many recovery codes are left, when it was one of them */
-export async function takeProofIn(
+export async function takeProofTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,
   proof: FactorProof,
   now: number,
 ): Promise<{ readonly codesLeft?: number } | undefined> {
-  if (proof.kind === 'totp') return (await store.takeStepIn(tx, accountId, proof.step)) ? {} : undefined;
-  if (!(await store.takeRecoveryCodeIn(tx, accountId, proof.hash))) return undefined;
-  const codesLeft = await store.countRecoveryCodesIn(tx, accountId);
+  if (proof.kind === 'totp') return (await store.takeStepTx(tx, accountId, proof.step)) ? {} : undefined;
+  if (!(await store.takeRecoveryCodeTx(tx, accountId, proof.hash))) return undefined;
+  const codesLeft = await store.countRecoveryCodesTx(tx, accountId);
   // The keyed hash of the code: a restore of an older backup removes this code again (deletion-journal/).
   const details = { left: codesLeft, code: Buffer.from(proof.hash).toString('hex') };
   await recordEvent(tx, { at: now, principal, action: 'recovery_code.used', accountId, details });

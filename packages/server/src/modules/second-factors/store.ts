@@ -63,7 +63,7 @@ export const findFactor = (db: Pick<Db, 'get'> | Transaction, accountId: string)
   db.get(select, [accountId]);
 
 /** @returns whether it was begun: false where one is in force, or there is no account */
-export const beginFactorIn = async (
+export const beginFactorTx = async (
   tx: Transaction,
   accountId: string,
   sealed: Uint8Array,
@@ -71,7 +71,7 @@ export const beginFactorIn = async (
 ): Promise<boolean> => (await tx.run(begin, [accountId, sealed, now])) === 1;
 
 /** @param step of the code that confirmed it @returns false when it was confirmed or replaced meanwhile */
-export const confirmFactorIn = async (
+export const confirmFactorTx = async (
   tx: Transaction,
   accountId: string,
   sealed: Uint8Array,
@@ -80,18 +80,18 @@ export const confirmFactorIn = async (
 ): Promise<boolean> => (await tx.run(confirm, [accountId, sealed, step, now])) === 1;
 
 /** @returns false when a code of this step or a later one was accepted before */
-export const takeStepIn = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
+export const takeStepTx = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
   (await tx.run(takeStep, [accountId, step])) === 1;
 
 /** With its recovery codes. The account's row is locked by then. @returns whether one was in force */
-export async function removeSecondFactorIn(tx: Transaction, accountId: string): Promise<boolean> {
+export async function removeSecondFactorTx(tx: Transaction, accountId: string): Promise<boolean> {
   await tx.run(removeCodes, [accountId]);
   const removed = await tx.get(remove, [accountId]);
   return removed !== undefined && removed.confirmedAt !== null;
 }
 
 /** The old ones are void. */
-export async function replaceRecoveryCodesIn(
+export async function replaceRecoveryCodesTx(
   tx: Transaction,
   accountId: string,
   hashes: readonly Uint8Array[],
@@ -105,8 +105,8 @@ export const hasRecoveryCode = async (db: Db, accountId: string, hash: Uint8Arra
   (await db.get(selectCode, [accountId, hash])) !== undefined;
 
 /** @returns whether the account had it */
-export const takeRecoveryCodeIn = async (tx: Transaction, accountId: string, hash: Uint8Array): Promise<boolean> =>
+export const takeRecoveryCodeTx = async (tx: Transaction, accountId: string, hash: Uint8Array): Promise<boolean> =>
   (await tx.run(takeCode, [accountId, hash])) === 1;
 
-export const countRecoveryCodesIn = async (tx: Pick<Transaction, 'get'>, accountId: string): Promise<number> =>
+export const countRecoveryCodesTx = async (tx: Pick<Transaction, 'get'>, accountId: string): Promise<number> =>
   (await tx.get(countCodes, [accountId]))?.count ?? 0;

@@ -14,16 +14,16 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../sessions/store.ts';
-import type { LifeOptions } from './options.ts';
-import { changeOwnEmailIn, changeSetEmailIn } from './moved-email.ts';
+import type { SelfServiceOptions } from './options.ts';
+import { changeOwnEmailTx, changeSetEmailTx } from './moved-email.ts';
 import type { OwnAccount } from './own-account.ts';
 import { findKnownCode, isEmailTaken, recordOf, refuseTaken, takeKnownCode } from './store.ts';
 
 export class EmailChange {
-  readonly #options: LifeOptions;
+  readonly #options: SelfServiceOptions;
   readonly #own: OwnAccount;
 
-  constructor(options: LifeOptions, own: OwnAccount) {
+  constructor(options: SelfServiceOptions, own: OwnAccount) {
     this.#options = options;
     this.#own = own;
   }
@@ -39,7 +39,7 @@ export class EmailChange {
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const wanted = acceptEmail(emailText);
     const account = await currentPassword.check(principal, password, address);
-    await requests.countSignUp({ emailKey: wanted.key, address });
+    await requests.countSignUp({ canonicalEmail: wanted.key, address });
     const { id, email: oldEmail, sessionEpoch } = account;
     const now = clock.now();
     const code = codes.make();
@@ -86,16 +86,16 @@ export class EmailChange {
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'change_email', now);
     const { row, account } = code;
-    if (row.email === null || row.emailKey === null) throw new DomainError('code_invalid');
-    const wanted = { address: row.email, key: row.emailKey };
-    const { emailKey, passwordHash: hash, sessionEpoch } = account;
-    await currentPassword.checkWithCode(code.hash, { emailKey, address }, password, hash);
+    if (row.email === null || row.canonicalEmail === null) throw new DomainError('code_invalid');
+    const wanted = { address: row.email, key: row.canonicalEmail };
+    const { canonicalEmail, passwordHash: hash, sessionEpoch } = account;
+    await currentPassword.checkWithCode(code.hash, { canonicalEmail, address }, password, hash);
     const work = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
-      await changeOwnEmailIn(tx, this.#options, locked, wanted, now);
+      await changeOwnEmailTx(tx, this.#options, locked, wanted, now);
       // Neither address may trust the ranges of an earlier owner.
-      await throttle.changeOwnerIn(tx, locked.emailKey);
+      await throttle.changeOwnerIn(tx, locked.canonicalEmail);
       await throttle.changeOwnerIn(tx, wanted.key, address);
     };
     const change = recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(work));
@@ -112,12 +112,12 @@ export class EmailChange {
     const { db, clock, codes, mailer, throttle, revocations } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'set_email', now);
-    const { email: address, emailKey: key } = code.row;
+    const { email: address, canonicalEmail: key } = code.row;
     if (address === null || key === null) throw new DomainError('code_invalid');
     const work = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'set_email', now);
-      await changeSetEmailIn(tx, this.#options, locked, { address, key }, now);
-      for (const changed of [locked.emailKey, key]) await throttle.changeOwnerIn(tx, changed);
+      await changeSetEmailTx(tx, this.#options, locked, { address, key }, now);
+      for (const changed of [locked.canonicalEmail, key]) await throttle.changeOwnerIn(tx, changed);
     };
     const change = recordingChanges(revocations, { accountId: code.account.id, at: now }, () => db.transaction(work));
     await change.catch(refuseTaken);

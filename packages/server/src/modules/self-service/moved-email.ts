@@ -1,24 +1,24 @@
 /** What a change of an account's email address does beside the address, and how it is undone: parts of transactions. */
 import { limits } from '@keyreeve/contract';
 import type { CredentialsRow } from '../accounts/store.ts';
-import { deleteAccountKeysIn, listAccountKeys } from '../api-keys/store.ts';
+import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { Codes } from '../one-time-codes/one-time-codes.ts';
 import { insertCode, removeCodes } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import {
-  insertEmailChangeIn,
+  insertEmailChangeTx,
   listEmailChanges,
-  removeEmailChangesIn,
-  voidUndoCodesIn,
+  removeEmailChangesTx,
+  voidUndoCodesTx,
   type EmailChangeRow,
 } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
-import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
-import { recordOf, setEmail, voidPasswordIn } from './store.ts';
+import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
+import { recordOf, setEmail, voidPasswordTx } from './store.ts';
 
 export interface MailParts {
   readonly codes: Codes;
@@ -41,7 +41,7 @@ export const changesKnownSince = (now: number): number => now - limits.emailChan
  * @param account under its lock, as it was before
  * @throws DomainError `account_exists`, `too_many_requests`
  */
-export async function changeOwnEmailIn(
+export async function changeOwnEmailTx(
   tx: Transaction,
   { codes, links, mailer }: MailParts,
   account: CredentialsRow,
@@ -52,7 +52,7 @@ export async function changeOwnEmailIn(
   const undo = codes.make();
   const undoUntil = now + limits.emailUndoSeconds * 1000;
   const isUndoable = unverifiedSince === null && emailUnconfirmedSince === null;
-  await moveIn(tx, account, wanted, { codeHash: undo.hash, undoUntil: isUndoable ? undoUntil : 0, now });
+  await moveTx(tx, account, wanted, { codeHash: undo.hash, undoUntil: isUndoable ? undoUntil : 0, now });
   const data = { newEmail: wanted.address, at: toInstant(now) };
   if (!isUndoable) return queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
   const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
@@ -64,9 +64,9 @@ export async function changeOwnEmailIn(
 /**
  * A change that an administrator or an operator decided on. Nobody undoes it by a link: the mailbox before may be the one
  * that was lost.
- * @throws DomainError as {@link changeOwnEmailIn}
+ * @throws DomainError as {@link changeOwnEmailTx}
  */
-export async function changeSetEmailIn(
+export async function changeSetEmailTx(
   tx: Transaction,
   { codes, mailer }: MailParts,
   account: CredentialsRow,
@@ -74,30 +74,30 @@ export async function changeSetEmailIn(
   now: number,
 ): Promise<void> {
   const { id, email, language } = account;
-  await moveIn(tx, account, wanted, { codeHash: codes.make().hash, undoUntil: 0, now });
+  await moveTx(tx, account, wanted, { codeHash: codes.make().hash, undoUntil: 0, now });
   await removeCodes(tx, id, 'set_email');
-  await voidUndoCodesIn(tx, id);
+  await voidUndoCodesTx(tx, id);
   const data = { newEmail: wanted.address, at: toInstant(now) };
   await queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
 }
 
-async function moveIn(
+async function moveTx(
   tx: Transaction,
-  { id, email, emailKey, unverifiedSince }: CredentialsRow,
+  { id, email, canonicalEmail, unverifiedSince }: CredentialsRow,
   wanted: NewEmail,
   { codeHash, undoUntil, now }: { codeHash: Uint8Array; undoUntil: number; now: number },
 ): Promise<void> {
   const mailbox = { kind: 'mailbox' } as const;
-  await assertFewChangesIn(tx, id, now);
+  await assertFewChangesTx(tx, id, now);
   if (!(await setEmail(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
   await removeCodes(tx, id);
   // An unverified email address gives its holder no right to the account.
   if (unverifiedSince === null)
-    await insertEmailChangeIn(tx, { codeHash, accountId: id, email, emailKey, changedAt: now, undoUntil });
+    await insertEmailChangeTx(tx, { codeHash, accountId: id, email, canonicalEmail, changedAt: now, undoUntil });
   await recordOf(tx, mailbox, 'account.email_changed', id, now);
 }
 
-async function assertFewChangesIn(tx: Transaction, id: string, now: number): Promise<void> {
+async function assertFewChangesTx(tx: Transaction, id: string, now: number): Promise<void> {
   const changes = await listEmailChanges(tx, id, changesKnownSince(now));
   const oldest = changes.at(-1);
   if (!oldest || changes.length < limits.emailChangesMax) return;
@@ -111,37 +111,37 @@ async function assertFewChangesIn(tx: Transaction, id: string, now: number): Pro
  * @param account under its lock, as it was before
  * @throws DomainError `account_exists` when another account has verified the address since
  */
-export async function restoreEmailIn(
+export async function restoreEmailTx(
   tx: Transaction,
   principal: Principal,
-  { mailer, throttle }: { readonly mailer: Mailer; readonly throttle: LoginThrottle },
-  account: Pick<CredentialsRow, 'id' | 'email' | 'emailKey' | 'language'>,
+  { mailer, throttle }: { readonly mailer: Mailer; readonly throttle: SignInLimits },
+  account: Pick<CredentialsRow, 'id' | 'email' | 'canonicalEmail' | 'language'>,
   change: EmailChangeRow,
   now: number,
 ): Promise<void> {
   const { id, email: displaced, language } = account;
-  const restored = { address: change.email, key: change.emailKey };
+  const restored = { address: change.email, key: change.canonicalEmail };
   if (!(await setEmail(tx, principal, id, restored, now))) throw new DomainError('account_exists');
-  await voidPasswordIn(tx, id, now);
+  await voidPasswordTx(tx, id, now);
   await removeCodes(tx, id);
   await removeCodes(tx, id, 'set_email');
-  await removeEmailChangesIn(tx, id, change.epoch);
+  await removeEmailChangesTx(tx, id, change.epoch);
   // Neither address may trust the ranges that the other person signed in from.
-  for (const key of [account.emailKey, restored.key]) await throttle.changeOwnerIn(tx, key);
+  for (const key of [account.canonicalEmail, restored.key]) await throttle.changeOwnerIn(tx, key);
   await recordOf(tx, principal, 'account.email_change_undone', id, now);
   const data = { newEmail: change.email, at: toInstant(now) };
   await queueMail(tx, mailer.prepare({ to: displaced, language, template: 'email_changed', data }));
 }
 
 /** Deletes the keys that may be a thief's, and mails the restored address a link to set a new password. */
-export async function handBackIn(
+export async function returnEmailTx(
   tx: Transaction,
   principal: Principal,
   { codes, links, mailer }: MailParts,
   { accountId, email, changedAt }: EmailChangeRow,
   { revokesKeys, isDisabled, now }: { revokesKeys: boolean; isDisabled: boolean; now: number },
 ): Promise<readonly number[]> {
-  const deleted = await deleteAccountKeysIn(tx, principal, accountId, now, revokesKeys ? 0 : changedAt);
+  const deleted = await deleteAccountKeysTx(tx, principal, accountId, now, revokesKeys ? 0 : changedAt);
   // A disabled account can't be reset; an administrator who enables it sends the link.
   if (isDisabled) return deleted;
   const code = codes.make();

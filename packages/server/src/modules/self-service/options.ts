@@ -10,17 +10,17 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import type { Links } from '../mail/links.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { LoginThrottle } from '../rate-limits/sign-in-limits.ts';
-import type { RequestThrottle } from '../rate-limits/request-limits.ts';
+import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
+import type { RequestLimits } from '../rate-limits/request-limits.ts';
 
-export interface LifeOptions {
+export interface SelfServiceOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
   readonly currentPassword: CurrentPassword;
-  readonly throttle: LoginThrottle;
-  readonly requests: RequestThrottle;
+  readonly throttle: SignInLimits;
+  readonly requests: RequestLimits;
   readonly codes: Codes;
   readonly outbox: Outbox;
   readonly mailer: Mailer;

@@ -3,7 +3,7 @@ import type { Language } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
 import { setLanguage } from '../accounts/store.ts';
-import { deleteAccountKeysIn, listAccountKeys } from '../api-keys/store.ts';
+import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import { removeCodes } from '../one-time-codes/store.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
@@ -13,7 +13,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../sessions/store.ts';
 import { deletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
-import type { LifeOptions, LiveKey } from './options.ts';
+import type { SelfServiceOptions, LiveKey } from './options.ts';
 import { changePasswordHash, findOwnAccount, keepSessionAlive, recordOf, type OwnRow } from './store.ts';
 
 export interface PasswordChange {
@@ -26,9 +26,9 @@ export interface PasswordChange {
 }
 
 export class OwnAccount {
-  readonly #options: LifeOptions;
+  readonly #options: SelfServiceOptions;
 
-  constructor(options: LifeOptions) {
+  constructor(options: SelfServiceOptions) {
     this.#options = options;
   }
 
@@ -59,8 +59,8 @@ export class OwnAccount {
   async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly LiveKey[]> {
     const { db, clock, rules, hasher, throttle, requests, mailer, revocations, currentPassword } = this.#options;
     const { newPassword, revokesKeys, address } = change;
-    const { id, email, emailKey } = await this.find(principal);
-    const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: emailKey }, rules);
+    const { id, email, canonicalEmail } = await this.find(principal);
+    const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: canonicalEmail }, rules);
     const account = await currentPassword.check(principal, change.currentPassword, address);
     await requests.countOwnChange('password', id);
     const passwordHash = await hasher.hash(normal);
@@ -71,12 +71,12 @@ export class OwnAccount {
       if (!(await changePasswordHash(tx, account, passwordHash, now))) throw new DomainError('password_wrong');
       await keepSessionAlive(tx, id, principal.sessionId);
       await removeCodes(tx, id);
-      const gone = revokesKeys ? await deleteAccountKeysIn(tx, principal, id, now) : [];
+      const gone = revokesKeys ? await deleteAccountKeysTx(tx, principal, id, now) : [];
       await recordOf(tx, principal, 'account.password_set', id, now);
       const keys = await listAccountKeys(tx, id);
       const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
       await queueMail(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
-      await throttle.distrustIn(tx, emailKey, address);
+      await throttle.distrustIn(tx, canonicalEmail, address);
       return { deleted: gone, live: keys };
     };
     const { deleted, live } = await recordingChanges(revocations, { accountId: id, at: now }, () =>

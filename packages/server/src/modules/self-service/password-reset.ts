@@ -5,7 +5,7 @@
 import { limits } from '@keyreeve/contract';
 import { acceptEmail } from '../accounts/accounts.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
-import { deleteAccountKeysIn, listAccountKeys } from '../api-keys/store.ts';
+import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { CodePurpose } from '../one-time-codes/one-time-codes.ts';
 import { insertCode, removeCodes } from '../one-time-codes/store.ts';
@@ -15,14 +15,14 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import type { Work } from '../outbox/outbox.ts';
-import { insertWork } from '../outbox/store.ts';
-import { deletingKeys, recordDeletedKeys, startAnew } from './revoke-all-credentials.ts';
-import { mailbox, system, type LifeOptions, type LiveKey } from './options.ts';
+import { insertJob } from '../outbox/store.ts';
+import { deletingKeys, recordDeletedKeys, revokeAllCredentials } from './revoke-all-credentials.ts';
+import { mailbox, system, type SelfServiceOptions, type LiveKey } from './options.ts';
 import { findKnownCode, lockAccountByEmail, recordOf, setVerifiedPassword, takeKnownCode } from './store.ts';
 
 /** What the outbox is given. */
 interface ResetWork {
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   /** Of the client that asked. */
   readonly address: string;
 }
@@ -36,9 +36,9 @@ export interface NewPassword {
 }
 
 export class PasswordReset {
-  readonly #options: LifeOptions;
+  readonly #options: SelfServiceOptions;
 
-  constructor(options: LifeOptions) {
+  constructor(options: SelfServiceOptions) {
     this.#options = options;
     options.outbox.handle('password_reset', (work) => this.#send(work));
   }
@@ -51,11 +51,11 @@ export class PasswordReset {
   async request(emailText: string, address: string): Promise<void> {
     const { db, requests, outbox, mailer } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
-    const { key: emailKey } = acceptEmail(emailText);
-    await requests.countReset({ emailKey, address });
-    const work: ResetWork = { emailKey, address };
+    const { key: canonicalEmail } = acceptEmail(emailText);
+    await requests.countReset({ canonicalEmail, address });
+    const work: ResetWork = { canonicalEmail, address };
     const row = outbox.delayed(outbox.prepare('password_reset', 'account-life', work));
-    await db.transaction((tx) => insertWork(tx, row));
+    await db.transaction((tx) => insertJob(tx, row));
     outbox.lookSoon();
   }
 
@@ -75,16 +75,16 @@ export class PasswordReset {
 
   async #send({ payload, finishIn }: Work): Promise<void> {
     const { db, clock, mailer } = this.#options;
-    const { emailKey, address } = payload as ResetWork;
+    const { canonicalEmail, address } = payload as ResetWork;
     const now = clock.now();
     await db.transaction(async (tx) => {
       await finishIn(tx);
-      const account = await lockAccountByEmail(tx, emailKey);
+      const account = await lockAccountByEmail(tx, canonicalEmail);
       // After a restore the address may be one that the owner has given up.
       const isSent = account?.disabledAt === null && account.emailUnconfirmedSince === null;
       // The same statements for an email without an account; those of a decoy change no row of an account.
       if (account && isSent) await this.#sendCode(tx, account, address, now);
-      else await this.#sendCode(tx, { id: randomId('acc'), email: emailKey }, address, now, true);
+      else await this.#sendCode(tx, { id: randomId('acc'), email: canonicalEmail }, address, now, true);
     });
     mailer.sendSoon();
   }
@@ -117,9 +117,9 @@ export class PasswordReset {
     const { db, clock, codes, rules, requests, hasher, throttle, mailer } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), purpose, now);
-    const { id, email, emailKey } = code.account;
+    const { id, email, canonicalEmail } = code.account;
     await requests.countCodeTry(code.hash);
-    const normal = acceptNewPassword(password.reveal(), { address: email, key: emailKey }, rules);
+    const normal = acceptNewPassword(password.reveal(), { address: email, key: canonicalEmail }, rules);
     const passwordHash = await hasher.hash(normal);
     const work = async (tx: Transaction) => {
       const account = await takeKnownCode(tx, code, purpose, now);
@@ -128,9 +128,9 @@ export class PasswordReset {
       // Nobody had shown whose it is: what was prepared for it may be a stranger's.
       const isNew = account.unverifiedSince !== null;
       const gone = isNew
-        ? await startAnew(tx, mailbox, id, now)
+        ? await revokeAllCredentials(tx, mailbox, id, now)
         : revokesKeys
-          ? await deleteAccountKeysIn(tx, mailbox, id, now)
+          ? await deleteAccountKeysTx(tx, mailbox, id, now)
           : [];
       await recordOf(tx, mailbox, 'account.password_set', id, now);
       if (isNew) await recordOf(tx, mailbox, 'account.verified', id, now);
@@ -139,8 +139,8 @@ export class PasswordReset {
         const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
         await queueMail(tx, mailer.prepare({ to: account.email, template: 'password_changed', data }));
       }
-      if (isNew) await throttle.changeOwnerIn(tx, account.emailKey, address);
-      else await throttle.distrustIn(tx, account.emailKey, address);
+      if (isNew) await throttle.changeOwnerIn(tx, account.canonicalEmail, address);
+      else await throttle.distrustIn(tx, account.canonicalEmail, address);
       return { deleted: gone, live: keys };
     };
     // Whoever verifies an account takes all its codes: while this one is good, it is as new as it was.

@@ -2,28 +2,28 @@
  * What ends when an account's owner is known for the first time: all that somebody else may have prepared. And the keys
  * that end with a password, whatever becomes of the connection.
  */
-import { deleteAccountKeysIn, finishDeletingKeys } from '../api-keys/store.ts';
+import { deleteAccountKeysTx, finishDeletingKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { removeCodes } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
-import { removeSecondFactorIn } from '../second-factors/store.ts';
-import type { LifeOptions } from './options.ts';
+import { removeSecondFactorTx } from '../second-factors/store.ts';
+import type { SelfServiceOptions } from './options.ts';
 import { recordOf } from './store.ts';
 
 /**
  * Its keys, codes and second factors; the sessions end with the password. Under the lock of the account's row.
  * @returns ids of the keys, for {@link recordDeletedKeys}
  */
-export async function startAnew(
+export async function revokeAllCredentials(
   tx: Transaction,
   principal: Principal,
   accountId: string,
   now: number,
 ): Promise<readonly number[]> {
   await removeCodes(tx, accountId);
-  const hadFactor = await removeSecondFactorIn(tx, accountId);
-  const keyIds = await deleteAccountKeysIn(tx, principal, accountId, now);
+  const hadFactor = await removeSecondFactorTx(tx, accountId);
+  const keyIds = await deleteAccountKeysTx(tx, principal, accountId, now);
   if (hadFactor) await recordOf(tx, principal, 'second_factor.removed', accountId, now);
   return keyIds;
 }
@@ -34,7 +34,7 @@ export async function startAnew(
  * @throws DomainError what `work` throws, `unavailable`
  */
 export const deletingKeys = <T>(
-  { db, accounts }: LifeOptions,
+  { db, accounts }: SelfServiceOptions,
   principal: Principal,
   accountId: string,
   now: number,

@@ -4,7 +4,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import { linkPages, type LinkPageOptions } from '../link-pages/link-pages.ts';
 import { route, type Route } from '../../http/route.ts';
-import type { AccountLife } from './self-service.ts';
+import type { SelfService } from './self-service.ts';
 import type { LiveKey } from './options.ts';
 
 const restored =
@@ -12,7 +12,7 @@ const restored =
 const mailFollows = 'If this can be done with this email, a mail with what to do next is on its way.';
 
 export function accountRoutes(
-  { signUp, verification, passwordReset, own, emailChange, emailUndo }: AccountLife,
+  { signUp, verification, passwordReset, own, emailChange, emailUndo }: SelfService,
   pages: LinkPageOptions,
 ): readonly Route[] {
   return [

@@ -5,7 +5,7 @@
 import { limits } from '@keyreeve/contract';
 import { acceptEmail } from '../accounts/accounts.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
-import { createAccountIn } from '../accounts/store.ts';
+import { createAccountTx } from '../accounts/store.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { Language } from '@keyreeve/contract';
 import { insertCode } from '../one-time-codes/store.ts';
@@ -14,14 +14,14 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import type { Work } from '../outbox/outbox.ts';
-import { insertWork } from '../outbox/store.ts';
-import { system, type LifeOptions } from './options.ts';
+import { insertJob } from '../outbox/store.ts';
+import { system, type SelfServiceOptions } from './options.ts';
 import { lockAccountByEmail, newestSignUpHash, recordOf } from './store.ts';
 
 /** What the outbox is given. */
 interface SignUpWork {
   readonly address: string;
-  readonly emailKey: string;
+  readonly canonicalEmail: string;
   /** Null where the mail of an earlier sign-up is asked for again. */
   readonly passwordHash: string | null;
   /** Absent in the work of an older version. */
@@ -29,9 +29,9 @@ interface SignUpWork {
 }
 
 export class SignUp {
-  readonly #options: LifeOptions;
+  readonly #options: SelfServiceOptions;
 
-  constructor(options: LifeOptions) {
+  constructor(options: SelfServiceOptions) {
     this.#options = options;
     options.outbox.handle('sign_up', (work) => this.#complete(work));
   }
@@ -50,9 +50,14 @@ export class SignUp {
     const email = acceptEmail(emailText);
     const normal = acceptNewPassword(password.reveal(), email, rules);
     hasher.assertCapacity();
-    await requests.countSignUp({ emailKey: email.key, address });
+    await requests.countSignUp({ canonicalEmail: email.key, address });
     const passwordHash = await hasher.hash(normal);
-    await this.#enqueue({ address: email.address, emailKey: email.key, passwordHash, language: language ?? null });
+    await this.#enqueue({
+      address: email.address,
+      canonicalEmail: email.key,
+      passwordHash,
+      language: language ?? null,
+    });
   }
 
   /** The mail of the newest sign-up once more. @throws DomainError `email_invalid`, `too_many_requests` */
@@ -60,20 +65,20 @@ export class SignUp {
     const { requests, mailer } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const email = acceptEmail(emailText);
-    await requests.countSignUp({ emailKey: email.key, address });
-    await this.#enqueue({ address: email.address, emailKey: email.key, passwordHash: null });
+    await requests.countSignUp({ canonicalEmail: email.key, address });
+    await this.#enqueue({ address: email.address, canonicalEmail: email.key, passwordHash: null });
   }
 
   async #enqueue(work: SignUpWork): Promise<void> {
     const { db, outbox } = this.#options;
     const row = outbox.delayed(outbox.prepare('sign_up', 'account-life', work));
-    await db.transaction((tx) => insertWork(tx, row));
+    await db.transaction((tx) => insertJob(tx, row));
     outbox.lookSoon();
   }
 
   async #complete({ payload, finishIn }: Work): Promise<void> {
     const { db, mailer } = this.#options;
-    const { address, emailKey, passwordHash, language = null } = payload as SignUpWork;
+    const { address, canonicalEmail, passwordHash, language = null } = payload as SignUpWork;
     const now = this.#options.clock.now();
     await db.transaction(async (tx) => {
       await finishIn(tx);
@@ -81,10 +86,10 @@ export class SignUp {
       const isNew =
         id !== undefined &&
         passwordHash !== null &&
-        (await createAccountIn(tx, system, {
+        (await createAccountTx(tx, system, {
           id,
           email: address,
-          emailKey,
+          canonicalEmail,
           // It stays with the code until the email is verified: a sign-in with it would tell who had no account before.
           passwordHash: '',
           role: 'user',
@@ -94,15 +99,15 @@ export class SignUp {
           isSignUp: true,
         }));
       if (isNew) await this.#sendCode(tx, id, address, passwordHash, now);
-      else await this.#repeat(tx, emailKey, passwordHash, now);
+      else await this.#repeat(tx, canonicalEmail, passwordHash, now);
     });
     mailer.sendSoon();
   }
 
   /** For an email that has an account, or of which the first mail is asked for again. */
-  async #repeat(tx: Transaction, emailKey: string, passwordHash: string | null, now: number): Promise<void> {
+  async #repeat(tx: Transaction, canonicalEmail: string, passwordHash: string | null, now: number): Promise<void> {
     const { requests, mailer, links } = this.#options;
-    const account = await lockAccountByEmail(tx, emailKey);
+    const account = await lockAccountByEmail(tx, canonicalEmail);
     if (!account) return;
     const { id, email, unverifiedSince, disabledAt } = account;
     if (unverifiedSince !== null && disabledAt === null) {
@@ -111,7 +116,7 @@ export class SignUp {
       if (hash !== '') await this.#sendCode(tx, id, email, hash, now);
       return;
     }
-    if (passwordHash === null || !(await requests.mayTellIn(tx, emailKey))) return;
+    if (passwordHash === null || !(await requests.mayTellIn(tx, canonicalEmail))) return;
     const resetLink = links.page('reset-password');
     await queueMail(tx, mailer.prepare({ to: email, template: 'account_exists', data: { resetLink } }));
   }

@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent, type AuditAction, type AuditEvent } from '../audit/audit.ts';
-import { displaceSignUpIn } from '../accounts/sign-up-store.ts';
+import { displaceSignUpTx } from '../accounts/sign-up-store.ts';
 import { credentialsColumns, type CredentialsRow } from '../accounts/store.ts';
 import { findCode, takeCode, type CodePurpose, type CodeRow } from '../one-time-codes/store.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
@@ -68,16 +68,16 @@ export const findOwnAccount = (reader: Pick<Reader, 'get'>, id: string): Promise
 
 export const lockAccount = (tx: Transaction, id: string): Promise<CredentialsRow | undefined> => tx.get(lockById, [id]);
 
-export const lockAccountByEmail = (tx: Transaction, emailKey: string): Promise<CredentialsRow | undefined> =>
-  tx.get(lockByKey, [emailKey]);
+export const lockAccountByEmail = (tx: Transaction, canonicalEmail: string): Promise<CredentialsRow | undefined> =>
+  tx.get(lockByKey, [canonicalEmail]);
 
 /** The password of the newest sign-up whose code is still kept. */
 export const newestSignUpHash = async (tx: Transaction, accountId: string): Promise<string | undefined> =>
   (await tx.get(selectSignUp, [accountId]))?.passwordHash;
 
 /** Whether another account has the email address. A pending sign-up doesn't count: it gives way. */
-export const isEmailTaken = async (tx: Transaction, emailKey: string, accountId: string): Promise<boolean> =>
-  (await tx.get(selectTaken, [emailKey, accountId])) !== undefined;
+export const isEmailTaken = async (tx: Transaction, canonicalEmail: string, accountId: string): Promise<boolean> =>
+  (await tx.get(selectTaken, [canonicalEmail, accountId])) !== undefined;
 
 /** A code that was good for its purpose when it was looked at, and the account that it was sent for. */
 export interface KnownCode {
@@ -148,7 +148,7 @@ export async function setEmail(
   email: { readonly address: string; readonly key: string },
   now: number,
 ): Promise<boolean> {
-  await displaceSignUpIn(tx, principal, email.key, now, id);
+  await displaceSignUpTx(tx, principal, email.key, now, id);
   return (await tx.run(updateEmail, [id, email.address, email.key, now])) === 1;
 }
 
@@ -158,7 +158,7 @@ export function refuseTaken(error: unknown): never {
 }
 
 /** Until a reset nobody signs in with a password. The sessions are ended by what goes with it. */
-export const voidPasswordIn = async (tx: Transaction, id: string, now: number): Promise<void> =>
+export const voidPasswordTx = async (tx: Transaction, id: string, now: number): Promise<void> =>
   void (await tx.run(voidPassword, [id, now]));
 
 /** What happened to an account, as its own target. */

@@ -7,14 +7,14 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import { findUndoableChange } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { recordDeletedKeys } from './revoke-all-credentials.ts';
-import { mailbox, type LifeOptions, type LiveKey } from './options.ts';
-import { handBackIn, restoreEmailIn } from './moved-email.ts';
+import { mailbox, type SelfServiceOptions, type LiveKey } from './options.ts';
+import { returnEmailTx, restoreEmailTx } from './moved-email.ts';
 import { lockAccount, refuseTaken } from './store.ts';
 
-export class EmailUndo {
-  readonly #options: LifeOptions;
+export class UndoEmailChange {
+  readonly #options: SelfServiceOptions;
 
-  constructor(options: LifeOptions) {
+  constructor(options: SelfServiceOptions) {
     this.#options = options;
   }
 
@@ -36,9 +36,9 @@ export class EmailUndo {
       const account = await lockAccount(tx, accountId);
       // Under the lock: of any number of rivals with one code one finds it.
       if (!account || !(await findUndoableChange(tx, hash, now))) throw new DomainError('code_invalid');
-      await restoreEmailIn(tx, mailbox, this.#options, account, change, now);
+      await restoreEmailTx(tx, mailbox, this.#options, account, change, now);
       const isDisabled = account.disabledAt !== null;
-      const deleted = await handBackIn(tx, mailbox, this.#options, change, { revokesKeys, isDisabled, now });
+      const deleted = await returnEmailTx(tx, mailbox, this.#options, change, { revokesKeys, isDisabled, now });
       return { deleted, live: await listAccountKeys(tx, accountId) };
     };
     const { deleted, live } = await accounts.orFinish(accountId, {

@@ -7,14 +7,14 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { deletingKeys, recordDeletedKeys, startAnew } from './revoke-all-credentials.ts';
-import { mailbox, type LifeOptions } from './options.ts';
+import { deletingKeys, recordDeletedKeys, revokeAllCredentials } from './revoke-all-credentials.ts';
+import { mailbox, type SelfServiceOptions } from './options.ts';
 import { findKnownCode, recordOf, setVerifiedPassword, takeKnownCode } from './store.ts';
 
 export class Verification {
-  readonly #options: LifeOptions;
+  readonly #options: SelfServiceOptions;
 
-  constructor(options: LifeOptions) {
+  constructor(options: SelfServiceOptions) {
     this.#options = options;
   }
 
@@ -28,15 +28,15 @@ export class Verification {
     const code = await findKnownCode(db, codes.hashOf(codeText), 'verify_email', now);
     const hash = code.row.passwordHash;
     if (hash === null) throw new DomainError('code_invalid');
-    const { emailKey, id } = code.account;
-    await currentPassword.checkWithCode(code.hash, { emailKey, address }, password, hash);
+    const { canonicalEmail, id } = code.account;
+    await currentPassword.checkWithCode(code.hash, { canonicalEmail, address }, password, hash);
     const { revocations } = this.#options;
     const work = async (tx: Transaction) => {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPassword(tx, id, hash, now);
-      const deleted = await startAnew(tx, mailbox, id, now);
+      const deleted = await revokeAllCredentials(tx, mailbox, id, now);
       await recordOf(tx, mailbox, 'account.verified', id, now);
-      await throttle.changeOwnerIn(tx, emailKey, address);
+      await throttle.changeOwnerIn(tx, canonicalEmail, address);
       return deleted;
     };
     const keyIds = await recordingChanges(revocations, { accountId: id, at: now }, () =>

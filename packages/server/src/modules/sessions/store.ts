@@ -147,10 +147,10 @@ const deleteExpired = sql(
 
 /** Adds the session and ends the account's oldest beyond the limit. @returns false when the account has changed meanwhile */
 export const createSession = (db: Db, session: NewSession, sessionsMax: number): Promise<boolean> =>
-  db.transaction((tx) => createSessionIn(tx, session, sessionsMax));
+  db.transaction((tx) => createSessionTx(tx, session, sessionsMax));
 
 /** The same as part of something larger. */
-export async function createSessionIn(tx: Transaction, session: NewSession, sessionsMax: number): Promise<boolean> {
+export async function createSessionTx(tx: Transaction, session: NewSession, sessionsMax: number): Promise<boolean> {
   const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt, address, program } = session;
   const principal: Principal = { kind: 'account', accountId, sessionId: id };
   const times = [now, tokenHash, idleExpiresAt, expiresAt];
@@ -249,7 +249,7 @@ export const endOwnSession = (db: Db, principal: AccountPrincipal, id: string, n
 export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: number): Promise<number> =>
   db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
-    return endOtherSessionsIn(tx, principal, principal.accountId, principal.sessionId, now);
+    return endOtherSessionsTx(tx, principal, principal.accountId, principal.sessionId, now);
   });
 
 /**
@@ -257,7 +257,7 @@ export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: numbe
  * @param keptId of the session that goes on, if the account has it; null for none
  * @returns how many ended
  */
-export async function endOtherSessionsIn(
+export async function endOtherSessionsTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,

@@ -2,13 +2,13 @@
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { parseBasic } from '../../http/basic-authentication.ts';
-import type { Presented } from '../../http/presented-credential.ts';
+import type { PresentedCredential } from '../../http/presented-credential.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import type { Tokens } from './tokens.ts';
 
 /** Everything malformed is refused like a wrong password. */
-function basicOf(presented: Presented) {
+function basicOf(presented: PresentedCredential) {
   const credential = presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   if (!credential) throw new DomainError('invalid_credentials');
   return credential;

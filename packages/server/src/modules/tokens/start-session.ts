@@ -11,8 +11,8 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
-import { takeProofIn, type FactorProof } from '../second-factors/second-factors.ts';
-import { createSessionIn, type NewSession } from '../sessions/store.ts';
+import { takeProofTx, type FactorProof } from '../second-factors/second-factors.ts';
+import { createSessionTx, type NewSession } from '../sessions/store.ts';
 
 /** Whence and by which program somebody signs in. */
 export interface Client {
@@ -57,8 +57,8 @@ export async function startSession(
   };
   const row: NewSession = { ...session, accountId: account.id, accountEpoch: account.sessionEpoch, details };
   const work = async (tx: Transaction): Promise<boolean> => {
-    if (!(await createSessionIn(tx, row, sessionsMax))) return false;
-    const taken = proof && (await takeProofIn(tx, principal, account.id, proof, now));
+    if (!(await createSessionTx(tx, row, sessionsMax))) return false;
+    const taken = proof && (await takeProofTx(tx, principal, account.id, proof, now));
     if (proof && !taken) throw new DomainError('second_factor_invalid');
     if (to !== undefined) await tell(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...taken });
     await andThen(tx);

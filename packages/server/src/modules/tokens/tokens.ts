@@ -15,7 +15,7 @@ import type { FactorProof, SecondFactors } from '../second-factors/second-factor
 import {
   failedSignIns,
   type AssessedAttempt,
-  type LoginThrottle,
+  type SignInLimits,
   type Reservation,
 } from '../rate-limits/sign-in-limits.ts';
 import type { PasswordChecks } from '../rate-limits/password-checks.ts';
@@ -34,7 +34,7 @@ export interface TokensOptions {
   readonly mailer: Mailer;
   /** None where no journal is kept. */
   readonly revocations: Revocations | undefined;
-  readonly throttle: LoginThrottle;
+  readonly throttle: SignInLimits;
   readonly checks: PasswordChecks;
   readonly accessTokens: AccessTokens;
   readonly refreshTokens: RefreshTokens;
@@ -67,7 +67,7 @@ export interface FailedSignIn {
 /** Why an access token is not good. */
 export type AccessTokenRefusal = 'malformed' | 'expired' | 'not_found' | 'disabled';
 
-export type AccessTokenVerdict =
+export type AccessTokenResult =
   | {
       readonly valid: true;
       readonly claims: AccessTokenClaims;
@@ -79,7 +79,7 @@ export type AccessTokenVerdict =
   | { readonly valid: false; readonly code: AccessTokenRefusal };
 
 /** Sign-ins since the start, for metrics. */
-export type LoginCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
+export type SignInCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
 
 /**
  * Whether a rejected sign-in may have been a guess. A right password without the code that it needs is none, and neither is
@@ -94,7 +94,7 @@ const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_facto
 
 export class Tokens {
   readonly unanswered: UnansweredRefreshes;
-  readonly logins: LoginCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
+  readonly logins: SignInCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
   readonly #options: TokensOptions;
   readonly #sessions: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
   readonly #live: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
@@ -203,7 +203,7 @@ export class Tokens {
    * Reads the session and the account each time: signing out, a new password and a disabled account act at once.
    * @throws DomainError `unavailable` when the account may have been deleted or disabled
    */
-  async judge(accessToken: string): Promise<AccessTokenVerdict> {
+  async judge(accessToken: string): Promise<AccessTokenResult> {
     const { clock, accessTokens } = this.#options;
     const claims = await accessTokens.check(accessToken);
     if (claims === undefined) return { valid: false, code: 'malformed' };
@@ -295,7 +295,7 @@ export class Tokens {
     const { throttle, checks } = this.#options;
     const { user, client } = signIn;
     // A rejection here costs reads alone: a flood of them takes neither places nor commits.
-    const attempt = await throttle.assess({ emailKey: parseEmail(user)?.key ?? user, address: client.address });
+    const attempt = await throttle.assess({ canonicalEmail: parseEmail(user)?.key ?? user, address: client.address });
     return checks.run(attempt, () => this.#checkSignIn(attempt, signIn));
   }
 
@@ -310,7 +310,7 @@ export class Tokens {
     const account = await accounts.authenticate(user, password, onFound).catch(giveBack);
     if (!account) throw new DomainError('invalid_credentials');
     const proof = await this.#prove(account.id, code).catch((error: unknown) =>
-      // A wrong code stays counted. Asking whether one is needed is neither a failure nor a success.
+      // A wrong code stays counted. Probing whether one is needed is neither a failure nor a success.
       error instanceof DomainError && error.code === 'second_factor_invalid' ? Promise.reject(error) : giveBack(error),
     );
     // The session is rejected when the account has changed while the password was being hashed.

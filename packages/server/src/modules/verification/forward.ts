@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { queryOf } from '../../http/answer.ts';
-import { presentedCredential, type Presented } from '../../http/presented-credential.ts';
+import { presentedCredential, type PresentedCredential } from '../../http/presented-credential.ts';
 import type { HeaderPairs } from '../../http/headers.ts';
 import { hasScope, type AcceptedKey, type AcceptedToken, type Verdict, type Verifier } from './verify.ts';
 
@@ -45,7 +45,7 @@ export function answerForward(
   }
 }
 
-function readCredential({ method, rawHeaders }: IncomingMessage): Extract<Presented, { text: string }> {
+function readCredential({ method, rawHeaders }: IncomingMessage): Extract<PresentedCredential, { text: string }> {
   if (rawHeaders.length > limits.headerFieldsMax * 2) throw new DomainError('headers_too_large');
   if (method === 'TRACE' || method === 'CONNECT') {
     throw new DomainError('method_not_allowed', { allowed: commonMethods });

@@ -47,7 +47,7 @@ type Answer = (verdict: Verdict) => void;
 type Fail = (error: unknown) => void;
 
 /** Verdicts given since the start, for metrics: plain numbers, because this is the hot path. */
-export type VerdictCounts = Record<'api_key' | 'access_token' | Refusal, number>;
+export type ResultCounts = Record<'api_key' | 'access_token' | Refusal, number>;
 
 export interface VerifierOptions {
   readonly db: Db;
@@ -70,7 +70,7 @@ const refusals: { readonly [Code in Refusal]: { readonly valid: false; readonly 
 };
 
 export class Verifier {
-  readonly counts: VerdictCounts = {
+  readonly counts: ResultCounts = {
     api_key: 0,
     access_token: 0,
     malformed: 0,

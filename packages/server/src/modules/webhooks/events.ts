@@ -3,7 +3,7 @@ import type { WebhookEvent } from '@keyreeve/contract';
 import type { AuditAction } from '../audit/audit.ts';
 
 /** An event of the trail, of a chain. */
-export interface TrailEvent {
+export interface LoggedEvent {
   readonly chain: number;
   readonly position: number;
   /** Tells it from any other there ever was in its place. */
@@ -20,7 +20,7 @@ export interface TrailEvent {
 export type EventData = Readonly<Record<string, string | number>>;
 
 type Details = Readonly<Record<string, unknown>>;
-type Describe = (event: TrailEvent, details: Details) => EventData;
+type Describe = (event: LoggedEvent, details: Details) => EventData;
 
 const account: Describe = ({ accountId, target }) => ({ accountId: accountId ?? target ?? '' });
 const session: Describe = (event, details) => ({ ...account(event, details), sessionId: event.target ?? '' });
@@ -50,7 +50,7 @@ const told: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describ
 };
 
 /** @returns undefined for what no endpoint is told */
-export function describe(event: TrailEvent): { readonly type: WebhookEvent; readonly data: EventData } | undefined {
+export function describe(event: LoggedEvent): { readonly type: WebhookEvent; readonly data: EventData } | undefined {
   const known = (told as Partial<Record<string, readonly [WebhookEvent, Describe]>>)[event.action];
   if (!known) return undefined;
   const details = event.details === null ? {} : (JSON.parse(event.details) as Details);

@@ -10,8 +10,8 @@ import { toInstant } from '../../foundation/clock.ts';
 import { toBase62 } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { NewWorkRow } from '../outbox/store.ts';
-import { describe, type TrailEvent } from './events.ts';
+import type { NewJobRow } from '../outbox/store.ts';
+import { describe, type LoggedEvent } from './events.ts';
 import {
   listEnabledEndpoints,
   listUntold,
@@ -96,7 +96,7 @@ export class Follower {
     return [{ chain: first.chain, from: first.toldUntil, to: last.position, mac: last.mac, work }];
   }
 
-  #deliveries(event: TrailEvent, endpoints: readonly Subscriber[]): NewWorkRow[] {
+  #deliveries(event: LoggedEvent, endpoints: readonly Subscriber[]): NewJobRow[] {
     const described = describe(event);
     if (!described) return [];
     const { type, data } = described;
@@ -117,7 +117,7 @@ type Subscriber = Pick<EndpointRow, 'id' | 'events'>;
  * The same for an event and an endpoint, whoever makes it and however often: places of the trail are used again after a
  * restore, MACs aren't.
  */
-const idOf = ({ mac }: TrailEvent, endpointId: string): string =>
+const idOf = ({ mac }: LoggedEvent, endpointId: string): string =>
   `msg_${toBase62(createHash('sha256').update(mac).update(endpointId).digest().subarray(0, 16), 22)}`;
 
 /** As the Standard Webhooks specification recommends: type, timestamp, data. */

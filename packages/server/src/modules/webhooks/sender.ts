@@ -4,7 +4,7 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { WorkFailure, type Work } from '../outbox/outbox.ts';
+import { JobFailure, type Work } from '../outbox/outbox.ts';
 import { RefusedTarget, type AddressGuard } from './address-guard.ts';
 import type { WebhookWork } from './follower.ts';
 import { post, TimedOut } from './post.ts';
@@ -51,7 +51,7 @@ export class Sender {
     this.#options = options;
   }
 
-  /** The outbox's handler. @throws WorkFailure */
+  /** The outbox's handler. @throws JobFailure */
   readonly deliver = async ({ id, payload }: Pick<Work, 'id' | 'payload'>): Promise<void> => {
     const { db, clock } = this.#options;
     const { endpointId, body } = payload as WebhookWork;
@@ -68,7 +68,7 @@ export class Sender {
     }
     await noteFailure(db, endpointId, now, failure);
     if (status === gone) return disableEndpoint(db, { kind: 'system' }, endpointId, now, failure);
-    throw new WorkFailure(failure, isBlocked ? 'queue' : 'work');
+    throw new JobFailure(failure, isBlocked ? 'queue' : 'work');
   };
 
   /** One request. Never throws for what the endpoint does. */

@@ -4,9 +4,9 @@ import { recordEvent, type AuditAction } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { insertWork, removeQueueIn, type NewWorkRow } from '../outbox/store.ts';
+import { insertJob, removeQueueTx, type NewJobRow } from '../outbox/store.ts';
 import { assertSessionLives } from '../sessions/store.ts';
-import type { TrailEvent } from './events.ts';
+import type { LoggedEvent } from './events.ts';
 
 export interface EndpointRow {
   readonly id: string;
@@ -30,7 +30,7 @@ export interface CountedEndpointRow extends EndpointRow {
 
 export type NewEndpoint = Pick<EndpointRow, 'id' | 'url' | 'secret' | 'events'> & { readonly now: number };
 
-export interface UntoldEvent extends TrailEvent {
+export interface UntoldEvent extends LoggedEvent {
   /** The progress of its chain. */
   readonly toldUntil: number;
 }
@@ -179,7 +179,7 @@ export async function disableEndpoint(
   await db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
     if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);
-    await removeQueueIn(tx, queueOf(id));
+    await removeQueueTx(tx, queueOf(id));
     await recordEvent(tx, {
       at: now,
       principal,
@@ -206,7 +206,7 @@ export async function deleteEndpoint(db: Db, principal: Principal, id: string, n
   await db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
     if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
-    await removeQueueIn(tx, queueOf(id));
+    await removeQueueTx(tx, queueOf(id));
     const action: AuditAction = 'webhook.deleted';
     await recordEvent(tx, { at: now, principal, action, target: id });
   });
@@ -240,7 +240,7 @@ export interface Step {
   readonly to: number;
   /** Of the event at `to`. */
   readonly mac: Uint8Array;
-  readonly work: readonly NewWorkRow[];
+  readonly work: readonly NewJobRow[];
 }
 
 /** Puts deliveries into the outbox, unless another instance has, or a restore has replaced the events. @param steps by chain */
@@ -248,7 +248,7 @@ export async function takeSteps(db: Db, steps: readonly Step[]): Promise<void> {
   await db.transaction(async (tx) => {
     for (const { chain, from, to, mac, work } of steps) {
       if ((await tx.run(advance, [chain, from, to, mac])) === 0) continue;
-      for (const row of work) await insertWork(tx, row);
+      for (const row of work) await insertJob(tx, row);
     }
   });
 }

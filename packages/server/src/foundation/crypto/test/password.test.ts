@@ -17,7 +17,7 @@ import { DomainError } from '../../errors.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { LoginThrottle } from '../../../modules/rate-limits/sign-in-limits.ts';
+import { SignInLimits } from '../../../modules/rate-limits/sign-in-limits.ts';
 
 const cheap: Argon2Parameters = { memoryKib: 64, passes: 1, lanes: 1 };
 const pepper = new KeyedHash(randomBytes(32));
@@ -151,7 +151,7 @@ test('several workers share the bounds of the machine: each has its part of the 
 
 function accountsOf(db: Db, hasher: PasswordHasher): Accounts {
   const clock = new FakeClock();
-  const throttle = new LoginThrottle({ db, clock, bucketHash: pepper, addressLimits: [], enabled: false });
+  const throttle = new SignInLimits({ db, clock, bucketHash: pepper, addressLimits: [], enabled: false });
   return new Accounts({
     db,
     clock,

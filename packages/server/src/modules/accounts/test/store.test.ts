@@ -10,7 +10,7 @@ import { addAccount, addKey, addSession, addSigningKey, now, operator, recordedB
 const ada: store.AccountRow = {
   id: 'acc_ada',
   email: 'ada@Example.com',
-  emailKey: 'ada@example.com',
+  canonicalEmail: 'ada@example.com',
   role: 'user',
   createdAt: now,
   updatedAt: now,
@@ -65,7 +65,7 @@ onEachDatabase('accounts are listed oldest first, in pages without gaps', async 
   const same = { email: 'a@example.com', passwordHash: 'phc', role: 'user' } as const;
   const times = { c: 1, e: 2, a: 2, d: 2, b: 3 };
   for (const [name, later] of Object.entries(times)) {
-    const account = { ...same, id: `acc_${name}`, emailKey: `${name}@example.com`, now: now + later };
+    const account = { ...same, id: `acc_${name}`, canonicalEmail: `${name}@example.com`, now: now + later };
     assert.equal(await store.createAccount(db, operator, account), true);
   }
   const pages: string[][] = [];

@@ -21,7 +21,12 @@ async function addAccounts(app: TestApp, names: readonly string[]): Promise<void
   for (const name of names) {
     const account = { id: `acc_${name.replaceAll(/\W/g, '')}`, email: `${name}@example.org`, role: 'user' } as const;
     const now = app.clock.now();
-    await createAccount(app.db, operator, { ...account, emailKey: account.email.toLowerCase(), passwordHash: '', now });
+    await createAccount(app.db, operator, {
+      ...account,
+      canonicalEmail: account.email.toLowerCase(),
+      passwordHash: '',
+      now,
+    });
   }
 }
 

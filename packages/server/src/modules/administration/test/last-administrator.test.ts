@@ -89,7 +89,7 @@ test('the last administrator can’t mark itself compromised, one of two can, an
   const refused = await report(other);
   assert.deepEqual([refused.status, codeOf(refused)], [409, 'last_administrator']);
   assert.equal((await administer(app, other, 'GET', 'accounts')).status, 200, 'nothing has changed');
-  await app.service.services.administration.takeBack(operator, other.account.id);
+  await app.service.services.administration.recoverAccount(operator, other.account.id);
   assert.equal((await administer(app, other, 'GET', 'accounts')).status, 401);
 });
 

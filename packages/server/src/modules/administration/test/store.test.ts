@@ -4,13 +4,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { setEmail } from '../../self-service/store.ts';
 import { insertCode } from '../../one-time-codes/store.ts';
 import { repeatChanges } from '../../deletion-journal/store.ts';
-import { findUndoableChange, insertEmailChangeIn } from '../../accounts/email-change-store.ts';
+import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-change-store.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { setAccountRole } from '../../accounts/store.ts';
 import { findAccounts, findDetail } from '../store.ts';
 import { readConfig } from '../../../app/config.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
-import { claimWork } from '../../outbox/store.ts';
+import { claimJob } from '../../outbox/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
@@ -25,7 +25,7 @@ const mail = { KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:1', KEYREEVE_MAIL_FROM: 'a@e
 type Change = (services: Services, id: string) => Promise<unknown>;
 const changes: Readonly<Record<string, Change>> = {
   'revoking all keys': ({ administration }, id) => administration.revokeKeys(operator, id),
-  'taking an account back': ({ administration }, id) => administration.takeBack(operator, id),
+  'taking an account back': ({ administration }, id) => administration.recoverAccount(operator, id),
 };
 
 for (const [what, change] of Object.entries(changes)) {
@@ -113,7 +113,7 @@ onEachDatabase('an account is read by its exact id only', async ({ db }) => {
 
 const resets: Readonly<Record<string, Change>> = {
   'a reset that an administrator sends': ({ administration }, id) => administration.sendReset(operator, id),
-  'the link of an account that is taken back': ({ administration }, id) => administration.takeBack(operator, id),
+  'the link of an account that is taken back': ({ administration }, id) => administration.recoverAccount(operator, id),
 };
 
 for (const [what, change] of Object.entries(resets)) {
@@ -126,7 +126,7 @@ for (const [what, change] of Object.entries(resets)) {
     });
     const [clock, installation] = [new FakeClock(), { db: late, keys, migrated: [] }];
     await change(wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' }), ada);
-    const [sent] = await claimWork(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
+    const [sent] = await claimJob(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
     assert.ok(sent);
     const { to } = JSON.parse(keys.outboxSeal.open(sent.id, sent.payload)) as { to: string };
     assert.equal(to, wanted.address);
@@ -147,11 +147,14 @@ onEachDatabase('an account that is taken back without a new link keeps no earlie
   await db.transaction(async (tx) => {
     for (const [place, purpose] of (['reset_password', 'change_email', 'set_email'] as const).entries())
       await insertCode(tx, { hash: Buffer.alloc(32, place), purpose, accountId: ada, email, now: at, expiresAt });
-    const change = { codeHash: undo, accountId: ada, email: email.address, emailKey: email.key };
-    await insertEmailChangeIn(tx, { ...change, changedAt: at - 40 * 86_400_000, undoUntil: expiresAt });
+    const change = { codeHash: undo, accountId: ada, email: email.address, canonicalEmail: email.key };
+    await insertEmailChangeTx(tx, { ...change, changedAt: at - 40 * 86_400_000, undoUntil: expiresAt });
   });
   line.state = 'cut before';
-  await assert.rejects(services.administration.takeBack(operator, ada), (error) => codeOf(error) === 'unavailable');
+  await assert.rejects(
+    services.administration.recoverAccount(operator, ada),
+    (error) => codeOf(error) === 'unavailable',
+  );
   // Meanwhile no address of the account can get a link.
   await db.transaction((tx) => repeatChanges(tx, 'email_changed', [{ id: ada, at }], at));
   assert.ok(await findUndoableChange(db, undo, at));
@@ -165,5 +168,5 @@ onEachDatabase('an account that is taken back without a new link keeps no earlie
   assert.equal((await db.get(countCodes, []))?.count, 0);
   assert.equal(await findUndoableChange(db, undo, at), undefined);
   assert.equal((await findDetail(db, ada, at))?.hasPassword, 0);
-  assert.equal((await claimWork(db, 'mail', { now: at, claimedUntil: at + 1, max: 2 })).length, 0);
+  assert.equal((await claimJob(db, 'mail', { now: at, claimedUntil: at + 1, max: 2 })).length, 0);
 });

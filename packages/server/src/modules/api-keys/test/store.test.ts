@@ -5,15 +5,15 @@ import * as store from '../store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import type { CreationThrottle } from '../../rate-limits/key-creation-limits.ts';
+import type { KeyCreationLimits } from '../../rate-limits/key-creation-limits.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, hashOf, keys, newKey, now, operator, withoutOrdinal } from '../../../../test-kit/rows.ts';
 
-const create = async (db: Db, key: store.NewKey, keysMax = 100, throttle?: CreationThrottle): Promise<'created'> => {
+const create = async (db: Db, key: store.NewKey, keysMax = 100, throttle?: KeyCreationLimits): Promise<'created'> => {
   await store.createKey(db, operator, key, keysMax, throttle);
   return 'created';
 };
-const throttle: CreationThrottle = { bucketHash: keys.throttleBucket, creationsPerMinuteMax: 10 };
+const throttle: KeyCreationLimits = { bucketHash: keys.throttleBucket, creationsPerMinuteMax: 10 };
 const nicknames = async (db: Db, accountId: string): Promise<string[]> =>
   (await store.listAccountKeys(db, accountId)).map(({ nickname }) => nickname);
 

@@ -56,10 +56,10 @@ const row = (
 });
 const aboutAda = (action: AuditAction, actor = 'operator') => [row(actor, action, 'acc_ada', 'acc_ada')];
 
-const account = (id: string, emailKey: string): accounts.NewAccount => ({
+const account = (id: string, canonicalEmail: string): accounts.NewAccount => ({
   id,
-  email: emailKey,
-  emailKey,
+  email: canonicalEmail,
+  canonicalEmail,
   passwordHash: 'phc',
   role: 'admin',
   now,

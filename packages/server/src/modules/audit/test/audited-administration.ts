@@ -2,7 +2,7 @@
 import * as accounts from '../../accounts/store.ts';
 import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
 import * as admin from '../../administration/store.ts';
-import { takeBack, type Taking } from '../../administration/recover-account.ts';
+import { recoverAccount, type Taking } from '../../administration/recover-account.ts';
 import type { NewCode } from '../../one-time-codes/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { ChangeKind } from '../../deletion-journal/revocation.ts';
@@ -10,7 +10,7 @@ import { repeatChanges } from '../../deletion-journal/store.ts';
 import { Mailer } from '../../mail/mail.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { LoginThrottle } from '../../rate-limits/sign-in-limits.ts';
+import { SignInLimits } from '../../rate-limits/sign-in-limits.ts';
 import { hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
 
 const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
@@ -20,7 +20,7 @@ const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
 const takingOf = (db: Db, id: string): Taking => {
   const clock = new FakeClock();
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
-  const throttle = new LoginThrottle({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: false });
+  const throttle = new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: false });
   return { id, to: {}, codeTo: () => byMail('reset_password', id), mailer: new Mailer(outbox, false), throttle, now };
 };
 const row = (action: string, accountId: string, details: string | null = null, target = accountId) => ({
@@ -33,7 +33,7 @@ const row = (action: string, accountId: string, details: string | null = null, t
 const invited = {
   id: 'acc_new',
   email: 'new@example.com',
-  emailKey: 'new@example.com',
+  canonicalEmail: 'new@example.com',
   passwordHash: '',
   now,
 } as const;
@@ -106,8 +106,8 @@ export const administration = {
     refused: (db: Db) => admin.sendReset(db, operator, 'acc_nobody', () => byMail('reset_password', 'acc_nobody'), now),
   },
   'account.compromised': {
-    change: (db: Db) => takeBack(db, operator, takingOf(db, 'acc_ada'), () => undefined),
+    change: (db: Db) => recoverAccount(db, operator, takingOf(db, 'acc_ada'), () => undefined),
     rows: [row('account.compromised', 'acc_ada'), row('api_key.deleted', 'acc_ada', '{"nickname":"held"}', '42')],
-    refused: (db: Db) => takeBack(db, operator, takingOf(db, 'acc_nobody'), () => undefined),
+    refused: (db: Db) => recoverAccount(db, operator, takingOf(db, 'acc_nobody'), () => undefined),
   },
 } as const;

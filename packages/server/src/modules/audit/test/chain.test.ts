@@ -7,7 +7,7 @@ import { deleteKey } from '../../api-keys/store.ts';
 import { recordEvents, type AuditEvent } from '../audit.ts';
 import { chainOf, findCheckpoints } from '../chain.ts';
 import { takeCheckpoint } from '../checkpoint.ts';
-import { verifyTrail, type Verified } from '../verify-log.ts';
+import { verifyLog, type Verified } from '../verify-log.ts';
 import { moveInstallation } from '../../backup/move.ts';
 import { replayOnLive } from '../../backup/replay-on-live.ts';
 import { restoreBackup } from '../../backup/restore.ts';
@@ -29,7 +29,7 @@ import { fill } from '../../backup/test/whole-installation.ts';
 const clock = new FakeClock(now + 60_000);
 
 const verify = (db: Db, checkpoints: readonly string[] = []): Promise<Verified> =>
-  db.snapshot((reader) => verifyTrail(reader, keys.auditChain, checkpoints.flatMap(findCheckpoints)));
+  db.snapshot((reader) => verifyLog(reader, keys.auditChain, checkpoints.flatMap(findCheckpoints)));
 
 /** @returns how many events there are, all of them in chains */
 async function assertWhole(db: Db, checkpoints: readonly string[] = []): Promise<number> {

@@ -1,7 +1,7 @@
 /** Checkpoints of the audit trail go to the log, where whoever could cut the trail doesn't reach. */
 import assert from 'node:assert/strict';
 import { findCheckpoints } from '../chain.ts';
-import { verifyTrail } from '../verify-log.ts';
+import { verifyLog } from '../verify-log.ts';
 import { openDatabase } from '../../../foundation/database/database.ts';
 import { databaseUrl } from '../../../app/config-values.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
@@ -33,7 +33,7 @@ test('a service that ends logs how far the trail is, and the trail holds it', as
   const db = await openDatabase(databaseUrl(place.url), keys.auditChain);
   try {
     const checkpoints = findCheckpoints(app.logLines.join(''));
-    const verified = await db.snapshot((reader) => verifyTrail(reader, keys.auditChain, checkpoints));
+    const verified = await db.snapshot((reader) => verifyLog(reader, keys.auditChain, checkpoints));
     assert.deepEqual([verified.findings, verified.checkpointsHeld], [[], 1]);
     assert.deepEqual([verified.checkpoint, checkpoints[0]?.text], [logged[0]?.checkpoint, logged[0]?.checkpoint]);
   } finally {

@@ -1,7 +1,7 @@
 /** The audit trail as others read it: JSON Lines, CSV, and pages for administrators. */
 import assert from 'node:assert/strict';
 import { recordEvents, listEvents, type AuditEvent } from '../audit.ts';
-import { exportTrail, type ExportFormat } from '../export.ts';
+import { exportLog, type ExportFormat } from '../export.ts';
 import type { Span } from '../store.ts';
 import type { Db, Reader } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -12,7 +12,7 @@ const all: Span = { since: Number.MIN_SAFE_INTEGER, until: Number.MAX_SAFE_INTEG
 
 async function exported(db: Db, format: ExportFormat, span: Partial<Span> = {}): Promise<string> {
   let text = '';
-  for await (const lines of exportTrail(db, format, { ...all, ...span })) text += lines;
+  for await (const lines of exportLog(db, format, { ...all, ...span })) text += lines;
   return text;
 }
 
@@ -130,7 +130,7 @@ onEachDatabase('an export reads a page at a time, and all pages', async ({ db })
     get: (statement, values) => db.get(statement, values),
   };
   let text = '';
-  for await (const lines of exportTrail(watched, 'jsonl', all)) text += lines;
+  for await (const lines of exportLog(watched, 'jsonl', all)) text += lines;
   const found = text
     .trim()
     .split('\n')

@@ -4,7 +4,7 @@ import * as accounts from '../../accounts/store.ts';
 import { recordEvents } from '../audit.ts';
 import { findCheckpoints } from '../chain.ts';
 import { takeCheckpoint } from '../checkpoint.ts';
-import { findingsMax, verifyTrail, type Verified } from '../verify-log.ts';
+import { findingsMax, verifyLog, type Verified } from '../verify-log.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -14,7 +14,7 @@ import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 const strangers = deriveKeys(Buffer.alloc(32, 8)).auditChain;
 
 const verify = (db: Db, checkpoints: readonly string[] = [], key = keys.auditChain): Promise<Verified> =>
-  db.snapshot((reader) => verifyTrail(reader, key, checkpoints.flatMap(findCheckpoints)));
+  db.snapshot((reader) => verifyLog(reader, key, checkpoints.flatMap(findCheckpoints)));
 
 const checkpoint = async (db: Db, key = keys.auditChain): Promise<string> =>
   (await takeCheckpoint(db, key))?.text ?? '';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifyTrail } from '../../audit/verify-log.ts';
+import { verifyLog } from '../../audit/verify-log.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { backUp, restore } from './backup-kit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
@@ -62,6 +62,6 @@ onEachDatabase('a backup that the first release made is restored', async ({ db }
   const { accounts: people = [] } = await contentsOf(db);
   for (const person of people) assert.match(person, /"requires_second_factor":0.*"unverified_since":null/);
   // Its events are from before there were chains; what the restore added isn't.
-  const verified = await db.snapshot((reader) => verifyTrail(reader, keys.auditChain));
+  const verified = await db.snapshot((reader) => verifyLog(reader, keys.auditChain));
   assert.deepEqual([verified.findings, verified.eventsBefore, verified.events], [[], 11, 1]);
 });

@@ -7,7 +7,7 @@ import { moveInstallation, planMove } from '../move.ts';
 import { countRows } from '../store.ts';
 import { databaseUrl } from '../../../app/config-values.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
-import type { SqliteAddress } from '../../../foundation/database/database.ts';
+import type { SqliteLocation } from '../../../foundation/database/database.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import { migrate } from '../../../foundation/database/migrate.ts';
@@ -116,7 +116,7 @@ test('a dry run tells what would move and why it can’t, and writes nothing', a
 
 test('a file that anybody has open isn’t given up; given up, nobody finds it under its name', async () => {
   await using source = await newSource();
-  const { path } = databaseUrl(source.url) as SqliteAddress;
+  const { path } = databaseUrl(source.url) as SqliteLocation;
   const newPath = `${path}.moved`;
   await assert.rejects(
     giveUpFile(path, newPath, () => Promise.reject(new Error('it must not come to this'))),

@@ -14,9 +14,9 @@ import { journalFiles, readPosition, writePosition } from '../../deletion-journa
 import { nothingReplayed } from '../../deletion-journal/replay.ts';
 import * as enrolment from '../../second-factors/enrolment-store.ts';
 import { Outbox } from '../../outbox/outbox.ts';
-import { insertWork } from '../../outbox/store.ts';
-import { takeProofIn } from '../../second-factors/second-factors.ts';
-import { removeSecondFactorIn, replaceRecoveryCodesIn } from '../../second-factors/store.ts';
+import { insertJob } from '../../outbox/store.ts';
+import { takeProofTx } from '../../second-factors/second-factors.ts';
+import { removeSecondFactorTx, replaceRecoveryCodesTx } from '../../second-factors/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
@@ -74,7 +74,7 @@ async function fillWithRights(db: Db): Promise<void> {
     const id = await addAccount(db, name, 'admin');
     await db.transaction(async (tx) => {
       await tx.run(insertFactor, [id, keys.secondFactorSeal.seal(id, 'SECRET'), now]);
-      await replaceRecoveryCodesIn(tx, id, [codeOf(name, 1), codeOf(name, 2)], now);
+      await replaceRecoveryCodesTx(tx, id, [codeOf(name, 1), codeOf(name, 2)], now);
     });
   }
   for (const id of endpoints) {
@@ -96,7 +96,7 @@ async function takeAway(db: Db): Promise<void> {
     assert.ok(await life.setEmail(tx, operator, 'acc_email', email, since));
     await life.recordOf(tx, operator, 'account.email_changed', 'acc_email', since);
   });
-  await db.transaction((tx) => removeSecondFactorIn(tx, 'acc_factor'));
+  await db.transaction((tx) => removeSecondFactorTx(tx, 'acc_factor'));
   await event('second_factor.removed', 'acc_factor')(db);
   const codes = {
     kind: 'account',
@@ -106,7 +106,7 @@ async function takeAway(db: Db): Promise<void> {
   const proof = { kind: 'totp', step: 7 } as const;
   await enrolment.replaceCodes(db, codes, { proof, codeHashes: [codeOf('codes', 3)], now: since });
   const used = { kind: 'recovery_code', hash: codeOf('code', 1) } as const;
-  await db.transaction((tx) => takeProofIn(tx, operator, 'acc_code', used, since));
+  await db.transaction((tx) => takeProofTx(tx, operator, 'acc_code', used, since));
   await accounts.requireSecondFactor(db, operator, 'acc_requirement', true, since);
   await webhooks.disableEndpoint(db, operator, 'whe_disabled', since);
   await webhooks.deleteEndpoint(db, operator, 'whe_deleted', since);
@@ -214,7 +214,7 @@ onEachDatabase(
     await reverted.db.transaction(async (tx) => {
       for (const [place, name] of names.entries())
         await insertCode(tx, { ...code, hash: Buffer.alloc(32, place), accountId: `acc_${name}` });
-      for (const id of endpoints) await insertWork(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
+      for (const id of endpoints) await insertJob(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
     });
     await takeAway(db);
     await journalIn(db, folder).catchUp();

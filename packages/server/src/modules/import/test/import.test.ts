@@ -68,7 +68,7 @@ onEachDatabase('an account comes with its states, and its audit rows with it', a
   const { passwordHash, id, ...rest } = { ...ada };
   assert.deepEqual(rest, {
     email: 'Ada@Example.com',
-    emailKey: 'ada@example.com',
+    canonicalEmail: 'ada@example.com',
     role: 'user',
     createdAt: Date.UTC(2024, 1, 29, 11),
     updatedAt: now,

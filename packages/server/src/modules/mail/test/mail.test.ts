@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { queueMail, type MailMessage } from '../mail.ts';
-import { countWork } from '../../outbox/store.ts';
+import { countJobs } from '../../outbox/store.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { codeIn, linkIn, Mailbox, type ReceivedMail } from '../../../../test-kit/mailbox.ts';
 import { basic, goodPassword, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -45,7 +45,7 @@ const invitation = (app: TestApp, to: string): MailMessage => {
 };
 
 const waiting = async (app: TestApp): Promise<number> =>
-  (await countWork(app.db, 1_000)).reduce((sum, work) => sum + work.waiting, 0);
+  (await countJobs(app.db, 1_000)).reduce((sum, work) => sum + work.waiting, 0);
 
 /** Time goes on meanwhile: an attempt that has just failed is due again later. */
 const nothingWaits = (app: TestApp): Promise<void> =>

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { SMTPServerOptions } from 'smtp-server';
 import { parseSender } from '../sender.ts';
 import { SmtpServer, type OutgoingMail } from '../smtp.ts';
-import { WorkFailure } from '../../outbox/outbox.ts';
+import { JobFailure } from '../../outbox/outbox.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 
@@ -27,11 +27,11 @@ const mail: OutgoingMail = {
 
 const serverAt = (port: number, url = `smtp://127.0.0.1:${port}`): SmtpServer => new SmtpServer(url, from);
 
-async function failureOf(sending: Promise<unknown>): Promise<WorkFailure> {
+async function failureOf(sending: Promise<unknown>): Promise<JobFailure> {
   try {
     await sending;
   } catch (error) {
-    assert.ok(error instanceof WorkFailure, String(error));
+    assert.ok(error instanceof JobFailure, String(error));
     return error;
   }
   assert.fail('it was sent');
@@ -108,13 +108,13 @@ test('no value makes a header or a recipient of its own', async () => {
     const sent = await serverAt(mailbox.port)
       .send({ ...mail, to: bad })
       .catch((error: unknown) => error);
-    assert.ok(sent instanceof WorkFailure, bad);
+    assert.ok(sent instanceof JobFailure, bad);
     assert.equal(sent.scope, 'final');
   }
   assert.equal(mailbox.messages.length, 1);
 });
 
-const refusals: readonly (readonly [what: string, reply: string, scope: WorkFailure['scope'], isMessage?: true])[] = [
+const refusals: readonly (readonly [what: string, reply: string, scope: JobFailure['scope'], isMessage?: true])[] = [
   ['an unknown recipient', '550 5.1.1 no such mailbox ada@example.com', 'final'],
   ['a full mailbox', '452 4.2.2 mailbox full', 'work'],
   ['greylisting', '451 4.7.1 come back later', 'work'],

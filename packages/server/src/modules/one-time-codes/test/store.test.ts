@@ -1,7 +1,7 @@
 /** One-time codes: each is good once, for its own purpose, until its end, and only whole. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isCodeText, makeCodeText } from '../code-format.ts';
+import { isOneTimeCode, makeOneTimeCode } from '../code-format.ts';
 import { Codes } from '../one-time-codes.ts';
 import * as store from '../store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -39,7 +39,7 @@ onEachDatabase('a code gives what it was made with, and no second time', async (
   const row = {
     accountId,
     email: 'New@Example.com',
-    emailKey: 'new@example.com',
+    canonicalEmail: 'new@example.com',
     passwordHash: 'phc',
     createdAt: now,
   };
@@ -84,7 +84,7 @@ onEachDatabase('a code is good until the last millisecond before its end', async
 });
 
 onEachDatabase('a code under another key is another code', async ({ db }) => {
-  const text = makeCodeText();
+  const text = makeOneTimeCode();
   const hash = codes.hashOf(text.reveal()) ?? Buffer.of();
   await db.transaction((tx) =>
     store.insertCode(tx, { hash, purpose: 'reset_password', accountId: null, now, expiresAt }),
@@ -121,17 +121,17 @@ onEachDatabase('the codes of an account go together, those of one purpose, or th
 });
 
 test('a code is 256 random bits and a checksum; cut, longer or with one character changed it is none', () => {
-  const text = makeCodeText().reveal();
+  const text = makeOneTimeCode().reveal();
   assert.match(text, /^krvc_[0-9A-Za-z]{49}$/);
-  assert.notEqual(makeCodeText().reveal(), text);
-  assert.ok(isCodeText(text));
-  for (let length = 0; length < text.length; length++) assert.equal(isCodeText(text.slice(0, length)), false);
+  assert.notEqual(makeOneTimeCode().reveal(), text);
+  assert.ok(isOneTimeCode(text));
+  for (let length = 0; length < text.length; length++) assert.equal(isOneTimeCode(text.slice(0, length)), false);
   for (let index = 0; index < text.length; index++) {
     const changed = `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`;
-    assert.equal(isCodeText(changed), false, `changed at ${index}`);
+    assert.equal(isOneTimeCode(changed), false, `changed at ${index}`);
   }
   for (const wrong of [`${text}0`, ` ${text}`, `${text}\n`, text.toUpperCase(), text.replace('krvc_', 'krvr_')]) {
-    assert.equal(isCodeText(wrong), false, wrong);
+    assert.equal(isOneTimeCode(wrong), false, wrong);
     assert.equal(codes.hashOf(wrong), undefined);
   }
 });

@@ -1,6 +1,6 @@
 /** What tests of the outbox start with: a worker on a database, and work for it. */
 import type { Db } from '../../../foundation/database/db.ts';
-import { Outbox, type Handler, type OutboxOptions, type WorkKind } from '../outbox.ts';
+import { Outbox, type Handler, type OutboxOptions, type JobKind } from '../outbox.ts';
 import * as store from '../store.ts';
 import type { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { keys } from '../../../../test-kit/rows.ts';
@@ -16,21 +16,21 @@ export interface Worker extends AsyncDisposable {
   readonly put: (queue: string, ...payloads: readonly string[]) => Promise<void>;
 }
 
-export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: WorkKind = 'mail'): Worker {
+export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: JobKind = 'mail'): Worker {
   const failures: Failure[] = [];
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal, onFailure: (failure) => void failures.push(failure) });
   outbox.handle(kind, handler);
   const put = async (queue: string, ...payloads: readonly string[]): Promise<void> => {
     const rows = payloads.map((payload) => outbox.prepare('mail', queue, payload));
     await db.transaction(async (tx) => {
-      for (const row of rows) await store.insertWork(tx, row);
+      for (const row of rows) await store.insertJob(tx, row);
     });
     outbox.lookSoon();
   };
   return { outbox, failures, put, [Symbol.asyncDispose]: () => outbox.stop() };
 }
 
-export const isEmpty = async (db: Db): Promise<boolean> => (await store.countWork(db, 1)).length === 0;
+export const isEmpty = async (db: Db): Promise<boolean> => (await store.countJobs(db, 1)).length === 0;
 export const numbered = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 

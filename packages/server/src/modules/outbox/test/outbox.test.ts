@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
-import { WorkFailure, type Handler } from '../outbox.ts';
+import { JobFailure, type Handler } from '../outbox.ts';
 import * as store from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
@@ -131,7 +131,7 @@ onEachDatabase('a blocked way holds all of its queue back and no other; then eve
   const done: string[] = [];
   await using worker = newWorker(db, clock, ({ payload }) => {
     tried.push(String(payload));
-    if (isDown && String(payload).startsWith('m')) return Promise.reject(new WorkFailure('unreachable', 'queue'));
+    if (isDown && String(payload).startsWith('m')) return Promise.reject(new JobFailure('unreachable', 'queue'));
     done.push(String(payload));
     return Promise.resolve();
   });
@@ -158,7 +158,7 @@ onEachDatabase('a blocked way holds all of its queue back and no other; then eve
 onEachDatabase('what can never succeed is given up at once; everything else after its days', async ({ db }) => {
   const clock = new FakeClock(now);
   await using worker = newWorker(db, clock, ({ payload }) =>
-    Promise.reject(payload === 'final' ? new WorkFailure('refused for good', 'final') : new Error('not now')),
+    Promise.reject(payload === 'final' ? new JobFailure('refused for good', 'final') : new Error('not now')),
   );
   worker.outbox.start();
   await worker.put('mail', 'final');
@@ -189,7 +189,7 @@ onEachDatabase(
     await using worker = newWorker(db, clock, async ({ finishIn }) => {
       await db.transaction(async (tx) => {
         await finishIn(tx);
-        await store.insertWork(tx, worker.outbox.prepare('webhook', 'next', 'follows', 'follows'));
+        await store.insertJob(tx, worker.outbox.prepare('webhook', 'next', 'follows', 'follows'));
         if (fails) throw new Error('rolled back');
       });
     });
@@ -197,14 +197,14 @@ onEachDatabase(
     await worker.put('mail', 'one');
     await until('it failed', waitMsMax, () => worker.failures.length === 1 && worker.outbox.underWay === 0);
     assert.deepEqual(
-      (await store.countWork(db, 10)).map(({ kind }) => kind),
+      (await store.countJobs(db, 10)).map(({ kind }) => kind),
       ['mail'],
     );
     fails = false;
     clock.advance({ seconds: 5 });
     worker.outbox.lookSoon();
     await until('it is done', waitMsMax, async () =>
-      (await store.countWork(db, 10)).every(({ kind }) => kind === 'webhook'),
+      (await store.countJobs(db, 10)).every(({ kind }) => kind === 'webhook'),
     );
   },
 );
@@ -221,14 +221,14 @@ onEachDatabase('a stopping process gives back what it has claimed and not begun'
   let begun = 0;
   const worker = newWorker(watched, new FakeClock(now), () => Promise.resolve(void begun++));
   const row = worker.outbox.prepare('mail', 'mail', 'one');
-  await db.transaction((tx) => store.insertWork(tx, row));
+  await db.transaction((tx) => store.insertJob(tx, row));
   worker.outbox.start();
   await claimed.opened;
   const stopped = worker.outbox.stop();
   stopping.open();
   await stopped;
   assert.equal(begun, 0);
-  const [again] = await store.claimWork(db, 'mail', { now, claimedUntil: now + 1, max: 1 });
+  const [again] = await store.claimJob(db, 'mail', { now, claimedUntil: now + 1, max: 1 });
   assert.deepEqual([again?.id, again?.attempts], [row.id, 1]);
 });
 

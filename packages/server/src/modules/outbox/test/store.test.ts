@@ -5,7 +5,7 @@ import * as store from '../store.ts';
 import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { now } from '../../../../test-kit/rows.ts';
 
-const newWork = (id: string, more: Partial<store.NewWorkRow> = {}): store.NewWorkRow => ({
+const newWork = (id: string, more: Partial<store.NewJobRow> = {}): store.NewJobRow => ({
   id,
   kind: 'mail',
   queue: 'mail',
@@ -16,17 +16,17 @@ const newWork = (id: string, more: Partial<store.NewWorkRow> = {}): store.NewWor
 });
 
 /** All in one transaction. */
-const add = (db: Db, ...rows: readonly store.NewWorkRow[]): Promise<void> =>
+const add = (db: Db, ...rows: readonly store.NewJobRow[]): Promise<void> =>
   db.transaction(async (tx) => {
-    for (const row of rows) await store.insertWork(tx, row);
+    for (const row of rows) await store.insertJob(tx, row);
   });
 
-const claim = (db: Db, queue = 'mail', more: { now?: number; max?: number } = {}): Promise<store.WorkRow[]> =>
-  store.claimWork(db, queue, { now, max: 100, ...more, claimedUntil: (more.now ?? now) + 100 });
+const claim = (db: Db, queue = 'mail', more: { now?: number; max?: number } = {}): Promise<store.JobRow[]> =>
+  store.claimJob(db, queue, { now, max: 100, ...more, claimedUntil: (more.now ?? now) + 100 });
 
 /** SQLite's rows have no prototype. */
-const counted = async (db: Db, rowsMax = 10): Promise<store.WaitingWork[]> =>
-  (await store.countWork(db, rowsMax)).map((row) => ({ ...row }));
+const counted = async (db: Db, rowsMax = 10): Promise<store.WaitingJobs[]> =>
+  (await store.countJobs(db, rowsMax)).map((row) => ({ ...row }));
 
 const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id).toSorted();
 const numbered = (prefix: string, count: number): string[] =>
@@ -43,7 +43,7 @@ onEachDatabase('work is found after its commit with all it holds, and counts its
 
 onEachDatabase('a transaction that is rolled back leaves no work', async ({ db }) => {
   const failed = db.transaction(async (tx) => {
-    await store.insertWork(tx, newWork('one'));
+    await store.insertJob(tx, newWork('one'));
     throw new Error('the cause failed');
   });
   await assert.rejects(failed, /the cause failed/);
@@ -96,11 +96,11 @@ onEachDatabase('what a dead process was at is taken over when its claim ends, no
 onEachDatabase('postponed work is due again at its time; released work at once, as if never tried', async ({ db }) => {
   await add(db, newWork('one'), newWork('two', { queue: 'other' }));
   await claim(db);
-  await store.postponeWork(db, 'one', now + 50, 'the mail server is down');
+  await store.postponeJob(db, 'one', now + 50, 'the mail server is down');
   assert.deepEqual(await claim(db, 'mail', { now: now + 49 }), []);
   assert.equal((await claim(db, 'mail', { now: now + 50 }))[0]?.attempts, 2);
   await claim(db, 'other');
-  await store.releaseWork(db, 'two');
+  await store.releaseJob(db, 'two');
   assert.equal((await claim(db, 'other'))[0]?.attempts, 1);
 });
 
@@ -114,9 +114,9 @@ onEachDatabase('a queue with thousands that are due hides no other queue', async
 
 onEachDatabase('done work is gone; a queue can be emptied without touching others', async ({ db }) => {
   await add(db, newWork('one'), newWork('two', { queue: 'gone' }), newWork('three', { queue: 'gone' }));
-  await db.transaction((tx) => store.removeQueueIn(tx, 'gone'));
+  await db.transaction((tx) => store.removeQueueTx(tx, 'gone'));
   assert.deepEqual(await store.findDueQueues(db, now), ['mail']);
-  await db.transaction((tx) => store.removeWork(tx, 'one'));
+  await db.transaction((tx) => store.removeJob(tx, 'one'));
   assert.deepEqual(await counted(db), []);
 });
 

@@ -34,16 +34,16 @@ const ipOf = (n: number): string => `198.18.${n >> 8}.${n & 255}`;
 test('one email has two checks in progress, and strangers have two of their own', () => {
   const checks = newChecks();
   for (const isTrusted of [true, false]) {
-    const attempt = (n: number) => ({ emailKey: 'ada@example.com', address: ipOf(n), isTrusted });
+    const attempt = (n: number) => ({ canonicalEmail: 'ada@example.com', address: ipOf(n), isTrusted });
     assert.deepEqual(enterMany(checks, 16, attempt), { entered: 2, codes: ['too_many_attempts'] });
   }
   assert.equal(checks.inProgress, 4);
-  checks.enter({ emailKey: 'bob@example.com', address: ipOf(0), isTrusted: true });
+  checks.enter({ canonicalEmail: 'bob@example.com', address: ipOf(0), isTrusted: true });
 });
 
 test('a place is free again once, however often it is left', () => {
   const checks = newChecks();
-  const attempt = { emailKey: 'ada@example.com', address: ipOf(0), isTrusted: true };
+  const attempt = { canonicalEmail: 'ada@example.com', address: ipOf(0), isTrusted: true };
   const leave = checks.enter(attempt);
   checks.enter(attempt);
   assert.throws(() => checks.enter(attempt), { code: 'too_many_attempts' });
@@ -56,7 +56,7 @@ test('a place is free again once, however often it is left', () => {
 
 test('one address range gets half of all places, two get a third each, and another range still finds one', () => {
   const checks = newChecks();
-  const from = (address: string) => (n: number) => ({ emailKey: `${address}${n}`, address, isTrusted: true });
+  const from = (address: string) => (n: number) => ({ canonicalEmail: `${address}${n}`, address, isTrusted: true });
   assert.deepEqual(enterMany(checks, 100, from('192.0.2.1')), { entered: places / 2, codes: ['overloaded'] });
   assert.equal(enterMany(checks, 100, from('192.0.2.2')).entered, places / 4);
   // Spellings of one IPv6 network are one range.
@@ -68,20 +68,20 @@ test('one address range gets half of all places, two get a third each, and anoth
 
 test('strangers from any number of client IPs leave a quarter of the places to trusted address ranges', () => {
   const checks = newChecks();
-  const attempt = (isTrusted: boolean) => (n: number) => ({ emailKey: emailOf(n), address: ipOf(n), isTrusted });
+  const attempt = (isTrusted: boolean) => (n: number) => ({ canonicalEmail: emailOf(n), address: ipOf(n), isTrusted });
   assert.deepEqual(enterMany(checks, 1_200, attempt(false)), { entered: places * 0.75, codes: ['overloaded'] });
   assert.equal(enterMany(checks, 1_200, attempt(true)).entered, places * 0.25);
 });
 
 test('eight accounts that sign in as fast as they can leave places to every other account', () => {
   const checks = newChecks();
-  const flood = (n: number) => ({ emailKey: emailOf(n % 8), address: ipOf(n), isTrusted: n % 2 === 0 });
+  const flood = (n: number) => ({ canonicalEmail: emailOf(n % 8), address: ipOf(n), isTrusted: n % 2 === 0 });
   assert.ok(enterMany(checks, 1_200, flood).entered <= 32);
-  checks.enter({ emailKey: 'you@example.com', address: '192.0.2.7', isTrusted: false });
+  checks.enter({ canonicalEmail: 'you@example.com', address: '192.0.2.7', isTrusted: false });
 });
 
 test('without fairness, for load tests, one email and one range get every place and no more', () => {
-  const attempt = () => ({ emailKey: 'ada@example.com', address: '192.0.2.1', isTrusted: false });
+  const attempt = () => ({ canonicalEmail: 'ada@example.com', address: '192.0.2.1', isTrusted: false });
   assert.deepEqual(enterMany(newChecks(false), 100, attempt), { entered: places, codes: ['overloaded'] });
 });
 
@@ -91,8 +91,8 @@ test('a slow machine has fewer places: only as many as it checks in time', async
   await hasher.hash('x');
   assert.ok(hasher.checksMax > 1 && hasher.checksMax <= 1 + limits.hashQueueMax);
   const checks = new PasswordChecks({ hasher, isFair: true, share: 1 / 72 });
-  checks.enter({ emailKey: 'ada@example.com', address: '192.0.2.1', isTrusted: false });
-  assert.throws(() => checks.enter({ emailKey: 'bob@example.com', address: '192.0.2.2', isTrusted: true }), {
+  checks.enter({ canonicalEmail: 'ada@example.com', address: '192.0.2.1', isTrusted: false });
+  assert.throws(() => checks.enter({ canonicalEmail: 'bob@example.com', address: '192.0.2.2', isTrusted: true }), {
     code: 'overloaded',
   });
 });

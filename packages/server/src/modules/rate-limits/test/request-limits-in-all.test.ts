@@ -7,12 +7,12 @@ import { KeyedHash } from '../../../foundation/crypto/keyed-hash.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { LoginThrottle, type LoginAttempt } from '../sign-in-limits.ts';
-import { RequestThrottle } from '../request-limits.ts';
+import { SignInLimits, type SignInAttempt } from '../sign-in-limits.ts';
+import { RequestLimits } from '../request-limits.ts';
 
 /** Each email, each address range and each /48 once: no other limit is near. */
-const stranger = (n: number): LoginAttempt => ({
-  emailKey: `user${n}@example.com`,
+const stranger = (n: number): SignInAttempt => ({
+  canonicalEmail: `user${n}@example.com`,
   address: `2001:db8:${n.toString(16)}::1`,
 });
 const max = limits.mailRequestsGlobalMax;
@@ -22,9 +22,9 @@ for (const [name, open] of Object.entries(databases)) {
   test(`a botnet causes 1,000 mails in 15 minutes at most, and keeps no owner from a reset (${name})`, async () => {
     await using opened = await open();
     const common = { db: opened.db, clock: new FakeClock(), bucketHash: new KeyedHash(randomBytes(32)) };
-    const logins = new LoginThrottle({ ...common, addressLimits: [], enabled: true });
-    const requests = new RequestThrottle({ ...common, logins, addressLimits: [] });
-    const owner = { emailKey: 'you@example.com', address: '192.0.2.7' };
+    const logins = new SignInLimits({ ...common, addressLimits: [], enabled: true });
+    const requests = new RequestLimits({ ...common, logins, addressLimits: [] });
+    const owner = { canonicalEmail: 'you@example.com', address: '192.0.2.7' };
     await logins.succeed(await logins.reserve(owner));
 
     const ask = (n: number) => (n % 2 ? requests.countReset(stranger(n)) : requests.countSignUp(stranger(n)));

@@ -7,15 +7,15 @@ import { KeyedHash } from '../../../foundation/crypto/keyed-hash.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { LoginThrottle } from '../sign-in-limits.ts';
+import { SignInLimits } from '../sign-in-limits.ts';
 
 for (const [name, open] of Object.entries(databases)) {
   test(`after 3,000 failures from everywhere only known address ranges may try for 15 minutes (${name})`, async () => {
     await using opened = await open();
     const clock = new FakeClock();
     const bucketHash = new KeyedHash(randomBytes(32));
-    const throttle = new LoginThrottle({ db: opened.db, clock, bucketHash, addressLimits: [], enabled: true });
-    const owner = { emailKey: 'you@example.com', address: '192.0.2.7' };
+    const throttle = new SignInLimits({ db: opened.db, clock, bucketHash, addressLimits: [], enabled: true });
+    const owner = { canonicalEmail: 'you@example.com', address: '192.0.2.7' };
     await throttle.succeed(await throttle.reserve(owner));
 
     // Each email and each address once: no other limit is near.
@@ -23,7 +23,7 @@ for (const [name, open] of Object.entries(databases)) {
       Promise.allSettled(
         Array.from({ length: count }, (_, index) => {
           const n = from + index;
-          return throttle.reserve({ emailKey: `user${n}@example.com`, address: `10.0.${n >> 8}.${n & 255}` });
+          return throttle.reserve({ canonicalEmail: `user${n}@example.com`, address: `10.0.${n >> 8}.${n & 255}` });
         }),
       );
     const failuresMax = limits.loginGlobalFailuresMax;

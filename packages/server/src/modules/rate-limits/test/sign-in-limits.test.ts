@@ -359,7 +359,7 @@ test('KEYREEVE_THROTTLE=off lifts every limit on sign-ins, and none on mail, cod
   for (let n = 0; n <= limits.loginEmailFailuresMax; n++) assert.equal((await attempt(app)).status, 401);
   assert.equal((await signIn(app)).status, 200);
   const { requests, guesses } = app.service.services;
-  const asked = { emailKey: email, address: home };
+  const asked = { canonicalEmail: email, address: home };
   for (const [max, code, ask] of [
     [limits.resetsPerEmailMax, 'too_many_requests', () => requests.countReset(asked)],
     [limits.signUpsPerEmailMax, 'too_many_requests', () => requests.countSignUp(asked)],

@@ -2,18 +2,18 @@
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { LoginThrottle, type LoginAttempt } from '../sign-in-limits.ts';
+import { SignInLimits, type SignInAttempt } from '../sign-in-limits.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
 
 export const clock = new FakeClock(now);
-export const throttleOn = (db: Db): LoginThrottle =>
-  new LoginThrottle({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true });
+export const throttleOn = (db: Db): SignInLimits =>
+  new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true });
 /** A sign-in with the right password. */
-export async function signIn(throttle: LoginThrottle, attempt: LoginAttempt, startedAt = now): Promise<void> {
+export async function signIn(throttle: SignInLimits, attempt: SignInAttempt, startedAt = now): Promise<void> {
   await throttle.succeed({ ...(await throttle.reserve(attempt)), startedAt });
 }
-export const reserve = async (db: Db, emailKey: string, address: string): Promise<'reserved'> => {
-  await throttleOn(db).reserve({ emailKey, address });
+export const reserve = async (db: Db, canonicalEmail: string, address: string): Promise<'reserved'> => {
+  await throttleOn(db).reserve({ canonicalEmail, address });
   return 'reserved';
 };
 

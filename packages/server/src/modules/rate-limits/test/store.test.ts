@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { LoginThrottle } from '../sign-in-limits.ts';
-import { GuessThrottle, type Guessed } from '../second-factor-limits.ts';
-import { RequestThrottle } from '../request-limits.ts';
+import { SignInLimits } from '../sign-in-limits.ts';
+import { SecondFactorLimits, type Guessed } from '../second-factor-limits.ts';
+import { RequestLimits } from '../request-limits.ts';
 import * as store from '../store.ts';
 import {
   codeOf,
@@ -123,14 +123,14 @@ onEachDatabase('a burst from one address on many emails gets exactly its limit',
 
 onEachDatabase('a refused reservation counts nothing: waiting is enough', async ({ db }) => {
   const at = new FakeClock(now);
-  const throttle = new LoginThrottle({
+  const throttle = new SignInLimits({
     db,
     clock: at,
     bucketHash: keys.throttleBucket,
     addressLimits: [],
     enabled: true,
   });
-  const attempt = { emailKey: 'ada@example.com', address: '192.0.2.1' };
+  const attempt = { canonicalEmail: 'ada@example.com', address: '192.0.2.1' };
   for (let free = 0; free < limits.loginPairFreeFailures; free++) await throttle.reserve(attempt);
   for (let refused = 0; refused < 20; refused++) {
     await assert.rejects(throttle.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
@@ -144,7 +144,7 @@ onEachDatabase('a refused reservation counts nothing: waiting is enough', async 
 
 onEachDatabase('reservations given back at once leave no count behind', async (opened) => {
   const attempts = Array.from({ length: rivalsMin }, (_, rival) => ({
-    emailKey: `user${rival}@example.com`,
+    canonicalEmail: `user${rival}@example.com`,
     address: `192.0.2.${rival}`,
   }));
   await raceToValues(opened, rivalsMin, async (connection, rival) => {
@@ -156,14 +156,16 @@ onEachDatabase('reservations given back at once leave no count behind', async (o
   });
   const settled = await race(opened, limits.loginPairFreeFailures * rivalsMin, (connection, rival) => {
     const attempt = attempts[rival % rivalsMin];
-    return attempt ? reserve(connection, attempt.emailKey, attempt.address) : Promise.reject(new Error('no attempt'));
+    return attempt
+      ? reserve(connection, attempt.canonicalEmail, attempt.address)
+      : Promise.reject(new Error('no attempt'));
   });
   assert.deepEqual(outcomes(settled), { reserved: limits.loginPairFreeFailures * rivalsMin });
 });
 
 onEachDatabase('where an email is known, what is given back leaves room for as many as before', async ({ db }) => {
   const throttle = throttleOn(db);
-  const home = { emailKey: 'ada@example.com', address: '192.0.2.1' };
+  const home = { canonicalEmail: 'ada@example.com', address: '192.0.2.1' };
   await signIn(throttle, home);
   for (let n = 0; n < limits.loginKnownPairFailuresMax * 2; n++) await throttle.release(await throttle.reserve(home));
   const reserving = async (): Promise<void> => void (await throttle.reserve(home));
@@ -179,7 +181,7 @@ const guesses: Readonly<Record<string, Guessed>> = {
 for (const [what, guessed] of Object.entries(guesses)) {
   onEachDatabase(`a burst of guesses ${what} gets exactly its free tries`, async (opened) => {
     const guess = async (connection: Db): Promise<'reserved'> => {
-      await new GuessThrottle({ db: connection, clock, bucketHash: keys.throttleBucket }).reserve(guessed);
+      await new SecondFactorLimits({ db: connection, clock, bucketHash: keys.throttleBucket }).reserve(guessed);
       return 'reserved';
     };
     const settled = await race(opened, rivalsMin * 2, guess);
@@ -192,13 +194,13 @@ onEachDatabase('a burst of tries with one code gets exactly its limit', async (o
   const rivals = limits.codeTriesMax + rivalsMin;
   const settled = await race(opened, rivals, async (connection) => {
     const options = { db: connection, clock, bucketHash: keys.throttleBucket, addressLimits: [] };
-    await new RequestThrottle({ ...options, logins: throttleOn(connection) }).countCodeTry(Buffer.from('code'));
+    await new RequestLimits({ ...options, logins: throttleOn(connection) }).countCodeTry(Buffer.from('code'));
   });
   assert.deepEqual(outcomes(settled), { undefined: limits.codeTriesMax, too_many_requests: rivalsMin });
 });
 
 /** What exhausts each counter for the attempt below, at the cost of reservations that are let through. */
-const attempt = { emailKey: 'ada@example.com', address: '2001:db8::1' };
+const attempt = { canonicalEmail: 'ada@example.com', address: '2001:db8::1' };
 const exhausting: Readonly<Record<string, { readonly times: number; readonly like: (n: number) => typeof attempt }>> = {
   'the pair': { times: limits.loginPairFreeFailures, like: () => attempt },
   'the email': {
@@ -207,15 +209,15 @@ const exhausting: Readonly<Record<string, { readonly times: number; readonly lik
   },
   'the mailbox': {
     times: limits.loginEmailFailuresMax,
-    like: (n) => ({ emailKey: `ada+${n}@example.com`, address: `192.0.2.${n}` }),
+    like: (n) => ({ canonicalEmail: `ada+${n}@example.com`, address: `192.0.2.${n}` }),
   },
   'the address': {
     times: limits.loginAddressFailuresMax,
-    like: (n) => ({ ...attempt, emailKey: `user${n}@example.com` }),
+    like: (n) => ({ ...attempt, canonicalEmail: `user${n}@example.com` }),
   },
   'the network': {
     times: limits.loginNetworkFailuresMax,
-    like: (n) => ({ emailKey: `user${n}@example.com`, address: `2001:db8:0:${n.toString(16)}::1` }),
+    like: (n) => ({ canonicalEmail: `user${n}@example.com`, address: `2001:db8:0:${n.toString(16)}::1` }),
   },
 };
 for (const [what, { times, like }] of Object.entries(exhausting)) {
@@ -229,7 +231,7 @@ for (const [what, { times, like }] of Object.entries(exhausting)) {
       await assert.rejects(throttle.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
     }
     assert.equal(commits, 0);
-    await throttle.reserve({ emailKey: 'somebody@example.com', address: '198.18.0.1' });
+    await throttle.reserve({ canonicalEmail: 'somebody@example.com', address: '198.18.0.1' });
     assert.equal(commits, 1);
   });
 }
@@ -238,9 +240,9 @@ onEachDatabase(
   'a network of IPv6 takes four times what each of its ranges may; one that an operator raised is apart',
   async ({ db }) => {
     const addressLimits = [{ cidr: '2001:db8:0:f000::/64', failuresMax: 1_000 }];
-    const throttle = new LoginThrottle({ db, clock, bucketHash: keys.throttleBucket, addressLimits, enabled: true });
+    const throttle = new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, addressLimits, enabled: true });
     const from = (address: string) => (n: number) =>
-      throttle.reserve({ emailKey: `${address}${n}@example.com`, address });
+      throttle.reserve({ canonicalEmail: `${address}${n}@example.com`, address });
     assert.equal(limits.loginNetworkFailuresMax, 4 * limits.loginAddressFailuresMax);
     assert.deepEqual(outcomes(await severalAtOnce(500, from('2001:db8:0:f000::1'))), { undefined: 500 });
     for (let range = 1; range <= 4; range++) {

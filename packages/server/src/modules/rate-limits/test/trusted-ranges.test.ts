@@ -4,17 +4,17 @@ import { limits } from '@keyreeve/contract';
 import type { Transaction } from '../../../foundation/database/db.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { LoginThrottle } from '../sign-in-limits.ts';
+import { SignInLimits } from '../sign-in-limits.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
 import { reserve, severalAtOnce, signIn, throttleOn } from './sign-ins.ts';
 
 const places = { thief: '192.0.2.66', owner: '192.0.2.1' };
 /** How many tries of more than anybody unknown has are let through. */
-async function triesFrom(throttle: LoginThrottle, place: keyof typeof places): Promise<number> {
+async function triesFrom(throttle: SignInLimits, place: keyof typeof places): Promise<number> {
   let tries = 0;
   for (; tries < limits.loginKnownPairFailuresMax; tries++) {
-    const isRefused = await throttle.reserve({ emailKey: 'ada@example.com', address: places[place] }).then(
+    const isRefused = await throttle.reserve({ canonicalEmail: 'ada@example.com', address: places[place] }).then(
       () => false,
       (error: unknown) => codeOf(error) === 'too_many_attempts',
     );
@@ -22,7 +22,7 @@ async function triesFrom(throttle: LoginThrottle, place: keyof typeof places): P
   }
   return tries;
 }
-type Clear = (throttle: LoginThrottle, tx: Transaction, address?: string) => Promise<void>;
+type Clear = (throttle: SignInLimits, tx: Transaction, address?: string) => Promise<void>;
 const clearings: Readonly<Record<string, { readonly clear: Clear; readonly keepsResets: boolean }>> = {
   'a new password': {
     clear: (throttle, tx, address) => throttle.distrustIn(tx, 'ada@example.com', address),
@@ -40,8 +40,8 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
     async ({ db }) => {
       const at = new FakeClock(now);
       const options = { db, clock: at, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true };
-      const throttle = new LoginThrottle(options);
-      const thief = { emailKey: 'ada@example.com', address: places.thief };
+      const throttle = new SignInLimits(options);
+      const thief = { canonicalEmail: 'ada@example.com', address: places.thief };
       await signIn(throttle, thief, at.now());
       const startedAt = at.now();
       const late = await throttle.reserve(thief);
@@ -62,7 +62,7 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
 
   onEachDatabase(`${what} without a client clears every trusted address range, in the same moment`, async ({ db }) => {
     const throttle = throttleOn(db);
-    for (const address of Object.values(places)) await signIn(throttle, { emailKey: 'ada@example.com', address });
+    for (const address of Object.values(places)) await signIn(throttle, { canonicalEmail: 'ada@example.com', address });
     await db.transaction((tx) => clear(throttle, tx));
     for (const place of ['thief', 'owner'] as const)
       assert.equal(await triesFrom(throttle, place), limits.loginPairFreeFailures);
@@ -71,7 +71,7 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
 
 onEachDatabase('a transaction that fails clears no trusted address range', async ({ db }) => {
   const throttle = throttleOn(db);
-  await signIn(throttle, { emailKey: 'ada@example.com', address: places.owner });
+  await signIn(throttle, { canonicalEmail: 'ada@example.com', address: places.owner });
   const failing = db.transaction(async (tx) => {
     await throttle.changeOwnerIn(tx, 'ada@example.com');
     throw new DomainError('last_administrator');
@@ -81,10 +81,10 @@ onEachDatabase('a transaction that fails clears no trusted address range', async
 });
 
 /** What a client elsewhere observes: how many failures are let through, and what it is told then. */
-async function observed(throttle: LoginThrottle, emailKey: string): Promise<readonly unknown[]> {
+async function observed(throttle: SignInLimits, canonicalEmail: string): Promise<readonly unknown[]> {
   const seen: unknown[] = [];
   for (let n = 0; n <= limits.loginEmailFailuresMax; n++) {
-    const reserved = throttle.reserve({ emailKey, address: `198.51.100.${n}` });
+    const reserved = throttle.reserve({ canonicalEmail, address: `198.51.100.${n}` });
     seen.push(
       await reserved.then(
         () => 'let through',
@@ -101,11 +101,11 @@ for (const before of [0, 60, limits.loginEmailFailuresMax]) {
     async ({ db }) => {
       const throttle = throttleOn(db);
       const home = { address: places.owner };
-      for (const emailKey of ['ada@example.com', 'nobody@example.com']) {
-        if (emailKey !== 'nobody@example.com') await signIn(throttle, { emailKey, ...home });
-        for (let n = 0; n < before; n++) await throttle.reserve({ emailKey, address: `203.0.113.${n}` });
+      for (const canonicalEmail of ['ada@example.com', 'nobody@example.com']) {
+        if (canonicalEmail !== 'nobody@example.com') await signIn(throttle, { canonicalEmail, ...home });
+        for (let n = 0; n < before; n++) await throttle.reserve({ canonicalEmail, address: `203.0.113.${n}` });
       }
-      await signIn(throttle, { emailKey: 'ada@example.com', ...home });
+      await signIn(throttle, { canonicalEmail: 'ada@example.com', ...home });
       await db.transaction((tx) => throttle.distrustIn(tx, 'ada@example.com', home.address));
       await db.transaction((tx) => throttle.changeOwnerIn(tx, 'ada@example.com', home.address));
       const account = await observed(throttle, 'ada@example.com');
@@ -118,9 +118,9 @@ for (const before of [0, 60, limits.loginEmailFailuresMax]) {
 onEachDatabase('what strangers fill falls by one every 36 seconds, by time alone', async ({ db }) => {
   const at = new FakeClock(now);
   const options = { db, clock: at, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true };
-  const throttle = new LoginThrottle(options);
+  const throttle = new SignInLimits(options);
   await observed(throttle, 'ada@example.com');
-  const owner = { emailKey: 'ada@example.com', address: '192.0.2.200' };
+  const owner = { canonicalEmail: 'ada@example.com', address: '192.0.2.200' };
   at.advance({ seconds: limits.loginEmailLeakSeconds - 1 });
   await assert.rejects(throttle.reserve(owner), (error) => codeOf(error) === 'too_many_attempts');
   at.advance({ seconds: 1 });
@@ -137,21 +137,21 @@ onEachDatabase('failures from trusted ranges count in a larger window of their o
   const emails = rangeMax / perEmail + 2;
   const address = places.owner;
   const throttle = throttleOn(opened.db);
-  await severalAtOnce(emails, (n) => signIn(throttle, { emailKey: `user${n}@example.com`, address }));
+  await severalAtOnce(emails, (n) => signIn(throttle, { canonicalEmail: `user${n}@example.com`, address }));
   const settled = await severalAtOnce(emails * perEmail, (n) =>
-    throttle.reserve({ emailKey: `user${n % emails}@example.com`, address }),
+    throttle.reserve({ canonicalEmail: `user${n % emails}@example.com`, address }),
   );
   assert.deepEqual(outcomes(settled), { undefined: rangeMax, too_many_attempts: 2 * perEmail });
   // Newcomers, in the same range too, have what they had.
-  await throttle.reserve({ emailKey: 'new@example.com', address });
+  await throttle.reserve({ canonicalEmail: 'new@example.com', address });
   const elsewhere = await severalAtOnce(limits.loginGlobalFailuresMax - 1, (n) =>
-    throttle.reserve({ emailKey: `new${n}@example.com`, address: `10.0.${n >> 8}.${n & 255}` }),
+    throttle.reserve({ canonicalEmail: `new${n}@example.com`, address: `10.0.${n >> 8}.${n & 255}` }),
   );
   assert.deepEqual(outcomes(elsewhere), { undefined: limits.loginGlobalFailuresMax - 1 });
 });
 
 onEachDatabase('a burst from a trusted range gets exactly its limit', async (opened) => {
-  await signIn(throttleOn(opened.db), { emailKey: 'ada@example.com', address: places.owner });
+  await signIn(throttleOn(opened.db), { canonicalEmail: 'ada@example.com', address: places.owner });
   const rivals = limits.loginKnownPairFailuresMax + rivalsMin;
   const settled = await race(opened, rivals, (connection) => reserve(connection, 'ada@example.com', places.owner));
   assert.deepEqual(outcomes(settled), {
@@ -165,7 +165,7 @@ onEachDatabase('of many successful sign-ins at once exactly the limit of a minut
   const settled = await race(opened, rivals, async (connection, rival) => {
     // Not trusted: strangers must not notice that the account signs in often.
     const throttle = throttleOn(connection);
-    await signIn(throttle, { emailKey: 'ada@example.com', address: `192.0.2.${rival}` });
+    await signIn(throttle, { canonicalEmail: 'ada@example.com', address: `192.0.2.${rival}` });
   });
   assert.deepEqual(outcomes(settled), {
     undefined: limits.signInsPerMinuteMax,
@@ -174,8 +174,8 @@ onEachDatabase('of many successful sign-ins at once exactly the limit of a minut
   // The limit shows from ranges that are trusted, those of the successful sign-ins.
   const trusted = settled.findIndex(({ status }) => status === 'fulfilled');
   await assert.rejects(
-    throttleOn(opened.db).assess({ emailKey: 'ada@example.com', address: `192.0.2.${trusted}` }),
+    throttleOn(opened.db).assess({ canonicalEmail: 'ada@example.com', address: `192.0.2.${trusted}` }),
     (error) => codeOf(error) === 'too_many_attempts',
   );
-  await throttleOn(opened.db).assess({ emailKey: 'ada@example.com', address: '203.0.113.1' });
+  await throttleOn(opened.db).assess({ canonicalEmail: 'ada@example.com', address: '203.0.113.1' });
 });

@@ -32,7 +32,7 @@ const insertKey = sql(
 async function prepare(life: Life): Promise<{ tokens: Tokens; change: string; accountId: string }> {
   const { db, clock, service } = life.app;
   const passwordHash = await service.services.hasher.hash(attackersPassword);
-  const imported = { id: randomId('acc'), email: victim, emailKey: victim, passwordHash, role: 'user' } as const;
+  const imported = { id: randomId('acc'), email: victim, canonicalEmail: victim, passwordHash, role: 'user' } as const;
   assert.ok(await createAccount(db, operator, { ...imported, now: clock.now(), isUnverified: true }));
   await life.signUp(victim, attackersPassword);
   await life.settled();

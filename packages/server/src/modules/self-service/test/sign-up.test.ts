@@ -241,7 +241,7 @@ const unwanted = {
   role: 'admin',
   verified: true,
   unverifiedSince: null,
-  emailKey: 'eve@example.com',
+  canonicalEmail: 'eve@example.com',
   passwordHash: 'x',
   disabledAt: null,
   requiresSecondFactor: false,

@@ -37,23 +37,23 @@ const changes: Readonly<Record<string, Prepare>> = {
   'verifying an email': async (services, db, id) => {
     await db.transaction((tx) => tx.run(unverify, [id]));
     const code = await codeFor(services, db, id, 'verify_email');
-    return () => services.accountLife.verification.verify(code, password, address);
+    return () => services.selfService.verification.verify(code, password, address);
   },
   'a reset that revokes keys': async (services, db, id) => {
     const code = await codeFor(services, db, id, 'reset_password');
     return () =>
-      services.accountLife.passwordReset.confirm(code, { password: newPassword, revokesKeys: true, address });
+      services.selfService.passwordReset.confirm(code, { password: newPassword, revokesKeys: true, address });
   },
   'the first password of an account that was never verified': async (services, db, id) => {
     await db.transaction((tx) => tx.run(unverify, [id]));
     const code = await codeFor(services, db, id, 'accept_invitation');
-    return () => services.accountLife.passwordReset.acceptInvitation(code, newPassword, address);
+    return () => services.selfService.passwordReset.acceptInvitation(code, newPassword, address);
   },
   'a change of password that revokes keys': async (services, db, id) => {
     const { id: sessionId } = await addSession(db, id, 'own');
     const principal = { kind: 'account', accountId: id, sessionId } as const;
     const change = { currentPassword: password, newPassword, revokesKeys: true, address };
-    return () => services.accountLife.own.changePassword(principal, change);
+    return () => services.selfService.own.changePassword(principal, change);
   },
 };
 

@@ -261,7 +261,7 @@ onEachDatabase('a session that has ended changes no endpoint', async ({ db }) =>
   await createAccount(db, operator, {
     id: 'acc_admin',
     email: 'admin@example.com',
-    emailKey: 'admin@example.com',
+    canonicalEmail: 'admin@example.com',
     passwordHash: 'phc',
     role: 'admin',
     now,
