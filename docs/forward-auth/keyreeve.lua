@@ -1,18 +1,18 @@
--- The HAProxy action "lua.keyreeve": asks Keyreeve who the caller is. HAProxy 2.6 or newer, nothing else is needed.
+-- The HAProxy action "lua.keyreeve": verifies the credential of a request. It needs only HAProxy 2.6 or newer.
 --
 --   global       setenv KEYREEVE_ORIGIN http://127.0.0.1:8787
 --                lua-load-per-thread keyreeve.lua
 --   frontend     http-request lua.keyreeve any            (or the name of a scope instead of "any")
 --                http-request deny deny_status 503 unless { var(txn.keyreeve_allowed) -m bool }
 --
--- Keyreeve says yes: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes and txn.keyreeve_allowed.
--- Keyreeve says no: answers the client with Keyreeve's status, WWW-Authenticate and problem document.
--- Anything else, an error in this file included: txn.keyreeve_allowed stays unset, and the deny rule closes.
+-- Keyreeve accepts: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes and txn.keyreeve_allowed.
+-- Keyreeve rejects: sends the client Keyreeve's status, WWW-Authenticate and problem document.
+-- Any other result, also an error in this file: txn.keyreeve_allowed stays unset, and the deny rule rejects the request.
 
 local origin = assert(os.getenv("KEYREEVE_ORIGIN"), "haproxy.cfg must set KEYREEVE_ORIGIN before it loads keyreeve.lua")
--- For one try. HAProxy before 2.9 tries four times.
+-- For one attempt. HAProxy before 2.9 makes four.
 local timeoutMs = 1500
--- Keyreeve refuses every request with more than one, so it need not see all of a hundred.
+-- Keyreeve rejects a request with more than one credential, so a few lines are enough.
 local linesMax = 4
 
 local identity = {
@@ -23,7 +23,7 @@ local identity = {
   scopes = "x-keyreeve-scopes",
 }
 
--- Statuses that are Keyreeve's word to the caller. Everything else is an outage.
+-- Rejections that the client receives. Every other status is an outage.
 local refusals = { [401] = true, [403] = true, [503] = true }
 
 -- HAProxy counts the lines of a header from 0.
@@ -31,7 +31,7 @@ local function first(headers, name)
   return headers and headers[name] and headers[name][0]
 end
 
--- The address is fixed but for the scope, which comes from haproxy.cfg: nothing from the client gets into it.
+-- The scope comes from haproxy.cfg. No part of the URL comes from the client.
 local function address(scope)
   if scope == "any" then
     return origin .. "/auth/forward"
@@ -42,9 +42,8 @@ local function address(scope)
   return origin .. "/auth/forward?scope=" .. encoded
 end
 
--- The lines of one header as they came. HAProxy's parser lets no line break into a value, so nothing can be smuggled
--- into the question. The bound matters: HAProxy without the correction of April 2026 (3.2.16) doesn't check how many
--- it is given here.
+-- The unchanged lines of one header. HAProxy's parser rejects line breaks in a value, so a client cannot add headers to the
+-- request. The bound is necessary: HAProxy before the correction of April 2026 (3.2.16) does not check the number of lines.
 local function lines(requestHeaders, name)
   local all = requestHeaders[name]
   if not all then
@@ -53,7 +52,7 @@ local function lines(requestHeaders, name)
   return table.move(all, 0, linesMax - 1, 0, {})
 end
 
--- Every line of both goes along, Keyreeve itself refuses a request with two credentials. Nothing else does.
+-- Only these two headers, with all their lines, so that Keyreeve can reject a request with two credentials.
 local function credentials(requestHeaders)
   return {
     ["authorization"] = lines(requestHeaders, "authorization"),
@@ -78,7 +77,7 @@ end
 local function allow(txn, response)
   for variable, name in pairs(identity) do
     local value = first(response.headers, name)
-    -- Keyreeve always sets all five, empty ones too. Something that doesn't is not Keyreeve.
+    -- Keyreeve always sets all five, also empty ones. Otherwise the response is not from Keyreeve.
     if not value then
       core.Alert("keyreeve: the answer has no " .. name)
       return
