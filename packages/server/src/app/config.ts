@@ -78,7 +78,7 @@ export const variables = {
   ),
   KEYREEVE_DELETION_JOURNAL: variable(
     '',
-    'Folder of the [deletion journal](backup.md#the-journal-of-deletions), preferably on another disk than the database. Default for SQLite: `<path>.deletions`. PostgreSQL has none.',
+    'Folder of the [deletion journal](backup.md#the-deletion-journal), preferably on another disk than the database. Default for SQLite: `<path>.deletions`. PostgreSQL has none.',
     folder,
   ),
   KEYREEVE_KEY_PREFIX: variable(keyPrefixDefault, 'Prefix of API keys: `[a-z][a-z0-9_]{1,20}`.', keyPrefix),
