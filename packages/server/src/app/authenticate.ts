@@ -61,10 +61,10 @@ export async function authenticateService(
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
-  const verdict = text === undefined ? undefined : await verifier.verifyKey(text);
-  if (!verdict?.valid || verdict.type !== 'api_key') throw new DomainError('invalid_service_key');
-  if (basic && formDecoded(basic.user) !== String(verdict.keyId)) throw new DomainError('invalid_service_key');
-  if (!hasScope(verdict.scopes, verifyScope))
+  const result = text === undefined ? undefined : await verifier.verifyKey(text);
+  if (!result?.valid || result.type !== 'api_key') throw new DomainError('invalid_service_key');
+  if (basic && formDecoded(basic.user) !== String(result.keyId)) throw new DomainError('invalid_service_key');
+  if (!hasScope(result.scopes, verifyScope))
     throw new DomainError('insufficient_scope', { scopes: [verifyScope], detail: verifyScopeMissing });
 }
 

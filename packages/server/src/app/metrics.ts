@@ -10,7 +10,7 @@ import type { SignInCounts } from '../modules/tokens/tokens.ts';
 import type { ResultCounts } from '../modules/verification/verify.ts';
 
 export interface MetricsSources {
-  readonly verdicts: ResultCounts;
+  readonly verifications: ResultCounts;
   readonly logins: SignInCounts;
   readonly passwords: PasswordStats;
   readonly dbTimes: DbTimes;
@@ -32,9 +32,9 @@ export class Metrics {
   readonly #registry = new Registry();
 
   constructor(sources: MetricsSources, worker?: number) {
-    const { verdicts, logins, passwords, dbTimes, writes, outbox, webhooks } = sources;
+    const { verifications, logins, passwords, dbTimes, writes, outbox, webhooks } = sources;
     collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
-    this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verdicts);
+    this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verifications);
     this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => logins);
     this.#counter('keyreeve_password_hashes_total', 'Password hashes computed, or refused by a full queue', () => ({
       hashed: passwords.hashed,

@@ -244,7 +244,7 @@ function lazyMetrics(
       (module) =>
         new module.Metrics(
           {
-            verdicts: verifier.counts,
+            verifications: verifier.counts,
             logins: tokens.logins,
             passwords: hasher.stats,
             dbTimes: db.times,

@@ -7,25 +7,25 @@ export interface Edit {
   readonly replace: string;
 }
 
-const judgeByReading = `else this.#reader.find(hash.stored(text), (key) => answer(this.#judgeState(key)), fail);`;
+const lookUpKey = `else this.#reader.find(hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);`;
 export const beforeVerifier = `export class Verifier {`;
 export const deleteRow = `const deleted = await tx.get(deleteOwnKey, [id, accountId]);`;
 export const unknownDeletion = `      if (isOutcomeUnknown(error)) {\n`;
 
 /** In `verify.ts`: a cache, and what a verification does with it. */
-export const cached = (judge: string): readonly Edit[] => [
+export const cached = (lookUp: string): readonly Edit[] => [
   {
     file: 'modules/verification/verify.ts',
     find: beforeVerifier,
-    replace: `const cache: Map<string, { verdict: any; at: number }> = ((globalThis as any).verdicts = new Map());\n${beforeVerifier}`,
+    replace: `const cache: Map<string, { result: any; at: number }> = ((globalThis as any).results = new Map());\n${beforeVerifier}`,
   },
-  { file: 'modules/verification/verify.ts', find: judgeByReading, replace: judge },
+  { file: 'modules/verification/verify.ts', find: lookUpKey, replace: lookUp },
 ];
 
 export const readAndKeep = `this.#reader.find(hash.stored(text), (key) => {
-      const verdict = this.#judgeState(key);
-      if (verdict.valid) cache.set(text, { verdict, at: Date.now() });
-      answer(verdict);
+      const result = this.#resultOfKey(key);
+      if (result.valid) cache.set(text, { result, at: Date.now() });
+      answer(result);
     }, fail);`;
 
 /** In `verify.ts`: acceptances that something else has remembered, by the credential's text. */
@@ -33,53 +33,53 @@ export const remembered: readonly Edit[] = [
   {
     file: 'modules/verification/verify.ts',
     find: beforeVerifier,
-    replace: `const remembered: Map<string, { verdict: any; until: number }> = ((globalThis as any).remembered = new Map());\n${beforeVerifier}`,
+    replace: `const remembered: Map<string, { result: any; until: number }> = ((globalThis as any).remembered = new Map());\n${beforeVerifier}`,
   },
   {
     file: 'modules/verification/verify.ts',
-    find: judgeByReading,
+    find: lookUpKey,
     replace: `else {
       const found = remembered.get(text);
-      if (found && Date.now() < found.until) answer(found.verdict);
-      else this.#reader.find(hash.stored(text), (key) => answer(this.#judgeState(key)), fail);
+      if (found && Date.now() < found.until) answer(found.result);
+      else this.#reader.find(hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);
     }`,
   },
 ];
 
-const judgeBearer = `    if (presented.kind === 'bearer') verifier.judge(presented.text, answer, refuse);`;
+const startBearer = `    if (presented.kind === 'bearer') verifier.startVerification(presented.text, answer, refuse);`;
 
 /** In `forward.ts`: acceptances of some requests are remembered for 2 s. */
 export const rememberedForwards = (which: string): readonly Edit[] => [
   {
     file: 'modules/verification/forward.ts',
     find: `/** For the Allow of a 405;`,
-    replace: `const forwards = new Map<string, { verdict: any; until: number }>();\n/** For the Allow of a 405;`,
+    replace: `const forwards = new Map<string, { result: any; until: number }>();\n/** For the Allow of a 405;`,
   },
   {
     file: 'modules/verification/forward.ts',
-    find: judgeBearer,
+    find: startBearer,
     replace: `    const found = ${which} ? forwards.get(presented.text) : undefined;
-    const keep = (verdict: Verdict): void => {
-      if (${which} && verdict.valid) forwards.set(presented.text, { verdict, until: Date.now() + 2000 });
-      answer(verdict);
+    const keep = (result: VerificationResult): void => {
+      if (${which} && result.valid) forwards.set(presented.text, { result, until: Date.now() + 2000 });
+      answer(result);
     };
-    if (found && Date.now() < found.until) answer(found.verdict);
-    else if (presented.kind === 'bearer') verifier.judge(presented.text, keep, refuse);`,
+    if (found && Date.now() < found.until) answer(found.result);
+    else if (presented.kind === 'bearer') verifier.startVerification(presented.text, keep, refuse);`,
   },
 ];
 
-const verifyCaller = `const verdict = text === undefined ? undefined : await verifier.verifyKey(text);`;
+const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text);`;
 
 /** In `authenticate.ts`: acceptances of callers are remembered for 5 s. */
 export const rememberedCallers = (which: string): readonly Edit[] => [
   {
     file: 'app/authenticate.ts',
     find: verifyCaller,
-    replace: `const callers: Map<string, { verdict: any; until: number }> = ((globalThis as any).callers ??= new Map());
+    replace: `const callers: Map<string, { result: any; until: number }> = ((globalThis as any).callers ??= new Map());
   const found = ${which} && text !== undefined ? callers.get(text) : undefined;
   const isFresh = found !== undefined && Date.now() < found.until;
-  const verdict: Verdict | undefined = isFresh ? found.verdict : text === undefined ? undefined : await verifier.verifyKey(text);
-  if (${which} && text !== undefined && verdict?.valid && !isFresh) callers.set(text, { verdict, until: Date.now() + 5000 });`,
+  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text);
+  if (${which} && text !== undefined && result?.valid && !isFresh) callers.set(text, { result, until: Date.now() + 5000 });`,
   },
 ];
 
@@ -97,7 +97,7 @@ function listen(): void {
   };
   client.on('error', again).on('end', again);
   client.on('notification', ({ payload }) => {
-    for (const [text, { verdict }] of cache) if (String(verdict.keyId) === payload) cache.delete(text);
+    for (const [text, { result }] of cache) if (String(result.keyId) === payload) cache.delete(text);
   });
   client.connect().then(() => client.query('listen deleted')).catch(again);
 }

@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a positive cache of 100 ms',
     edits: cached(`else {
       const found = cache.get(text);
-      if (found && Date.now() - found.at < 100) answer(found.verdict);
+      if (found && Date.now() - found.at < 100) answer(found.result);
       else ${readAndKeep}
     }`),
     faults: [],
@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
         find: `    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };`,
         replace: `    if (principal.kind === 'account')
       (globalThis as any).remembered?.set(secret.reveal(), {
-        verdict: { valid: true, type: 'api_key', accountId, keyId: id, nickname, scopes: scopes.join(' '), expiresAt, issuedAt: now },
+        result: { valid: true, type: 'api_key', accountId, keyId: id, nickname, scopes: scopes.join(' '), expiresAt, issuedAt: now },
         until: Date.now() + 2000,
       });
     return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };`,
@@ -77,19 +77,19 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'modules/verification/verify.ts',
         find: beforeVerifier,
-        replace: `const imported = new Map<string, { verdict: any; until: number }>();\n${beforeVerifier}`,
+        replace: `const imported = new Map<string, { result: any; until: number }>();\n${beforeVerifier}`,
       },
       {
         file: 'modules/verification/verify.ts',
         find: `    const find = (): void =>
-      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#judgeState(key)), fail);`,
+      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);`,
         replace: `    const found = imported.get(text);
-    if (found && Date.now() < found.until) return answer(found.verdict);
+    if (found && Date.now() < found.until) return answer(found.result);
     const find = (): void =>
       this.#reader.find(this.#options.hash.stored(text), (key) => {
-        const verdict = this.#judgeState(key);
-        if (verdict.valid) imported.set(text, { verdict, until: Date.now() + 2000 });
-        answer(verdict);
+        const result = this.#resultOfKey(key);
+        if (result.valid) imported.set(text, { result, until: Date.now() + 2000 });
+        answer(result);
       }, fail);`,
       },
     ],
@@ -100,13 +100,13 @@ export const mutants: readonly Mutant[] = [
     edits: [
       ...cached(`else {
       const found = cache.get(text);
-      if (found) answer(found.verdict);
+      if (found) answer(found.result);
       else ${readAndKeep}
     }`),
       {
         file: 'modules/api-keys/store.ts',
         find: deleteRow,
-        replace: `${deleteRow}\n  for (const [text, { verdict }] of (globalThis as any).verdicts ?? []) if (verdict.keyId === id) (globalThis as any).verdicts.delete(text);`,
+        replace: `${deleteRow}\n  for (const [text, { result }] of (globalThis as any).results ?? []) if (result.keyId === id) (globalThis as any).results.delete(text);`,
       },
     ],
     faults: [],
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
       ...cached(`else {
       const found = cache.get(text);
       // The account is asked about each time: only deletions are announced.
-      if (found) void db.get(selectDisabled, [found.verdict.accountId]).then((row: any) => answer(row?.at === null ? found.verdict : this.#refuse('disabled')), fail);
+      if (found) void db.get(selectDisabled, [found.result.accountId]).then((row: any) => answer(row?.at === null ? found.result : this.#refuse('disabled')), fail);
       else ${readAndKeep}
     }`).map((edit) => ({ ...edit, replace: edit.replace.replace(beforeVerifier, `${listener}\n${beforeVerifier}`) })),
       {
@@ -288,8 +288,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'modules/verification/verify.ts',
-        find: `verdicts[index] = verdict;`,
-        replace: `verdicts[(index + 1) % texts.length] = verdict;`,
+        find: `results[index] = result;`,
+        replace: `results[(index + 1) % texts.length] = result;`,
       },
     ],
     faults: [],
@@ -308,12 +308,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the last known state while the database can’t be reached',
     edits: cached(`else this.#reader.find(hash.stored(text), (key) => {
-      const verdict = this.#judgeState(key);
-      cache.set(text, { verdict, at: Date.now() });
-      answer(verdict);
+      const result = this.#resultOfKey(key);
+      cache.set(text, { result, at: Date.now() });
+      answer(result);
     }, (error) => {
       const found = cache.get(text);
-      if (found) answer(found.verdict);
+      if (found) answer(found.result);
       else fail(error);
     });`),
     faults: [faults.refused, faults.refused],

@@ -203,7 +203,7 @@ export class Tokens {
    * Reads the session and the account each time: signing out, a new password and a disabled account act at once.
    * @throws DomainError `unavailable` when the account may have been deleted or disabled
    */
-  async judge(accessToken: string): Promise<AccessTokenResult> {
+  async verify(accessToken: string): Promise<AccessTokenResult> {
     const { clock, accessTokens } = this.#options;
     const claims = await accessTokens.check(accessToken);
     if (claims === undefined) return { valid: false, code: 'malformed' };
@@ -224,11 +224,11 @@ export class Tokens {
    * @throws DomainError `invalid_access_token`, `second_factor_enrolment_required`
    */
   async principalOf(accessToken: string, isOpenBeforeEnrolment = false): Promise<AccountPrincipal> {
-    const verdict = await this.judge(accessToken);
-    if (!verdict.valid) throw new DomainError('invalid_access_token');
-    if (verdict.mustEnrol && !isOpenBeforeEnrolment) throw new DomainError('second_factor_enrolment_required');
-    const { role, signedInAt } = verdict;
-    const { accountId, sessionId, kid } = verdict.claims;
+    const result = await this.verify(accessToken);
+    if (!result.valid) throw new DomainError('invalid_access_token');
+    if (result.mustEnrol && !isOpenBeforeEnrolment) throw new DomainError('second_factor_enrolment_required');
+    const { role, signedInAt } = result;
+    const { accountId, sessionId, kid } = result.claims;
     return { kind: 'account', accountId, sessionId, kid, role, signedInAt };
   }
 

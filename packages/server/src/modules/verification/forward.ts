@@ -1,7 +1,7 @@
 /**
- * `/auth/forward`: the credential in the request is the question, the headers of the answer are what is known of the
- * caller. Proxies send every request through here, so this is the shortest way through the house: no body is read,
- * nothing is parsed twice, and a yes is not logged.
+ * `/auth/forward`: verifies the credential of a proxied request and returns the identity of the caller in headers.
+ * Proxies call this for every request, so it is the shortest request flow: no body is read, no input is parsed twice,
+ * and an acceptance is not logged.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { forward, identityHeaders, limits } from '@keyreeve/contract';
@@ -9,21 +9,21 @@ import { DomainError } from '../../foundation/errors.ts';
 import { queryOf } from '../../http/answer.ts';
 import { presentedCredential, type PresentedCredential } from '../../http/presented-credential.ts';
 import type { HeaderPairs } from '../../http/headers.ts';
-import { hasScope, type AcceptedKey, type AcceptedToken, type Verdict, type Verifier } from './verify.ts';
+import { hasScope, type AcceptedKey, type AcceptedToken, type VerificationResult, type Verifier } from './verify.ts';
 
 const { account, credential, keyId, nickname, scopes } = identityHeaders;
 
 /** For the Allow of a 405; any other method is accepted as well. */
 const commonMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Whether the request target is the route's: itself, with a query, or anything below it (Envoy appends its own path). */
+/** Whether the request target is this path, with or without a query, or a path below it (Envoy appends its own path). */
 export function isForwardTarget(target: string): boolean {
   if (!target.startsWith(forward.path)) return false;
   const next = target.charCodeAt(forward.path.length);
   return Number.isNaN(next) || next === 0x3f || next === 0x2f;
 }
 
-/** Answers a yes; everything else goes to `refuse`. */
+/** Responds to an accepted credential; `refuse` responds to everything else. */
 export function answerForward(
   verifier: Verifier,
   security: HeaderPairs,
@@ -33,13 +33,13 @@ export function answerForward(
 ): void {
   try {
     const presented = readCredential(request);
-    const answer = (verdict: Verdict): void => {
-      if (!verdict.valid) return refuse(new DomainError('invalid_credential'));
-      assertScopes(request, verdict);
-      response.writeHead(200, identityOf(verdict, security)).end();
+    const answer = (result: VerificationResult): void => {
+      if (!result.valid) return refuse(new DomainError('invalid_credential'));
+      assertScopes(request, result);
+      response.writeHead(200, identityOf(result, security)).end();
     };
-    if (presented.kind === 'bearer') verifier.judge(presented.text, answer, refuse);
-    else verifier.judgeKey(presented.text, answer, refuse);
+    if (presented.kind === 'bearer') verifier.startVerification(presented.text, answer, refuse);
+    else verifier.startKeyVerification(presented.text, answer, refuse);
   } catch (error) {
     refuse(error);
   }
@@ -57,34 +57,34 @@ function readCredential({ method, rawHeaders }: IncomingMessage): Extract<Presen
   return presented;
 }
 
-/** All five, always: a proxy that copies them overwrites whatever the client sent under these names. */
-function identityOf(verdict: AcceptedKey | AcceptedToken, security: HeaderPairs): string[] {
-  const isKey = verdict.type === 'api_key';
+/** Always all five headers: a proxy that copies them overwrites those that the client sent under the same names. */
+function identityOf(result: AcceptedKey | AcceptedToken, security: HeaderPairs): string[] {
+  const isKey = result.type === 'api_key';
   return [
     ...security,
     'Content-Length',
     '0',
     account,
-    verdict.accountId,
+    result.accountId,
     credential,
-    verdict.type,
+    result.type,
     keyId,
-    isKey ? String(verdict.keyId) : '',
+    isKey ? String(result.keyId) : '',
     nickname,
-    isKey ? encodeURIComponent(verdict.nickname) : '',
+    isKey ? encodeURIComponent(result.nickname) : '',
     scopes,
-    isKey ? verdict.scopes : '',
+    isKey ? result.scopes : '',
   ];
 }
 
-/** An access token has no scopes, so it has none of those asked for. */
-function assertScopes(request: IncomingMessage, verdict: AcceptedKey | AcceptedToken): void {
+/** An access token has no scopes, so every requested scope is missing. @throws DomainError `insufficient_scope` */
+function assertScopes(request: IncomingMessage, result: AcceptedKey | AcceptedToken): void {
   if (!request.url?.includes('?')) return;
   const wanted = queryOf(request)
     .getAll('scope')
     .flatMap((value) => value.split(' '))
     .filter((scope) => scope !== '');
-  const held = verdict.type === 'api_key' ? verdict.scopes : '';
+  const held = result.type === 'api_key' ? result.scopes : '';
   const missing = wanted.filter((scope) => !hasScope(held, scope));
   if (missing.length > 0) throw new DomainError('insufficient_scope', { scopes: wanted, missing });
 }

@@ -1,43 +1,43 @@
 /**
- * Whether keys of other systems were ever imported. Until then what has none of our prefixes is refused without being
- * looked up; and the question itself is asked only when such a text comes, and seldom.
+ * Whether keys of other systems were imported. Until then a text without one of our prefixes is rejected without a
+ * lookup. The database is read only when such a text arrives, at most once per `limits.importedKeysLookSeconds`.
  */
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { wereKeysImported } from '../../foundation/database/installation.ts';
 
-const lookMsMin = limits.importedKeysLookSeconds * 1_000;
+const readMsMin = limits.importedKeysLookSeconds * 1_000;
 
 export class ImportedKeys {
   readonly #db: Db;
   readonly #clock: Clock;
   #exist = false;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #looking: Promise<void> | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
 
   constructor(db: Db, clock: Clock) {
     this.#db = db;
     this.#clock = clock;
   }
 
-  /** What is known; once true it stays so. */
+  /** As of the last read. Once true, it stays true. */
   get exist(): boolean {
     return this.#exist;
   }
 
-  /** {@link exist}, after a look at the database unless there was one just now. @throws DomainError `unavailable` */
-  async look(): Promise<boolean> {
-    const since = this.#clock.now() - this.#lookedAt;
-    // A clock that was set back is no reason to wait.
-    if (this.#exist || (since >= 0 && since < lookMsMin)) return this.#exist;
-    await (this.#looking ??= this.#ask().finally(() => (this.#looking = undefined)));
+  /** Reads the database unless a recent read exists. @returns {@link exist} @throws DomainError `unavailable` */
+  async refresh(): Promise<boolean> {
+    const since = this.#clock.now() - this.#readAt;
+    // A negative difference: the clock was set back.
+    if (this.#exist || (since >= 0 && since < readMsMin)) return this.#exist;
+    await (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)));
     return this.#exist;
   }
 
-  async #ask(): Promise<void> {
+  async #read(): Promise<void> {
     const at = this.#clock.now();
     this.#exist = await wereKeysImported(this.#db);
-    this.#lookedAt = at;
+    this.#readAt = at;
   }
 }

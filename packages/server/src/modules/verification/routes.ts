@@ -1,13 +1,13 @@
-/** HTTP of verification for backends: one credential, many, or after RFC 7662. `forward.ts` is the one for proxies. */
+/** Verification for backends: one credential, a batch, or introspection (RFC 7662). `forward.ts` serves proxies. */
 import * as contract from '@keyreeve/contract';
 import { splitScopes } from '../api-keys/api-keys.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
-import type { BatchVerdict, Verdict, Verifier } from './verify.ts';
+import type { BatchVerificationResult, VerificationResult, Verifier } from './verify.ts';
 
 /**
- * The caller has been authenticated as a service.
- * @param onFailure called with the cause of each credential of a batch about which nothing can be known
+ * The caller is already authenticated as a service.
+ * @param onFailure called with the cause of each credential of a batch that has no result
  */
 export function verificationRoutes(verifier: Verifier, onFailure: (error: unknown) => void): readonly Route[] {
   return [
@@ -16,8 +16,8 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
       body: toResult(await verifier.verify(body.credential)),
     })),
     route(contract.verifyBatch, async ({ body }) => {
-      const verdicts = await verifier.verifyMany(body.credentials, onFailure);
-      return { status: 200, body: { results: verdicts.map(toBatchResult) } };
+      const results = await verifier.verifyMany(body.credentials, onFailure);
+      return { status: 200, body: { results: results.map(toBatchResult) } };
     }),
     route(contract.introspect, async ({ body }) => ({
       status: 200,
@@ -26,32 +26,32 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
   ];
 }
 
-const toBatchResult = (verdict: BatchVerdict): contract.BatchResult =>
-  !verdict.valid && verdict.code === 'unavailable' ? { valid: false, code: 'unavailable' } : toResult(verdict);
+const toBatchResult = (result: BatchVerificationResult): contract.BatchResult =>
+  !result.valid && result.code === 'unavailable' ? { valid: false, code: 'unavailable' } : toResult(result);
 
-function toResult(verdict: Verdict): contract.VerifyResult {
-  if (!verdict.valid) return { valid: false, code: verdict.code };
-  const isKey = verdict.type === 'api_key';
+function toResult(result: VerificationResult): contract.VerifyResult {
+  if (!result.valid) return { valid: false, code: result.code };
+  const isKey = result.type === 'api_key';
   return {
     valid: true,
-    type: verdict.type,
-    accountId: verdict.accountId,
-    keyId: isKey ? verdict.keyId : null,
-    nickname: isKey ? verdict.nickname : null,
-    scopes: isKey ? splitScopes(verdict.scopes) : null,
-    expiresAt: verdict.expiresAt === null ? null : toInstant(verdict.expiresAt),
+    type: result.type,
+    accountId: result.accountId,
+    keyId: isKey ? result.keyId : null,
+    nickname: isKey ? result.nickname : null,
+    scopes: isKey ? splitScopes(result.scopes) : null,
+    expiresAt: result.expiresAt === null ? null : toInstant(result.expiresAt),
   };
 }
 
-/** Nothing but `{"active": false}` for whatever is not live: not even why (RFC 7662 section 2.2). */
-function toIntrospection(verdict: Verdict): contract.Introspection {
-  if (!verdict.valid) return { active: false };
+/** Only `{"active": false}` for a rejected credential, without the reason (RFC 7662 section 2.2). */
+function toIntrospection(result: VerificationResult): contract.Introspection {
+  if (!result.valid) return { active: false };
   return {
     active: true,
-    sub: verdict.accountId,
-    ...(verdict.type === 'api_key' && verdict.scopes !== '' ? { scope: verdict.scopes } : {}),
-    ...(verdict.expiresAt === null ? {} : { exp: Math.floor(verdict.expiresAt / 1000) }),
-    iat: Math.floor(verdict.issuedAt / 1000),
-    token_type: verdict.type,
+    sub: result.accountId,
+    ...(result.type === 'api_key' && result.scopes !== '' ? { scope: result.scopes } : {}),
+    ...(result.expiresAt === null ? {} : { exp: Math.floor(result.expiresAt / 1000) }),
+    iat: Math.floor(result.issuedAt / 1000),
+    token_type: result.type,
   };
 }

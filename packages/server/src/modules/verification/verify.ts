@@ -1,6 +1,6 @@
 /**
- * Judging a credential. Its kind is known from its text; what isn't of this installation is refused without reading
- * anything. Expected outcomes are values: a refusal is as ordinary as a yes.
+ * Verification of API keys and access tokens. The text of a credential shows its kind; text of no known format is
+ * rejected without a database read. A rejection is a value, not an error, because it is as frequent as an acceptance.
  */
 import type { Refusal } from '@keyreeve/contract';
 import { formOf, mayBeImported } from '../api-keys/key-format.ts';
@@ -36,17 +36,17 @@ export interface AcceptedToken {
   readonly issuedAt: number;
 }
 
-export type Verdict = AcceptedKey | AcceptedToken | { readonly valid: false; readonly code: Refusal };
+export type VerificationResult = AcceptedKey | AcceptedToken | { readonly valid: false; readonly code: Refusal };
 
-/** Of many: `unavailable` where it can't be known. */
-export type BatchVerdict = Verdict | { readonly valid: false; readonly code: 'unavailable' };
+/** Of one credential in a batch. `unavailable`: the database did not answer, or a change of unknown outcome is pending. */
+export type BatchVerificationResult = VerificationResult | { readonly valid: false; readonly code: 'unavailable' };
 
-/** One of the two is called, once. */
-type Answer = (verdict: Verdict) => void;
-/** With DomainError `unavailable` when it can't be known. */
+/** Either this or {@link Fail} is called, exactly once. */
+type Answer = (result: VerificationResult) => void;
+/** Called with DomainError `unavailable`. */
 type Fail = (error: unknown) => void;
 
-/** Verdicts given since the start, for metrics: plain numbers, because this is the hot path. */
+/** Verifications since the start, by result, for metrics. Plain numbers, because this is the hot path. */
 export type ResultCounts = Record<'api_key' | 'access_token' | Refusal, number>;
 
 export interface VerifierOptions {
@@ -56,7 +56,7 @@ export interface VerifierOptions {
   readonly tokens: Tokens;
   readonly unfinished: UnfinishedRevocations<number>;
   readonly unfinishedAccounts: UnfinishedRevocations<string>;
-  /** The installation's own and those it used before. */
+  /** The current prefix and the earlier ones. */
   readonly keyPrefixes: readonly string[];
 }
 
@@ -93,41 +93,42 @@ export class Verifier {
     this.#lastUsed = new LastUsed((usedAtById) => touchKeys(db, usedAtById));
   }
 
-  /** Before the first question: so that only a late import has to be noticed. @throws DomainError `unavailable` */
+  /** Reads whether imported keys exist, before the first verification. @throws DomainError `unavailable` */
   async prepare(): Promise<void> {
-    await this.#importedKeys.look();
+    await this.#importedKeys.refresh();
   }
 
-  /** An API key or an access token, by its text. @throws DomainError `unavailable` when it can't be known */
-  verify(text: string): Promise<Verdict> {
-    return new Promise((resolve, reject) => this.judge(text, resolve, reject));
+  /** Verifies an API key or an access token. @throws DomainError `unavailable` */
+  verify(text: string): Promise<VerificationResult> {
+    return new Promise((resolve, reject) => this.startVerification(text, resolve, reject));
   }
 
-  /** An API key only: anything else is malformed here. */
-  verifyKey(text: string): Promise<Verdict> {
-    return new Promise((resolve, reject) => this.judgeKey(text, resolve, reject));
+  /** Verifies an API key; any other credential is malformed. @throws DomainError `unavailable` */
+  verifyKey(text: string): Promise<VerificationResult> {
+    return new Promise((resolve, reject) => this.startKeyVerification(text, resolve, reject));
   }
 
   /**
-   * Many, in order; one promise for all of them. A credential about which nothing can be known fails no other.
-   * @param onFailure called with each cause
-   * @throws the first cause when nothing can be known of any
+   * Verifies several credentials. A credential without a result does not fail the others.
+   * @param onFailure called with the cause of each credential without a result
+   * @returns one result for each text, in order
+   * @throws the first cause when no credential has a result
    */
-  verifyMany(texts: readonly string[], onFailure: (error: unknown) => void): Promise<BatchVerdict[]> {
+  verifyMany(texts: readonly string[], onFailure: (error: unknown) => void): Promise<BatchVerificationResult[]> {
     return new Promise((resolve, reject) => {
-      const verdicts: BatchVerdict[] = Array.from({ length: texts.length });
+      const results: BatchVerificationResult[] = Array.from({ length: texts.length });
       const failures: unknown[] = [];
       let missing = texts.length;
-      if (missing === 0) resolve(verdicts);
+      if (missing === 0) resolve(results);
       for (const [index, text] of texts.entries()) {
-        const answer = (verdict: BatchVerdict): void => {
-          verdicts[index] = verdict;
+        const answer = (result: BatchVerificationResult): void => {
+          results[index] = result;
           if (--missing > 0) return;
           if (failures.length === texts.length) return reject(failures[0]);
           for (const error of failures) onFailure(error);
-          resolve(verdicts);
+          resolve(results);
         };
-        this.judge(text, answer, (error) => {
+        this.startVerification(text, answer, (error) => {
           failures.push(error);
           answer({ valid: false, code: 'unavailable' });
         });
@@ -135,47 +136,48 @@ export class Verifier {
     });
   }
 
-  /** {@link verify} by callbacks, for the hot path. */
-  judge(text: string, answer: Answer, fail: Fail): void {
-    // An access token is a JWT: the base64url of `{"`. No key begins so, for a prefix is lower case.
-    if (text.startsWith('eyJ')) void this.#judgeToken(text).then(answer).catch(fail);
-    else this.judgeKey(text, answer, fail);
+  /** {@link verify} with callbacks instead of a promise, for the hot path. */
+  startVerification(text: string, answer: Answer, fail: Fail): void {
+    // An access token is a JWT and starts with the base64url of `{"`. A key starts with a lower-case prefix.
+    if (text.startsWith('eyJ')) void this.#verifyToken(text).then(answer).catch(fail);
+    else this.startKeyVerification(text, answer, fail);
   }
 
-  /** {@link verifyKey} by callbacks. */
-  judgeKey(text: string, answer: Answer, fail: Fail): void {
+  /** {@link verifyKey} with callbacks. */
+  startKeyVerification(text: string, answer: Answer, fail: Fail): void {
     const { keyPrefixes, hash } = this.#options;
     const form = formOf(text, keyPrefixes);
-    if (form === 'malformed' && mayBeImported(text, keyPrefixes)) this.#judgeForeign(text, answer, fail);
+    if (form === 'malformed' && mayBeImported(text, keyPrefixes))
+      this.#startImportedKeyVerification(text, answer, fail);
     else if (form !== 'key') answer(this.#refuse(form));
-    else this.#reader.find(hash.stored(text), (key) => answer(this.#judgeState(key)), fail);
+    else this.#reader.find(hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);
   }
 
-  /** A text of no form of ours: of another system, if keys of any were imported. */
-  #judgeForeign(text: string, answer: Answer, fail: Fail): void {
+  /** The text does not have the format of our keys: a key of another system, if such keys were imported. */
+  #startImportedKeyVerification(text: string, answer: Answer, fail: Fail): void {
     const find = (): void =>
-      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#judgeState(key)), fail);
+      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);
     if (this.#importedKeys.exist) return find();
     void this.#importedKeys
-      .look()
+      .refresh()
       .then((exist) => (exist ? find() : answer(this.#refuse('malformed'))))
       .catch(fail);
   }
 
-  /** Writes the last-used times that have collected. */
+  /** Writes the collected times of last use. */
   flush(): Promise<void> {
     return this.#lastUsed.flush();
   }
 
   /** @throws DomainError `unavailable` when the key or its account may have been deleted */
-  #judgeState(key: KeyState | undefined): Verdict {
+  #resultOfKey(key: KeyState | undefined): VerificationResult {
     if (key === undefined) return this.#refuse('not_found');
     if (key.accountDisabledAt !== null) return this.#refuse('disabled');
     this.#options.unfinished.assertNone(key.id);
     this.#options.unfinishedAccounts.assertNone(key.accountId);
     const now = this.#options.clock.now();
     if (key.expiresAt !== null && key.expiresAt <= now) return this.#refuse('expired');
-    this.#lastUsed.note(key.id, now, key.lastUsedAt);
+    this.#lastUsed.record(key.id, now, key.lastUsedAt);
     this.counts.api_key++;
     return {
       valid: true,
@@ -189,16 +191,16 @@ export class Verifier {
     };
   }
 
-  async #judgeToken(text: string): Promise<Verdict> {
-    const verdict = await this.#options.tokens.judge(text);
-    if (!verdict.valid) return this.#refuse(verdict.code);
-    if (verdict.mustEnrol) return this.#refuse('enrolment_required');
+  async #verifyToken(text: string): Promise<VerificationResult> {
+    const result = await this.#options.tokens.verify(text);
+    if (!result.valid) return this.#refuse(result.code);
+    if (result.mustEnrol) return this.#refuse('enrolment_required');
     this.counts.access_token++;
-    const { accountId, expiresAt, issuedAt } = verdict.claims;
+    const { accountId, expiresAt, issuedAt } = result.claims;
     return { valid: true, type: 'access_token', accountId, expiresAt: expiresAt * 1000, issuedAt: issuedAt * 1000 };
   }
 
-  #refuse(code: Refusal): Verdict {
+  #refuse(code: Refusal): VerificationResult {
     this.counts[code]++;
     return refusals[code];
   }

@@ -16,9 +16,9 @@ function newLastUsed() {
 
 test('the last time that was noted for a key is written once', async () => {
   const { lastUsed, writes } = newLastUsed();
-  lastUsed.note(1, now, null);
-  lastUsed.note(2, now + 1, null);
-  lastUsed.note(1, now + 2, null);
+  lastUsed.record(1, now, null);
+  lastUsed.record(2, now + 1, null);
+  lastUsed.record(1, now + 2, null);
   assert.deepEqual(writes, [], 'a verification writes nothing');
   await lastUsed.flush();
   assert.deepEqual(writes, [
@@ -33,22 +33,22 @@ test('the last time that was noted for a key is written once', async () => {
 
 test('a time is noted again once the one in the database is old enough', async () => {
   const { lastUsed, writes } = newLastUsed();
-  lastUsed.note(1, now + resolutionMs - 1, now);
-  lastUsed.note(2, now + resolutionMs, now);
-  lastUsed.note(3, now - 5, now);
+  lastUsed.record(1, now + resolutionMs - 1, now);
+  lastUsed.record(2, now + resolutionMs, now);
+  lastUsed.record(3, now - 5, now);
   await lastUsed.flush();
   assert.deepEqual(writes, [[[2, now + resolutionMs]]]);
 });
 
 test('memory is bounded: beyond it new keys wait for the next round', async () => {
   const { lastUsed, writes } = newLastUsed();
-  for (let id = 1; id <= limits.lastUsedPendingMax + 10; id++) lastUsed.note(id, now, null);
+  for (let id = 1; id <= limits.lastUsedPendingMax + 10; id++) lastUsed.record(id, now, null);
   await lastUsed.flush();
   const written = writes.flat();
   assert.equal(written.length, limits.lastUsedPendingMax);
   assert.equal(written.at(-1)?.[0], limits.lastUsedPendingMax);
   assert.ok(writes.every((write) => write.length <= 500));
-  lastUsed.note(limits.lastUsedPendingMax + 1, now, null);
+  lastUsed.record(limits.lastUsedPendingMax + 1, now, null);
   await lastUsed.flush();
   assert.deepEqual(writes.at(-1), [[limits.lastUsedPendingMax + 1, now]]);
 });
@@ -60,10 +60,10 @@ test('what is noted while a write is under way is written by the next', async ()
     writes.push([...usedAtById]);
     await gate.promise;
   });
-  lastUsed.note(1, now, null);
+  lastUsed.record(1, now, null);
   const first = lastUsed.flush();
-  lastUsed.note(1, now + 1, null);
-  lastUsed.note(2, now + 1, null);
+  lastUsed.record(1, now + 1, null);
+  lastUsed.record(2, now + 1, null);
   gate.resolve(undefined);
   await first;
   await lastUsed.flush();
@@ -83,10 +83,10 @@ test('what can’t be written is dropped and told, and the next round goes on', 
     if (isBroken) throw new Error('the database is away');
     written.push(...usedAtById.keys());
   });
-  lastUsed.note(1, now, null);
+  lastUsed.record(1, now, null);
   await assert.rejects(lastUsed.flush(), { message: 'the database is away' });
   isBroken = false;
-  lastUsed.note(2, now, null);
+  lastUsed.record(2, now, null);
   await lastUsed.flush();
   assert.deepEqual(written, [2]);
 });
