@@ -162,11 +162,13 @@ export const samples: Readonly<Record<keyof typeof rules, Samples>> = {
       'const find = (name: string) => sql(`find`, `select id from ${name}`);',
       'function find() {\n  const statement = sql<Row>("a", "b");\n}',
       'await db.all(sql("a", `select ${x}`));',
+      'const of = (list: readonly string[]) =>\n  list.map((name) => ({\n    a: sql("a", name),\n  }));',
     ),
     good: at(
       `${server}src/modules/accounts/store.ts`,
       `const find = sql<Row>(\n  'find',\n  'select id from accounts',\n);`,
       `const list = sql('list', 'x');`,
+      'export const all: readonly Stored[] = tables.map((table) => ({\n  a: sql("a", `delete from ${table}`),\n}));',
     ),
   },
   'only app/config.ts reads the environment': {

@@ -129,7 +129,7 @@ function assertReaches({ completeUntil, folders }: Survey, { madeAt }: BackupHea
 }
 
 async function load(tx: Transaction, path: string, keys: InstallationKeys): Promise<Counts> {
-  const tables = storedTables.filter(({ isPassing }) => !isPassing);
+  const tables = storedTables.filter(({ isInBackup }) => isInBackup);
   const counts: Record<string, number> = Object.fromEntries(tables.map(({ name }) => [name, 0]));
   for await (const { table: name, rows } of readRows(path, keys)) {
     const table = tables.find((candidate) => candidate.name === name);

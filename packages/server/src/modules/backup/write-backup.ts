@@ -64,7 +64,7 @@ async function* linesOf(
     return text;
   };
   yield line(header);
-  for (const table of storedTables.filter(({ isPassing }) => !isPassing)) {
+  for (const table of storedTables.filter(({ isInBackup }) => isInBackup)) {
     counts[table.name] = 0;
     for await (const rows of pagesOf(reader, table)) {
       counts[table.name] = (counts[table.name] ?? 0) + rows.length;
