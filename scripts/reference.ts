@@ -1,6 +1,6 @@
 /** The reference pages, generated from the program's own tables. */
 import { limitGroups, limits } from '@keyreeve/contract';
-import { variables } from '../packages/server/src/app/config.ts';
+import { settings } from '../packages/server/src/app/settings.ts';
 
 const generated = '<!-- Made by `npm run docs` from the program’s own tables; edit those. -->';
 
@@ -21,7 +21,7 @@ trusted for an email address that signed in from it within ${limits.loginOriginT
 }
 
 function configurationPage(): string {
-  const rows = Object.entries(variables).map(([name, { default: fallback, doc, isSecret }]) => {
+  const rows = Object.values(settings).map(({ name, default: fallback, doc, isSecret }) => {
     const alsoFile = isSecret ? ` Or \`${name}_FILE\`: its [file](operating.md#secret-files).` : '';
     return `| \`${name}\` | ${fallback === '' ? '–' : `\`${fallback}\``} | ${doc.replaceAll('|', '\\|')}${alsoFile} |`;
   });

@@ -1,4 +1,4 @@
-/** Values of environment variables: each parser takes the text of one and throws an Error that completes "NAME …". */
+/** Parsers of settings. Each takes the text of a value and throws an Error whose message completes "NAME …". */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { keyPrefixPattern, reservedPrefixes } from '@keyreeve/contract';
@@ -26,6 +26,18 @@ export function oneOf<const T extends string>(allowed: readonly T[]) {
   };
 }
 
+/** True for `trueValue`, false for the other allowed value. */
+export const flag =
+  <const T extends string>(trueValue: NoInfer<T>, allowed: readonly [T, T]) =>
+  (text: string): boolean =>
+    oneOf(allowed)(text) === trueValue;
+
+/** Undefined for an empty text. */
+export const optional =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T | undefined =>
+    text === '' ? undefined : parse(text);
+
 export function list<T>(parse: (text: string) => T) {
   return (text: string): readonly T[] =>
     text
@@ -36,12 +48,11 @@ export function list<T>(parse: (text: string) => T) {
 }
 
 export function hostName(text: string): string {
-  if (!/^[A-Za-z0-9.:_-]+$/.test(text)) throw new Error(`must be an address or a host name, not “${text}”`);
+  if (!/^[A-Za-z0-9.:_-]+$/.test(text)) throw new Error(`must be a host name or an IP address, not “${text}”`);
   return text;
 }
 
 export function publicUrl(text: string): string {
-  if (text === '') return '';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isOrigin = url && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
   if (!isOrigin) throw new Error(`must be like https://auth.example.com, without a path, not “${text}”`);
@@ -60,7 +71,7 @@ export function cidr(text: string): string {
   return network;
 }
 
-/** A network, or a host with the one port that may be used of it. */
+/** An IP network, or one port of a host. */
 export function webhookTarget(text: string): WebhookTarget {
   const network = toCidr(text);
   if (network !== undefined) return { kind: 'network', cidr: network };
@@ -77,15 +88,14 @@ export function ipRangeLimit(text: string): IpRangeLimit {
 
 export function keyPrefix(text: string): string {
   if (!keyPrefixPattern.test(text)) throw new Error(`must match ${keyPrefixPattern.source}, unlike “${text}”`);
-  if (reservedPrefixes.includes(text)) throw new Error(`can't be ${text}: other credentials begin so`);
+  if (reservedPrefixes.includes(text)) throw new Error(`can't be ${text}: other credentials begin with it`);
   return text;
 }
 
 export function smtpUrl(text: string): string {
-  if (text === '') return '';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isServer = url && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
-  // The text may hold a password, so it isn't repeated. What a library would read from a query isn't ours to promise.
+  // The message omits the text, which may contain a password. A query is rejected: the mail library would read options from it.
   if (!isServer || /[?#]/.test(text) || !isDecodable(url.username) || !isDecodable(url.password))
     throw new Error('must be like smtps://user:password@mail.example.com:465 or smtp://mail.example.com:587');
   return text;
@@ -99,17 +109,15 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** A mailbox of RFC 5322 section 3.4: an address, or a name and an address in angle brackets. */
+/** A mailbox of RFC 5322 section 3.4: an email address, or a name and an email address in angle brackets. */
 export function mailFrom(text: string): string {
-  if (text === '') return '';
-  const [, address = text] = /^[^<>"\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100} <([^<>]+)>$/u.exec(text) ?? [];
-  if (!parseEmail(address)) throw new Error(`must be like Example <accounts@example.com>, not “${text}”`);
+  const [, email = text] = /^[^<>"\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100} <([^<>]+)>$/u.exec(text) ?? [];
+  if (!parseEmail(email)) throw new Error(`must be like Example <accounts@example.com>, not “${text}”`);
   return text;
 }
 
-/** With a path, without a query: the link's kind and its code are added. */
+/** A query is rejected because Keyreeve adds the kind and the code of the link as one. */
 export function linksUrl(text: string): string {
-  if (text === '') return '';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPage =
     url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && !/[?#]/.test(text);
@@ -117,33 +125,37 @@ export function linksUrl(text: string): string {
   return url.href.replace(/\/$/, '');
 }
 
-/** Absolute; undefined for none. Relative to where a relative database is looked for. */
-export function folder(text: string): string | undefined {
-  if (text.includes('\0')) throw new Error("can't be a folder: there is a zero byte in it");
-  return text === '' ? undefined : resolve(baseFolder(), text);
+/** @returns the absolute path. A relative path starts where that of a database does. */
+export function folder(text: string): string {
+  if (text.includes('\0')) throw new Error("can't be a folder: it contains a zero byte");
+  return resolve(baseFolder(), text);
 }
 
 export function databaseUrl(text: string): DatabaseLocation {
   const path = /^sqlite:(?!\/\/)(.+)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: 'sqlite', path: resolve(baseFolder(), path) };
-  if (/^postgres(?:ql)?:\/\//.test(text)) return postgresAddress(text);
+  if (/^postgres(?:ql)?:\/\//.test(text)) return postgresUrl(text);
   throw new Error('must be like sqlite:data/keyreeve.db or postgres://user:password@host:5432/database');
 }
 
-/** The text is never echoed: it may hold a password. */
-function postgresAddress(text: string): DatabaseLocation {
-  // `postgres://user@/database?host=/run/postgresql` names no host before the path, which a URL must.
+/** Messages omit the text, which may contain a password. */
+function postgresUrl(text: string): DatabaseLocation {
+  // `postgres://user@/database?host=/run/postgresql` is not a URL for `URL`, which requires a host.
   const isSocket = /^\w+:\/\/[^/]*@\//.test(text);
-  const whole = isSocket ? text.replace('@/', '@socket/') : text;
-  if (!URL.canParse(whole)) throw new Error('is not a URL like postgres://user:password@host:5432/database');
-  const url = new URL(whole);
+  const withHost = isSocket ? text.replace('@/', '@socket/') : text;
+  if (!URL.canParse(withHost)) throw new Error('is not a URL like postgres://user:password@host:5432/database');
+  const url = new URL(withHost);
   const database = decodeURIComponent(url.pathname.slice(1));
   const user = decodeURIComponent(url.username);
   if (user === '' || database === '' || database.includes('/')) {
     throw new Error('must name a user and a database: postgres://user:password@host:5432/database');
   }
-  const unknown = [...url.searchParams.keys()].find((name) => !['host', 'sslmode', 'sslrootcert'].includes(name));
-  if (unknown !== undefined) throw new Error(`has the parameter ${unknown}; known are host, sslmode and sslrootcert`);
+  const unknownParameter = [...url.searchParams.keys()].find(
+    (name) => !['host', 'sslmode', 'sslrootcert'].includes(name),
+  );
+  if (unknownParameter !== undefined) {
+    throw new Error(`has the unknown parameter ${unknownParameter}; the known ones are host, sslmode and sslrootcert`);
+  }
   const host = url.searchParams.get('host') ?? url.hostname.replaceAll(/[[\]]/g, '');
   if (isSocket && !host.startsWith('/'))
     throw new Error('must name a host, or the folder of a socket as ?host=/run/postgresql');
@@ -151,10 +163,10 @@ function postgresAddress(text: string): DatabaseLocation {
     url.searchParams.has('sslrootcert') &&
     !(url.searchParams.get('sslmode') ?? 'verify-full').startsWith('verify-')
   ) {
-    throw new Error('has an sslrootcert, which only the sslmodes verify-ca and verify-full look at');
+    throw new Error('has an sslrootcert, which only the sslmodes verify-ca and verify-full use');
   }
-  // Within one machine nobody else listens.
-  const fallback = host.startsWith('/') || isLoopback(host) ? 'disable' : 'verify-full';
+  // A connection within the machine does not cross a network.
+  const sslModeDefault = host.startsWith('/') || isLoopback(host) ? 'disable' : 'verify-full';
   return {
     kind: 'postgres',
     host,
@@ -162,28 +174,27 @@ function postgresAddress(text: string): DatabaseLocation {
     user,
     password: url.password === '' ? undefined : decodeURIComponent(url.password),
     database,
-    sslMode: sslMode(url.searchParams.get('sslmode') ?? fallback),
+    sslMode: sslMode(url.searchParams.get('sslmode') ?? sslModeDefault),
     sslRootCert: url.searchParams.get('sslrootcert') ?? undefined,
   };
 }
 
-/** `allow` and `prefer` would give way to whoever cuts the handshake off. */
+/** `allow` and `prefer` are not supported: an attacker on the network can make them fall back to plain text. */
 function sslMode(text: string): SslMode {
   const mode = sslModes.find((candidate) => candidate === text);
   if (mode === undefined) throw new Error(`has the sslmode ${text}; it must be one of ${sslModes.join(', ')}`);
   return mode;
 }
 
-/** The checkout that this file lies in; for a program that was installed as a package, the working folder. */
+/** The checkout that contains this file. For a program installed as a package, the working folder. */
 function baseFolder(): string {
   const here = fileURLToPath(import.meta.url);
   return /[\\/]node_modules[\\/]/.test(here) ? process.cwd() : fileURLToPath(new URL('../../../../', import.meta.url));
 }
 
-export function masterKey(text: string): Buffer | undefined {
-  if (text === '') return undefined;
+export function masterKey(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64url');
-  // The text is never echoed.
+  // The message omits the text, which is secret.
   if (!/^[A-Za-z0-9_-]{43}=?$/.test(text) || bytes.length !== masterKeyBytes) {
     throw new Error(`must be ${masterKeyBytes} bytes in base64url: 43 characters`);
   }

@@ -1,20 +1,20 @@
-/** Settings that are allowed and unwise: for the log of `serve` and for `doctor`. */
+/** Warnings about settings that are valid but risky. `serve` logs them and `doctor` prints them. */
 import type { Config } from './config.ts';
 
-/** One sentence each, which begins with the name of the setting. */
+/** @returns sentences that begin with the name of the setting */
 export function warningsOf(config: Config): readonly string[] {
-  const { publicUrl, trustedProxies, isThrottled, deletionJournal, mayReadWorldReadableSecrets } = config;
-  const isBlind = publicUrl?.startsWith('https:') === true && trustedProxies.length === 0;
+  const { publicUrl, trustedProxies, isRateLimited, deletionJournal, mayReadWorldReadableSecrets } = config;
+  const isProxyMissing = publicUrl?.startsWith('https:') === true && trustedProxies.length === 0;
   return [
-    ...(isBlind
+    ...(isProxyMissing
       ? [
-          'KEYREEVE_PUBLIC_URL is https, so a proxy stands in front, but KEYREEVE_TRUSTED_PROXIES does not name it: all clients share the limits of one client IP range, so one client can use up the sign-ins and requests of the others',
+          'KEYREEVE_PUBLIC_URL is https, which needs a proxy, but KEYREEVE_TRUSTED_PROXIES does not contain it: the IP address of the proxy counts as the client IP, so all clients share the rate limits of one range',
         ]
       : []),
-    ...(isThrottled ? [] : ['KEYREEVE_THROTTLE is off: sign-ins and creations are not limited']),
+    ...(isRateLimited ? [] : ['KEYREEVE_THROTTLE is off: sign-ins and key creations have no rate limits']),
     ...(deletionJournal === undefined
       ? [
-          'KEYREEVE_DELETION_JOURNAL is not set: restoring an older backup, or a failover that loses the last commits, would revive deleted keys',
+          'KEYREEVE_DELETION_JOURNAL is not set: after restoring an older backup, or after a failover that loses the last commits, deleted keys work again',
         ]
       : []),
     ...(mayReadWorldReadableSecrets

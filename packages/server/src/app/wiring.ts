@@ -103,7 +103,7 @@ export function wire(options: WiringOptions): Services {
     journal,
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
   });
-  const { isThrottled: enabled, passwordLengthMin: lengthMin } = config;
+  const { isRateLimited: enabled, passwordLengthMin: lengthMin } = config;
   // What bounds a machine is shared out among its workers.
   const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
@@ -111,7 +111,7 @@ export function wire(options: WiringOptions): Services {
     db,
     clock,
     bucketHash: keys.throttleBucket,
-    addressLimits: config.loginAddressLimits,
+    addressLimits: config.ipRangeLimits,
     enabled,
   });
   const common = new CommonPasswords();
@@ -147,7 +147,7 @@ export function wire(options: WiringOptions): Services {
     db,
     clock,
     bucketHash: keys.throttleBucket,
-    addressLimits: config.loginAddressLimits,
+    addressLimits: config.ipRangeLimits,
     logins: throttle,
     enabled: areRequestsLimited,
   });

@@ -9,17 +9,16 @@ import { databaseIn, newProgram, runProgram, startProgram, type Environment } fr
 
 const someMasterKey = Buffer.alloc(32, 7).toString('base64url');
 const publicWithoutTls =
-  'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is a public address, but Keyreeve ends no TLS: name the proxy in front in KEYREEVE_TRUSTED_PROXIES, and set KEYREEVE_PUBLIC_URL to its https address';
+  'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is not a loopback address, but Keyreeve does not terminate TLS: set KEYREEVE_TRUSTED_PROXIES to the proxy in front of it, and KEYREEVE_PUBLIC_URL to the proxy’s https URL';
 const onlyOnLoopback = 'KEYREEVE_THROTTLE can be off on a loopback address only';
 
 /** Each is wrong by itself. Together they are one configuration, whose mistakes are told in this order. */
 const wrongValues: readonly (readonly [name: string, value: string, mistake: string])[] = [
-  ['KEYREEVE_PROT', '8787', 'is not a variable that Keyreeve knows'],
-  ['KEYREEVE_PORT_FILE', '/run/port', 'is not a variable that Keyreeve knows'],
-  ['KEYREEVE_DRAIN_SECONDS', '1.5', 'must be a whole number from 0 to 300, not “1.5”'],
-  ['KEYREEVE_HOST', 'every where', 'must be an address or a host name, not “every where”'],
+  ['KEYREEVE_PROT', '8787', 'is not a setting of Keyreeve'],
+  ['KEYREEVE_PORT_FILE', '/run/port', 'is not a setting of Keyreeve'],
+  ['KEYREEVE_HOST', 'every where', 'must be a host name or an IP address, not “every where”'],
   ['KEYREEVE_PORT', '65536', 'must be a whole number from 0 to 65535, not “65536”'],
-  ['KEYREEVE_ADMIN_HOST', '[::1]', 'must be an address or a host name, not “[::1]”'],
+  ['KEYREEVE_ADMIN_HOST', '[::1]', 'must be a host name or an IP address, not “[::1]”'],
   ['KEYREEVE_ADMIN_PORT', '-1', 'must be a whole number from 0 to 65535, not “-1”'],
   [
     'KEYREEVE_PUBLIC_URL',
@@ -32,7 +31,7 @@ const wrongValues: readonly (readonly [name: string, value: string, mistake: str
     'must be like sqlite:data/keyreeve.db or postgres://user:password@host:5432/database',
   ],
   ['KEYREEVE_MASTER_KEY', someMasterKey.slice(1), 'must be 32 bytes in base64url: 43 characters'],
-  ['KEYREEVE_KEY_PREFIX', 'krvr', "can't be krvr: other credentials begin so"],
+  ['KEYREEVE_KEY_PREFIX', 'krvr', "can't be krvr: other credentials begin with it"],
   ['KEYREEVE_KEY_PREFIXES_ACCEPTED', 'old,Older', 'must match ^[a-z][a-z0-9_]{1,20}$, unlike “Older”'],
   ['KEYREEVE_JWT_ALG', 'HS256', 'must be one of ES256, EdDSA, RS256, not “HS256”'],
   ['KEYREEVE_ACCESS_TOKEN_TTL_SECONDS', '3601', 'must be a whole number from 30 to 3600, not “3601”'],
@@ -48,6 +47,7 @@ const wrongValues: readonly (readonly [name: string, value: string, mistake: str
   ['KEYREEVE_TRUSTED_PROXIES', '10.0.0.0/33', 'must be like 10.0.0.0/8 or 192.0.2.7, not “10.0.0.0/33”'],
   ['KEYREEVE_CORS_ORIGINS', '*', 'must be like https://app.example.com, not “*”'],
   ['KEYREEVE_WORKERS', '65', 'must be a whole number from 1 to 64, not “65”'],
+  ['KEYREEVE_DRAIN_SECONDS', '1.5', 'must be a whole number from 0 to 300, not “1.5”'],
   ['KEYREEVE_LOG_LEVEL', 'verbose', 'must be one of trace, debug, info, warn, error, fatal, silent, not “verbose”'],
 ];
 
@@ -68,7 +68,7 @@ const contradictions: readonly (readonly [environment: Environment, mistakes: re
 function refusal(mistakes: readonly string[]) {
   const [only = ''] = mistakes;
   const lines =
-    mistakes.length === 1 ? only : ['The configuration is wrong:', ...mistakes.map((it) => `  - ${it}`)].join('\n');
+    mistakes.length === 1 ? only : ['The configuration has errors:', ...mistakes.map((it) => `  - ${it}`)].join('\n');
   return { status: 78, stdout: '', stderr: `keyreeve: ${lines}\n` };
 }
 

@@ -4,8 +4,9 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ConfigError, describeConfig, readConfig, variables, type Config } from '../config.ts';
+import { ConfigError, describeConfig, readConfig, type Config } from '../config.ts';
 import { warningsOf } from '../config-warnings.ts';
+import { settings, type Setting } from '../settings.ts';
 import type { PostgresLocation } from '../../foundation/database/postgres-url.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 import { refused } from './refused-values.ts';
@@ -13,6 +14,7 @@ import { refused } from './refused-values.ts';
 type Environment = Readonly<Record<string, string>>;
 
 const checkout = fileURLToPath(new URL('../../../../../', import.meta.url));
+const names = Object.values(settings).map(({ name }) => name);
 const masterKeyText = Buffer.alloc(32, 0xfb).toString('base64url');
 
 function mistakesIn(environment: Environment): readonly string[] {
@@ -23,7 +25,7 @@ function mistakesIn(environment: Environment): readonly string[] {
     assert.ok(error instanceof ConfigError);
     assert.equal(
       error.message,
-      `The configuration is wrong:\n${error.mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
+      `The configuration has errors:\n${error.mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
     );
     return error.mistakes;
   }
@@ -51,8 +53,8 @@ const defaults: Config = {
   keysPerAccountMax: 100,
   sessionsPerAccountMax: 50,
   creationsPerMinuteMax: 300,
-  loginAddressLimits: [],
-  isThrottled: true,
+  ipRangeLimits: [],
+  isRateLimited: true,
   trustedProxies: [],
   corsOrigins: [],
   isSignUpOpen: false,
@@ -74,11 +76,11 @@ test('without any variable the documented defaults are in force', () => {
 });
 
 test('an empty variable is the same as none', () => {
-  assert.deepEqual(readConfig(Object.fromEntries(Object.keys(variables).map((name) => [name, '']))), defaults);
+  assert.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), defaults);
 });
 
 test('every variable has a name of ours, a sentence that explains it, and a default that it accepts itself', () => {
-  for (const [name, { doc, default: fallback, parse }] of Object.entries(variables)) {
+  for (const { name, doc, default: fallback, parse } of Object.values<Setting<unknown>>(settings)) {
     assert.match(name, /^KEYREEVE_[A-Z_]+$/);
     assert.match(doc, /^.{4,}\.$/s, name);
     assert.doesNotThrow(() => void parse(fallback), name);
@@ -133,11 +135,11 @@ const accepted: readonly (readonly [environment: Environment, expected: Partial<
   ],
   [{ KEYREEVE_JWT_ALG: 'EdDSA' }, { jwtAlg: 'EdDSA' }],
   [{ KEYREEVE_PASSWORD_LENGTH_MIN: '8' }, { passwordLengthMin: 8 }],
-  [{ KEYREEVE_THROTTLE: 'off' }, { isThrottled: false }],
+  [{ KEYREEVE_THROTTLE: 'off' }, { isRateLimited: false }],
   [
     { KEYREEVE_LOGIN_ADDRESS_LIMITS: '10.0.0.5=5000,10.1.0.0/16=1000' },
     {
-      loginAddressLimits: [
+      ipRangeLimits: [
         { cidr: '10.0.0.5/32', failuresMax: 5_000 },
         { cidr: '10.1.0.0/16', failuresMax: 1_000 },
       ],
@@ -247,19 +249,15 @@ test('all mistakes are told together, one for each variable', () => {
   assert.deepEqual(named, [...Object.keys(wrong), 'KEYREEVE_PORTS', 'KEYREEVE_TYPO'].toSorted());
   const free = new Set<string>(['KEYREEVE_AUDIENCE', 'KEYREEVE_DELETION_JOURNAL']);
   assert.deepEqual(
-    Object.keys(variables).filter((name) => !free.has(name) && !(name in wrong)),
+    names.filter((name) => !free.has(name) && !(name in wrong)),
     [],
     'each variable that can be wrong is in the table',
   );
 });
 
 test('a name that Keyreeve doesn’t know is a mistake; what a container platform sets is not', () => {
-  assert.deepEqual(mistakesIn({ KEYREEVE_KEY_PREFIXS: 'acme' }), [
-    'KEYREEVE_KEY_PREFIXS is not a variable that Keyreeve knows',
-  ]);
-  assert.deepEqual(mistakesIn({ KEYREEVE_PORT_FILE: '/x' }), [
-    'KEYREEVE_PORT_FILE is not a variable that Keyreeve knows',
-  ]);
+  assert.deepEqual(mistakesIn({ KEYREEVE_KEY_PREFIXS: 'acme' }), ['KEYREEVE_KEY_PREFIXS is not a setting of Keyreeve']);
+  assert.deepEqual(mistakesIn({ KEYREEVE_PORT_FILE: '/x' }), ['KEYREEVE_PORT_FILE is not a setting of Keyreeve']);
   assert.deepEqual(
     mistakesIn({ KEYREEVE_SERVICE_HOST: '10.0.0.1', KEYREEVE_PORT_8787_TCP: 'tcp://10.0.0.1:8787' }),
     [],
@@ -267,11 +265,11 @@ test('a name that Keyreeve doesn’t know is a mistake; what a container platfor
 });
 
 const contradictory: readonly (readonly [environment: Environment, reason: RegExp])[] = [
-  [{ KEYREEVE_HOST: '0.0.0.0' }, /public address, but Keyreeve ends no TLS/],
-  [{ KEYREEVE_HOST: '::' }, /public address/],
-  [{ KEYREEVE_HOST: 'auth.internal' }, /public address/],
-  [{ KEYREEVE_ADMIN_HOST: '0.0.0.0' }, /public address/],
-  [{ KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'http://auth.example.com' }, /public address/],
+  [{ KEYREEVE_HOST: '0.0.0.0' }, /not a loopback address, but Keyreeve does not terminate TLS/],
+  [{ KEYREEVE_HOST: '::' }, /not a loopback address/],
+  [{ KEYREEVE_HOST: 'auth.internal' }, /not a loopback address/],
+  [{ KEYREEVE_ADMIN_HOST: '0.0.0.0' }, /not a loopback address/],
+  [{ KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'http://auth.example.com' }, /not a loopback address/],
   [
     { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1', KEYREEVE_THROTTLE: 'off' },
     /KEYREEVE_THROTTLE can be off on a loopback address only/,
@@ -335,7 +333,7 @@ test('no secret is in a mistake or in the description of what is in force', () =
   const described = describeConfig({ KEYREEVE_MASTER_KEY: masterKeyText, KEYREEVE_PORT: '9000' });
   assert.deepEqual(
     described.map(({ name }) => name),
-    Object.keys(variables),
+    names,
   );
   assert.ok(!JSON.stringify(described).includes(masterKeyText.slice(0, 10)));
   const shown = described.filter(({ source }) => source === 'environment');

@@ -1,16 +1,14 @@
-/** Values that configuration refuses, each with its reason. */
-import type { variables } from '../config.ts';
-
-export const refused: readonly (readonly [name: keyof typeof variables, value: string, reason: RegExp])[] = [
-  ['KEYREEVE_HOST', 'http://127.0.0.1', /must be an address or a host name/],
-  ['KEYREEVE_HOST', '127.0.0.1 ', /must be an address or a host name/],
+/** Invalid values of settings, each with the error that it causes. */
+export const refused: readonly (readonly [name: string, value: string, reason: RegExp])[] = [
+  ['KEYREEVE_HOST', 'http://127.0.0.1', /must be a host name or an IP address/],
+  ['KEYREEVE_HOST', '127.0.0.1 ', /must be a host name or an IP address/],
   ['KEYREEVE_PORT', '65536', /must be a whole number from 0 to 65535, not “65536”/],
   ['KEYREEVE_PORT', '-1', /must be a whole number from 0 to 65535/],
   ['KEYREEVE_PORT', '80.5', /must be a whole number/],
   ['KEYREEVE_PORT', '0x50', /must be a whole number/],
   ['KEYREEVE_PORT', ' 80', /must be a whole number/],
   ['KEYREEVE_PORT', '1e3', /must be a whole number/],
-  ['KEYREEVE_ADMIN_HOST', 'a/b', /must be an address or a host name/],
+  ['KEYREEVE_ADMIN_HOST', 'a/b', /must be a host name or an IP address/],
   ['KEYREEVE_ADMIN_PORT', 'http', /must be a whole number/],
   ['KEYREEVE_PUBLIC_URL', 'auth.example.com', /must be like https:\/\/auth\.example\.com/],
   ['KEYREEVE_PUBLIC_URL', 'https://auth.example.com/base', /without a path/],
@@ -33,7 +31,11 @@ export const refused: readonly (readonly [name: keyof typeof variables, value: s
     'postgres://keyreeve@db/auth?sslmode=require&sslrootcert=/ca',
     /has an sslrootcert, which only/,
   ],
-  ['KEYREEVE_DATABASE_URL', 'postgres://keyreeve@db/auth?target_session_attrs=any', /has the parameter target_session/],
+  [
+    'KEYREEVE_DATABASE_URL',
+    'postgres://keyreeve@db/auth?target_session_attrs=any',
+    /has the unknown parameter target_session/,
+  ],
   ['KEYREEVE_MASTER_KEY', 'too short', /must be 32 bytes in base64url: 43 characters/],
   ['KEYREEVE_MASTER_KEY', Buffer.alloc(33).toString('base64url'), /must be 32 bytes/],
   ['KEYREEVE_MASTER_KEY', Buffer.alloc(32, 0xfb).toString('base64'), /must be 32 bytes/],
@@ -67,7 +69,7 @@ export const refused: readonly (readonly [name: keyof typeof variables, value: s
   ['KEYREEVE_SMTP_URL', 'https://mail.example.com', /must be like smtps:/],
   ['KEYREEVE_SMTP_URL', 'smtp://', /must be like smtps:/],
   ['KEYREEVE_SMTP_URL', 'smtp://mail.example.com/path', /must be like smtps:/],
-  // Options that would turn off what this program insists on.
+  // Options of the mail library that would disable TLS.
   ['KEYREEVE_SMTP_URL', 'smtp://mail.example.com?tls.rejectUnauthorized=false', /must be like smtps:/],
   ['KEYREEVE_SMTP_URL', 'smtp://mail.example.com#x', /must be like smtps:/],
   ['KEYREEVE_SMTP_URL', 'smtp://user:p%zz@mail.example.com', /must be like smtps:/],

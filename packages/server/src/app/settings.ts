@@ -1,0 +1,248 @@
+/**
+ * The settings: one entry for each, with the environment variable, its default, its meaning and its parser. The type
+ * `Config`, the reader (`config.ts`), `keyreeve doctor` and `docs/configuration.md` derive from this table.
+ */
+import { keyPrefixDefault, languages, limits } from '@keyreeve/contract';
+import {
+  ipRangeLimit,
+  cidr,
+  databaseUrl,
+  flag,
+  folder,
+  hostName,
+  integer,
+  keyPrefix,
+  linksUrl,
+  list,
+  mailFrom,
+  masterKey,
+  oneOf,
+  optional,
+  origin,
+  publicUrl,
+  smtpUrl,
+  webhookTarget,
+} from './config-values.ts';
+import { describeDatabase } from '../foundation/database/database.ts';
+import { logLevels } from '../foundation/log.ts';
+import { signingAlgorithms } from '../modules/signing-keys/signing-keys.ts';
+
+export interface Setting<T> {
+  /** The environment variable. */
+  readonly name: string;
+  /** As text, the way an operator would write it. */
+  readonly default: string;
+  readonly doc: string;
+  /** @throws Error whose message completes "NAME …" */
+  readonly parse: (text: string) => T;
+  /** The default when standard input is a terminal. */
+  readonly terminalDefault?: string;
+  /** The value may also be given as the path of a file, in the variable with `_FILE` at its end. */
+  readonly isSecret?: boolean;
+  /** The value without its secret part. Without this function, a secret is shown as `[redacted]`. */
+  readonly describe?: (text: string) => string;
+}
+
+const setting = <T>(
+  name: string,
+  fallback: string,
+  doc: string,
+  parse: (text: string) => T,
+  options: Pick<Setting<T>, 'terminalDefault' | 'isSecret' | 'describe'> = {},
+): Setting<T> => ({ name, default: fallback, doc, parse, ...options });
+
+const describeDatabaseUrl = (text: string): string =>
+  text.startsWith('sqlite:') ? text : describeDatabase(databaseUrl(text));
+
+export const settings = {
+  host: setting('KEYREEVE_HOST', '127.0.0.1', 'Host name or IP address that the service listens on.', hostName),
+  port: setting('KEYREEVE_PORT', '8787', 'Port of the service; 0 selects a free one.', integer(0, 65_535)),
+  adminHost: setting('KEYREEVE_ADMIN_HOST', '127.0.0.1', 'Host name or IP address for metrics and health.', hostName),
+  adminPort: setting(
+    'KEYREEVE_ADMIN_PORT',
+    '8788',
+    'Port for metrics and health; 0 selects a free one.',
+    integer(0, 65_535),
+  ),
+  publicUrl: setting(
+    'KEYREEVE_PUBLIC_URL',
+    '',
+    'The URL that clients use, for example `https://auth.example.com`: the issuer of tokens and the base of links. Default: `http://localhost:<port>`.',
+    optional(publicUrl),
+  ),
+  audience: setting(
+    'KEYREEVE_AUDIENCE',
+    '',
+    'The `aud` of access tokens. Default: the public URL.',
+    optional((text) => text),
+  ),
+  database: setting(
+    'KEYREEVE_DATABASE_URL',
+    'sqlite:data/keyreeve.db',
+    'The database URL. SQLite: `sqlite:<path>`, relative to the checkout or, for an installed program, to the working folder. PostgreSQL: `postgres://user:password@host:5432/database`. Parameters: `sslmode` = `verify-full` (default, except on this machine), `verify-ca`, `require` or `disable`; `sslrootcert=<file>`; `host=<folder of a socket>`.',
+    databaseUrl,
+    { isSecret: true, describe: describeDatabaseUrl },
+  ),
+  masterKey: setting(
+    'KEYREEVE_MASTER_KEY',
+    '',
+    '32 bytes in base64url (`openssl rand 32 | basenc --base64url`). Default for SQLite: the file `<path>.master-key`, created with a new database. PostgreSQL requires a value.',
+    optional(masterKey),
+    { isSecret: true },
+  ),
+  mayReadWorldReadableSecrets: setting(
+    'KEYREEVE_WORLD_READABLE_SECRETS',
+    'refuse',
+    '`accept` permits secret files that every user can read, such as those of Docker Swarm (0444). Files that others can change are always rejected.',
+    flag('accept', ['refuse', 'accept']),
+  ),
+  deletionJournal: setting(
+    'KEYREEVE_DELETION_JOURNAL',
+    '',
+    'Folder of the [deletion journal](backup.md#the-deletion-journal), preferably on another disk than the database. Default for SQLite: `<path>.deletions`. PostgreSQL has none.',
+    optional(folder),
+  ),
+  keyPrefix: setting('KEYREEVE_KEY_PREFIX', keyPrefixDefault, 'Prefix of API keys: `[a-z][a-z0-9_]{1,20}`.', keyPrefix),
+  keyPrefixesAccepted: setting(
+    'KEYREEVE_KEY_PREFIXES_ACCEPTED',
+    '',
+    'Earlier prefixes, separated by commas. Keys with these prefixes remain valid.',
+    list(keyPrefix),
+  ),
+  jwtAlg: setting(
+    'KEYREEVE_JWT_ALG',
+    'ES256',
+    `Signature algorithm of access tokens: ${signingAlgorithms.join(', ')}.`,
+    oneOf(signingAlgorithms),
+  ),
+  accessTokenTtlSeconds: setting(
+    'KEYREEVE_ACCESS_TOKEN_TTL_SECONDS',
+    '600',
+    'Lifetime of an access token.',
+    integer(30, 3_600),
+  ),
+  refreshIdleTtlSeconds: setting(
+    'KEYREEVE_REFRESH_IDLE_TTL_SECONDS',
+    '1209600',
+    'A session ends when it has not been refreshed for this time (14 days).',
+    integer(60, 31_536_000),
+  ),
+  refreshMaxTtlSeconds: setting(
+    'KEYREEVE_REFRESH_MAX_TTL_SECONDS',
+    '2592000',
+    'A session ends this time after its sign-in (30 days).',
+    integer(60, 31_536_000),
+  ),
+  refreshGraceSeconds: setting(
+    'KEYREEVE_REFRESH_GRACE_SECONDS',
+    '30',
+    'For this time, a replaced refresh token returns the same successor again.',
+    integer(0, 300),
+  ),
+  passwordLengthMin: setting(
+    'KEYREEVE_PASSWORD_LENGTH_MIN',
+    '15',
+    'Minimum length of a new password, in characters.',
+    integer(limits.passwordLengthFloor, 64),
+  ),
+  keysPerAccountMax: setting('KEYREEVE_KEYS_PER_ACCOUNT_MAX', '100', 'API keys per account.', integer(1, 100_000)),
+  sessionsPerAccountMax: setting(
+    'KEYREEVE_SESSIONS_PER_ACCOUNT_MAX',
+    '50',
+    'Sessions per account. A further sign-in ends the oldest.',
+    integer(1, 10_000),
+  ),
+  creationsPerMinuteMax: setting(
+    'KEYREEVE_CREATIONS_PER_MINUTE_MAX',
+    '300',
+    'API keys that one account can create in a minute.',
+    integer(1, 100_000),
+  ),
+  ipRangeLimits: setting(
+    'KEYREEVE_LOGIN_ADDRESS_LIMITS',
+    '',
+    `Failed sign-ins in ${limits.loginWindowSeconds / 60} minutes for networks that need more than ${limits.loginAddressFailuresMax}, such as a backend that signs in its users: \`10.0.0.5=5000,10.1.0.0/16=1000\`.`,
+    list(ipRangeLimit),
+  ),
+  isRateLimited: setting(
+    'KEYREEVE_THROTTLE',
+    'on',
+    '`off` disables the rate limits of sign-ins and key creations, for load tests on a loopback address.',
+    flag('on', ['on', 'off']),
+  ),
+  trustedProxies: setting(
+    'KEYREEVE_TRUSTED_PROXIES',
+    '',
+    'IP addresses or networks from which proxies connect, separated by commas. Only these can set `X-Forwarded-For` and `X-Forwarded-Proto`. Set it when the public URL is https.',
+    list(cidr),
+  ),
+  corsOrigins: setting(
+    'KEYREEVE_CORS_ORIGINS',
+    '',
+    'Origins whose pages can call the service, separated by commas.',
+    list(origin),
+  ),
+  isSignUpOpen: setting(
+    'KEYREEVE_SIGNUP',
+    'closed',
+    '`open` permits sign-up with `POST /auth/accounts`. It requires mail.',
+    flag('open', ['closed', 'open']),
+  ),
+  smtpUrl: setting(
+    'KEYREEVE_SMTP_URL',
+    '',
+    'The mail server: `smtps://user:password@host:465` (TLS) or `smtp://user:password@host:587` (STARTTLS, required except on this machine). Without it, no mail is sent.',
+    optional(smtpUrl),
+    { isSecret: true },
+  ),
+  mailFrom: setting(
+    'KEYREEVE_MAIL_FROM',
+    '',
+    'Sender of mail, for example `Example <accounts@example.com>`.',
+    optional(mailFrom),
+  ),
+  mailTemplates: setting(
+    'KEYREEVE_MAIL_TEMPLATES',
+    '',
+    'Folder with [templates](mail.md) that replace the built-in ones of the same name.',
+    optional(folder),
+  ),
+  linksUrl: setting(
+    'KEYREEVE_LINKS_URL',
+    '',
+    'Base URL of the links in mail, for example `https://example.com/account`. Default: the pages of the service.',
+    optional(linksUrl),
+  ),
+  language: setting(
+    'KEYREEVE_LANGUAGE',
+    'en',
+    `Default language of mail and of the pages that its links open: ${languages.join(', ')}.`,
+    oneOf(languages),
+  ),
+  signInUrl: setting(
+    'KEYREEVE_SIGN_IN_URL',
+    '',
+    'Your sign-in page, for example `https://example.com/sign-in`. The pages that mail links open lead to it.',
+    optional(linksUrl),
+  ),
+  webhookTargets: setting(
+    'KEYREEVE_WEBHOOK_TARGETS',
+    '',
+    'Internal receivers that [webhooks](webhooks.md#where-deliveries-may-go) can reach, also over http: `hooks.internal:8080` for one port of a host, `10.1.0.0/16` for all ports of a network. An administrator can then make Keyreeve send requests there.',
+    list(webhookTarget),
+  ),
+  workers: setting(
+    'KEYREEVE_WORKERS',
+    '1',
+    'Processes that share the port, 130 MiB each. Use one per core when requests saturate one core.',
+    integer(1, 64),
+  ),
+  drainSeconds: setting(
+    'KEYREEVE_DRAIN_SECONDS',
+    '8',
+    'Time to finish after SIGTERM. Default on a terminal: 0.',
+    integer(0, 300),
+    { terminalDefault: '0' },
+  ),
+  logLevel: setting('KEYREEVE_LOG_LEVEL', 'info', `Log level: ${logLevels.join(', ')}.`, oneOf(logLevels)),
+} as const;
