@@ -1,7 +1,7 @@
 /**
- * `npm run timing`: whether somebody who can time answers learns which emails have an account. A real
- * service, one request after the other in random order; how well the time of an answer tells the kinds of emails apart,
- * and whether their bytes do. `--count N` requests of each kind. Writes `docs/timing.md`; exits 1 when the bar is missed.
+ * `npm run timing`: measures whether response times reveal which email addresses have an account, and compares the bytes
+ * of the responses. A real service gets one request after the other in random order. `--count N` requests of each kind.
+ * Writes `docs/timing.md`; exits 1 when a result misses the bar.
  */
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -14,28 +14,18 @@ import { goodPassword, newProgram, type Program } from '../e2e/program.ts';
 import { Prober } from './asking.ts';
 import { aucOf, bootstrap, median, type Interval } from './auc.ts';
 import { startMailSink } from './mail-sink.ts';
+import { timingPage, timingRow, type Comparison, type Measurement } from './page.ts';
 import { accountEmails, importedAccounts, importedTrial, trials, type Trial } from './trials.ts';
 
-/** Chance is 0.5. The whole interval must lie within. */
+/** 0.5 means no difference. The whole interval must lie within. */
 const bar: Interval = { from: 0.45, to: 0.55 };
 /** Requests of each kind before the first that counts: code and caches are warm then. */
 const warmUps = 20;
 
-interface Comparison {
-  readonly trial: string;
-  readonly kinds: readonly [string, string];
-  readonly mediansMs: readonly [number, number];
-  readonly auc: number;
-  readonly interval: Interval;
-  readonly isAlike: boolean;
-  /** Whether it is as it must be: alike, or different. */
-  readonly isMet: boolean;
-}
-
 interface Kind {
   readonly ms: number[];
   readonly answers: Set<string>;
-  /** Of requests that came after one of this kind. */
+  /** Of the requests that followed one of this kind. */
   readonly msAfter: number[];
 }
 
@@ -50,7 +40,7 @@ async function seed(program: Program, imports: string): Promise<void> {
   if (imports !== '') await run(['import', 'accounts', '-'], imports);
 }
 
-/** Each round asks once for each kind, in an order of its own. */
+/** Each round sends one request of each kind, in random order. */
 async function ask(program: Program, { requests }: Trial, count: number): Promise<ReadonlyMap<string, Kind>> {
   using asker = new Prober(program.url);
   const names = Object.keys(requests);
@@ -74,25 +64,16 @@ async function ask(program: Program, { requests }: Trial, count: number): Promis
   return kinds;
 }
 
-function compare(trial: string, kinds: readonly [string, string], values: readonly number[][], isAlike: boolean) {
-  const [first, second] = values.map((group) => Float64Array.from(group)) as [Float64Array, Float64Array];
-  const interval = bootstrap(first, second);
-  const isWithin = interval.from >= bar.from && interval.to <= bar.to;
-  const isMet = isAlike ? isWithin : interval.to < bar.from || interval.from > bar.to;
-  const auc = aucOf(first, second);
-  return {
-    trial,
-    kinds,
-    mediansMs: [median(first), median(second)],
-    auc,
-    interval,
-    isAlike,
-    isMet,
-  } satisfies Comparison;
+function measure(first: readonly number[], second: readonly number[]): Measurement {
+  const [a, b] = [Float64Array.from(first), Float64Array.from(second)];
+  return { mediansMs: [median(a), median(b)], auc: aucOf(a, b), interval: bootstrap(a, b) };
 }
 
-/** @throws Error when kinds that must be alike answer in different bytes */
-async function judge(program: Program, trial: Trial, count: number): Promise<Comparison[]> {
+const isWithinBar = ({ interval }: Measurement): boolean => interval.from >= bar.from && interval.to <= bar.to;
+const isOutsideBar = ({ interval }: Measurement): boolean => interval.to < bar.from || interval.from > bar.to;
+
+/** @throws Error when kinds that must be alike have responses with different bytes */
+async function compare(program: Program, trial: Trial, count: number): Promise<Comparison[]> {
   const kinds = await ask(program, trial, count);
   const of = (name: string): Kind => kinds.get(name) as Kind;
   for (const name of new Set(trial.alike.flat())) {
@@ -102,56 +83,21 @@ async function judge(program: Program, trial: Trial, count: number): Promise<Com
     if (answers.size !== 1 || answer !== reference || !answer.startsWith(`${trial.status} `))
       throw new Error(`${trial.name}, ${name}: ${[...answers].join('\n---\n')}\nbut expected\n${reference}`);
   }
-  const both = (isAlike: boolean) => (pair: readonly [string, string]) =>
-    compare(trial.name, pair, [of(pair[0]).ms, of(pair[1]).ms], isAlike);
-  const after = trial.alike.map(([a, b]) =>
-    compare(`the request after ${trial.name}`, [a, b], [of(a).msAfter, of(b).msAfter], true),
-  );
-  return [...trial.alike.map(both(true)), ...after, ...trial.different.map(both(false))];
+  const alike = trial.alike.map((pair): Comparison => {
+    const [a, b] = [of(pair[0]), of(pair[1])];
+    const [measured, next] = [measure(a.ms, b.ms), measure(a.msAfter, b.msAfter)];
+    return { trial: trial.name, kinds: pair, measured, next, isMet: isWithinBar(measured) && isWithinBar(next) };
+  });
+  const different = trial.different.map((pair): Comparison => {
+    const measured = measure(of(pair[0]).ms, of(pair[1]).ms);
+    return { trial: trial.name, kinds: pair, measured, next: undefined, isMet: isOutsideBar(measured) };
+  });
+  return [...alike, ...different];
 }
 
 function machine(): string {
   const commit = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout.trim();
   return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}, commit ${commit}`;
-}
-
-function toRow({ trial, kinds, mediansMs, auc, interval, isAlike, isMet }: Comparison): string {
-  const verdict = isMet ? (isAlike ? 'met' : 'seen, as it must be') : '**missed**';
-  const ms = mediansMs.map((value) => value.toFixed(2)).join(' / ');
-  const range = `${interval.from.toFixed(3)} to ${interval.to.toFixed(3)}`;
-  return `| ${trial} | ${kinds.join(' / ')} | ${ms} | ${auc.toFixed(3)} | ${range} | ${verdict} |`;
-}
-
-function describe(comparisons: readonly Comparison[], count: number, minutes: number, load: readonly string[]): string {
-  return [
-    '# Response times and existing accounts',
-    '',
-    'Can a client that measures response times find out which emails have an account?',
-    '',
-    `Written by \`npm run timing -- --count ${count}\` (${minutes.toFixed(1)} minutes): a real service on the embedded database, with`,
-    'its real password hashes and without rate limits; one client on the same machine, one connection, one request after the',
-    `other in random order; ${count} requests of each kind, three times as many where no password is hashed. The responses of kinds`,
-    'that must be alike had the same bytes, except for the date and the request id; the run fails otherwise.',
-    '',
-    `- ${machine()}`,
-    `- load average over 1, 5 and 15 minutes before: ${load[0]}; after: ${load[1]}`,
-    '',
-    '**AUC** is the share of pairs in which the second kind took longer; 0.5 is chance. Bar: the whole 95 % interval (1,000',
-    `bootstrap draws) lies between ${bar.from} and ${bar.to}. “The request after” measures whether work that continues after a`,
-    'response changes the time of the next request.',
-    '',
-    '| endpoint | kinds | medians in ms | AUC | 95 % | |',
-    '| --- | --- | --- | ---: | --- | --- |',
-    ...comparisons.map(toRow),
-    '',
-    'The machine is shared: noise hides differences from this measurement as it hides them from an attacker, who can send more',
-    'requests. The interval states how large a hidden difference can be. A request that is rejected without a hash shows that',
-    'the measurement detects a difference where one exists.',
-    '',
-    'In service an email receives few sign-ups and resets per hour ([limits.md](limits.md)), so a client cannot repeat a request as',
-    'often as this measurement does: three requests at an AUC of 0.53 reveal almost nothing.',
-    '',
-  ].join('\n');
 }
 
 const loads = (): string =>
@@ -162,11 +108,11 @@ const loads = (): string =>
 const { values } = parseArgs({ options: { count: { type: 'string', default: '1500' }, only: { type: 'string' } } });
 const count = Number(values.count);
 const startedMs = monotonicMs();
-const before = loads();
+const loadBefore = loads();
 using mail = await startMailSink();
 const comparisons: Comparison[] = [];
 
-/** On an installation of its own: imported accounts make every sign-in longer. */
+/** In a separate installation, because imported accounts make every sign-in longer. */
 async function runTrials(chosen: readonly Trial[], imports: string): Promise<void> {
   await using program = await newProgram(
     {
@@ -179,16 +125,17 @@ async function runTrials(chosen: readonly Trial[], imports: string): Promise<voi
   );
   await seed(program, imports);
   for (const trial of chosen.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
-    const judged = await judge(program, trial, count * trial.roundsFactor);
-    comparisons.push(...judged);
-    process.stderr.write(`${judged.map(toRow).join('\n')}\n`);
+    const compared = await compare(program, trial, count * trial.roundsFactor);
+    comparisons.push(...compared);
+    process.stderr.write(`${compared.map(timingRow).join('\n')}\n`);
     process.stderr.write(`${trial.name} after ${((monotonicMs() - startedMs) / 60_000).toFixed(1)} min\n`);
   }
 }
 
 await runTrials(trials, '');
 await runTrials([importedTrial], await importedAccounts());
-const text = describe(comparisons, count, (monotonicMs() - startedMs) / 60_000, [before, loads()]);
+const minutes = (monotonicMs() - startedMs) / 60_000;
+const text = timingPage({ count, minutes, machine: machine(), loadBefore, loadAfter: loads(), bar, comparisons });
 if (values.only === undefined)
   writeFileSync(fileURLToPath(new URL('../../../../docs/timing.md', import.meta.url)), text);
 process.stdout.write(text);
