@@ -1,23 +1,19 @@
 /**
- * The table of `docs/asvs.md`, read: which requirement of OWASP ASVS 5.0.0 is met how, and which tests show it. A row is
- * `| number | level | status | how | tests |`; a test is written `` `folder/file.test.ts` “its name” ``.
+ * The table of `docs/asvs.md`: which requirement of OWASP ASVS 5.0.0 is met how, and which test files show it. A row is
+ * `| number | level | status | how | test files |`. A test shows a requirement if it has its tag, such as `'asvs:6.2.4'`.
+ * The last cell is generated from these tags.
  */
+import { globSync, readFileSync } from 'node:fs';
+import type { PassedTest } from './passed-tests.ts';
 
 export const statuses = ['shown', 'partly', 'documented', 'absent', 'not built', 'n/a', 'deviation'] as const;
 export type Status = (typeof statuses)[number];
-
-export interface NamedTest {
-  /** Relative to the repository. */
-  readonly file: string;
-  readonly name: string;
-}
 
 export interface Row {
   readonly id: string;
   readonly level: number;
   readonly status: string;
   readonly how: string;
-  readonly tests: readonly NamedTest[];
 }
 
 /** The requirements of each section, by the level of each, in order: section 1.2 has five of level 1, four of 2, one of 3. */
@@ -49,49 +45,46 @@ export const requirements: ReadonlyMap<string, number> = new Map(
 );
 
 const cell = String.raw`([^|]*)`;
-const rowLine = new RegExp(String.raw`^\| (\d+\.\d+\.\d+) \| (\d) \| ${cell} \| ${cell} \| ${cell} \|$`);
-const namedTest = /`([\w./-]+\.test\.ts)` “([^”]*)”/g;
+const rowLine = new RegExp(String.raw`^\| (\d+\.\d+\.\d+) \| (\d) \| ${cell} \| ${cell} \| ${cell} \|$`, 'gm');
 
 export function readRows(page: string): Row[] {
-  return page.split('\n').flatMap((line) => {
-    const [, id, level, status, how, tests] = rowLine.exec(line) ?? [];
-    if (id === undefined) return [];
-    return [
-      {
-        id,
-        level: Number(level),
-        status: (status ?? '').trim(),
-        how: (how ?? '').trim(),
-        tests: readTests(tests ?? ''),
-      },
-    ];
-  });
-}
-
-/** `contract/…` is the contract's folder of tests, all else the server's. @throws Error for a cell in another form */
-function readTests(text: string): NamedTest[] {
-  const found = [...text.matchAll(namedTest)];
-  if (found.map(([whole]) => whole).join('; ') !== text.trim()) throw new Error(`not a list of tests: ${text}`);
-  return found.map(([, file = '', name = '']) => ({
-    file: file.startsWith('contract/')
-      ? `packages/contract/test/${file.slice('contract/'.length)}`
-      : `packages/server/${file}`,
-    name,
+  return [...page.matchAll(rowLine)].map(([, id = '', level, status = '', how = '']) => ({
+    id,
+    level: Number(level),
+    status: status.trim(),
+    how: how.trim(),
   }));
 }
 
-/** A test that runs on each database has its name once for each. */
-export const withoutDatabase = (name: string): string => name.replace(/ \((?:sqlite|postgres)\)$/, '');
+/** Number of the requirement → the test files with its tag, in order. */
+export type TaggedFiles = ReadonlyMap<string, readonly string[]>;
 
-/** @param passed what `passed-tests.ts` wrote @returns a line for each test that a row names and that isn't among them */
-export function unshownRows(page: string, passed: string): string[] {
+/** @param root the repository */
+export function readTaggedFiles(root: string): TaggedFiles {
+  const found = new Map<string, string[]>();
+  for (const file of globSync('packages/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()) {
+    const ids = [...readFileSync(`${root}/${file}`, 'utf8').matchAll(/'asvs:([\d.]+)'/g)].map(([, id = '']) => id);
+    for (const id of new Set(ids)) found.set(id, [...(found.get(id) ?? []), file]);
+  }
+  return found;
+}
+
+/** The page with the last cell of each row generated. The server's folders are written without `packages/server/`. */
+export function withTestFiles(page: string, tagged: TaggedFiles): string {
+  return page.replaceAll(rowLine, (_line, id: string, ...cells: string[]) => {
+    const files = tagged.get(id)?.map((file) => `\`${file.replace(/^packages\/(?:server\/)?/, '')}\``);
+    return `| ${[id, ...cells.slice(0, 3), files?.join(' ') ?? ''].join(' | ')} |`;
+  });
+}
+
+/** @param passed what `passed-tests.ts` wrote @returns an error for each tag of a file of which no test passed */
+export function unshownRows(tagged: TaggedFiles, passed: string): string[] {
   const lines = passed.split('\n').filter((line) => line !== '');
-  const tests = lines.map((line) => JSON.parse(line) as NamedTest);
-  const known = new Set(tests.map(({ file, name }) => `${file} “${withoutDatabase(name)}”`));
-  return readRows(page).flatMap(({ id, tests: named }) =>
-    named
-      .map(({ file, name }) => `${file} “${name}”`)
-      .filter((each) => !known.has(each))
-      .map((each) => `${id} names ${each}, which didn’t run and pass`),
+  const tests = lines.map((line) => JSON.parse(line) as PassedTest);
+  const known = new Set(tests.flatMap(({ file, tags }) => tags.map((tag) => `${file} ${tag}`)));
+  return [...tagged].flatMap(([id, files]) =>
+    files
+      .filter((file) => !known.has(`${file} asvs:${id}`))
+      .map((file) => `${id}: no test with its tag passed in ${file}`),
   );
 }

@@ -1,8 +1,13 @@
-/** A reporter of node:test: one line of JSON for each test that ran and passed, its file relative to the repository. */
+/** A reporter of node:test: one line of JSON for each test that passed, with its file, relative to the repository, and its tags. */
 import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 
 const root = new URL('..', import.meta.url).pathname;
+
+export interface PassedTest {
+  readonly file: string;
+  readonly tags: readonly string[];
+}
 
 /** `file` is where `test` of node:test was called, which may be a file that many share; `entryFile` is what was run. */
 interface Place {
@@ -14,6 +19,8 @@ export default async function* passedTests(events: AsyncIterable<TestEvent>): As
   for await (const { type, data } of events) {
     if (type !== 'test:pass' || data.skip || data.todo) continue;
     const { file, entryFile = file }: Place = data;
-    if (entryFile !== undefined) yield `${JSON.stringify({ file: relative(root, entryFile), name: data.name })}\n`;
+    if (entryFile === undefined) continue;
+    const passed: PassedTest = { file: relative(root, entryFile), tags: data.tags };
+    yield `${JSON.stringify(passed)}\n`;
   }
 }

@@ -31,7 +31,7 @@ test('the pattern takes no other credential for a key', () => {
   }
 });
 
-test('a brand is lower case, short, and no kind of ours', () => {
+test('a brand is lower case, short, and no kind of ours', { tags: ['asvs:1.2.9'] }, () => {
   for (const prefix of ['krv', 'ab', 'acme', 'acme_live', 'a1', `a${'b'.repeat(20)}`])
     assert.match(prefix, keyPrefixPattern);
   for (const prefix of ['', 'a', 'Acme', '1a', '_a', 'a-b', 'a b', 'é1', `a${'b'.repeat(21)}`, 'acme\n']) {

@@ -35,7 +35,7 @@ test('every code of a route is in the registry, once, and is a failure', () => {
   }
 });
 
-test('a route that asks for a credential can say that it isn’t good', () => {
+test('a route that asks for a credential can say that it isn’t good', { tags: ['asvs:8.1.1'] }, () => {
   // Signing out answers the same for any token, and a one-time code isn’t who somebody is.
   for (const { id, auth, errors: codes } of allRoutes.filter(
     (route) => route.auth !== 'none' && route.id !== 'revokeTokens',
@@ -47,15 +47,19 @@ test('a route that asks for a credential can say that it isn’t good', () => {
   }
 });
 
-test('an unknown field in a JSON body is never overlooked', () => {
-  for (const { id, body } of allRoutes) if (body?.type === 'json') assert.ok(fieldsOf(body.schema).length > 0, id);
-});
+test(
+  'an unknown field in a JSON body is never overlooked',
+  { tags: ['asvs:2.2.1', 'asvs:8.1.2', 'asvs:15.3.3'] },
+  () => {
+    for (const { id, body } of allRoutes) if (body?.type === 'json') assert.ok(fieldsOf(body.schema).length > 0, id);
+  },
+);
 
-test('only requests that may change something have a body', () => {
+test('only requests that may change something have a body', { tags: ['asvs:3.5.3'] }, () => {
   for (const { id, method, body } of allRoutes) if (body) assert.notEqual(method, 'GET', id);
 });
 
-test('success is 200, but for a creation and an answer without a body', () => {
+test('success is 200, but for a creation and an answer without a body', { tags: ['asvs:3.7.2'] }, () => {
   const others = allRoutes
     .filter(({ success }) => success.status !== 200)
     .map(({ id, success }) => [id, success.status]);
@@ -81,27 +85,31 @@ test('success is 200, but for a creation and an answer without a body', () => {
   ]);
 });
 
-test('the four fixed requests are where the customer put them, with exactly the fields that were specified', () => {
-  const { issueTokens, createKey, listKeys, deleteKey } = contract;
-  assert.deepEqual(
-    [issueTokens, createKey, listKeys, deleteKey].map(({ method, path, auth }) => `${method} ${path} ${auth}`),
-    [
-      'POST /auth/token password',
-      'POST /auth/api-keys access_token',
-      'GET /auth/api-keys access_token',
-      'DELETE /auth/api-keys/:id access_token',
-    ],
-  );
-  assert.deepEqual(fieldsOf(issueTokens.success.schema), ['accessToken', 'refreshToken']);
-  assert.deepEqual(fieldsOf(createKey.success.schema), ['id', 'nickname', 'key', 'createdAt', 'updatedAt']);
-  assert.deepEqual(fieldsOf(deleteKey.success.schema), ['message']);
-  // Only a request with `limit` or `cursor` adds the second.
-  assert.deepEqual(fieldsOf(listKeys.success.schema), ['apiKeys', 'nextCursor']);
-  assert.deepEqual((listKeys.success.schema as { required?: string[] }).required, ['apiKeys']);
-  const [full, listed] = listKeys.success.schema.properties.apiKeys.anyOf.map((list) => fieldsOf(itemsOf(list)));
-  assert.deepEqual(listed, ['id', 'nickname', 'createdAt', 'updatedAt']);
-  assert.ok(full && !full.includes('key'));
-});
+test(
+  'the four fixed requests are where the customer put them, with exactly the fields that were specified',
+  { tags: ['asvs:8.2.3', 'asvs:15.3.1'] },
+  () => {
+    const { issueTokens, createKey, listKeys, deleteKey } = contract;
+    assert.deepEqual(
+      [issueTokens, createKey, listKeys, deleteKey].map(({ method, path, auth }) => `${method} ${path} ${auth}`),
+      [
+        'POST /auth/token password',
+        'POST /auth/api-keys access_token',
+        'GET /auth/api-keys access_token',
+        'DELETE /auth/api-keys/:id access_token',
+      ],
+    );
+    assert.deepEqual(fieldsOf(issueTokens.success.schema), ['accessToken', 'refreshToken']);
+    assert.deepEqual(fieldsOf(createKey.success.schema), ['id', 'nickname', 'key', 'createdAt', 'updatedAt']);
+    assert.deepEqual(fieldsOf(deleteKey.success.schema), ['message']);
+    // Only a request with `limit` or `cursor` adds the second.
+    assert.deepEqual(fieldsOf(listKeys.success.schema), ['apiKeys', 'nextCursor']);
+    assert.deepEqual((listKeys.success.schema as { required?: string[] }).required, ['apiKeys']);
+    const [full, listed] = listKeys.success.schema.properties.apiKeys.anyOf.map((list) => fieldsOf(itemsOf(list)));
+    assert.deepEqual(listed, ['id', 'nickname', 'createdAt', 'updatedAt']);
+    assert.ok(full && !full.includes('key'));
+  },
+);
 
 test('a nickname is all that a new key needs', () => {
   assert.deepEqual((contract.NewKeyBody as { required?: string[] }).required, ['nickname']);

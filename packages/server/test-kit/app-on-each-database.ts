@@ -1,10 +1,10 @@
 /** `test` of node:test, once for each database that the service can run on: `newApp()` takes the one that it's about. */
-import { test as nodeTest } from 'node:test';
+import { test as nodeTest, type TestOptions } from 'node:test';
 import { currentKind, databaseKinds } from './new-db.ts';
 
 type Prove = () => Promise<void> | void;
 
-export function test(guarantee: string, options: { timeout: number } | Prove, prove?: Prove): void {
+export function test(guarantee: string, options: TestOptions | Prove, prove?: Prove): void {
   const [settings, body] = typeof options === 'function' ? [{}, options] : [options, prove ?? (() => undefined)];
   for (const kind of databaseKinds) {
     nodeTest(`${guarantee} (${kind})`, settings, () => currentKind.run(kind, async () => body()));

@@ -1,20 +1,23 @@
 /** Runs a store's contract once for every database that stores must work on, each time on a new, empty one. */
-import { test } from 'node:test';
+import { test, type TestOptions } from 'node:test';
 import { databases, emptyDatabases, type TestDb } from './new-db.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 
 type Prove = (opened: TestDb) => Promise<void>;
+type Options = [prove: Prove] | [options: TestOptions, prove: Prove];
 
-export const onEachDatabase = (guarantee: string, prove: Prove): void => onEach(databases, guarantee, prove);
+export const onEachDatabase = (guarantee: string, ...rest: Options): void => onEach(databases, guarantee, ...rest);
 
 /** Without tables. */
-export const onEachEmptyDatabase = (guarantee: string, prove: Prove): void => onEach(emptyDatabases, guarantee, prove);
+export const onEachEmptyDatabase = (guarantee: string, ...rest: Options): void =>
+  onEach(emptyDatabases, guarantee, ...rest);
 
-function onEach(kinds: typeof databases, guarantee: string, prove: Prove): void {
+function onEach(kinds: typeof databases, guarantee: string, ...[options, body]: Options): void {
+  const [settings, prove] = typeof options === 'function' ? [{}, options] : [options, body];
   for (const [name, open] of Object.entries(kinds)) {
-    test(`${guarantee} (${name})`, async () => {
+    test(`${guarantee} (${name})`, settings, async () => {
       await using opened = await open();
-      await prove(opened);
+      await prove?.(opened);
     });
   }
 }

@@ -23,24 +23,32 @@ function rowsBelow(heading: string): string[][] {
 
 const codesOf = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
-test('every credential that a route of the contract takes is among the ways in, once', () => {
-  const listed = rowsBelow('Ways in').flatMap(([, cell]) => codesOf(cell));
-  assert.deepEqual(listed.toSorted(), [...new Set(allRoutes.map(({ auth }) => auth))].toSorted());
-});
+test(
+  'every credential that a route of the contract takes is among the ways in, once',
+  { tags: ['asvs:6.1.3', 'asvs:6.3.4'] },
+  () => {
+    const listed = rowsBelow('Ways in').flatMap(([, cell]) => codesOf(cell));
+    assert.deepEqual(listed.toSorted(), [...new Set(allRoutes.map(({ auth }) => auth))].toSorted());
+  },
+);
 
-test('every purpose that the master key is used for is in the list of keys, once', () => {
-  const source = read('packages/server/src/foundation/crypto/master-key.ts');
-  const purposes = [...source.matchAll(/\bderive\('([^']+)'\)/g)].map(([, purpose = '']) => purpose);
-  assert.ok(purposes.length > 10, 'purposes are found');
-  assert.deepEqual(
-    rowsBelow('Keys')
-      .flatMap(([cell]) => codesOf(cell))
-      .toSorted(),
-    purposes.toSorted(),
-  );
-});
+test(
+  'every purpose that the master key is used for is in the list of keys, once',
+  { tags: ['asvs:11.1.1', 'asvs:11.1.2'] },
+  () => {
+    const source = read('packages/server/src/foundation/crypto/master-key.ts');
+    const purposes = [...source.matchAll(/\bderive\('([^']+)'\)/g)].map(([, purpose = '']) => purpose);
+    assert.ok(purposes.length > 10, 'purposes are found');
+    assert.deepEqual(
+      rowsBelow('Keys')
+        .flatMap(([cell]) => codesOf(cell))
+        .toSorted(),
+      purposes.toSorted(),
+    );
+  },
+);
 
-test('every column of the database has one class of protection', () => {
+test('every column of the database has one class of protection', { tags: ['asvs:14.1.1', 'asvs:14.1.2'] }, () => {
   const listed = rowsBelow('What is kept').flatMap(([table, ...cells]) =>
     cells.flatMap(codesOf).map((column) => `${table}.${column}`),
   );

@@ -1,46 +1,26 @@
-/** The table of ASVS requirements is whole, and every test that it names exists. That they ran, `scripts/test.ts` checks. */
+/** The table of ASVS requirements is complete, and its rows fit the tags of the tests. `scripts/test.ts` checks that these ran. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { readRows, requirements, statuses, unshownRows, withoutDatabase } from '../../../../scripts/asvs.ts';
+import {
+  readRows,
+  readTaggedFiles,
+  requirements,
+  statuses,
+  unshownRows,
+  withTestFiles,
+} from '../../../../scripts/asvs.ts';
 
-const root = new URL('../../../../', import.meta.url);
-const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-const page = read('docs/asvs.md');
+const root = new URL('../../../../', import.meta.url).pathname;
+const page = readFileSync(`${root}/docs/asvs.md`, 'utf8');
 const rows = readRows(page);
+const tagged = readTaggedFiles(root);
 
-/** Which statuses stand on tests, and which say that there is none. */
+/** Rows with these statuses rest on tests. The others state why they have none. */
 const withTests: readonly string[] = ['shown', 'partly', 'deviation'];
 const deviations = ['6.3.3', '10.4.4'];
 
-/** Of each template in a text, what any of its values matches: `${…}` is anything. */
-function templatesOf(text: string): RegExp[] {
-  const found: RegExp[] = [];
-  for (const { index } of text.matchAll(/\(\s*`/g)) {
-    let at = text.indexOf('`', index) + 1;
-    let pattern = '';
-    while (at < text.length && text[at] !== '`') {
-      if (!text.startsWith('${', at)) pattern += RegExp.escape(text[at++] ?? '');
-      else {
-        let depth = 0;
-        do {
-          if (text[at] === '{') depth++;
-          if (text[at] === '}') depth--;
-          at++;
-        } while (depth > 0 || text[at - 1] === '$');
-        pattern += '.*';
-      }
-    }
-    found.push(new RegExp(`^${pattern}$`));
-  }
-  return found;
-}
-
-const isNamed = (text: string, name: string): boolean =>
-  [`'${name}'`, `"${name}"`, `\`${name}\``].some((literal) => text.includes(literal)) ||
-  templatesOf(text).some((template) => template.test(name) || template.test(`${name} (sqlite)`));
-
-test('every requirement of levels 1 and 2 has one row, in order, and nothing else has', () => {
+test('every requirement of levels 1 and 2 has one row, in order, and no other requirement has one', () => {
   const wanted = [...requirements].filter(([, level]) => level <= 2);
   assert.equal(wanted.length, 253);
   assert.deepEqual(
@@ -49,13 +29,25 @@ test('every requirement of levels 1 and 2 has one row, in order, and nothing els
   );
 });
 
-test('a row that is shown names tests, one that is not says why', () => {
-  for (const { id, status, how, tests } of rows) {
+test('a row that is shown has tests with its tag, and another row states why it has none', () => {
+  for (const { id, status, how } of rows) {
     assert.ok((statuses as readonly string[]).includes(status), `${id}: ${status}`);
-    assert.equal(tests.length > 0, withTests.includes(status), `${id} is ${status}, with ${tests.length} tests`);
+    assert.equal(tagged.has(id), withTests.includes(status), `${id} is ${status}, with tests: ${tagged.has(id)}`);
     assert.match(how, /^.{3,}\.$/, id);
     if (status === 'documented') assert.match(how, /\]\(/, `${id} names no page`);
   }
+});
+
+test('every tag belongs to a row', () => {
+  const ids = new Set(rows.map(({ id }) => id));
+  assert.deepEqual(
+    [...tagged.keys()].filter((id) => !ids.has(id)),
+    [],
+  );
+});
+
+test('the page names the test files with the tag of each row (npm run docs)', () => {
+  assert.ok(page === withTestFiles(page, tagged), 'npm run docs');
 });
 
 test('the page counts its rows rightly', () => {
@@ -68,28 +60,15 @@ test('two requirements are not met on purpose', () => {
   assert.deepEqual(found, deviations);
 });
 
-test('every test that a row names is in the file that it names', () => {
-  const named = rows.flatMap(({ id, tests }) => tests.map((each) => ({ id, ...each })));
-  assert.ok(named.length > 200, 'names are found');
-  const missing = named.filter(
-    ({ file, name }) => !existsSync(new URL(file, root)) || !isNamed(read(file), withoutDatabase(name)),
-  );
-  assert.deepEqual(missing, []);
-});
-
-test('a name that no test has is noticed', () => {
-  const text = "test('one of these', () => {});\ntest(`another: ${of.map(({ a }) => `${a}`)} it is`, () => {});";
-  for (const name of ['one of these', 'another: x it is']) assert.ok(isNamed(text, name), name);
-  for (const name of ['one of', 'another: x', 'none of these']) assert.ok(!isNamed(text, name), name);
-});
-
-test('a test that a row names and that didn’t pass, or is another file’s, is told', () => {
-  const sample = '| 1.1.1 | 2 | shown | How. | `a/b.test.ts` “one: x”; `a/b.test.ts` “two” |';
-  const passed = (...names: string[]): string =>
-    names.map((name) => `${JSON.stringify({ file: 'packages/server/a/b.test.ts', name })}\n`).join('');
-  assert.deepEqual(unshownRows(sample, passed('one: x (sqlite)', 'one: x (postgres)', 'two')), []);
-  assert.deepEqual(unshownRows(sample, passed('one: x')), [
-    '1.1.1 names packages/server/a/b.test.ts “two”, which didn’t run and pass',
-  ]);
-  assert.equal(unshownRows(sample.replaceAll('a/b', 'a/c'), passed('one: x', 'two')).length, 2);
+test('a tag of a file of which no test passed is reported', () => {
+  const requirement = '1.1.1';
+  const files = new Map([[requirement, ['a.test.ts', 'b.test.ts']]]);
+  const passed = (file: string, tag: string): string => `${JSON.stringify({ file, tags: [tag] })}\n`;
+  const tag = 'asvs:' + requirement;
+  assert.deepEqual(unshownRows(files, passed('a.test.ts', tag) + passed('b.test.ts', tag)), []);
+  for (const other of [passed('b.test.ts', 'other'), passed('c.test.ts', tag), '']) {
+    assert.deepEqual(unshownRows(files, passed('a.test.ts', tag) + other), [
+      `${requirement}: no test with its tag passed in b.test.ts`,
+    ]);
+  }
 });

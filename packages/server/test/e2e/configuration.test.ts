@@ -92,31 +92,35 @@ suite('what is right by itself and wrong together is refused', () => {
   }
 });
 
-test('a secret in a file is taken from one that its owner alone can read, and from nowhere else', async () => {
-  using folder = newTempFolder();
-  const path = join(folder.path, 'master-key');
-  const environment = { KEYREEVE_MASTER_KEY_FILE: path };
-  const serve = (more: Environment = {}) =>
-    runProgram(['serve'], { folder: folder.path, environment: { ...environment, ...more } });
-  const missing = [`KEYREEVE_MASTER_KEY is in the file ${path}, which can't be read`];
-  assert.deepEqual(await serve(), refusal(missing));
-  writeFileSync(path, `${someMasterKey}\n`, { mode: 0o644 });
-  const open = [
-    `KEYREEVE_MASTER_KEY is in the file ${path}, which can be read by others; it must have mode 0600 (chmod 600 ${path})`,
-  ];
-  assert.deepEqual(await serve(), refusal(open));
-  chmodSync(path, 0o600);
-  writeFileSync(path, '\n');
-  assert.deepEqual(await serve(), refusal([`KEYREEVE_MASTER_KEY is in the file ${path}, which is empty`]));
-  writeFileSync(path, `${someMasterKey}\n`);
-  const both = ['KEYREEVE_MASTER_KEY and KEYREEVE_MASTER_KEY_FILE are both set'];
-  assert.deepEqual(await serve({ KEYREEVE_MASTER_KEY: someMasterKey }), refusal(both));
-  assert.deepEqual(readdirSync(folder.path), ['master-key']);
+test(
+  'a secret in a file is taken from one that its owner alone can read, and from nowhere else',
+  { tags: ['asvs:13.3.1', 'asvs:13.3.2'] },
+  async () => {
+    using folder = newTempFolder();
+    const path = join(folder.path, 'master-key');
+    const environment = { KEYREEVE_MASTER_KEY_FILE: path };
+    const serve = (more: Environment = {}) =>
+      runProgram(['serve'], { folder: folder.path, environment: { ...environment, ...more } });
+    const missing = [`KEYREEVE_MASTER_KEY is in the file ${path}, which can't be read`];
+    assert.deepEqual(await serve(), refusal(missing));
+    writeFileSync(path, `${someMasterKey}\n`, { mode: 0o644 });
+    const open = [
+      `KEYREEVE_MASTER_KEY is in the file ${path}, which can be read by others; it must have mode 0600 (chmod 600 ${path})`,
+    ];
+    assert.deepEqual(await serve(), refusal(open));
+    chmodSync(path, 0o600);
+    writeFileSync(path, '\n');
+    assert.deepEqual(await serve(), refusal([`KEYREEVE_MASTER_KEY is in the file ${path}, which is empty`]));
+    writeFileSync(path, `${someMasterKey}\n`);
+    const both = ['KEYREEVE_MASTER_KEY and KEYREEVE_MASTER_KEY_FILE are both set'];
+    assert.deepEqual(await serve({ KEYREEVE_MASTER_KEY: someMasterKey }), refusal(both));
+    assert.deepEqual(readdirSync(folder.path), ['master-key']);
 
-  await using program = await startProgram(folder.path, environment);
-  assert.equal(program.records('listening')[0]?.['masterKeyFile'], undefined);
-  assert.equal(existsSync(`${databaseIn(folder.path)}.master-key`), false);
-});
+    await using program = await startProgram(folder.path, environment);
+    assert.equal(program.records('listening')[0]?.['masterKeyFile'], undefined);
+    assert.equal(existsSync(`${databaseIn(folder.path)}.master-key`), false);
+  },
+);
 
 test('a database without its master key, or with another one, is refused, and none is made in its place', async () => {
   await using program = await newProgram();

@@ -17,47 +17,51 @@ const imageUser = 65_532;
 /** As in .dockerignore. */
 const leftOut = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test']);
 
-test('the image’s install leaves what a user without rights can run, writing to its data folder only', async (t) => {
-  using folder = newTempFolder();
-  chmodSync(folder.path, 0o755);
-  const app = join(folder.path, 'app');
-  const data = join(folder.path, 'data');
-  cpSync(checkout, app, {
-    recursive: true,
-    filter: (path) => relative(checkout, path) === '' || !leftOut.has(basename(path)),
-  });
+test(
+  'the image’s install leaves what a user without rights can run, writing to its data folder only',
+  { tags: ['asvs:13.2.2', 'asvs:15.2.3'] },
+  async (t) => {
+    using folder = newTempFolder();
+    chmodSync(folder.path, 0o755);
+    const app = join(folder.path, 'app');
+    const data = join(folder.path, 'data');
+    cpSync(checkout, app, {
+      recursive: true,
+      filter: (path) => relative(checkout, path) === '' || !leftOut.has(basename(path)),
+    });
 
-  // Offline: `npm ci` has just put all of it into npm's own cache.
-  const installed = spawnSync('sh', [join(app, 'scripts/image-install.sh'), app], {
-    encoding: 'utf8',
-    env: { ...process.env, npm_config_offline: 'true' },
-  });
-  assert.equal(installed.status, 0, installed.stderr);
+    // Offline: `npm ci` has just put all of it into npm's own cache.
+    const installed = spawnSync('sh', [join(app, 'scripts/image-install.sh'), app], {
+      encoding: 'utf8',
+      env: { ...process.env, npm_config_offline: 'true' },
+    });
+    assert.equal(installed.status, 0, installed.stderr);
 
-  mkdirSync(data, { mode: 0o700 });
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) chownSync(data, imageUser, imageUser);
-  else t.diagnostic('not tried: running as another user, which only root can');
-  const program = spawn(process.execPath, [join(app, 'packages/server/bin/keyreeve.js'), 'serve'], {
-    ...(isRoot ? { uid: imageUser, gid: imageUser } : {}),
-    env: {
-      PATH: process.env['PATH'],
-      KEYREEVE_PORT: '0',
-      KEYREEVE_ADMIN_PORT: '0',
-      KEYREEVE_DRAIN_SECONDS: '0',
-      KEYREEVE_DATABASE_URL: `sqlite:${join(data, 'keyreeve.db')}`,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const exited = new Promise<number | null>((resolve) => program.on('exit', resolve));
-  try {
-    const url = await listeningUrl(program.stdout);
-    assert.equal((await fetch(`${url}/health/ready`)).status, 200);
-  } finally {
-    program.kill('SIGTERM');
-  }
-  assert.equal(await exited, 0);
-});
+    mkdirSync(data, { mode: 0o700 });
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) chownSync(data, imageUser, imageUser);
+    else t.diagnostic('not tried: running as another user, which only root can');
+    const program = spawn(process.execPath, [join(app, 'packages/server/bin/keyreeve.js'), 'serve'], {
+      ...(isRoot ? { uid: imageUser, gid: imageUser } : {}),
+      env: {
+        PATH: process.env['PATH'],
+        KEYREEVE_PORT: '0',
+        KEYREEVE_ADMIN_PORT: '0',
+        KEYREEVE_DRAIN_SECONDS: '0',
+        KEYREEVE_DATABASE_URL: `sqlite:${join(data, 'keyreeve.db')}`,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const exited = new Promise<number | null>((resolve) => program.on('exit', resolve));
+    try {
+      const url = await listeningUrl(program.stdout);
+      assert.equal((await fetch(`${url}/health/ready`)).status, 200);
+    } finally {
+      program.kill('SIGTERM');
+    }
+    assert.equal(await exited, 0);
+  },
+);
 
 test('the Dockerfile runs this very script, as this user, on a data folder', () => {
   const dockerfile = readFileSync(join(checkout, 'Dockerfile'), 'utf8');

@@ -55,74 +55,87 @@ test('another master key than the database’s is refused', async () => {
   assert.match(refused.stderr, /the master key is not the one that the database postgres:\/\/[^:@]*@\S+ was made with/);
 });
 
-test('a role that may not change the schema serves one that is up to date, and is told when it isn’t', async () => {
-  await using server = await PostgresServer.start();
-  const database = await server.createDatabase();
-  const admin = new PostgresDatabases(database.url);
-  const limited = new URL(database.url);
-  limited.username = 'keyreeve_runtime';
-  limited.password = 'runtime';
-  await admin.run(`create role keyreeve_runtime login password 'runtime'`);
-  using folder = newTempFolder();
-  const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(limited.href) });
-  assert.equal(early.status, 78, early.stderr);
-  assert.match(early.stderr, /run `keyreeve migrate` with one that may change the schema/);
+test(
+  'a role that may not change the schema serves one that is up to date, and is told when it isn’t',
+  { tags: ['asvs:13.2.2'] },
+  async () => {
+    await using server = await PostgresServer.start();
+    const database = await server.createDatabase();
+    const admin = new PostgresDatabases(database.url);
+    const limited = new URL(database.url);
+    limited.username = 'keyreeve_runtime';
+    limited.password = 'runtime';
+    await admin.run(`create role keyreeve_runtime login password 'runtime'`);
+    using folder = newTempFolder();
+    const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(limited.href) });
+    assert.equal(early.status, 78, early.stderr);
+    assert.match(early.stderr, /run `keyreeve migrate` with one that may change the schema/);
 
-  assert.equal(
-    (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(database.url) })).status,
-    0,
-  );
-  await admin.run('grant select, insert, update, delete on all tables in schema public to keyreeve_runtime');
-  await using program = await newProgram(environmentOf(limited.href));
-  assert.equal(await forward(program, await newKey(program)), 200);
-  assert.equal((await program.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 200);
-});
+    assert.equal(
+      (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(database.url) })).status,
+      0,
+    );
+    await admin.run('grant select, insert, update, delete on all tables in schema public to keyreeve_runtime');
+    await using program = await newProgram(environmentOf(limited.href));
+    assert.equal(await forward(program, await newKey(program)), 200);
+    assert.equal((await program.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 200);
+  },
+);
 
-test('the server’s certificate is verified unless the address says otherwise', async () => {
-  await using server = await PostgresServer.start();
-  const database = await server.createDatabase();
-  await overTls(server);
-  using folder = newTempFolder();
-  const url = (host: string, sslmode: string): string => {
-    const address = new URL(database.url);
-    address.hostname = host;
-    return `${address.href}?sslmode=${sslmode}`;
-  };
-  const certificate = `&sslrootcert=${join(tls, 'server.crt')}`;
-  const migrate = async (address: string) =>
-    (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(address) })).stderr;
-  assert.match(await migrate(url('localhost', 'verify-full')), /self-signed certificate/);
-  assert.match(await migrate(url('127.0.0.1', `verify-full${certificate}`)), /IP: 127\.0\.0\.1 is not in the cert/);
-  assert.match(await migrate(url('localhost', `verify-full&sslrootcert=${tls}none.crt`)), /none\.crt/);
-  for (const good of [`verify-full${certificate}`, 'require']) assert.equal(await migrate(url('localhost', good)), '');
-  assert.equal(await migrate(url('127.0.0.1', `verify-ca${certificate}`)), '');
-});
+test(
+  'the server’s certificate is verified unless the address says otherwise',
+  { tags: ['asvs:12.3.1', 'asvs:12.3.2', 'asvs:12.3.4', 'asvs:13.2.1'] },
+  async () => {
+    await using server = await PostgresServer.start();
+    const database = await server.createDatabase();
+    await overTls(server);
+    using folder = newTempFolder();
+    const url = (host: string, sslmode: string): string => {
+      const address = new URL(database.url);
+      address.hostname = host;
+      return `${address.href}?sslmode=${sslmode}`;
+    };
+    const certificate = `&sslrootcert=${join(tls, 'server.crt')}`;
+    const migrate = async (address: string) =>
+      (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(address) })).stderr;
+    assert.match(await migrate(url('localhost', 'verify-full')), /self-signed certificate/);
+    assert.match(await migrate(url('127.0.0.1', `verify-full${certificate}`)), /IP: 127\.0\.0\.1 is not in the cert/);
+    assert.match(await migrate(url('localhost', `verify-full&sslrootcert=${tls}none.crt`)), /none\.crt/);
+    for (const good of [`verify-full${certificate}`, 'require'])
+      assert.equal(await migrate(url('localhost', good)), '');
+    assert.equal(await migrate(url('127.0.0.1', `verify-ca${certificate}`)), '');
+  },
+);
 
-test('while the server is away nothing is answered from memory, and all is well when it is back', async () => {
-  await using server = await PostgresServer.start({ durable: true });
-  const database = await server.createDatabase();
-  await using program = await newProgram(environmentOf(database.url));
-  const key = await newKey(program);
-  for (const fail of ['stop', 'crash'] as const) {
-    assert.equal(await forward(program, key), 200);
-    await server[fail]();
-    for (let attempt = 0; attempt < 3; attempt++) assert.equal(await forward(program, key), 503);
-    assert.equal((await program.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 503);
-    assert.equal((await program.call('GET', '/health/ready')).status, 503);
-    assert.equal((await program.call('GET', '/health/live')).status, 200);
+test(
+  'while the server is away nothing is answered from memory, and all is well when it is back',
+  { tags: ['asvs:16.5.2'] },
+  async () => {
+    await using server = await PostgresServer.start({ durable: true });
+    const database = await server.createDatabase();
+    await using program = await newProgram(environmentOf(database.url));
+    const key = await newKey(program);
+    for (const fail of ['stop', 'crash'] as const) {
+      assert.equal(await forward(program, key), 200);
+      await server[fail]();
+      for (let attempt = 0; attempt < 3; attempt++) assert.equal(await forward(program, key), 503);
+      assert.equal((await program.call('POST', '/auth/token', basic('you@example.com', goodPassword))).status, 503);
+      assert.equal((await program.call('GET', '/health/ready')).status, 503);
+      assert.equal((await program.call('GET', '/health/live')).status, 200);
+      await server.startAgain();
+      await untilAnswered(program, key);
+    }
+    using folder = newTempFolder();
+    await server.stop();
+    const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(database.url) });
+    assert.equal(early.status, 1);
+    assert.match(
+      early.stderr,
+      /^keyreeve: the database postgres:.* cannot be used: .*ECONNREFUSED.*\. Check that the server runs, and the host and port in KEYREEVE_DATABASE_URL\.\n$/,
+    );
     await server.startAgain();
-    await untilAnswered(program, key);
-  }
-  using folder = newTempFolder();
-  await server.stop();
-  const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(database.url) });
-  assert.equal(early.status, 1);
-  assert.match(
-    early.stderr,
-    /^keyreeve: the database postgres:.* cannot be used: .*ECONNREFUSED.*\. Check that the server runs, and the host and port in KEYREEVE_DATABASE_URL\.\n$/,
-  );
-  await server.startAgain();
-});
+  },
+);
 
 test('a server that has become a standby is not asked: what it knows may be over', async () => {
   await using server = await PostgresServer.start({ durable: true });

@@ -25,40 +25,44 @@ const migrations = readdirSync(new URL('../../src/foundation/database/migrations
   .map((name) => name.slice(0, -'.sql'.length));
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-test('on an empty folder it makes its data, readable by this user alone, and says in one record where it is', async () => {
-  using folder = newTempFolder();
-  const database = databaseIn(folder.path);
-  await using first = await startProgram(folder.path);
-  const [migrated, listening, ...more] = first.records();
-  assert.deepEqual(more, []);
-  assert.deepEqual([migrated?.['event'], migrated?.['migrations']], ['migrated', migrations]);
-  const { time, pid, url, adminUrl, ...rest } = listening ?? {};
-  assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  assert.equal(pid, first.child.pid);
-  assert.match(String(url), /^http:\/\/127\.0\.0\.1:\d+$/);
-  assert.match(String(adminUrl), /^http:\/\/127\.0\.0\.1:\d+$/);
-  assert.deepEqual(rest, {
-    level: 'info',
-    event: 'listening',
-    version,
-    publicUrl: `http://localhost:${new URL(String(url)).port}`,
-    database,
-    masterKeyFile: `${database}.master-key`,
-  });
-  assert.equal((await first.call('GET', '/health/ready')).text, '{"status":"ok","writes":true}');
-  assert.deepEqual(
-    [dirname(database), database, `${database}-wal`, `${database}.master-key`].map(modeOf),
-    [0o700, 0o600, 0o600, 0o600],
-  );
-  const { status, stderr } = await first.stop();
-  assert.deepEqual([status, stderr], [0, '']);
+test(
+  'on an empty folder it makes its data, readable by this user alone, and says in one record where it is',
+  { tags: ['asvs:13.3.2'] },
+  async () => {
+    using folder = newTempFolder();
+    const database = databaseIn(folder.path);
+    await using first = await startProgram(folder.path);
+    const [migrated, listening, ...more] = first.records();
+    assert.deepEqual(more, []);
+    assert.deepEqual([migrated?.['event'], migrated?.['migrations']], ['migrated', migrations]);
+    const { time, pid, url, adminUrl, ...rest } = listening ?? {};
+    assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.equal(pid, first.child.pid);
+    assert.match(String(url), /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.match(String(adminUrl), /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.deepEqual(rest, {
+      level: 'info',
+      event: 'listening',
+      version,
+      publicUrl: `http://localhost:${new URL(String(url)).port}`,
+      database,
+      masterKeyFile: `${database}.master-key`,
+    });
+    assert.equal((await first.call('GET', '/health/ready')).text, '{"status":"ok","writes":true}');
+    assert.deepEqual(
+      [dirname(database), database, `${database}-wal`, `${database}.master-key`].map(modeOf),
+      [0o700, 0o600, 0o600, 0o600],
+    );
+    const { status, stderr } = await first.stop();
+    assert.deepEqual([status, stderr], [0, '']);
 
-  await using second = await startProgram(folder.path);
-  assert.deepEqual(
-    second.records().map(({ event }) => event),
-    ['listening'],
-  );
-});
+    await using second = await startProgram(folder.path);
+    assert.deepEqual(
+      second.records().map(({ event }) => event),
+      ['listening'],
+    );
+  },
+);
 
 test('an account made beside the running service signs in at once, and one that is disabled there is out at once', async () => {
   await using program = await newProgram();
@@ -149,39 +153,45 @@ test('of many that make the same database at once one makes it, and all find it 
 });
 
 suite('on a terminal', { skip: noTerminal }, () => {
-  test('the greeting says where it listens, where its data lies and what to type; the log goes where it was sent; Ctrl-C stops at once', async () => {
-    using folder = newTempFolder();
-    const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path);
-    await using terminal = Terminal.start(
-      `'${process.execPath}' '${keyreeveBin}' serve > log`,
-      folder.path,
-      environment,
-    );
-    await terminal.shows('Ctrl-C stops.\r\n');
-    const greeting = terminal.stdout;
-    terminal.child.stdin?.write('\u0003');
-    assert.equal((await terminal.exited()).status, 0);
+  test(
+    'the greeting says where it listens, where its data lies and what to type; the log goes where it was sent; Ctrl-C stops at once',
+    { tags: ['asvs:16.2.3'] },
+    async () => {
+      using folder = newTempFolder();
+      const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path);
+      await using terminal = Terminal.start(
+        `'${process.execPath}' '${keyreeveBin}' serve > log`,
+        folder.path,
+        environment,
+      );
+      await terminal.shows('Ctrl-C stops.\r\n');
+      const greeting = terminal.stdout;
+      terminal.child.stdin?.write('\u0003');
+      assert.equal((await terminal.exited()).status, 0);
 
-    const log = readFileSync(join(folder.path, 'log'), 'utf8').trimEnd().split('\n');
-    const byEvent = new Map(
-      log.map((line) => JSON.parse(line) as Record<string, string>).map((it) => [it['event'], it]),
-    );
-    assert.deepEqual([...byEvent.keys()], ['migrated', 'listening', 'stopping', 'audit_checkpoint', 'stopped']);
-    const { url, adminUrl, database } = byEvent.get('listening') ?? {};
-    assert.equal(
-      greeting.replaceAll('\r\n', '\n'),
-      [
-        `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
-        `Its data lies in ${database}, its master key in ${database}.master-key: back both up, apart from each other.`,
-        'Next, in another terminal:',
-        '  npx keyreeve account create you@example.com',
-        `  curl -X POST -u you@example.com ${url}/auth/token`,
-        `The contract is at ${url}/docs. Ctrl-C stops.`,
-        '',
-      ].join('\n'),
-    );
-    // Without a terminal four seconds would pass in which balancers learn of it.
-    const [stopping, stopped] = ['stopping', 'stopped'].map((event) => Date.parse(byEvent.get(event)?.['time'] ?? ''));
-    assert.ok(Number(stopped) - Number(stopping) < 3_000);
-  });
+      const log = readFileSync(join(folder.path, 'log'), 'utf8').trimEnd().split('\n');
+      const byEvent = new Map(
+        log.map((line) => JSON.parse(line) as Record<string, string>).map((it) => [it['event'], it]),
+      );
+      assert.deepEqual([...byEvent.keys()], ['migrated', 'listening', 'stopping', 'audit_checkpoint', 'stopped']);
+      const { url, adminUrl, database } = byEvent.get('listening') ?? {};
+      assert.equal(
+        greeting.replaceAll('\r\n', '\n'),
+        [
+          `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
+          `Its data lies in ${database}, its master key in ${database}.master-key: back both up, apart from each other.`,
+          'Next, in another terminal:',
+          '  npx keyreeve account create you@example.com',
+          `  curl -X POST -u you@example.com ${url}/auth/token`,
+          `The contract is at ${url}/docs. Ctrl-C stops.`,
+          '',
+        ].join('\n'),
+      );
+      // Without a terminal four seconds would pass in which balancers learn of it.
+      const [stopping, stopped] = ['stopping', 'stopped'].map((event) =>
+        Date.parse(byEvent.get(event)?.['time'] ?? ''),
+      );
+      assert.ok(Number(stopped) - Number(stopping) < 3_000);
+    },
+  );
 });

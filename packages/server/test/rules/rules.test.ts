@@ -32,7 +32,22 @@ test('the tree is there to be looked at', () => {
 });
 
 for (const name of names) {
-  test(`house rule: ${name}`, () => assert.deepEqual(violations(name, tree), []));
+  test(
+    `house rule: ${name}`,
+    {
+      tags: [
+        'asvs:1.2.4',
+        'asvs:1.2.5',
+        'asvs:1.3.2',
+        'asvs:6.5.3',
+        'asvs:7.2.3',
+        'asvs:11.5.1',
+        'asvs:15.1.2',
+        'asvs:15.2.3',
+      ],
+    },
+    () => assert.deepEqual(violations(name, tree), []),
+  );
 
   test(`house rule can fail: ${name}`, () => {
     assert.ok(samples[name].bad.length > 0 && samples[name].good.length > 0);

@@ -60,22 +60,26 @@ const declared = new Map(
     ]),
 );
 
-test('a method that the contract doesn’t name for an address is 405, and Allow names those it does', async () => {
-  await using app = await newApp();
-  assert.equal(declared.size, new Set(allRoutes.map(({ path }) => path)).size - 1);
-  for (const [path, allowed] of declared) {
-    for (const method of methods.filter((name) => !allowed.includes(name))) {
-      const refused = await ask(app.url, head(`${method} ${path} HTTP/1.1`, 'Host: a', 'Content-Length: 0'));
-      assertProblem(fromWire(refused), 'method_not_allowed', `${method} ${path}`);
-      assert.deepEqual(refused.headers.get('allow')?.[0]?.split(', ').toSorted(), allowed.toSorted(), path);
+test(
+  'a method that the contract doesn’t name for an address is 405, and Allow names those it does',
+  { tags: ['asvs:3.5.3', 'asvs:7.6.2'] },
+  async () => {
+    await using app = await newApp();
+    assert.equal(declared.size, new Set(allRoutes.map(({ path }) => path)).size - 1);
+    for (const [path, allowed] of declared) {
+      for (const method of methods.filter((name) => !allowed.includes(name))) {
+        const refused = await ask(app.url, head(`${method} ${path} HTTP/1.1`, 'Host: a', 'Content-Length: 0'));
+        assertProblem(fromWire(refused), 'method_not_allowed', `${method} ${path}`);
+        assert.deepEqual(refused.headers.get('allow')?.[0]?.split(', ').toSorted(), allowed.toSorted(), path);
+      }
+      const unknown = await ask(app.url, head(`BREW ${path} HTTP/1.1`, 'Host: a'));
+      assertProblem(fromWire(unknown), 'malformed_request', path);
+      if (allowed.includes('HEAD')) continue;
+      const noHead = await app.call('HEAD', path);
+      assert.deepEqual([noHead.status, noHead.headers.get('allow'), noHead.text], [405, allowed.join(', '), ''], path);
     }
-    const unknown = await ask(app.url, head(`BREW ${path} HTTP/1.1`, 'Host: a'));
-    assertProblem(fromWire(unknown), 'malformed_request', path);
-    if (allowed.includes('HEAD')) continue;
-    const noHead = await app.call('HEAD', path);
-    assert.deepEqual([noHead.status, noHead.headers.get('allow'), noHead.text], [405, allowed.join(', '), ''], path);
-  }
-});
+  },
+);
 
 test('a method that the contract names for an address is never 405', async () => {
   await using app = await newApp();
@@ -96,7 +100,7 @@ test('HEAD is answered like GET, without the body', async () => {
   }
 });
 
-test('TRACE echoes nothing of the request', async () => {
+test('TRACE echoes nothing of the request', { tags: ['asvs:13.4.4'] }, async () => {
   await using app = await newApp();
   for (const path of ['/', '/auth/token', '/auth/forward']) {
     const refused = await ask(
@@ -119,40 +123,48 @@ test('a CONNECT to somewhere else leads nowhere', async () => {
   }
 });
 
-test('an address that the contract doesn’t name is 404, whoever asks', async () => {
-  await using app = await newApp();
-  const { accessToken } = await app.signIn();
-  for (const path of strangers) {
-    // Below /problems/ there are pages to read, so another method is wrong before the address is.
-    for (const method of /^\/problems\/[^/]+$/.test(path) ? ['GET'] : ['GET', 'POST', 'OPTIONS']) {
-      const lines = [
-        `${method} ${path} HTTP/1.1`,
-        'Host: a',
-        `Authorization: Bearer ${accessToken}`,
-        'Content-Length: 0',
-      ];
-      assertProblem(fromWire(await ask(app.url, head(...lines))), 'not_found', `${method} ${path}`);
+test(
+  'an address that the contract doesn’t name is 404, whoever asks',
+  { tags: ['asvs:13.4.1', 'asvs:13.4.3'] },
+  async () => {
+    await using app = await newApp();
+    const { accessToken } = await app.signIn();
+    for (const path of strangers) {
+      // Below /problems/ there are pages to read, so another method is wrong before the address is.
+      for (const method of /^\/problems\/[^/]+$/.test(path) ? ['GET'] : ['GET', 'POST', 'OPTIONS']) {
+        const lines = [
+          `${method} ${path} HTTP/1.1`,
+          'Host: a',
+          `Authorization: Bearer ${accessToken}`,
+          'Content-Length: 0',
+        ];
+        assertProblem(fromWire(await ask(app.url, head(...lines))), 'not_found', `${method} ${path}`);
+      }
     }
-  }
-});
+  },
+);
 
-test('metrics and health are all that the admin listener has, and metrics are nowhere else', async () => {
-  await using app = await newApp();
-  const admin = app.service.adminUrl;
-  const get = async (path: string, method = 'GET') => {
-    const response = await fetch(new URL(path, admin), { method });
-    return fromFetch({ status: response.status, headers: response.headers, text: await response.text() });
-  };
-  for (const path of ['/metrics', '/health/live', '/health/ready']) {
-    const answer = await get(path);
-    assert.equal(answer.status, 200, path);
-    assertSecurityHeaders(answer, path);
-    const refused = await get(path, 'POST');
-    assert.deepEqual([refused.status, refused.header('allow')], [405, 'GET, HEAD'], path);
-    assertSecurityHeaders(refused, path);
-  }
-  const publicPaths = [...declared.keys()].filter((path) => !path.startsWith('/health/'));
-  for (const path of [...publicPaths, '/auth/forward', '/metrics/', '/']) {
-    assert.equal((await get(path)).status, 404, path);
-  }
-});
+test(
+  'metrics and health are all that the admin listener has, and metrics are nowhere else',
+  { tags: ['asvs:13.4.5'] },
+  async () => {
+    await using app = await newApp();
+    const admin = app.service.adminUrl;
+    const get = async (path: string, method = 'GET') => {
+      const response = await fetch(new URL(path, admin), { method });
+      return fromFetch({ status: response.status, headers: response.headers, text: await response.text() });
+    };
+    for (const path of ['/metrics', '/health/live', '/health/ready']) {
+      const answer = await get(path);
+      assert.equal(answer.status, 200, path);
+      assertSecurityHeaders(answer, path);
+      const refused = await get(path, 'POST');
+      assert.deepEqual([refused.status, refused.header('allow')], [405, 'GET, HEAD'], path);
+      assertSecurityHeaders(refused, path);
+    }
+    const publicPaths = [...declared.keys()].filter((path) => !path.startsWith('/health/'));
+    for (const path of [...publicPaths, '/auth/forward', '/metrics/', '/']) {
+      assert.equal((await get(path)).status, 404, path);
+    }
+  },
+);

@@ -27,7 +27,7 @@ suite('the command line does what its transcripts say', options, () => {
     const steps = parseTranscript(text);
     for (const kind of databaseKinds) {
       if (kind !== 'sqlite' && text.startsWith(onlyEmbedded)) continue;
-      test(`${name} (${kind})`, async () => {
+      test(`${name} (${kind})`, { tags: ['asvs:6.2.4', 'asvs:11.1.1', 'asvs:11.1.2'] }, async () => {
         using temp = newTempFolder();
         // The embedded one lies in the folder, where commands look for its files.
         await using place = kind === 'sqlite' ? undefined : await newPlace(kind);

@@ -64,13 +64,13 @@ const ambiguous: Readonly<Record<string, string>> = {
 };
 
 for (const [name, text] of Object.entries(ambiguous)) {
-  test(`refused: ${name}`, () => {
+  test(`refused: ${name}`, { tags: ['asvs:1.5.2', 'asvs:15.3.6', 'asvs:15.3.7'] }, () => {
     assert.doesNotThrow(() => void JSON.parse(text), 'otherwise this proves nothing');
     assertRefused(Buffer.from(text));
   });
 }
 
-test('nesting ends at its limit, for objects, arrays and both', () => {
+test('nesting ends at its limit, for objects, arrays and both', { tags: ['asvs:1.5.2'] }, () => {
   const depth = limits.jsonDepthMax;
   assert.deepEqual(parse(nested(depth, ['[', ']'])), JSON.parse(nested(depth, ['[', ']'])));
   assertRefused(Buffer.from(nested(depth + 1, ['[', ']'])));

@@ -31,7 +31,7 @@ const preflight = (method: string): Record<string, string> => ({
 
 const paths = ['/health/live', '/auth/api-keys', '/auth/token', '/nowhere'];
 
-test('without a list no origin is answered, whatever it asks', async () => {
+test('without a list no origin is answered, whatever it asks', { tags: ['asvs:3.4.2', 'asvs:3.5.1'] }, async () => {
   await using app = await newApp();
   for (const path of paths) {
     const answers = [
@@ -92,17 +92,21 @@ test('a preflight from a listed origin learns the methods of the address', async
   }
 });
 
-test('an origin that is only like a listed one is not reflected, and caches are told that it matters', async () => {
-  await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
-  for (const origin of strangers) {
-    const simple = await app.call('GET', '/health/live', { headers: { origin } });
-    assert.deepEqual([simple.status, corsHeaders(simple)], [200, { vary: 'Origin' }], origin);
-    const asked = await app.call('OPTIONS', '/auth/token', { headers: { origin, ...preflight('POST') } });
-    assert.deepEqual([asked.status, corsHeaders(asked)], [405, { vary: 'Origin' }], origin);
-  }
-  const without = await app.call('GET', '/health/live');
-  assert.deepEqual(corsHeaders(without), { vary: 'Origin' });
-});
+test(
+  'an origin that is only like a listed one is not reflected, and caches are told that it matters',
+  { tags: ['asvs:3.4.2', 'asvs:3.5.2'] },
+  async () => {
+    await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
+    for (const origin of strangers) {
+      const simple = await app.call('GET', '/health/live', { headers: { origin } });
+      assert.deepEqual([simple.status, corsHeaders(simple)], [200, { vary: 'Origin' }], origin);
+      const asked = await app.call('OPTIONS', '/auth/token', { headers: { origin, ...preflight('POST') } });
+      assert.deepEqual([asked.status, corsHeaders(asked)], [405, { vary: 'Origin' }], origin);
+    }
+    const without = await app.call('GET', '/health/live');
+    assert.deepEqual(corsHeaders(without), { vary: 'Origin' });
+  },
+);
 
 test('an OPTIONS that is no preflight is a method like another', async () => {
   await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });

@@ -57,28 +57,36 @@ async function assertUnseen(app: TestApp, answer: Answered, inside: readonly str
   for (const text of inside) assert.ok(JSON.stringify(err).includes(text), `the log lacks ${text}`);
 }
 
-test('every refusal is a whole problem under the security headers, wherever it arises', async () => {
-  await using app = await newApp();
-  const ids = new Set<string>();
-  const answers = await battery(app);
-  for (const [code, answer] of answers) {
-    ids.add(assertProblem(answer, code).requestId);
-    assert.equal(answer.header('strict-transport-security'), null);
-  }
-  assert.equal(ids.size, answers.length, 'each has an id of its own');
-});
+test(
+  'every refusal is a whole problem under the security headers, wherever it arises',
+  { tags: ['asvs:3.2.1', 'asvs:3.4.3', 'asvs:3.4.4', 'asvs:3.4.5', 'asvs:3.4.6', 'asvs:4.1.1', 'asvs:14.3.2'] },
+  async () => {
+    await using app = await newApp();
+    const ids = new Set<string>();
+    const answers = await battery(app);
+    for (const [code, answer] of answers) {
+      ids.add(assertProblem(answer, code).requestId);
+      assert.equal(answer.header('strict-transport-security'), null);
+    }
+    assert.equal(ids.size, answers.length, 'each has an id of its own');
+  },
+);
 
-test('behind https every answer tells browsers to insist on it, wherever it arises', async () => {
-  await using app = await newApp({
-    environment: { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
-  });
-  const pages = ['/health/live', '/docs', '/problems/not_found', '/openapi.json', '/.well-known/jwks.json'];
-  const answers = (await battery(app)).map(([, answer]) => answer);
-  for (const path of pages) answers.push(fromFetch(await app.call('GET', path)));
-  for (const { header } of answers) assert.equal(header('strict-transport-security'), hsts);
-});
+test(
+  'behind https every answer tells browsers to insist on it, wherever it arises',
+  { tags: ['asvs:3.4.1'] },
+  async () => {
+    await using app = await newApp({
+      environment: { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
+    });
+    const pages = ['/health/live', '/docs', '/problems/not_found', '/openapi.json', '/.well-known/jwks.json'];
+    const answers = (await battery(app)).map(([, answer]) => answer);
+    for (const path of pages) answers.push(fromFetch(await app.call('GET', path)));
+    for (const { header } of answers) assert.equal(header('strict-transport-security'), hsts);
+  },
+);
 
-test('a refusal’s id is that of its line in the log', async () => {
+test('a refusal’s id is that of its line in the log', { tags: ['asvs:16.2.4'] }, async () => {
   await using app = await newApp();
   const refused = await app.call('GET', '/nowhere?token=secret', { headers: bearer('secret') });
   const { requestId } = assertProblem(fromFetch(refused), 'not_found');
@@ -91,109 +99,125 @@ test('a refusal’s id is that of its line in the log', async () => {
   assert.ok(!app.logLines.join('').includes('secret'));
 });
 
-test('every refusal has one line in the log under its id, wherever it arises', async () => {
-  await using app = await newApp();
-  const answers = [...(await battery(app))];
-  for (const [code, request] of [
-    ['not_found', head('GET /nowhere HTTP/1.1', 'Host: a')],
-    ['method_not_allowed', head('PUT /metrics HTTP/1.1', 'Host: a')],
-    ['malformed_request', head('GET /metrics HTTP/1.1')],
-    ['malformed_request', 'nonsense\r\n\r\n'],
-  ] as const)
-    answers.push([code, fromWire(await ask(app.service.adminUrl, request))]);
-  const lines = app.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
-  for (const [code, answer] of answers) {
-    const { requestId } = assertProblem(answer, code);
-    const found = lines.filter((line) => line['requestId'] === requestId);
-    assert.deepEqual(
-      found.map(({ level, event, status, code: logged }) => ({ level, event, status, code: logged })),
-      // Refused verifications come in floods: a line each at the usual level would fill the disk.
-      [
-        {
-          level: found[0]?.['route'] === '/auth/forward' ? 'debug' : 'info',
-          event: 'refused',
-          status: errors[code].status,
-          code,
-        },
-      ],
-    );
-  }
-});
-
-test('a client that came over plain HTTP is refused only where a trusted proxy in front of https says so', async () => {
-  const https = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
-  const trusted = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.0/8, ::1' };
-  const plain = { 'x-forwarded-proto': 'http' };
-  await using app = await newApp({ environment: { ...https, ...trusted } });
-  const { email } = await app.createAccount();
-  const headers = { ...basic(email, goodPassword), ...plain };
-  assertProblem(fromFetch(await app.call('POST', '/auth/token', { headers })), 'https_required');
-  const secure = { ...basic(email, goodPassword), 'x-forwarded-proto': 'https' };
-  assert.equal((await app.call('POST', '/auth/token', { headers: secure })).status, 200);
-  await using untrusting = await newApp({ environment: { ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' } });
-  assert.equal((await untrusting.call('GET', '/health/live', { headers: plain })).status, 200);
-  await using local = await newApp({ environment: trusted });
-  assert.equal((await local.call('GET', '/health/live', { headers: plain })).status, 200);
-});
-
-test('a failure nobody expected is 500 without a word of it, and the log has its cause under the same id', async () => {
-  class BrokenClock extends FakeClock {
-    isBroken = false;
-    override now(): number {
-      if (this.isBroken) throw new Error('no time at /var/lib/secret-path');
-      return super.now();
+test(
+  'every refusal has one line in the log under its id, wherever it arises',
+  { tags: ['asvs:16.2.1', 'asvs:16.2.4', 'asvs:16.3.2', 'asvs:16.3.3', 'asvs:16.4.1'] },
+  async () => {
+    await using app = await newApp();
+    const answers = [...(await battery(app))];
+    for (const [code, request] of [
+      ['not_found', head('GET /nowhere HTTP/1.1', 'Host: a')],
+      ['method_not_allowed', head('PUT /metrics HTTP/1.1', 'Host: a')],
+      ['malformed_request', head('GET /metrics HTTP/1.1')],
+      ['malformed_request', 'nonsense\r\n\r\n'],
+    ] as const)
+      answers.push([code, fromWire(await ask(app.service.adminUrl, request))]);
+    const lines = app.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const [code, answer] of answers) {
+      const { requestId } = assertProblem(answer, code);
+      const found = lines.filter((line) => line['requestId'] === requestId);
+      assert.deepEqual(
+        found.map(({ level, event, status, code: logged }) => ({ level, event, status, code: logged })),
+        // Refused verifications come in floods: a line each at the usual level would fill the disk.
+        [
+          {
+            level: found[0]?.['route'] === '/auth/forward' ? 'debug' : 'info',
+            event: 'refused',
+            status: errors[code].status,
+            code,
+          },
+        ],
+      );
     }
-  }
-  const clock = new BrokenClock();
-  await using app = await newApp({ clock });
-  const { email } = await app.createAccount();
-  const key = await app.serviceKey();
-  clock.isBroken = true;
-  const answers = [
-    await app.call('POST', '/auth/token', { headers: basic(email, goodPassword) }),
-    await app.call('POST', '/auth/verify', { headers: bearer(key), json: { credential: 'a' } }),
-    await app.call('GET', '/auth/forward', { headers: bearer(key) }),
-  ];
-  for (const answer of answers) {
-    assertProblem(fromFetch(answer), 'internal_error');
-    await assertUnseen(app, answer, ['no time at', 'secret-path', 'errors.test.ts']);
-  }
-  clock.isBroken = false;
-  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 200, 'it goes on');
-});
+  },
+);
 
-test('a database that can’t be read is 503 everywhere, never a yes, never a no', async () => {
-  await using app = await newApp();
-  const { accessToken, account } = await app.signIn();
-  const service = bearer(await app.serviceKey());
-  const created = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json: { nickname: 'a' } });
-  const { key } = created.json as { key: string };
-  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 200);
-  const tables = ['api_keys', 'sessions', 'installation', 'throttle_buckets'];
-  await app.db.transaction(async (tx) => {
-    for (const table of tables) await tx.run(sql(`drop_${table}`, `drop table ${table}`));
-  });
-  const answers = [
-    await app.call('GET', '/auth/forward', { headers: bearer(key) }),
-    await app.call('GET', '/auth/forward', { headers: bearer(accessToken) }),
-    await app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) }),
-    await app.call('POST', '/auth/verify', { headers: service, json: { credential: key } }),
-    await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) }),
-    await app.call('GET', '/health/ready'),
-  ];
-  for (const [index, answer] of answers.entries()) {
-    assertProblem(fromFetch(answer), 'unavailable', String(index));
-    assert.equal(answer.headers.get('retry-after'), '1');
-    assert.deepEqual(
-      [...answer.headers.keys()].filter((name) => name.startsWith('x-keyreeve')),
-      [],
-    );
-    await assertUnseen(app, answer, [app.place.kind === 'sqlite' ? 'no such table' : 'does not exist']);
-  }
-  for (const path of ['/health/live', '/.well-known/jwks.json']) {
-    assert.equal((await app.call('GET', path)).status, 200, path);
-  }
-});
+test(
+  'a client that came over plain HTTP is refused only where a trusted proxy in front of https says so',
+  { tags: ['asvs:4.1.2', 'asvs:12.2.1'] },
+  async () => {
+    const https = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
+    const trusted = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.0/8, ::1' };
+    const plain = { 'x-forwarded-proto': 'http' };
+    await using app = await newApp({ environment: { ...https, ...trusted } });
+    const { email } = await app.createAccount();
+    const headers = { ...basic(email, goodPassword), ...plain };
+    assertProblem(fromFetch(await app.call('POST', '/auth/token', { headers })), 'https_required');
+    const secure = { ...basic(email, goodPassword), 'x-forwarded-proto': 'https' };
+    assert.equal((await app.call('POST', '/auth/token', { headers: secure })).status, 200);
+    await using untrusting = await newApp({ environment: { ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' } });
+    assert.equal((await untrusting.call('GET', '/health/live', { headers: plain })).status, 200);
+    await using local = await newApp({ environment: trusted });
+    assert.equal((await local.call('GET', '/health/live', { headers: plain })).status, 200);
+  },
+);
+
+test(
+  'a failure nobody expected is 500 without a word of it, and the log has its cause under the same id',
+  { tags: ['asvs:13.4.2', 'asvs:16.3.4', 'asvs:16.5.1'] },
+  async () => {
+    class BrokenClock extends FakeClock {
+      isBroken = false;
+      override now(): number {
+        if (this.isBroken) throw new Error('no time at /var/lib/secret-path');
+        return super.now();
+      }
+    }
+    const clock = new BrokenClock();
+    await using app = await newApp({ clock });
+    const { email } = await app.createAccount();
+    const key = await app.serviceKey();
+    clock.isBroken = true;
+    const answers = [
+      await app.call('POST', '/auth/token', { headers: basic(email, goodPassword) }),
+      await app.call('POST', '/auth/verify', { headers: bearer(key), json: { credential: 'a' } }),
+      await app.call('GET', '/auth/forward', { headers: bearer(key) }),
+    ];
+    for (const answer of answers) {
+      assertProblem(fromFetch(answer), 'internal_error');
+      await assertUnseen(app, answer, ['no time at', 'secret-path', 'errors.test.ts']);
+    }
+    clock.isBroken = false;
+    assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 200, 'it goes on');
+  },
+);
+
+test(
+  'a database that can’t be read is 503 everywhere, never a yes, never a no',
+  { tags: ['asvs:16.3.4', 'asvs:16.5.2', 'asvs:16.5.3'] },
+  async () => {
+    await using app = await newApp();
+    const { accessToken, account } = await app.signIn();
+    const service = bearer(await app.serviceKey());
+    const created = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json: { nickname: 'a' } });
+    const { key } = created.json as { key: string };
+    assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 200);
+    const tables = ['api_keys', 'sessions', 'installation', 'throttle_buckets'];
+    await app.db.transaction(async (tx) => {
+      for (const table of tables) await tx.run(sql(`drop_${table}`, `drop table ${table}`));
+    });
+    const answers = [
+      await app.call('GET', '/auth/forward', { headers: bearer(key) }),
+      await app.call('GET', '/auth/forward', { headers: bearer(accessToken) }),
+      await app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) }),
+      await app.call('POST', '/auth/verify', { headers: service, json: { credential: key } }),
+      await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) }),
+      await app.call('GET', '/health/ready'),
+    ];
+    for (const [index, answer] of answers.entries()) {
+      assertProblem(fromFetch(answer), 'unavailable', String(index));
+      assert.equal(answer.headers.get('retry-after'), '1');
+      assert.deepEqual(
+        [...answer.headers.keys()].filter((name) => name.startsWith('x-keyreeve')),
+        [],
+      );
+      await assertUnseen(app, answer, [app.place.kind === 'sqlite' ? 'no such table' : 'does not exist']);
+    }
+    for (const path of ['/health/live', '/.well-known/jwks.json']) {
+      assert.equal((await app.call('GET', path)).status, 200, path);
+    }
+  },
+);
 
 test('a 405 names the methods of its address in the Allow header and in words', async () => {
   await using app = await newApp();
@@ -208,50 +232,58 @@ test('a 405 names the methods of its address in the Allow header and in words', 
   }
 });
 
-test('every code has a page that explains it and loads nothing', async () => {
-  await using app = await newApp();
-  const escaped = (text: string): string =>
-    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-  for (const [code, { title, status }] of Object.entries(errors)) {
-    const page = await app.call('GET', `/problems/${code}`);
-    assert.equal(page.status, 200, code);
-    assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
-    for (const text of [escaped(title), `<code>${code}</code>`, `<code>${status}</code>`])
-      assert.ok(page.text.includes(text), code);
-    const { cause, fix } = errorHelp[code as ErrorCode];
-    for (const text of [cause, fix])
-      assert.ok(page.text.includes(escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')), code);
-    // The example is the problem document itself.
-    const example = /<pre>[^]*?\n\n([^]*?)<\/pre>/.exec(page.text)?.[1]?.replaceAll('&quot;', '"') ?? '';
-    const unescaped = example.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
-    const document = JSON.parse(unescaped) as Record<string, unknown>;
-    assert.deepEqual([document['type'], document['status'], document['code']], [`/problems/${code}`, status, code]);
-    const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? '';
-    const hash = createHash('sha256').update(style).digest('base64');
-    const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-    const { 'content-security-policy': _, ...always } = securityHeaders;
-    for (const [name, value] of Object.entries({ ...always, 'content-security-policy': policy })) {
-      assert.equal(page.headers.get(name), value, `${code} ${name}`);
+test(
+  'every code has a page that explains it and loads nothing',
+  { tags: ['asvs:2.1.2', 'asvs:3.4.3', 'asvs:3.4.6'] },
+  async () => {
+    await using app = await newApp();
+    const escaped = (text: string): string =>
+      text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+    for (const [code, { title, status }] of Object.entries(errors)) {
+      const page = await app.call('GET', `/problems/${code}`);
+      assert.equal(page.status, 200, code);
+      assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+      for (const text of [escaped(title), `<code>${code}</code>`, `<code>${status}</code>`])
+        assert.ok(page.text.includes(text), code);
+      const { cause, fix } = errorHelp[code as ErrorCode];
+      for (const text of [cause, fix])
+        assert.ok(page.text.includes(escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')), code);
+      // The example is the problem document itself.
+      const example = /<pre>[^]*?\n\n([^]*?)<\/pre>/.exec(page.text)?.[1]?.replaceAll('&quot;', '"') ?? '';
+      const unescaped = example.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+      const document = JSON.parse(unescaped) as Record<string, unknown>;
+      assert.deepEqual([document['type'], document['status'], document['code']], [`/problems/${code}`, status, code]);
+      const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? '';
+      const hash = createHash('sha256').update(style).digest('base64');
+      const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+      const { 'content-security-policy': _, ...always } = securityHeaders;
+      for (const [name, value] of Object.entries({ ...always, 'content-security-policy': policy })) {
+        assert.equal(page.headers.get(name), value, `${code} ${name}`);
+      }
     }
-  }
-  assertProblem(fromFetch(await app.call('GET', '/problems/none_such')), 'not_found');
-});
+    assertProblem(fromFetch(await app.call('GET', '/problems/none_such')), 'not_found');
+  },
+);
 
-test('answers that are no refusals carry the security headers too', async () => {
-  await using app = await newApp();
-  const { accessToken, refreshToken } = await app.signIn();
-  const headers = bearer(accessToken);
-  const answers = [
-    await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } }),
-    await app.call('GET', '/auth/api-keys', { headers }),
-    await app.call('GET', '/health/live'),
-    await app.call('GET', '/openapi.json'),
-    await app.call('POST', '/auth/token/revoke', { json: { refreshToken } }),
-  ];
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [201, 200, 200, 200, 204],
-  );
-  for (const answer of answers) assertSecurityHeaders(fromFetch(answer));
-  assert.equal(answers[4]?.headers.get('content-length'), null);
-});
+test(
+  'answers that are no refusals carry the security headers too',
+  { tags: ['asvs:3.2.1', 'asvs:3.4.4', 'asvs:3.4.5', 'asvs:14.2.2', 'asvs:14.3.2'] },
+  async () => {
+    await using app = await newApp();
+    const { accessToken, refreshToken } = await app.signIn();
+    const headers = bearer(accessToken);
+    const answers = [
+      await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } }),
+      await app.call('GET', '/auth/api-keys', { headers }),
+      await app.call('GET', '/health/live'),
+      await app.call('GET', '/openapi.json'),
+      await app.call('POST', '/auth/token/revoke', { json: { refreshToken } }),
+    ];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 200, 200, 200, 204],
+    );
+    for (const answer of answers) assertSecurityHeaders(fromFetch(answer));
+    assert.equal(answers[4]?.headers.get('content-length'), null);
+  },
+);

@@ -70,17 +70,21 @@ const unsoundChunks: Readonly<Record<string, string>> = {
   'a chunk that ends in a bare line feed': '3\nabc\n0\n\n',
 };
 
-test('a request whose framing or head is unsound is answered 400 once, and nothing after it is', async () => {
-  await using app = await newApp();
-  for (const [what, bytes] of Object.entries(unsound)) {
-    const { answers, isClosed } = await exchange(app.url, bytes + smuggled, 'closed');
-    assert.deepEqual([answers.length, isClosed], [1, true], what);
-    for (const answer of answers) {
-      assertProblem(fromWire(answer), 'malformed_request', what);
-      assert.deepEqual(answer.headers.get('connection'), ['close'], what);
+test(
+  'a request whose framing or head is unsound is answered 400 once, and nothing after it is',
+  { tags: ['asvs:4.2.1'] },
+  async () => {
+    await using app = await newApp();
+    for (const [what, bytes] of Object.entries(unsound)) {
+      const { answers, isClosed } = await exchange(app.url, bytes + smuggled, 'closed');
+      assert.deepEqual([answers.length, isClosed], [1, true], what);
+      for (const answer of answers) {
+        assertProblem(fromWire(answer), 'malformed_request', what);
+        assert.deepEqual(answer.headers.get('connection'), ['close'], what);
+      }
     }
-  }
-});
+  },
+);
 
 test('a body whose chunks are unsound is answered 400 once, and nothing after it is', async () => {
   await using app = await newApp();
@@ -92,36 +96,40 @@ test('a body whose chunks are unsound is answered 400 once, and nothing after it
   }
 });
 
-test('what stands in a body is never taken for a request, whether it is read, ignored or refused', async () => {
-  await using app = await newApp();
-  const length = `Content-Length: ${smuggled.length}`;
-  const chunk = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
-  const large = smuggled.repeat(1_000);
-  const json = 'Content-Type: application/json';
-  const table: Readonly<Record<string, readonly [bytes: string, status: number]>> = {
-    'ignored, on a sign-in': [head(post, host, length) + smuggled, 401],
-    'ignored, on a sign-in, in chunks': [head(post, host, chunked) + chunk, 401],
-    'ignored, on a GET': [head(get, host, length) + smuggled, 200],
-    'unread, on /auth/forward': [head('POST /auth/forward HTTP/1.1', host, length) + smuggled, 401],
-    'unread, on /auth/forward, in chunks': [head('POST /auth/forward HTTP/1.1', host, chunked) + chunk, 401],
-    'unread, at an unknown address': [head('POST /nowhere HTTP/1.1', host, length) + smuggled, 404],
-    'of another type': [head('POST /auth/token/refresh HTTP/1.1', host, length) + smuggled, 415],
-    'no JSON': [head('POST /auth/token/refresh HTTP/1.1', host, json, length) + smuggled, 400],
-    'too large': [
-      head('POST /auth/token/refresh HTTP/1.1', host, json, `Content-Length: ${large.length}`) + large,
-      413,
-    ],
-  };
-  for (const [what, [bytes, status]] of Object.entries(table)) {
-    const next = head('GET /nowhere/else HTTP/1.1', host, 'Connection: close');
-    const { answers } = await exchange(app.url, bytes + next, 'closed');
-    assert.deepEqual(
-      answers.map((answer) => answer.status),
-      [status, 404],
-      what,
-    );
-  }
-});
+test(
+  'what stands in a body is never taken for a request, whether it is read, ignored or refused',
+  { tags: ['asvs:4.2.1'] },
+  async () => {
+    await using app = await newApp();
+    const length = `Content-Length: ${smuggled.length}`;
+    const chunk = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
+    const large = smuggled.repeat(1_000);
+    const json = 'Content-Type: application/json';
+    const table: Readonly<Record<string, readonly [bytes: string, status: number]>> = {
+      'ignored, on a sign-in': [head(post, host, length) + smuggled, 401],
+      'ignored, on a sign-in, in chunks': [head(post, host, chunked) + chunk, 401],
+      'ignored, on a GET': [head(get, host, length) + smuggled, 200],
+      'unread, on /auth/forward': [head('POST /auth/forward HTTP/1.1', host, length) + smuggled, 401],
+      'unread, on /auth/forward, in chunks': [head('POST /auth/forward HTTP/1.1', host, chunked) + chunk, 401],
+      'unread, at an unknown address': [head('POST /nowhere HTTP/1.1', host, length) + smuggled, 404],
+      'of another type': [head('POST /auth/token/refresh HTTP/1.1', host, length) + smuggled, 415],
+      'no JSON': [head('POST /auth/token/refresh HTTP/1.1', host, json, length) + smuggled, 400],
+      'too large': [
+        head('POST /auth/token/refresh HTTP/1.1', host, json, `Content-Length: ${large.length}`) + large,
+        413,
+      ],
+    };
+    for (const [what, [bytes, status]] of Object.entries(table)) {
+      const next = head('GET /nowhere/else HTTP/1.1', host, 'Connection: close');
+      const { answers } = await exchange(app.url, bytes + next, 'closed');
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [status, 404],
+        what,
+      );
+    }
+  },
+);
 
 test('requests on one connection are answered in their order', async () => {
   await using app = await newApp();

@@ -115,7 +115,7 @@ async function bareServer(adjust: (server: Server) => void) {
   return { server, url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: close };
 }
 
-test('every bound of the server is set from the table', async () => {
+test('every bound of the server is set from the table', { tags: ['asvs:2.1.3', 'asvs:15.1.3'] }, async () => {
   await using at = await bareServer(() => undefined);
   const { headersTimeout, requestTimeout, keepAliveTimeout, maxHeadersCount, maxRequestsPerSocket, maxConnections } =
     at.server;

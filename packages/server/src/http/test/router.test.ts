@@ -19,7 +19,7 @@ const toRoute = (method: RouteContract['method'], path: string): Route => ({
   handle: async () => ({ status: 200 }),
 });
 
-test('a parameter is a whole segment, decoded once', () => {
+test('a parameter is a whole segment, decoded once', { tags: ['asvs:1.1.1'] }, () => {
   const one = toRoute('DELETE', '/keys/:id');
   const router = new Router([toRoute('GET', '/keys'), one]);
   assert.deepEqual(router.find('DELETE', '/keys/a%2525'), { route: one, params: { id: 'a%25' } });

@@ -8,18 +8,22 @@ import { KeyedHash, lookupOf } from '../keyed-hash.ts';
 const reference = (key: Uint8Array, text: string | Uint8Array): Buffer =>
   createHmac('sha256', key).update(createHash('sha256').update(text).digest()).digest();
 
-test('a MAC equals HMAC-SHA-256 over the SHA-256 of the text, for any key and any text', () => {
-  for (let round = 0; round < 500; round++) {
-    const key = randomBytes(32);
-    const keyed = new KeyedHash(key);
-    const bytes = randomBytes(randomInt(300));
-    assert.deepEqual(keyed.mac(bytes), reference(key, bytes));
-    const text = `${bytes.toString('utf16le').toWellFormed()}é👩‍🚀`;
-    assert.deepEqual(keyed.mac(text), reference(key, text));
-    assert.deepEqual(keyed.storedOfDigest(createHash('sha256').update(text).digest()), keyed.stored(text));
-    assert.deepEqual(keyed.stored(text), Buffer.concat([Buffer.of(1), reference(key, text)]));
-  }
-});
+test(
+  'a MAC equals HMAC-SHA-256 over the SHA-256 of the text, for any key and any text',
+  { tags: ['asvs:11.2.1', 'asvs:11.4.1', 'asvs:11.4.3'] },
+  () => {
+    for (let round = 0; round < 500; round++) {
+      const key = randomBytes(32);
+      const keyed = new KeyedHash(key);
+      const bytes = randomBytes(randomInt(300));
+      assert.deepEqual(keyed.mac(bytes), reference(key, bytes));
+      const text = `${bytes.toString('utf16le').toWellFormed()}é👩‍🚀`;
+      assert.deepEqual(keyed.mac(text), reference(key, text));
+      assert.deepEqual(keyed.storedOfDigest(createHash('sha256').update(text).digest()), keyed.stored(text));
+      assert.deepEqual(keyed.stored(text), Buffer.concat([Buffer.of(1), reference(key, text)]));
+    }
+  },
+);
 
 test('the shared buffers carry nothing from one call or one key into the next', () => {
   const keys = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
@@ -32,13 +36,13 @@ test('the shared buffers carry nothing from one call or one key into the next', 
   }
 });
 
-test('a key has exactly 32 bytes, and so has the digest of a credential', () => {
+test('a key has exactly 32 bytes, and so has the digest of a credential', { tags: ['asvs:11.2.3'] }, () => {
   for (const length of [0, 31, 33])
     assert.throws(() => new KeyedHash(Buffer.alloc(32)).storedOfDigest(Buffer.alloc(length)), RangeError);
   for (const length of [0, 16, 31, 33, 64]) assert.throws(() => new KeyedHash(Buffer.alloc(length)), RangeError);
 });
 
-test('a lookup is the first 53 bits after the version, and a safe integer', () => {
+test('a lookup is the first 53 bits after the version, and a safe integer', { tags: ['asvs:1.4.2'] }, () => {
   const check = (stored: Buffer): void => {
     const lookup = lookupOf(stored);
     assert.equal(BigInt(lookup), BigInt(`0x${stored.subarray(1, 8).toString('hex')}`) >> 3n);

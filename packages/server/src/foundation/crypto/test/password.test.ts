@@ -42,7 +42,7 @@ const vectors: readonly (readonly [password: string, parameters: Argon2Parameter
   ['x'.repeat(limits.passwordBytesMax), cheap],
 ];
 
-test('the Argon2id in use computes what Node’s own does', async () => {
+test('the Argon2id in use computes what Node’s own does', { tags: ['asvs:11.2.1'] }, async () => {
   for (const [password, parameters] of vectors) {
     const salt = randomBytes(16);
     const { memoryKib: memoryCost, passes: timeCost, lanes: parallelism } = parameters;
@@ -51,23 +51,27 @@ test('the Argon2id in use computes what Node’s own does', async () => {
   }
 });
 
-test('what is stored is a PHC string: Argon2id with its parameters and a salt of its own, then the pepper', async () => {
-  for (const [password, parameters] of vectors) {
-    const phc = await new PasswordHasher(pepper, parameters).hash(password);
-    const { head, salt, tag } = partsOf(phc);
-    const { memoryKib, passes, lanes } = parameters;
-    assert.equal(head, `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes},keyid=cDE`);
-    assert.equal(salt.length, 16);
-    assert.deepEqual(tag, pepper.mac(argon2id(password, salt, parameters)));
-    assert.notDeepEqual(partsOf(await new PasswordHasher(pepper, parameters).hash(password)).salt, salt);
-  }
-});
+test(
+  'what is stored is a PHC string: Argon2id with its parameters and a salt of its own, then the pepper',
+  { tags: ['asvs:11.4.2'] },
+  async () => {
+    for (const [password, parameters] of vectors) {
+      const phc = await new PasswordHasher(pepper, parameters).hash(password);
+      const { head, salt, tag } = partsOf(phc);
+      const { memoryKib, passes, lanes } = parameters;
+      assert.equal(head, `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes},keyid=cDE`);
+      assert.equal(salt.length, 16);
+      assert.deepEqual(tag, pepper.mac(argon2id(password, salt, parameters)));
+      assert.notDeepEqual(partsOf(await new PasswordHasher(pepper, parameters).hash(password)).salt, salt);
+    }
+  },
+);
 
-test('the parameters are those of the requirement unless others are given', async () => {
+test('the parameters are those of the requirement unless others are given', { tags: ['asvs:11.4.2'] }, async () => {
   assert.match(await new PasswordHasher(pepper).hash('x'), /^\$argon2id\$v=19\$m=47104,t=1,p=1,/);
 });
 
-test('a hash matches its password and no other, not even one that begins alike', async () => {
+test('a hash matches its password and no other, not even one that begins alike', { tags: ['asvs:6.2.8'] }, async () => {
   const hasher = new PasswordHasher(pepper, cheap);
   const start = 'x'.repeat(72);
   const phc = await hasher.hash(`${start}1`);
@@ -85,19 +89,23 @@ test('without the pepper a stolen hash confirms nothing', async () => {
   assert.equal(await new PasswordHasher(pepper, cheap).verify(goodPassword, phc), true);
 });
 
-test('a hash made with other parameters is judged by its own, and known to be outdated', async () => {
-  const today = new PasswordHasher(pepper, cheap);
-  for (const other of [
-    { ...cheap, memoryKib: 128 },
-    { ...cheap, passes: 2 },
-    { ...cheap, memoryKib: 128, lanes: 2 },
-  ]) {
-    const phc = await new PasswordHasher(pepper, other).hash(goodPassword);
-    assert.equal(await today.verify(goodPassword, phc), true);
-    assert.equal(today.isOutdated(phc), true);
-  }
-  assert.equal(today.isOutdated(await today.hash(goodPassword)), false);
-});
+test(
+  'a hash made with other parameters is judged by its own, and known to be outdated',
+  { tags: ['asvs:11.2.2'] },
+  async () => {
+    const today = new PasswordHasher(pepper, cheap);
+    for (const other of [
+      { ...cheap, memoryKib: 128 },
+      { ...cheap, passes: 2 },
+      { ...cheap, memoryKib: 128, lanes: 2 },
+    ]) {
+      const phc = await new PasswordHasher(pepper, other).hash(goodPassword);
+      assert.equal(await today.verify(goodPassword, phc), true);
+      assert.equal(today.isOutdated(phc), true);
+    }
+    assert.equal(today.isOutdated(await today.hash(goodPassword)), false);
+  },
+);
 
 test('an unknown account costs one hash, like a known one, and nothing matches it', async () => {
   const hasher = new PasswordHasher(pepper, cheap);
@@ -118,23 +126,27 @@ const queues: readonly (readonly [bound: string, concurrency: number, waiting: n
   ['the wait that is expected of 30 ms for each', 1, 50, 2],
 ];
 for (const [bound, concurrency, waiting, retryAfterSeconds] of queues) {
-  test(`the queue is bounded by ${bound}, and what doesn’t fit is never hashed`, async () => {
-    const hasher = new PasswordHasher(pepper, cheap, concurrency);
-    const asked = Array.from({ length: 100 }, () => hasher.verify(goodPassword, undefined));
-    const taken = concurrency + waiting;
-    assert.deepEqual(hasher.stats, { running: concurrency, waiting, hashed: 0, refused: 100 - taken });
-    const results = await Promise.allSettled(asked);
-    assert.deepEqual(
-      results.map(({ status }) => status),
-      [...Array<string>(taken).fill('fulfilled'), ...Array<string>(100 - taken).fill('rejected')],
-    );
-    for (const result of results.slice(taken)) {
-      assert.ok(result.status === 'rejected' && isOverloaded(result.reason));
-      assert.equal((result.reason as DomainError).options.retryAfterSeconds, retryAfterSeconds);
-    }
-    assert.deepEqual(hasher.stats, { running: 0, waiting: 0, hashed: taken, refused: 100 - taken });
-    assert.equal(await hasher.verify(goodPassword, undefined), false);
-  });
+  test(
+    `the queue is bounded by ${bound}, and what doesn’t fit is never hashed`,
+    { tags: ['asvs:15.2.2'] },
+    async () => {
+      const hasher = new PasswordHasher(pepper, cheap, concurrency);
+      const asked = Array.from({ length: 100 }, () => hasher.verify(goodPassword, undefined));
+      const taken = concurrency + waiting;
+      assert.deepEqual(hasher.stats, { running: concurrency, waiting, hashed: 0, refused: 100 - taken });
+      const results = await Promise.allSettled(asked);
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        [...Array<string>(taken).fill('fulfilled'), ...Array<string>(100 - taken).fill('rejected')],
+      );
+      for (const result of results.slice(taken)) {
+        assert.ok(result.status === 'rejected' && isOverloaded(result.reason));
+        assert.equal((result.reason as DomainError).options.retryAfterSeconds, retryAfterSeconds);
+      }
+      assert.deepEqual(hasher.stats, { running: 0, waiting: 0, hashed: taken, refused: 100 - taken });
+      assert.equal(await hasher.verify(goodPassword, undefined), false);
+    },
+  );
 }
 
 test('several workers share the bounds of the machine: each has its part of the places, and one at least', async () => {
@@ -173,29 +185,33 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 const email = 'you@example.com';
 const storedHash = async (db: Db): Promise<string> => (await findCredentials(db, email))?.passwordHash ?? '';
 
-test('when the parameters change, a sign-in renews the stored hash, after it has been answered', async () => {
-  for (const open of Object.values(databases)) {
-    await using opened = await open();
-    const { db } = opened;
-    await accountsOf(db, new PasswordHasher(pepper, cheap)).create(operator, email, new Secret(goodPassword), 'user');
-    const old = await storedHash(db);
-    const hasher = new PasswordHasher(pepper, { ...cheap, memoryKib: 128 });
-    const accounts = accountsOf(db, hasher);
+test(
+  'when the parameters change, a sign-in renews the stored hash, after it has been answered',
+  { tags: ['asvs:11.2.2'] },
+  async () => {
+    for (const open of Object.values(databases)) {
+      await using opened = await open();
+      const { db } = opened;
+      await accountsOf(db, new PasswordHasher(pepper, cheap)).create(operator, email, new Secret(goodPassword), 'user');
+      const old = await storedHash(db);
+      const hasher = new PasswordHasher(pepper, { ...cheap, memoryKib: 128 });
+      const accounts = accountsOf(db, hasher);
 
-    assert.equal(await accounts.authenticate(email, new Secret('a wrong password')), undefined);
-    const before = await accounts.authenticate(email, new Secret(goodPassword));
-    // Two verifications: the renewal has not been computed when the answer is there.
-    assert.equal(hasher.stats.hashed, 2);
-    assert.equal(await storedHash(db), old);
-    await until(async () => (await storedHash(db)) !== old);
+      assert.equal(await accounts.authenticate(email, new Secret('a wrong password')), undefined);
+      const before = await accounts.authenticate(email, new Secret(goodPassword));
+      // Two verifications: the renewal has not been computed when the answer is there.
+      assert.equal(hasher.stats.hashed, 2);
+      assert.equal(await storedHash(db), old);
+      await until(async () => (await storedHash(db)) !== old);
 
-    assert.match(await storedHash(db), /^\$argon2id\$v=19\$m=128,/);
-    const after = await accounts.authenticate(email, new Secret(goodPassword));
-    // The sessions that there are live on.
-    assert.deepEqual(after, before);
-    assert.equal(hasher.stats.hashed, 4);
-    assert.equal(hasher.stats.running, 0);
-    const renewals = (await listAuditEvents(db)).filter(({ action }) => action === 'account.password_rehashed');
-    assert.equal(renewals.length, 1);
-  }
-});
+      assert.match(await storedHash(db), /^\$argon2id\$v=19\$m=128,/);
+      const after = await accounts.authenticate(email, new Secret(goodPassword));
+      // The sessions that there are live on.
+      assert.deepEqual(after, before);
+      assert.equal(hasher.stats.hashed, 4);
+      assert.equal(hasher.stats.running, 0);
+      const renewals = (await listAuditEvents(db)).filter(({ action }) => action === 'account.password_rehashed');
+      assert.equal(renewals.length, 1);
+    }
+  },
+);

@@ -36,18 +36,22 @@ test('text that is not the base62 of that many bytes is refused', () => {
   assert.equal(fromBase62('z'.repeat(92), 68), undefined);
 });
 
-test('random text has the length asked for and uses every digit about equally', () => {
-  for (const chars of [1, 22, 43, 100]) assert.match(randomBase62(chars), new RegExp(`^[0-9A-Za-z]{${chars}}$`));
-  const counts = new Map<string, number>();
-  const drawn = 62_000;
-  for (const digit of randomBase62(drawn)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
-  assert.equal(counts.size, 62);
-  // Chi-squared over 61 degrees of freedom: 150 is exceeded once in 10^9 runs. `byte % 62` without rejection gives about 2,000.
-  const chiSquared = [...counts.values()].reduce((sum, count) => sum + (count - drawn / 62) ** 2 / (drawn / 62), 0);
-  assert.ok(chiSquared < 150, `chi-squared is ${chiSquared}`);
-});
+test(
+  'random text has the length asked for and uses every digit about equally',
+  { tags: ['asvs:7.2.3', 'asvs:11.5.1'] },
+  () => {
+    for (const chars of [1, 22, 43, 100]) assert.match(randomBase62(chars), new RegExp(`^[0-9A-Za-z]{${chars}}$`));
+    const counts = new Map<string, number>();
+    const drawn = 62_000;
+    for (const digit of randomBase62(drawn)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
+    assert.equal(counts.size, 62);
+    // Chi-squared over 61 degrees of freedom: 150 is exceeded once in 10^9 runs. `byte % 62` without rejection gives about 2,000.
+    const chiSquared = [...counts.values()].reduce((sum, count) => sum + (count - drawn / 62) ** 2 / (drawn / 62), 0);
+    assert.ok(chiSquared < 150, `chi-squared is ${chiSquared}`);
+  },
+);
 
-test('no two of ten thousand ids are the same', () => {
+test('no two of ten thousand ids are the same', { tags: ['asvs:10.3.3'] }, () => {
   const ids = new Set(Array.from({ length: 10_000 }, () => randomId('acc')));
   assert.equal(ids.size, 10_000);
   for (const id of ids) assert.match(id, /^acc_[0-9A-Za-z]{22}$/);
@@ -89,7 +93,7 @@ test('a secret is revealed by one method and printed by none', () => {
   }
 });
 
-test('a secret never reaches a log line, at any level and however deep', () => {
+test('a secret never reaches a log line, at any level and however deep', { tags: ['asvs:16.2.5'] }, () => {
   const canary = 'canary-7f3a';
   const lines: string[] = [];
   const log = createLog('trace', { write: (line: string) => void lines.push(line) });

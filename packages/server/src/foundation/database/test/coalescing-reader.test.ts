@@ -240,7 +240,7 @@ test('a read that throws at once is a failed read', async () => {
   }
 });
 
-test('nothing is remembered: the same question is read each time', async () => {
+test('nothing is remembered: the same question is read each time', { tags: ['asvs:14.2.2'] }, async () => {
   const { reads, ask } = newReader(1);
   for (let round = 0; round < 5; round++) {
     const question = ask('key');

@@ -53,17 +53,21 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('nothing of a transaction that throws remains, and it throws what its work threw', async ({ db }) => {
-  await withThings(db, [1, 10]);
-  const mistake = new Error('changed my mind');
-  const failing = db.transaction(async (tx) => {
-    await tx.run(insert, [2, 20]);
-    assert.equal(await tx.run(add, [1, 5]), 1);
-    throw mistake;
-  });
-  await assert.rejects(failing, (error) => error === mistake);
-  assert.deepEqual(plain(await db.all(list)), [{ id: 1, n: 10 }]);
-});
+onEachDatabase(
+  'nothing of a transaction that throws remains, and it throws what its work threw',
+  { tags: ['asvs:2.3.3', 'asvs:16.5.3'] },
+  async ({ db }) => {
+    await withThings(db, [1, 10]);
+    const mistake = new Error('changed my mind');
+    const failing = db.transaction(async (tx) => {
+      await tx.run(insert, [2, 20]);
+      assert.equal(await tx.run(add, [1, 5]), 1);
+      throw mistake;
+    });
+    await assert.rejects(failing, (error) => error === mistake);
+    assert.deepEqual(plain(await db.all(list)), [{ id: 1, n: 10 }]);
+  },
+);
 
 onEachDatabase('transactions that share a commit fail alone, each with its own error', async ({ db }) => {
   await withThings(db, [1, 0]);

@@ -29,26 +29,30 @@ function refusalOf(password: string, lengthMin = 15): string | undefined {
 
 const asLongAs = (lengthMin: number): string[] => listed.filter((password) => [...password].length >= lengthMin);
 
-test('the list is what its script makes of the public one (npm run passwords)', () => {
+test('the list is what its script makes of the public one (npm run passwords)', { tags: ['asvs:6.2.12'] }, () => {
   assert.ok(listed.length > 470_000 && asLongAs(15).length > 9_700, 'the public list is read');
   assert.ok(readFileSync(fileUrl).equals(digestsOf(listed)));
 });
 
 for (const lengthMin of [limits.passwordLengthFloor, 15]) {
-  test(`the 3,000 most common passwords of ${lengthMin} characters or more are refused where that is the minimum`, () => {
-    const known = asLongAs(lengthMin).slice(0, 3_000);
-    assert.equal(known.length, 3_000);
-    const codes = known.map((password) => refusalOf(password, lengthMin));
-    assert.deepEqual(
-      known.filter((_, index) => !['password_common', 'password_context'].includes(codes[index] ?? '')),
-      [],
-    );
-    // Most because of the list, and not because they repeat one letter.
-    assert.ok(codes.filter((code) => code === 'password_common').length > 2_500);
-  });
+  test(
+    `the 3,000 most common passwords of ${lengthMin} characters or more are refused where that is the minimum`,
+    { tags: ['asvs:6.2.4'] },
+    () => {
+      const known = asLongAs(lengthMin).slice(0, 3_000);
+      assert.equal(known.length, 3_000);
+      const codes = known.map((password) => refusalOf(password, lengthMin));
+      assert.deepEqual(
+        known.filter((_, index) => !['password_common', 'password_context'].includes(codes[index] ?? '')),
+        [],
+      );
+      // Most because of the list, and not because they repeat one letter.
+      assert.ok(codes.filter((code) => code === 'password_common').length > 2_500);
+    },
+  );
 }
 
-test('every password of the list is found, from the first to the last', () => {
+test('every password of the list is found, from the first to the last', { tags: ['asvs:6.2.12'] }, () => {
   assert.deepEqual(
     listed.filter((password) => !common.has(password)),
     [],
@@ -72,21 +76,25 @@ test('the case of letters makes no other password of one on the list', () => {
     assert.equal(refusalOf(password), 'password_common', password);
 });
 
-test('a repeated password of the list is refused, also one that is cut off or set apart', () => {
-  for (const password of [
-    'passwordpassword',
-    'PasswordPassword',
-    'password password',
-    'password-password-password',
-    'password1password1',
-    'sunshine!sunshine!suns',
-    'iloveyou, iloveyou, iloveyou',
-    '¡password! ¿password?',
-  ]) {
-    assert.equal(refusalOf(password), 'password_common', password);
-  }
-  assert.equal(refusalOf('wombat9orbitwombat9orbit'), undefined, 'one that isn’t on the list may be repeated');
-});
+test(
+  'a repeated password of the list is refused, also one that is cut off or set apart',
+  { tags: ['asvs:6.2.12'] },
+  () => {
+    for (const password of [
+      'passwordpassword',
+      'PasswordPassword',
+      'password password',
+      'password-password-password',
+      'password1password1',
+      'sunshine!sunshine!suns',
+      'iloveyou, iloveyou, iloveyou',
+      '¡password! ¿password?',
+    ]) {
+      assert.equal(refusalOf(password), 'password_common', password);
+    }
+    assert.equal(refusalOf('wombat9orbitwombat9orbit'), undefined, 'one that isn’t on the list may be repeated');
+  },
+);
 
 test('a password that only begins with one of the list, or has one in it, is another', () => {
   for (const password of ['password wombat orbit', 'my password is a wombat', '12$%34&*56()78!@'])

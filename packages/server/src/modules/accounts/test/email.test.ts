@@ -88,7 +88,7 @@ const refused: Readonly<Record<string, string>> = {
 };
 
 for (const [name, text] of Object.entries(refused)) {
-  test(`refused: ${name}`, () => assert.equal(parseEmail(text), undefined));
+  test(`refused: ${name}`, { tags: ['asvs:1.3.3'] }, () => assert.equal(parseEmail(text), undefined));
 }
 
 test('what is compared is compared as itself again', () => {

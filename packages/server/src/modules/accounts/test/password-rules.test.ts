@@ -37,7 +37,7 @@ for (const [name, alphabet] of Object.entries({
   'two bytes each': 'äöüßéèêçñøåþðæ',
   'three bytes each': '漢字語文本日月火水木金土山川',
 })) {
-  test(`the minimum of 15 counts code points: ${name}`, () => {
+  test(`the minimum of 15 counts code points: ${name}`, { tags: ['asvs:6.2.1'] }, () => {
     assertRefused(mixed(14, alphabet), 'password_too_short');
     for (const length of [15, 16]) assert.equal(accept(mixed(length, alphabet)), mixed(length, alphabet));
   });
@@ -52,14 +52,14 @@ test('the length is that of the normal form, in which it is hashed', () => {
   assert.equal(normalizePassword('ﬁ Ⅳ ①'), 'ﬁ Ⅳ ①', 'compatibility forms stay distinct: NFC, not NFKC');
 });
 
-test('an operator’s own minimum counts, and its message says it', () => {
+test('an operator’s own minimum counts, and its message says it', { tags: ['asvs:6.2.1'] }, () => {
   assert.equal(accept(mixed(8, letters), { lengthMin: 8 }), mixed(8, letters));
   assert.throws(() => accept(mixed(7, letters), { lengthMin: 8 }), {
     message: 'A password has at least 8 characters; this one has 7.',
   });
 });
 
-test('up to 1,024 bytes are accepted whole; one more is refused, never cut', () => {
+test('up to 1,024 bytes are accepted whole; one more is refused, never cut', { tags: ['asvs:6.2.9'] }, () => {
   for (const [password, bytes] of [
     [mixed(1_024, letters), 1_024],
     [mixed(512, 'äöüßéèêçñøåþðæ'), 1_024],
@@ -74,21 +74,25 @@ test('up to 1,024 bytes are accepted whole; one more is refused, never cut', () 
   assertRefused(`${mixed(511, 'äöüßéèêçñøåþðæ')}abc`, 'password_too_long');
 });
 
-test('nothing is trimmed, folded or required: spaces, case, digits and symbols are all the same', () => {
-  for (const password of [
-    '  wombat orbit velvet  ',
-    'Wombat Orbit VELVET',
-    'wombatorbitvelvet',
-    '739105826417395',
-    '!"§$%&/()=?*+#-.:',
-    'пароль из слов и',
-    '👩‍🚀🧑‍🔬🐨🪐🚂🌻🎻🥨🧊🪁🦔',
-  ]) {
-    assert.equal(accept(password), password);
-  }
-});
+test(
+  'nothing is trimmed, folded or required: spaces, case, digits and symbols are all the same',
+  { tags: ['asvs:6.2.5'] },
+  () => {
+    for (const password of [
+      '  wombat orbit velvet  ',
+      'Wombat Orbit VELVET',
+      'wombatorbitvelvet',
+      '739105826417395',
+      '!"§$%&/()=?*+#-.:',
+      'пароль из слов и',
+      '👩‍🚀🧑‍🔬🐨🪐🚂🌻🎻🥨🧊🪁🦔',
+    ]) {
+      assert.equal(accept(password), password);
+    }
+  },
+);
 
-test('control characters and broken text are refused: HTTP Basic can’t carry them', () => {
+test('control characters and broken text are refused: HTTP Basic can’t carry them', { tags: ['asvs:6.2.5'] }, () => {
   for (const control of ['\u0000', '\t', '\n', '\r', '\u001f', '\u007f', '\u0085', '\u009f']) {
     assertRefused(`wombat orbit${control} velvet`, 'password_invalid');
   }
@@ -112,7 +116,9 @@ const guessable: Readonly<Record<string, string>> = {
 };
 
 for (const [name, password] of Object.entries(guessable)) {
-  test(`refused as anyone’s first guess: ${name}`, () => assertRefused(password, 'password_context'));
+  test(`refused as anyone’s first guess: ${name}`, { tags: ['asvs:6.2.11'] }, () =>
+    assertRefused(password, 'password_context'),
+  );
 }
 
 test('eight characters of one’s own beside such words are enough', () => {

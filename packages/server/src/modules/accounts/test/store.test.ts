@@ -131,25 +131,29 @@ onEachDatabase('an account is disabled once: sessions end for good, keys pause',
   assert.equal((await findKeyStates(db, [key.hash]))[0]?.accountDisabledAt, null);
 });
 
-onEachDatabase('an account is deleted once, with its sessions and keys; its email is free again', async (opened) => {
-  const { db } = opened;
-  await addAccount(db, 'ada');
-  await addAccount(db, 'bob');
-  const session = await addSession(db, 'acc_ada', 'one');
-  const key = await addKey(db, 'acc_ada', 'key');
-  const foreign = await addKey(db, 'acc_bob', 'key', { id: 77 });
-  const deleted = await raceToValues(opened, rivalsMin, (connection) =>
-    store.deleteAccount(connection, operator, 'acc_ada', now),
-  );
-  assert.deepEqual(tally(deleted), { true: 1, false: rivalsMin - 1 });
-  assert.equal(await store.findAccount(db, 'acc_ada', 'ada@example.com'), undefined);
-  assert.equal(await findLiveSession(db, session.id, now), undefined);
-  const [own, others] = await findKeyStates(db, [key.hash, foreign.hash]);
-  assert.equal(own, undefined);
-  assert.equal(others?.id, 77);
-  await addAccount(db, 'ada');
-  assert.deepEqual(await listAccountKeys(db, 'acc_ada'), []);
-});
+onEachDatabase(
+  'an account is deleted once, with its sessions and keys; its email is free again',
+  { tags: ['asvs:10.3.3'] },
+  async (opened) => {
+    const { db } = opened;
+    await addAccount(db, 'ada');
+    await addAccount(db, 'bob');
+    const session = await addSession(db, 'acc_ada', 'one');
+    const key = await addKey(db, 'acc_ada', 'key');
+    const foreign = await addKey(db, 'acc_bob', 'key', { id: 77 });
+    const deleted = await raceToValues(opened, rivalsMin, (connection) =>
+      store.deleteAccount(connection, operator, 'acc_ada', now),
+    );
+    assert.deepEqual(tally(deleted), { true: 1, false: rivalsMin - 1 });
+    assert.equal(await store.findAccount(db, 'acc_ada', 'ada@example.com'), undefined);
+    assert.equal(await findLiveSession(db, session.id, now), undefined);
+    const [own, others] = await findKeyStates(db, [key.hash, foreign.hash]);
+    assert.equal(own, undefined);
+    assert.equal(others?.id, 77);
+    await addAccount(db, 'ada');
+    assert.deepEqual(await listAccountKeys(db, 'acc_ada'), []);
+  },
+);
 
 onEachDatabase('changing an account that doesn’t exist changes nothing and is told', async ({ db }) => {
   await addAccount(db, 'bob');

@@ -34,17 +34,21 @@ async function assertAllRefuse(
   assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
 }
 
-test('every route of administration is found under /admin, and every one there asks for an administrator', () => {
-  assert.ok(administratorRoutes.length >= 20, 'routes are found');
-  const underAdmin = allRoutes.filter(({ path }) => path.startsWith('/admin'));
-  assert.deepEqual(underAdmin, administratorRoutes);
-  for (const route of administratorRoutes) {
-    assert.ok(route.path.startsWith('/admin/'), route.path);
-    const isReading = route.method === 'GET';
-    assert.equal(route.needsRecentSignIn ?? false, !isReading, `${route.method} ${route.path}`);
-    assert.equal(errorsOf(route).includes('reauth_required'), !isReading, route.id);
-  }
-});
+test(
+  'every route of administration is found under /admin, and every one there asks for an administrator',
+  { tags: ['asvs:8.2.1'] },
+  () => {
+    assert.ok(administratorRoutes.length >= 20, 'routes are found');
+    const underAdmin = allRoutes.filter(({ path }) => path.startsWith('/admin'));
+    assert.deepEqual(underAdmin, administratorRoutes);
+    for (const route of administratorRoutes) {
+      assert.ok(route.path.startsWith('/admin/'), route.path);
+      const isReading = route.method === 'GET';
+      assert.equal(route.needsRecentSignIn ?? false, !isReading, `${route.method} ${route.path}`);
+      assert.equal(errorsOf(route).includes('reauth_required'), !isReading, route.id);
+    }
+  },
+);
 
 test('a stranger administers nothing', async () => {
   await using app = await newApp();
@@ -53,49 +57,57 @@ test('a stranger administers nothing', async () => {
   await assertAllRefuse(app, target, bearer('eyJhbGciOiJub25lIn0.e30.'), [401, 'invalid_access_token']);
 });
 
-test('a password, an API key and a refresh token of an administrator administer nothing', async () => {
-  await using app = await newApp();
-  const target = await newTarget(app);
-  const { account, accessToken, refreshToken } = await newAdministrator(app);
-  const { apiKeys } = app.service.services;
-  const { secret } = await apiKeys.create(operator, account.id, { nickname: 'own', scopes: ['keyreeve:verify'] });
-  const credentials: readonly Headers[] = [
-    basic(account.email, goodPassword),
-    bearer(secret.reveal()),
-    { 'x-api-key': secret.reveal() },
-    bearer(refreshToken),
-  ];
-  for (const headers of credentials) await assertAllRefuse(app, target, headers, [401, 'invalid_access_token']);
-  const both = { ...bearer(accessToken), 'x-api-key': secret.reveal() };
-  await assertAllRefuse(app, target, both, [401, 'ambiguous_credentials']);
-});
+test(
+  'a password, an API key and a refresh token of an administrator administer nothing',
+  { tags: ['asvs:8.2.1'] },
+  async () => {
+    await using app = await newApp();
+    const target = await newTarget(app);
+    const { account, accessToken, refreshToken } = await newAdministrator(app);
+    const { apiKeys } = app.service.services;
+    const { secret } = await apiKeys.create(operator, account.id, { nickname: 'own', scopes: ['keyreeve:verify'] });
+    const credentials: readonly Headers[] = [
+      basic(account.email, goodPassword),
+      bearer(secret.reveal()),
+      { 'x-api-key': secret.reveal() },
+      bearer(refreshToken),
+    ];
+    for (const headers of credentials) await assertAllRefuse(app, target, headers, [401, 'invalid_access_token']);
+    const both = { ...bearer(accessToken), 'x-api-key': secret.reveal() };
+    await assertAllRefuse(app, target, both, [401, 'ambiguous_credentials']);
+  },
+);
 
-test('a user administers nothing, not even its own account', async () => {
+test('a user administers nothing, not even its own account', { tags: ['asvs:8.2.1'] }, async () => {
   await using app = await newApp();
   const target = await newTarget(app);
   await assertAllRefuse(app, target, bearer(target.accessToken), [403, 'administrator_required']);
 });
 
-test('an administrator whose sign-in is older than five minutes reads, and changes nothing', async () => {
-  await using app = await newApp();
-  const target = await newTarget(app);
-  const administrator = await newAdministrator(app);
-  const headers = bearer(administrator.accessToken);
-  app.clock.advance({ seconds: 301 });
-  const changing = administratorRoutes.filter(({ method }) => method !== 'GET');
-  await assertAllRefuse(app, target, headers, [403, 'reauth_required'], changing);
-  // A refreshed token is of the same sign-in.
-  const { refreshToken } = administrator;
-  const pair = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
-  const refreshed = bearer((pair.json as { accessToken: string }).accessToken);
-  await assertAllRefuse(app, target, refreshed, [403, 'reauth_required'], changing);
-  for (const route of administratorRoutes.filter(
-    ({ method, path }) => method === 'GET' && !path.includes('webhooks/:'),
-  )) {
-    const [method, path] = goodRequest(route, target);
-    assert.equal((await app.call(method, path, { headers })).status, 200, path);
-  }
-});
+test(
+  'an administrator whose sign-in is older than five minutes reads, and changes nothing',
+  { tags: ['asvs:10.3.4'] },
+  async () => {
+    await using app = await newApp();
+    const target = await newTarget(app);
+    const administrator = await newAdministrator(app);
+    const headers = bearer(administrator.accessToken);
+    app.clock.advance({ seconds: 301 });
+    const changing = administratorRoutes.filter(({ method }) => method !== 'GET');
+    await assertAllRefuse(app, target, headers, [403, 'reauth_required'], changing);
+    // A refreshed token is of the same sign-in.
+    const { refreshToken } = administrator;
+    const pair = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
+    const refreshed = bearer((pair.json as { accessToken: string }).accessToken);
+    await assertAllRefuse(app, target, refreshed, [403, 'reauth_required'], changing);
+    for (const route of administratorRoutes.filter(
+      ({ method, path }) => method === 'GET' && !path.includes('webhooks/:'),
+    )) {
+      const [method, path] = goodRequest(route, target);
+      assert.equal((await app.call(method, path, { headers })).status, 200, path);
+    }
+  },
+);
 
 test('an administrator whose sign-in is exactly five minutes old may still change something', async () => {
   await using app = await newApp();

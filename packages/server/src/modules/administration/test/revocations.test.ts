@@ -93,36 +93,42 @@ const endings: Readonly<Record<string, Ending>> = {
 };
 
 for (const [what, { ask, works, actions, needsMail = false }] of Object.entries(endings)) {
-  test(`what ends with ${what} is dead at once on another instance, and nobody else's is`, async () => {
-    await using place = await newPlace();
-    await using mailbox = await Mailbox.start();
-    // Instances are one issuer.
-    const shared = { KEYREEVE_PUBLIC_URL: 'http://auth.localhost' };
-    const environment = { ...shared, ...(needsMail ? mailbox.environment : {}) };
-    await using one = await newApp({ place, environment });
-    await using other = await newApp({ place, environment });
-    const administrator = await newAdministrator(one);
-    const [target, neighbour] = [await newTarget(one, 'ada@example.org'), await newTarget(one, 'eve@example.org')];
-    for (const app of [one, other])
-      assert.deepEqual(await whatWorks(app, target), { session: true, key: true, signIn: true });
-    const before = (await listAuditEvents(one.db)).length;
+  test(
+    `what ends with ${what} is dead at once on another instance, and nobody else's is`,
+    { tags: ['asvs:7.4.5'] },
+    async () => {
+      await using place = await newPlace();
+      await using mailbox = await Mailbox.start();
+      // Instances are one issuer.
+      const shared = { KEYREEVE_PUBLIC_URL: 'http://auth.localhost' };
+      const environment = { ...shared, ...(needsMail ? mailbox.environment : {}) };
+      await using one = await newApp({ place, environment });
+      await using other = await newApp({ place, environment });
+      const administrator = await newAdministrator(one);
+      const [target, neighbour] = [await newTarget(one, 'ada@example.org'), await newTarget(one, 'eve@example.org')];
+      for (const app of [one, other])
+        assert.deepEqual(await whatWorks(app, target), { session: true, key: true, signIn: true });
+      const before = (await listAuditEvents(one.db)).length;
 
-    const [method, path] = ask(target);
-    const done = await administer(one, administrator, method, path);
-    assert.equal(done.status, 200, done.text);
-    const recorded = (await listAuditEvents(one.db)).slice(before).filter(({ action }) => action !== 'session.created');
-    for (const app of [other, one]) assert.deepEqual(await whatWorks(app, target), works);
-    assert.deepEqual(
-      recorded.map(({ action, actor, accountId }) => ({ action, actor, accountId })),
-      actions.map((action) => ({
-        action,
-        actor: `account:${administrator.account.id}`,
-        accountId: target.account.id,
-      })),
-    );
-    for (const app of [one, other])
-      assert.deepEqual(await whatWorks(app, neighbour), { session: true, key: true, signIn: true });
-  });
+      const [method, path] = ask(target);
+      const done = await administer(one, administrator, method, path);
+      assert.equal(done.status, 200, done.text);
+      const recorded = (await listAuditEvents(one.db))
+        .slice(before)
+        .filter(({ action }) => action !== 'session.created');
+      for (const app of [other, one]) assert.deepEqual(await whatWorks(app, target), works);
+      assert.deepEqual(
+        recorded.map(({ action, actor, accountId }) => ({ action, actor, accountId })),
+        actions.map((action) => ({
+          action,
+          actor: `account:${administrator.account.id}`,
+          accountId: target.account.id,
+        })),
+      );
+      for (const app of [one, other])
+        assert.deepEqual(await whatWorks(app, neighbour), { session: true, key: true, signIn: true });
+    },
+  );
 }
 
 test('an enabled account’s keys work again and its sessions don’t', async () => {
@@ -243,46 +249,50 @@ async function accept(app: TestApp, code: string): Promise<number> {
   return (await app.call('POST', '/auth/accounts/accept-invitation', { json })).status;
 }
 
-test('who is invited chooses a password, once and within an hour; a new invitation voids the one before', async () => {
-  await using mailbox = await Mailbox.start();
-  await using app = await newApp({ environment: mailbox.environment });
-  const administrator = await newAdministrator(app);
-  const invite = async (): Promise<string> => {
-    const mail = await mailbox.next({ to: 'new@example.org', subject: 'invited' });
-    return codePattern.exec(mail.text)?.[0] ?? '';
-  };
-  const body = { email: 'new@example.org', role: 'admin' };
-  const invited = await administer(app, administrator, 'POST', 'accounts', body);
-  assert.equal(invited.status, 201, invited.text);
-  const { id, role, verified, hasPassword } = invited.json as AccountDetail;
-  assert.equal(invited.headers.get('location'), `/admin/accounts/${id}`);
-  assert.deepEqual({ role, verified, hasPassword }, { role: 'admin', verified: false, hasPassword: false });
-  const first = await invite();
-  for (const password of ['', goodPassword]) {
-    const answer = await app.call('POST', '/auth/token', { headers: basic('new@example.org', password) });
-    assert.equal(answer.status, 401);
-  }
-  const twice = await administer(app, administrator, 'POST', 'accounts', { email: 'NEW@example.org' });
-  assert.deepEqual([twice.status, codeOf(twice)], [409, 'account_exists']);
+test(
+  'who is invited chooses a password, once and within an hour; a new invitation voids the one before',
+  { tags: ['asvs:6.4.1'] },
+  async () => {
+    await using mailbox = await Mailbox.start();
+    await using app = await newApp({ environment: mailbox.environment });
+    const administrator = await newAdministrator(app);
+    const invite = async (): Promise<string> => {
+      const mail = await mailbox.next({ to: 'new@example.org', subject: 'invited' });
+      return codePattern.exec(mail.text)?.[0] ?? '';
+    };
+    const body = { email: 'new@example.org', role: 'admin' };
+    const invited = await administer(app, administrator, 'POST', 'accounts', body);
+    assert.equal(invited.status, 201, invited.text);
+    const { id, role, verified, hasPassword } = invited.json as AccountDetail;
+    assert.equal(invited.headers.get('location'), `/admin/accounts/${id}`);
+    assert.deepEqual({ role, verified, hasPassword }, { role: 'admin', verified: false, hasPassword: false });
+    const first = await invite();
+    for (const password of ['', goodPassword]) {
+      const answer = await app.call('POST', '/auth/token', { headers: basic('new@example.org', password) });
+      assert.equal(answer.status, 401);
+    }
+    const twice = await administer(app, administrator, 'POST', 'accounts', { email: 'NEW@example.org' });
+    assert.deepEqual([twice.status, codeOf(twice)], [409, 'account_exists']);
 
-  assert.equal((await administer(app, administrator, 'POST', `accounts/${id}/invite`)).status, 200);
-  const second = await invite();
-  assert.equal(await accept(app, first), 400);
-  app.clock.advance({ seconds: 3_600 });
-  assert.equal(await accept(app, second), 400);
-  const recent = { accessToken: await signInAgain(app, administrator.account.email) };
-  assert.equal((await administer(app, recent, 'POST', `accounts/${id}/invite`)).status, 200);
-  const third = await invite();
-  const answers = await Promise.all(Array.from({ length: 4 }, () => accept(app, third)));
-  assert.deepEqual(
-    answers.toSorted((a, b) => a - b),
-    [200, 400, 400, 400],
-  );
-  const member: Pick<SignedIn, 'accessToken'> = { accessToken: await signInAgain(app, 'new@example.org') };
-  assert.equal((await administer(app, member, 'GET', 'accounts')).status, 200);
-  const late = await administer(app, recent, 'POST', `accounts/${id}/invite`);
-  assert.deepEqual([late.status, codeOf(late)], [409, 'account_has_password']);
-});
+    assert.equal((await administer(app, administrator, 'POST', `accounts/${id}/invite`)).status, 200);
+    const second = await invite();
+    assert.equal(await accept(app, first), 400);
+    app.clock.advance({ seconds: 3_600 });
+    assert.equal(await accept(app, second), 400);
+    const recent = { accessToken: await signInAgain(app, administrator.account.email) };
+    assert.equal((await administer(app, recent, 'POST', `accounts/${id}/invite`)).status, 200);
+    const third = await invite();
+    const answers = await Promise.all(Array.from({ length: 4 }, () => accept(app, third)));
+    assert.deepEqual(
+      answers.toSorted((a, b) => a - b),
+      [200, 400, 400, 400],
+    );
+    const member: Pick<SignedIn, 'accessToken'> = { accessToken: await signInAgain(app, 'new@example.org') };
+    assert.equal((await administer(app, member, 'GET', 'accounts')).status, 200);
+    const late = await administer(app, recent, 'POST', `accounts/${id}/invite`);
+    assert.deepEqual([late.status, codeOf(late)], [409, 'account_has_password']);
+  },
+);
 
 test('a second factor is required, waived and removed; each shows', async () => {
   await using app = await newApp();

@@ -66,7 +66,7 @@ const malformedIds: Readonly<Record<string, ErrorCode>> = {
   '1/': 'not_found',
 };
 
-test('a list holds the account’s own keys, oldest first, then by id', async () => {
+test('a list holds the account’s own keys, oldest first, then by id', { tags: ['asvs:8.2.2'] }, async () => {
   await using app = await newApp();
   const [one, other] = [await app.signIn(), await app.signIn()];
   const headers = bearer(one.accessToken);
@@ -109,28 +109,32 @@ test('the full view adds scopes, end and last use, and only when it is asked for
   }
 });
 
-test('deleting another account’s key is 401 that asks for no new token, an unknown one 404', async () => {
-  await using app = await newApp();
-  const [owner, other] = [await app.signIn(), await app.signIn()];
-  const { id, key } = await create(app, bearer(owner.accessToken), 'mine');
-  const path = `/auth/api-keys/${id}`;
+test(
+  'deleting another account’s key is 401 that asks for no new token, an unknown one 404',
+  { tags: ['asvs:8.2.2', 'asvs:8.3.1'] },
+  async () => {
+    await using app = await newApp();
+    const [owner, other] = [await app.signIn(), await app.signIn()];
+    const { id, key } = await create(app, bearer(owner.accessToken), 'mine');
+    const path = `/auth/api-keys/${id}`;
 
-  const foreign = await app.call('DELETE', path, { headers: bearer(other.accessToken) });
-  assertProblem(fromFetch(foreign), 'not_key_owner');
-  assert.equal(foreign.headers.get('www-authenticate'), 'Bearer realm="keyreeve"');
-  assert.ok(!foreign.text.includes('mine') && !foreign.text.includes(owner.account.id));
-  assert.ok(await works(app, key));
+    const foreign = await app.call('DELETE', path, { headers: bearer(other.accessToken) });
+    assertProblem(fromFetch(foreign), 'not_key_owner');
+    assert.equal(foreign.headers.get('www-authenticate'), 'Bearer realm="keyreeve"');
+    assert.ok(!foreign.text.includes('mine') && !foreign.text.includes(owner.account.id));
+    assert.ok(await works(app, key));
 
-  const confirmed = await app.call('DELETE', path, { headers: bearer(owner.accessToken) });
-  assert.deepEqual([confirmed.status, confirmed.json], [200, { message: `API key ${id} has been deleted.` }]);
-  assert.ok(!(await works(app, key)));
-  for (const { accessToken } of [owner, other]) {
-    const gone = await app.call('DELETE', path, { headers: bearer(accessToken) });
-    assertProblem(fromFetch(gone), 'key_not_found');
-  }
-});
+    const confirmed = await app.call('DELETE', path, { headers: bearer(owner.accessToken) });
+    assert.deepEqual([confirmed.status, confirmed.json], [200, { message: `API key ${id} has been deleted.` }]);
+    assert.ok(!(await works(app, key)));
+    for (const { accessToken } of [owner, other]) {
+      const gone = await app.call('DELETE', path, { headers: bearer(accessToken) });
+      assertProblem(fromFetch(gone), 'key_not_found');
+    }
+  },
+);
 
-test('a malformed id names no key', async () => {
+test('a malformed id names no key', { tags: ['asvs:1.4.2'] }, async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   const { id, key } = await create(app, headers, 'a');
@@ -166,7 +170,7 @@ test('who calls is settled before anything else of the request is looked at', as
   }
 });
 
-test('nothing but a live access token as Bearer manages keys', async () => {
+test('nothing but a live access token as Bearer manages keys', { tags: ['asvs:7.2.2', 'asvs:8.3.1'] }, async () => {
   await using app = await newApp();
   const { account, accessToken, refreshToken } = await app.signIn();
   const { id, key } = await create(app, bearer(accessToken), 'a');
@@ -199,55 +203,64 @@ test('nothing but a live access token as Bearer manages keys', async () => {
   );
 });
 
-test('a key’s secret is in the answer to its creation and nowhere else', async () => {
-  await using app = await newApp();
-  const { account, accessToken } = await app.signIn();
-  const headers = bearer(accessToken);
-  const { id, key } = await create(app, headers, 'a');
-  assert.ok(await works(app, key));
-  await app.service.services.verifier.flush();
-  const random = key.slice('krv_'.length);
-  const kept = await create(app, headers, 'kept');
-  const answers = [
-    await app.call('GET', '/auth/api-keys', { headers }),
-    await app.call('GET', '/auth/api-keys?view=full', { headers }),
-    await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } }),
-    await app.call('GET', '/auth/forward', { headers: bearer(`${key}x`) }),
-    await app.call('DELETE', `/auth/api-keys/${id}`, { headers }),
-  ];
-  for (const { text, headers: answered } of answers)
-    assert.ok(!(text + JSON.stringify([...answered])).includes(random));
+test(
+  'a key’s secret is in the answer to its creation and nowhere else',
+  { tags: ['asvs:10.1.1', 'asvs:15.3.1'] },
+  async () => {
+    await using app = await newApp();
+    const { account, accessToken } = await app.signIn();
+    const headers = bearer(accessToken);
+    const { id, key } = await create(app, headers, 'a');
+    assert.ok(await works(app, key));
+    await app.service.services.verifier.flush();
+    const random = key.slice('krv_'.length);
+    const kept = await create(app, headers, 'kept');
+    const answers = [
+      await app.call('GET', '/auth/api-keys', { headers }),
+      await app.call('GET', '/auth/api-keys?view=full', { headers }),
+      await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } }),
+      await app.call('GET', '/auth/forward', { headers: bearer(`${key}x`) }),
+      await app.call('DELETE', `/auth/api-keys/${id}`, { headers }),
+    ];
+    for (const { text, headers: answered } of answers)
+      assert.ok(!(text + JSON.stringify([...answered])).includes(random));
 
-  assert.ok(app.logLines.length > 0);
-  assert.ok(!app.logLines.join('').includes(random));
-  const audit = (await listAuditEvents(app.db)).filter(({ target }) => target === String(id));
-  assert.deepEqual(
-    audit.map(({ action, actor, accountId, details }) => ({ action, actor, accountId, details })),
-    [
-      {
-        action: 'api_key.created',
-        actor: `account:${account.id}`,
-        accountId: account.id,
-        details: '{"nickname":"a","scopes":[]}',
-      },
-      { action: 'api_key.deleted', actor: `account:${account.id}`, accountId: account.id, details: '{"nickname":"a"}' },
-    ],
-  );
-  // Not as text, nor as a hash that whoever steals the file could compare a leaked key with.
-  const traces = [
-    random,
-    kept.key.slice('krv_'.length),
-    ...[key, random, kept.key].map((text) => createHash('sha256').update(text).digest()),
-  ];
-  const stored = app.place.kind === 'sqlite' ? filesOf(app.place.url) : await tablesOf(app.db);
-  assert.ok(stored.length >= 2);
-  for (const bytes of stored) {
-    for (const trace of traces) {
-      assert.ok(!bytes.includes(trace));
-      assert.ok(!bytes.includes(Buffer.from(trace).toString('hex')));
+    assert.ok(app.logLines.length > 0);
+    assert.ok(!app.logLines.join('').includes(random));
+    const audit = (await listAuditEvents(app.db)).filter(({ target }) => target === String(id));
+    assert.deepEqual(
+      audit.map(({ action, actor, accountId, details }) => ({ action, actor, accountId, details })),
+      [
+        {
+          action: 'api_key.created',
+          actor: `account:${account.id}`,
+          accountId: account.id,
+          details: '{"nickname":"a","scopes":[]}',
+        },
+        {
+          action: 'api_key.deleted',
+          actor: `account:${account.id}`,
+          accountId: account.id,
+          details: '{"nickname":"a"}',
+        },
+      ],
+    );
+    // Not as text, nor as a hash that whoever steals the file could compare a leaked key with.
+    const traces = [
+      random,
+      kept.key.slice('krv_'.length),
+      ...[key, random, kept.key].map((text) => createHash('sha256').update(text).digest()),
+    ];
+    const stored = app.place.kind === 'sqlite' ? filesOf(app.place.url) : await tablesOf(app.db);
+    assert.ok(stored.length >= 2);
+    for (const bytes of stored) {
+      for (const trace of traces) {
+        assert.ok(!bytes.includes(trace));
+        assert.ok(!bytes.includes(Buffer.from(trace).toString('hex')));
+      }
     }
-  }
-});
+  },
+);
 
 /** The database and its journals. */
 function filesOf(url: string): Buffer[] {

@@ -82,17 +82,21 @@ async function keysOf(app: TestApp, headers: Record<string, string>): Promise<un
   return (await app.call('GET', '/auth/api-keys', { headers })).json;
 }
 
-test('a body that isn’t one unambiguous JSON object of known fields makes no key', async () => {
-  await using app = await newApp();
-  const headers = bearer((await app.signIn()).accessToken);
-  for (const [what, [body, code]] of Object.entries(badBodies)) {
-    const refused = await app.call('POST', '/auth/api-keys', { headers: { ...headers, ...json }, body });
-    assertProblem(fromFetch(refused), code, what);
-  }
-  assert.deepEqual(await keysOf(app, headers), { apiKeys: [] });
-});
+test(
+  'a body that isn’t one unambiguous JSON object of known fields makes no key',
+  { tags: ['asvs:1.5.2', 'asvs:2.2.1', 'asvs:2.2.2', 'asvs:15.3.3'] },
+  async () => {
+    await using app = await newApp();
+    const headers = bearer((await app.signIn()).accessToken);
+    for (const [what, [body, code]] of Object.entries(badBodies)) {
+      const refused = await app.call('POST', '/auth/api-keys', { headers: { ...headers, ...json }, body });
+      assertProblem(fromFetch(refused), code, what);
+    }
+    assert.deepEqual(await keysOf(app, headers), { apiKeys: [] });
+  },
+);
 
-test('a body of another type, charset or encoding is refused', async () => {
+test('a body of another type, charset or encoding is refused', { tags: ['asvs:3.5.2'] }, async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   for (const type of badTypes) {
@@ -117,7 +121,7 @@ test('JSON in UTF-8 is read however its type is written', async () => {
   }
 });
 
-test('every mistake in a body is named by its pointer', async () => {
+test('every mistake in a body is named by its pointer', { tags: ['asvs:2.2.1', 'asvs:15.3.5'] }, async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   const refused = await app.call('POST', '/auth/api-keys', {

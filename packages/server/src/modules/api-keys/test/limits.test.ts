@@ -44,7 +44,7 @@ async function fixture(environment: Record<string, string> = {}) {
   return { app, create, remove, list, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
-test('of fifty creations of one nickname at once, one wins', async () => {
+test('of fifty creations of one nickname at once, one wins', { tags: ['asvs:2.3.4'] }, async () => {
   await using at = await fixture();
   const [created, refused] = split(await inParallel(rivals, rivals, () => at.create('worker')), 201);
   assert.equal(created.length, 1);
@@ -65,48 +65,56 @@ test('of fifty deletions of one key at once, one is confirmed', async () => {
   assert.deepEqual(await at.list(), []);
 });
 
-test('an account has a hundred keys and not one more, however many come at once', async () => {
-  await using at = await fixture();
-  const [created, refused] = split(
-    await inParallel(130, rivalsOfOneAccount, (index) => at.create(`key ${index}`)),
-    201,
-  );
-  assert.equal(created.length, 100);
-  for (const answer of refused) assertProblem(fromFetch(answer), 'key_limit_reached');
-  assert.equal((await at.list()).length, 100);
+test(
+  'an account has a hundred keys and not one more, however many come at once',
+  { tags: ['asvs:2.3.2'] },
+  async () => {
+    await using at = await fixture();
+    const [created, refused] = split(
+      await inParallel(130, rivalsOfOneAccount, (index) => at.create(`key ${index}`)),
+      201,
+    );
+    assert.equal(created.length, 100);
+    for (const answer of refused) assertProblem(fromFetch(answer), 'key_limit_reached');
+    assert.equal((await at.list()).length, 100);
 
-  const { id } = oneOf(created);
-  assert.equal((await at.remove(id)).status, 200);
-  assert.equal((await at.create('the hundredth again')).status, 201);
-  assertProblem(fromFetch(await at.create('one more')), 'key_limit_reached');
-  // The limit is each account's own.
-  const other = bearer((await at.app.signIn()).accessToken);
-  const created2 = await at.app.call('POST', '/auth/api-keys', { headers: other, json: { nickname: 'a' } });
-  assert.equal(created2.status, 201);
-});
+    const { id } = oneOf(created);
+    assert.equal((await at.remove(id)).status, 200);
+    assert.equal((await at.create('the hundredth again')).status, 201);
+    assertProblem(fromFetch(await at.create('one more')), 'key_limit_reached');
+    // The limit is each account's own.
+    const other = bearer((await at.app.signIn()).accessToken);
+    const created2 = await at.app.call('POST', '/auth/api-keys', { headers: other, json: { nickname: 'a' } });
+    assert.equal(created2.status, 201);
+  },
+);
 
-test('an account creates three hundred keys a minute and not one more, however many come at once', async () => {
-  await using at = await fixture({ KEYREEVE_KEYS_PER_ACCOUNT_MAX: '1000' });
-  at.app.clock.advance({ seconds: 7 });
-  const [created, refused] = split(
-    await inParallel(310, rivalsOfOneAccount, (index) => at.create(`key ${index}`)),
-    201,
-  );
-  assert.equal(created.length, 300);
-  for (const answer of refused) {
-    assertProblem(fromFetch(answer), 'too_many_creations');
-    const rate = ['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => answer.headers.get(name));
-    assert.deepEqual(rate, ['60', '"creations";q=300;w=60', '"creations";r=0;t=60']);
-  }
-  const other = bearer((await at.app.signIn()).accessToken);
-  const others = await at.app.call('POST', '/auth/api-keys', { headers: other, json: { nickname: 'a' } });
-  assert.equal(others.status, 201, 'another account is not slowed down');
+test(
+  'an account creates three hundred keys a minute and not one more, however many come at once',
+  { tags: ['asvs:2.3.2'] },
+  async () => {
+    await using at = await fixture({ KEYREEVE_KEYS_PER_ACCOUNT_MAX: '1000' });
+    at.app.clock.advance({ seconds: 7 });
+    const [created, refused] = split(
+      await inParallel(310, rivalsOfOneAccount, (index) => at.create(`key ${index}`)),
+      201,
+    );
+    assert.equal(created.length, 300);
+    for (const answer of refused) {
+      assertProblem(fromFetch(answer), 'too_many_creations');
+      const rate = ['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => answer.headers.get(name));
+      assert.deepEqual(rate, ['60', '"creations";q=300;w=60', '"creations";r=0;t=60']);
+    }
+    const other = bearer((await at.app.signIn()).accessToken);
+    const others = await at.app.call('POST', '/auth/api-keys', { headers: other, json: { nickname: 'a' } });
+    assert.equal(others.status, 201, 'another account is not slowed down');
 
-  at.app.clock.advance({ seconds: 59 });
-  assert.equal((await at.create('too soon')).headers.get('retry-after'), '1');
-  at.app.clock.advance({ seconds: 1 });
-  assert.equal((await at.create('in time')).status, 201);
-});
+    at.app.clock.advance({ seconds: 59 });
+    assert.equal((await at.create('too soon')).headers.get('retry-after'), '1');
+    at.app.clock.advance({ seconds: 1 });
+    assert.equal((await at.create('in time')).status, 201);
+  },
+);
 
 test('deleting keys doesn’t buy creations', async () => {
   await using at = await fixture({ KEYREEVE_CREATIONS_PER_MINUTE_MAX: '3' });

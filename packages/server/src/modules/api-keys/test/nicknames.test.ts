@@ -73,27 +73,35 @@ const bad: Readonly<Record<string, readonly [value: unknown, code: ErrorCode]>> 
   'an object': [{ a: 'b' }, 'invalid_request'],
 };
 
-test('a nickname that people can read is kept as it was sent', async () => {
-  await using app = await newApp();
-  const headers = bearer((await app.signIn()).accessToken);
-  for (const [what, nickname] of Object.entries(good)) {
-    const created = await app.call('POST', '/auth/api-keys', { headers, json: { nickname } });
-    assert.deepEqual([created.status, (created.json as ListedKey).nickname], [201, nickname], what);
-  }
-  const listed = (await app.call('GET', '/auth/api-keys', { headers })).json as { apiKeys: ListedKey[] };
-  assert.deepEqual(listed.apiKeys.map(({ nickname }) => nickname).toSorted(), Object.values(good).toSorted());
-});
+test(
+  'a nickname that people can read is kept as it was sent',
+  { tags: ['asvs:1.1.2', 'asvs:1.2.1', 'asvs:1.2.3'] },
+  async () => {
+    await using app = await newApp();
+    const headers = bearer((await app.signIn()).accessToken);
+    for (const [what, nickname] of Object.entries(good)) {
+      const created = await app.call('POST', '/auth/api-keys', { headers, json: { nickname } });
+      assert.deepEqual([created.status, (created.json as ListedKey).nickname], [201, nickname], what);
+    }
+    const listed = (await app.call('GET', '/auth/api-keys', { headers })).json as { apiKeys: ListedKey[] };
+    assert.deepEqual(listed.apiKeys.map(({ nickname }) => nickname).toSorted(), Object.values(good).toSorted());
+  },
+);
 
-test('a nickname that can’t be seen, could deceive or has no right length is refused', async () => {
-  await using app = await newApp();
-  const headers = bearer((await app.signIn()).accessToken);
-  for (const [what, [nickname, code]] of Object.entries(bad)) {
-    const refused = await app.call('POST', '/auth/api-keys', { headers, json: { nickname } });
-    const { errors = [] } = assertProblem(fromFetch(refused), code, what);
-    assert.equal(errors[0]?.pointer, '/nickname', what);
-  }
-  assert.deepEqual((await app.call('GET', '/auth/api-keys', { headers })).json, { apiKeys: [] });
-});
+test(
+  'a nickname that can’t be seen, could deceive or has no right length is refused',
+  { tags: ['asvs:1.3.3', 'asvs:2.2.2', 'asvs:16.4.1'] },
+  async () => {
+    await using app = await newApp();
+    const headers = bearer((await app.signIn()).accessToken);
+    for (const [what, [nickname, code]] of Object.entries(bad)) {
+      const refused = await app.call('POST', '/auth/api-keys', { headers, json: { nickname } });
+      const { errors = [] } = assertProblem(fromFetch(refused), code, what);
+      assert.equal(errors[0]?.pointer, '/nickname', what);
+    }
+    assert.deepEqual((await app.call('GET', '/auth/api-keys', { headers })).json, { apiKeys: [] });
+  },
+);
 
 test('two spellings that NFC makes one are one nickname', async () => {
   await using app = await newApp();

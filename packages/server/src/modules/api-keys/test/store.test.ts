@@ -76,16 +76,20 @@ onEachDatabase('of many that ask for one nickname at once one gets it', async (o
   assert.equal(await create(db, newKey(ada, 'one', { id: 1_002 })), 'created', 'a deleted key’s nickname is free');
 });
 
-onEachDatabase('parallel creations never exceed the number of keys allowed', async (opened) => {
-  const ada = await addAccount(opened.db, 'ada');
-  const bob = await addAccount(opened.db, 'bob');
-  await addKey(opened.db, bob, 'not counted');
-  const settled = await race(opened, rivalsMin * 2, (connection, rival) =>
-    create(connection, newKey(ada, `key ${rival}`, { id: rival + 1 }), 10),
-  );
-  assert.deepEqual(outcomes(settled), { created: 10, key_limit_reached: rivalsMin * 2 - 10 });
-  assert.equal((await nicknames(opened.db, ada)).length, 10);
-});
+onEachDatabase(
+  'parallel creations never exceed the number of keys allowed',
+  { tags: ['asvs:2.3.4'] },
+  async (opened) => {
+    const ada = await addAccount(opened.db, 'ada');
+    const bob = await addAccount(opened.db, 'bob');
+    await addKey(opened.db, bob, 'not counted');
+    const settled = await race(opened, rivalsMin * 2, (connection, rival) =>
+      create(connection, newKey(ada, `key ${rival}`, { id: rival + 1 }), 10),
+    );
+    assert.deepEqual(outcomes(settled), { created: 10, key_limit_reached: rivalsMin * 2 - 10 });
+    assert.equal((await nicknames(opened.db, ada)).length, 10);
+  },
+);
 
 onEachDatabase('parallel creations never exceed the rate allowed', async (opened) => {
   const { db } = opened;

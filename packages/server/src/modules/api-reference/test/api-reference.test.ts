@@ -16,17 +16,24 @@ const sources = globSync(['src/**/test/*.test.ts', 'test-kit/*.ts'], { cwd: serv
 const references =
   /\b(?:src|href|srcset|action|formaction|data|poster|ping|background|manifest)\s*=\s*["']?([^"'\s>]*)/gi;
 
-test('the published document is made of the very routes that answer', async () => {
-  await using app = await newApp();
-  const published = await app.call('GET', '/openapi.json');
-  assert.deepEqual([published.status, published.headers.get('content-type')], [200, 'application/json; charset=utf-8']);
-  assert.deepEqual(published.json, contract.openApiDocument(contract.allRoutes));
-  const { openapi, info, paths } = published.json as { openapi: string; info: { version: string }; paths: object };
-  assert.match(openapi, /^3\.1\.\d+$/);
-  assert.match(info.version, /^\d+\.\d+\.\d+$/);
-  const templates = new Set(contract.allRoutes.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}')));
-  assert.deepEqual(Object.keys(paths).toSorted(), [...templates].toSorted());
-});
+test(
+  'the published document is made of the very routes that answer',
+  { tags: ['asvs:2.1.1', 'asvs:8.1.1'] },
+  async () => {
+    await using app = await newApp();
+    const published = await app.call('GET', '/openapi.json');
+    assert.deepEqual(
+      [published.status, published.headers.get('content-type')],
+      [200, 'application/json; charset=utf-8'],
+    );
+    assert.deepEqual(published.json, contract.openApiDocument(contract.allRoutes));
+    const { openapi, info, paths } = published.json as { openapi: string; info: { version: string }; paths: object };
+    assert.match(openapi, /^3\.1\.\d+$/);
+    assert.match(info.version, /^\d+\.\d+\.\d+$/);
+    const templates = new Set(contract.allRoutes.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}')));
+    assert.deepEqual(Object.keys(paths).toSorted(), [...templates].toSorted());
+  },
+);
 
 test('the published document is valid OpenAPI 3.1 by a public validator', async () => {
   await using app = await newApp();
@@ -39,82 +46,90 @@ test('the published document is valid OpenAPI 3.1 by a public validator', async 
   assert.equal(broken.valid, false);
 });
 
-test('the reference page names every route, every code and every refusal, and loads and runs nothing', async () => {
-  await using app = await newApp();
-  const page = await app.call('GET', '/docs');
-  assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
-  for (const { method, path } of contract.allRoutes)
-    assert.ok(page.text.includes(`<code>${method} ${path}</code>`), path);
-  for (const code of Object.keys(contract.errors)) assert.ok(page.text.includes(`href="/problems/${code}"`), code);
+test(
+  'the reference page names every route, every code and every refusal, and loads and runs nothing',
+  { tags: ['asvs:3.7.1'] },
+  async () => {
+    await using app = await newApp();
+    const page = await app.call('GET', '/docs');
+    assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+    for (const { method, path } of contract.allRoutes)
+      assert.ok(page.text.includes(`<code>${method} ${path}</code>`), path);
+    for (const code of Object.keys(contract.errors)) assert.ok(page.text.includes(`href="/problems/${code}"`), code);
 
-  const verification = /<h3 id="verify">[^]*?<h3/.exec(page.text)?.[0] ?? '';
-  for (const [code, why] of Object.entries(contract.refusals)) {
-    assert.ok(verification.includes(`<tr><td><code>${code}</code></td><td>${why}</td></tr>`), code);
-  }
+    const verification = /<h3 id="verify">[^]*?<h3/.exec(page.text)?.[0] ?? '';
+    for (const [code, why] of Object.entries(contract.refusals)) {
+      assert.ok(verification.includes(`<tr><td><code>${code}</code></td><td>${why}</td></tr>`), code);
+    }
 
-  assert.doesNotMatch(page.text, /<(?:script|link|img|iframe|object|embed|form|base|svg|video|audio|source)\b/i);
-  assert.doesNotMatch(page.text, /<[^>]*\son\w+\s*=|javascript:|@import|url\(/i);
-  const targets = [...page.text.matchAll(references)].map(([, target = '']) => target);
-  assert.ok(targets.length > 50);
-  for (const target of targets) assert.match(target, /^(?:#[\w-]+|\/(?!\/)[\w./-]+)$/);
-  for (const target of new Set(targets)) {
-    const [path = '', anchor] = target.split('#');
-    if (anchor !== undefined) assert.ok(page.text.includes(`id="${anchor}"`), target);
-    else assert.equal((await app.call('GET', path)).status, 200, target);
-  }
-  assert.match(
-    page.headers.get('content-security-policy') ?? '',
-    /^default-src 'none'; style-src 'sha256-[^']+'; base-uri/,
-  );
-});
+    assert.doesNotMatch(page.text, /<(?:script|link|img|iframe|object|embed|form|base|svg|video|audio|source)\b/i);
+    assert.doesNotMatch(page.text, /<[^>]*\son\w+\s*=|javascript:|@import|url\(/i);
+    const targets = [...page.text.matchAll(references)].map(([, target = '']) => target);
+    assert.ok(targets.length > 50);
+    for (const target of targets) assert.match(target, /^(?:#[\w-]+|\/(?!\/)[\w./-]+)$/);
+    for (const target of new Set(targets)) {
+      const [path = '', anchor] = target.split('#');
+      if (anchor !== undefined) assert.ok(page.text.includes(`id="${anchor}"`), target);
+      else assert.equal((await app.call('GET', path)).status, 200, target);
+    }
+    assert.match(
+      page.headers.get('content-security-policy') ?? '',
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri/,
+    );
+  },
+);
 
-test('every answer fits the schema, the status and the headers that its route names', async () => {
-  await using app = await newApp();
-  const { account, accessToken, refreshToken } = await app.signIn();
-  const headers = bearer(accessToken);
-  const service = bearer(await app.serviceKey());
-  const form = { 'content-type': 'application/x-www-form-urlencoded' };
-  const json = { nickname: 'a', scopes: ['x'], expiresAt: '2027-01-31T00:00:00Z' };
-  const created = await app.call('POST', '/auth/api-keys', { headers, json });
-  const { id, key } = created.json as contract.CreatedKey;
-  const credentials = [key, accessToken, refreshToken, 'x'];
-  const introspect = (token: string) =>
-    app.call('POST', '/auth/introspect', { headers: { ...service, ...form }, body: `token=${token}` });
-  const answers: readonly (readonly [contract.RouteContract, Answered])[] = [
-    [contract.issueTokens, await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) })],
-    [contract.refreshTokens, await app.call('POST', '/auth/token/refresh', { json: { refreshToken } })],
-    [contract.createKey, created],
-    [contract.forward, await app.call('GET', '/auth/forward', { headers: bearer(key) })],
-    [contract.forward, await app.call('GET', '/auth/forward', { headers })],
-    [contract.verify, await app.call('POST', '/auth/verify', { headers: service, json: { credential: key } })],
-    [contract.verify, await app.call('POST', '/auth/verify', { headers: service, json: { credential: 'x' } })],
-    [contract.verifyBatch, await app.call('POST', '/auth/verify/batch', { headers: service, json: { credentials } })],
-    [contract.introspect, await introspect(key)],
-    [contract.introspect, await introspect(accessToken)],
-    [contract.introspect, await introspect('x')],
-    [contract.listKeys, await app.call('GET', '/auth/api-keys', { headers })],
-    [contract.listKeys, await app.call('GET', '/auth/api-keys?view=full', { headers })],
-    [contract.deleteKey, await app.call('DELETE', `/auth/api-keys/${id}`, { headers })],
-    [contract.revokeTokens, await app.call('POST', '/auth/token/revoke', { json: { refreshToken } })],
-    [contract.getJwks, await app.call('GET', '/.well-known/jwks.json')],
-    [contract.getMetadata, await app.call('GET', '/.well-known/oauth-authorization-server')],
-    [contract.live, await app.call('GET', '/health/live')],
-    [contract.ready, await app.call('GET', '/health/ready')],
-    [contract.getOpenApi, await app.call('GET', '/openapi.json')],
-    ...(await Promise.all(
-      contract.allRoutes
-        .filter(({ path }) => path.startsWith('/account/'))
-        .map(async (page) => [page, await app.call('GET', page.path)] as const),
-    )),
-    [contract.getDocs, await app.call('GET', '/docs')],
-    [contract.getProblem, await app.call('GET', '/problems/not_found')],
-  ];
-  for (const [route, answer] of answers) assertSuccess(route, answer);
-  // All answers to tests are held against the contract (`TestApp.call`), so each other route need only be called by one.
-  const tried = new Set(answers.map(([route]) => route));
-  for (const route of contract.allRoutes)
-    if (!tried.has(route)) assert.ok(isCalled(route), `${route.id} is called by no test`);
-});
+test(
+  'every answer fits the schema, the status and the headers that its route names',
+  { tags: ['asvs:3.7.2', 'asvs:4.1.1', 'asvs:8.1.2', 'asvs:15.3.1'] },
+  async () => {
+    await using app = await newApp();
+    const { account, accessToken, refreshToken } = await app.signIn();
+    const headers = bearer(accessToken);
+    const service = bearer(await app.serviceKey());
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const json = { nickname: 'a', scopes: ['x'], expiresAt: '2027-01-31T00:00:00Z' };
+    const created = await app.call('POST', '/auth/api-keys', { headers, json });
+    const { id, key } = created.json as contract.CreatedKey;
+    const credentials = [key, accessToken, refreshToken, 'x'];
+    const introspect = (token: string) =>
+      app.call('POST', '/auth/introspect', { headers: { ...service, ...form }, body: `token=${token}` });
+    const answers: readonly (readonly [contract.RouteContract, Answered])[] = [
+      [contract.issueTokens, await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) })],
+      [contract.refreshTokens, await app.call('POST', '/auth/token/refresh', { json: { refreshToken } })],
+      [contract.createKey, created],
+      [contract.forward, await app.call('GET', '/auth/forward', { headers: bearer(key) })],
+      [contract.forward, await app.call('GET', '/auth/forward', { headers })],
+      [contract.verify, await app.call('POST', '/auth/verify', { headers: service, json: { credential: key } })],
+      [contract.verify, await app.call('POST', '/auth/verify', { headers: service, json: { credential: 'x' } })],
+      [contract.verifyBatch, await app.call('POST', '/auth/verify/batch', { headers: service, json: { credentials } })],
+      [contract.introspect, await introspect(key)],
+      [contract.introspect, await introspect(accessToken)],
+      [contract.introspect, await introspect('x')],
+      [contract.listKeys, await app.call('GET', '/auth/api-keys', { headers })],
+      [contract.listKeys, await app.call('GET', '/auth/api-keys?view=full', { headers })],
+      [contract.deleteKey, await app.call('DELETE', `/auth/api-keys/${id}`, { headers })],
+      [contract.revokeTokens, await app.call('POST', '/auth/token/revoke', { json: { refreshToken } })],
+      [contract.getJwks, await app.call('GET', '/.well-known/jwks.json')],
+      [contract.getMetadata, await app.call('GET', '/.well-known/oauth-authorization-server')],
+      [contract.live, await app.call('GET', '/health/live')],
+      [contract.ready, await app.call('GET', '/health/ready')],
+      [contract.getOpenApi, await app.call('GET', '/openapi.json')],
+      ...(await Promise.all(
+        contract.allRoutes
+          .filter(({ path }) => path.startsWith('/account/'))
+          .map(async (page) => [page, await app.call('GET', page.path)] as const),
+      )),
+      [contract.getDocs, await app.call('GET', '/docs')],
+      [contract.getProblem, await app.call('GET', '/problems/not_found')],
+    ];
+    for (const [route, answer] of answers) assertSuccess(route, answer);
+    // All answers to tests are held against the contract (`TestApp.call`), so each other route need only be called by one.
+    const tried = new Set(answers.map(([route]) => route));
+    for (const route of contract.allRoutes)
+      if (!tried.has(route)) assert.ok(isCalled(route), `${route.id} is called by no test`);
+  },
+);
 
 test('the reference page shows the bounds that a client keeps, not those of the text that the server checks', async () => {
   await using app = await newApp();

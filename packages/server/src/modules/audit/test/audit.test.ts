@@ -245,7 +245,7 @@ for (const [action, { change, rows, refused }] of Object.entries(operations)) {
   });
 }
 
-onEachDatabase('the trail is listed in the order of its commits', async ({ db }) => {
+onEachDatabase('the trail is listed in the order of its commits', { tags: ['asvs:16.2.1'] }, async ({ db }) => {
   await prepare(db);
   const actions = (await listAuditEvents(db)).map(
     ({ action, target, accountId }) => `${action} ${target ?? accountId}`,

@@ -20,7 +20,7 @@ const checkpointsIn = (lines: readonly string[]) =>
     .map((line) => JSON.parse(line) as { event?: string; checkpoint?: string; events?: number })
     .filter(({ event }) => event === 'audit_checkpoint');
 
-test('a service that ends logs how far the trail is, and the trail holds it', async () => {
+test('a service that ends logs how far the trail is, and the trail holds it', { tags: ['asvs:16.4.3'] }, async () => {
   await using place = await newPlace();
   const app = await newApp({ place, environment });
   await app.signIn();

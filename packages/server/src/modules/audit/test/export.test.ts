@@ -67,33 +67,37 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('CSV holds what was recorded, and no field that a spreadsheet would compute', async ({ db }) => {
-  const targets = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', 'plain', 'a,b', 'say "x"', 'two\r\nlines', "'quoted", ''];
-  await record(
-    db,
-    targets.map((target) => event(target)),
-  );
-  const text = await exported(db, 'csv');
-  const rows = parseCsv(text);
-  assert.deepEqual(rows[0], [
-    'id',
-    'at',
-    'actor',
-    'action',
-    'accountId',
-    'target',
-    'details',
-    'chain',
-    'position',
-    'mac',
-  ]);
-  const found = rows.slice(1).map((row) => row[5]);
-  assert.deepEqual(found, ["'=1+1", "'+1", "'-1", "'@x", "'\tx", "'\rx", ...targets.slice(6)]);
-  assert.ok(rows.every((row) => row.length === 10));
-  assert.deepEqual(rows[1]?.slice(0, 5), ['1', '2026-11-21T09:30:00.000Z', 'operator', 'session.created', 'acc_ada']);
-  for (const cell of rows.flat()) assert.doesNotMatch(cell, /^[=+\-@\t\r]/);
-  assert.ok(text.endsWith('\r\n'));
-});
+onEachDatabase(
+  'CSV holds what was recorded, and no field that a spreadsheet would compute',
+  { tags: ['asvs:16.4.1'] },
+  async ({ db }) => {
+    const targets = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', 'plain', 'a,b', 'say "x"', 'two\r\nlines', "'quoted", ''];
+    await record(
+      db,
+      targets.map((target) => event(target)),
+    );
+    const text = await exported(db, 'csv');
+    const rows = parseCsv(text);
+    assert.deepEqual(rows[0], [
+      'id',
+      'at',
+      'actor',
+      'action',
+      'accountId',
+      'target',
+      'details',
+      'chain',
+      'position',
+      'mac',
+    ]);
+    const found = rows.slice(1).map((row) => row[5]);
+    assert.deepEqual(found, ["'=1+1", "'+1", "'-1", "'@x", "'\tx", "'\rx", ...targets.slice(6)]);
+    assert.ok(rows.every((row) => row.length === 10));
+    assert.deepEqual(rows[1]?.slice(0, 5), ['1', '2026-11-21T09:30:00.000Z', 'operator', 'session.created', 'acc_ada']);
+    for (const cell of rows.flat()) assert.doesNotMatch(cell, /^[=+\-@\t\r]/);
+    assert.ok(text.endsWith('\r\n'));
+  },
+);
 
 onEachDatabase('an export is of one account and one span: its start included, its end not', async ({ db }) => {
   await record(db, [

@@ -144,7 +144,7 @@ const tamperings: Readonly<Record<string, { changes: readonly string[]; found: r
 };
 
 for (const [name, { changes, found }] of Object.entries(tamperings)) {
-  onEachDatabase(`found where it is: ${name}`, async ({ db }) => {
+  onEachDatabase(`found where it is: ${name}`, { tags: ['asvs:16.4.2'] }, async ({ db }) => {
     await fill(db);
     assert.equal((await verify(db)).findingsTotal, 0);
     const { chain } = (await db.get(chainOfEvent, [1])) ?? {};
@@ -162,6 +162,7 @@ for (const [name, { changes, found }] of Object.entries(tamperings)) {
 
 onEachDatabase(
   'a cut that its counter hides is found by a checkpoint from before, and by none after',
+  { tags: ['asvs:16.4.3'] },
   async ({ db }) => {
     await fill(db);
     const early = await checkpoint(db);
@@ -216,7 +217,7 @@ onEachDatabase('a checkpoint that was edited, or is another installation’s, do
   assert.equal((await verify(db, [text])).findingsTotal, 0);
 });
 
-onEachDatabase('no event fits under another key', async ({ db }) => {
+onEachDatabase('no event fits under another key', { tags: ['asvs:16.4.2'] }, async ({ db }) => {
   await fill(db);
   const { findings, findingsTotal } = await verify(db, [], strangers);
   assert.deepEqual([findingsTotal, findings.every(({ fault }) => fault === 'edited')], [6, true]);

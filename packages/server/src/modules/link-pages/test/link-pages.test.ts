@@ -20,69 +20,88 @@ const between = (html: string, tag: string): string[] =>
 
 const sourceOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-test('a page for a link in mail loads nothing, and runs the one script that its policy names by its hash', async () => {
-  await using life = await newLife();
-  assert.ok(pages.length >= 4, pages.join());
-  for (const path of pages) {
-    const { html, headers } = await pageAt(life, path);
-    const [script = '', ...scripts] = between(html, 'script');
-    const [style = '', ...styles] = between(html, 'style');
-    assert.deepEqual([scripts, styles], [[], []]);
-    assert.equal(
-      headers.get('content-security-policy'),
-      `default-src 'none'; style-src ${sourceOf(style)}; script-src ${sourceOf(script)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    );
-    assert.doesNotMatch(html, /<(?:link|img|iframe|object|embed|base|script [^>]*src)|\son\w+=|https?:|="javascript:/i);
-    assert.deepEqual([headers.get('cache-control'), headers.get('set-cookie')], ['no-store', null]);
-  }
-});
-
-test('a visit to a link in a mail changes nothing, and the code is as good as before', async () => {
-  await using life = await newLife();
-  await life.member(email);
-  await life.post('/auth/password-resets', { email });
-  const mail = await life.mailbox.next({ to: email, subject: 'Set a new password' });
-  const [link = ''] = /https?:\S+#krvc_\w+/.exec(mail.text) ?? [];
-  const { pathname, hash } = new URL(link);
-  await life.settled();
-  const before = await listAuditEvents(life.app.db);
-  const first = await pageAt(life, pathname);
-  for (const method of ['GET', 'HEAD', 'GET', 'OPTIONS', 'GET']) await life.app.call(method, pathname);
-  // A scanner that sends the fragment as well, as no browser does.
-  await life.app.call('GET', `${pathname}?${hash.slice(1)}`);
-  const { html } = await pageAt(life, pathname);
-  assert.equal(html, first.html);
-  assert.ok(!html.includes('krvc_'));
-  assert.deepEqual(await listAuditEvents(life.app.db), before);
-  assert.equal((await life.reset(hash.slice(1), otherPassword)).status, 200);
-});
-
-test('the script shows what a server says as text, and keeps nothing', async () => {
-  await using life = await newLife();
-  for (const path of pages) {
-    const [script = ''] = between((await pageAt(life, path)).html, 'script');
-    assert.match(script, /\.textContent = /);
-    assert.doesNotMatch(
-      script,
-      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|localStorage|sessionStorage|indexedDB|cookie|eval|Function|postMessage|setTimeout/,
-    );
-  }
-});
-
-test('passwords are typed into fields that hide them and that password managers know', async () => {
-  await using life = await newLife();
-  let found = 0;
-  for (const path of pages) {
-    const { html } = await pageAt(life, path);
-    for (const [input] of html.matchAll(/<input[^>]*name="(?:password|newPassword|currentPassword)"[^>]*>/g)) {
-      found++;
-      assert.match(input, /type="password"/);
-      assert.match(input, /autocomplete="(?:current|new)-password"/);
-      assert.doesNotMatch(input, /maxlength|readonly|onpaste|autocomplete="off"/);
+test(
+  'a page for a link in mail loads nothing, and runs the one script that its policy names by its hash',
+  { tags: ['asvs:3.4.3', 'asvs:3.7.1', 'asvs:14.3.3'] },
+  async () => {
+    await using life = await newLife();
+    assert.ok(pages.length >= 4, pages.join());
+    for (const path of pages) {
+      const { html, headers } = await pageAt(life, path);
+      const [script = '', ...scripts] = between(html, 'script');
+      const [style = '', ...styles] = between(html, 'style');
+      assert.deepEqual([scripts, styles], [[], []]);
+      assert.equal(
+        headers.get('content-security-policy'),
+        `default-src 'none'; style-src ${sourceOf(style)}; script-src ${sourceOf(script)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      );
+      assert.doesNotMatch(
+        html,
+        /<(?:link|img|iframe|object|embed|base|script [^>]*src)|\son\w+=|https?:|="javascript:/i,
+      );
+      assert.deepEqual([headers.get('cache-control'), headers.get('set-cookie')], ['no-store', null]);
     }
-  }
-  assert.ok(found >= 4);
-});
+  },
+);
+
+test(
+  'a visit to a link in a mail changes nothing, and the code is as good as before',
+  { tags: ['asvs:3.5.3'] },
+  async () => {
+    await using life = await newLife();
+    await life.member(email);
+    await life.post('/auth/password-resets', { email });
+    const mail = await life.mailbox.next({ to: email, subject: 'Set a new password' });
+    const [link = ''] = /https?:\S+#krvc_\w+/.exec(mail.text) ?? [];
+    const { pathname, hash } = new URL(link);
+    await life.settled();
+    const before = await listAuditEvents(life.app.db);
+    const first = await pageAt(life, pathname);
+    for (const method of ['GET', 'HEAD', 'GET', 'OPTIONS', 'GET']) await life.app.call(method, pathname);
+    // A scanner that sends the fragment as well, as no browser does.
+    await life.app.call('GET', `${pathname}?${hash.slice(1)}`);
+    const { html } = await pageAt(life, pathname);
+    assert.equal(html, first.html);
+    assert.ok(!html.includes('krvc_'));
+    assert.deepEqual(await listAuditEvents(life.app.db), before);
+    assert.equal((await life.reset(hash.slice(1), otherPassword)).status, 200);
+  },
+);
+
+test(
+  'the script shows what a server says as text, and keeps nothing',
+  { tags: ['asvs:3.2.2', 'asvs:14.3.3'] },
+  async () => {
+    await using life = await newLife();
+    for (const path of pages) {
+      const [script = ''] = between((await pageAt(life, path)).html, 'script');
+      assert.match(script, /\.textContent = /);
+      assert.doesNotMatch(
+        script,
+        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|localStorage|sessionStorage|indexedDB|cookie|eval|Function|postMessage|setTimeout/,
+      );
+    }
+  },
+);
+
+test(
+  'passwords are typed into fields that hide them and that password managers know',
+  { tags: ['asvs:6.2.6', 'asvs:6.2.7'] },
+  async () => {
+    await using life = await newLife();
+    let found = 0;
+    for (const path of pages) {
+      const { html } = await pageAt(life, path);
+      for (const [input] of html.matchAll(/<input[^>]*name="(?:password|newPassword|currentPassword)"[^>]*>/g)) {
+        found++;
+        assert.match(input, /type="password"/);
+        assert.match(input, /autocomplete="(?:current|new)-password"/);
+        assert.doesNotMatch(input, /maxlength|readonly|onpaste|autocomplete="off"/);
+      }
+    }
+    assert.ok(found >= 4);
+  },
+);
 
 test('a page names the operator, the rule for passwords and, where one is configured, the page for signing in', async () => {
   await using life = await newLife({

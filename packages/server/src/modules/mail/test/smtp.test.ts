@@ -88,7 +88,7 @@ test('a recipient in an international domain is named in ASCII on the wire', asy
   );
 });
 
-test('no value makes a header or a recipient of its own', async () => {
+test('no value makes a header or a recipient of its own', { tags: ['asvs:1.3.11'] }, async () => {
   await using mailbox = await Mailbox.start();
   const injected = 'x\r\nBcc: eve@example.com\r\nX-Evil: 1\r\n\r\nbody';
   await serverAt(mailbox.port).send({ ...mail, subject: injected, text: injected, html: injected });
@@ -172,23 +172,27 @@ test('a server that isn’t there or says nothing sensible blocks the way', asyn
   }
 });
 
-test('a certificate that nobody vouches for is refused, even if Node was told to accept any', async () => {
-  await using implicit = await Mailbox.start({ server: { ...tls, secure: true, disabledCommands: ['AUTH'] } });
-  await using upgraded = await Mailbox.start({ server: { ...tls, disabledCommands: ['AUTH'] } });
-  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-  try {
-    for (const url of [`smtps://localhost:${implicit.port}`, `smtp://0.0.0.0:${upgraded.port}`]) {
-      const failure = await failureOf(serverAt(0, url).send(mail));
-      assert.equal(failure.scope, 'queue');
-      assert.match(failure.message, /certificate/);
+test(
+  'a certificate that nobody vouches for is refused, even if Node was told to accept any',
+  { tags: ['asvs:12.3.2'] },
+  async () => {
+    await using implicit = await Mailbox.start({ server: { ...tls, secure: true, disabledCommands: ['AUTH'] } });
+    await using upgraded = await Mailbox.start({ server: { ...tls, disabledCommands: ['AUTH'] } });
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      for (const url of [`smtps://localhost:${implicit.port}`, `smtp://0.0.0.0:${upgraded.port}`]) {
+        const failure = await failureOf(serverAt(0, url).send(mail));
+        assert.equal(failure.scope, 'queue');
+        assert.match(failure.message, /certificate/);
+      }
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     }
-  } finally {
-    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-  }
-  assert.deepEqual([...implicit.messages, ...upgraded.messages], []);
-});
+    assert.deepEqual([...implicit.messages, ...upgraded.messages], []);
+  },
+);
 
-test('to another machine nothing is sent in plain text', async () => {
+test('to another machine nothing is sent in plain text', { tags: ['asvs:12.3.1'] }, async () => {
   // An address that leads here and isn’t known to.
   await using plain = await Mailbox.start();
   const failure = await failureOf(serverAt(0, `smtp://0.0.0.0:${plain.port}`).send(mail));

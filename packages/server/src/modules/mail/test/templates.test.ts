@@ -62,7 +62,7 @@ const hostile: Readonly<Record<string, string>> = {
 };
 
 for (const [what, program] of Object.entries(hostile)) {
-  test(`a value with ${what} stays text`, () => {
+  test(`a value with ${what} stays text`, { tags: ['asvs:1.1.2', 'asvs:1.2.1', 'asvs:1.3.7', 'asvs:1.3.11'] }, () => {
     const harmless = render(builtIn, 'Example', suspicious('PROGRAM'), 'en');
     const { subject, text, html } = render(builtIn, 'Example', suspicious(program), 'en');
     assert.equal(subject, harmless.subject);
@@ -121,7 +121,7 @@ const own = {
     '<style>@media print { p { color: red }}</style><p>Hello.</p><a href="{{link}}">Go</a> until {{expiresAt}}',
 };
 
-test('an operator’s template replaces the built-in one of its name and no other', () => {
+test('an operator’s template replaces the built-in one of its name and no other', { tags: ['asvs:1.3.7'] }, () => {
   using folder = folderOf({ ...own, 'README.md': '{{anything}}' });
   const { templates, mistakes } = readTemplates(folder.path);
   assert.deepEqual(mistakes, []);

@@ -44,23 +44,27 @@ async function codeFor(life: Life, purpose: CodePurpose, accountId: string, addr
   return text.reveal();
 }
 
-test('a code opens the one address that is for its purpose', { timeout: 240_000 }, async () => {
-  await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
-  for (const purpose of purposes) {
-    const { id } = await life.app.createAccount(`${purpose.replace('_', '-')}@example.com`);
-    const code = await codeFor(life, purpose, id, `new-${purpose.replace('_', '-')}@example.com`);
-    for (const [other, path] of Object.entries(paths)) {
-      if (other !== purpose) assertRefused(await life.post(path, bodyFor(path, code)), 'code_invalid', path);
+test(
+  'a code opens the one address that is for its purpose',
+  { tags: ['asvs:2.3.1', 'asvs:6.6.2'], timeout: 240_000 },
+  async () => {
+    await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
+    for (const purpose of purposes) {
+      const { id } = await life.app.createAccount(`${purpose.replace('_', '-')}@example.com`);
+      const code = await codeFor(life, purpose, id, `new-${purpose.replace('_', '-')}@example.com`);
+      for (const [other, path] of Object.entries(paths)) {
+        if (other !== purpose) assertRefused(await life.post(path, bodyFor(path, code)), 'code_invalid', path);
+      }
+      const path = paths[purpose];
+      if (path === undefined) continue;
+      const answer = await life.post(path, bodyFor(path, code));
+      assert.equal(answer.status, 200, `${purpose} ${answer.text}`);
+      assertRefused(await life.post(path, bodyFor(path, code)), 'code_invalid', path);
     }
-    const path = paths[purpose];
-    if (path === undefined) continue;
-    const answer = await life.post(path, bodyFor(path, code));
-    assert.equal(answer.status, 200, `${purpose} ${answer.text}`);
-    assertRefused(await life.post(path, bodyFor(path, code)), 'code_invalid', path);
-  }
-});
+  },
+);
 
-test('a code changes its own account and no other', async () => {
+test('a code changes its own account and no other', { tags: ['asvs:2.3.1', 'asvs:6.6.2', 'asvs:8.2.2'] }, async () => {
   await using life = await newLife();
   const [ada, bob] = [await life.app.createAccount('ada@example.com'), await life.app.createAccount('bob@example.com')];
   const code = await codeFor(life, 'reset_password', ada.id, 'x@example.com');

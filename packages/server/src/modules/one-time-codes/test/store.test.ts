@@ -49,7 +49,7 @@ onEachDatabase('a code gives what it was made with, and no second time', async (
   assert.equal(await store.findCode(db, hash, 'change_email', now), undefined);
 });
 
-onEachDatabase('of any number that present a code at once one gets it', async (opened) => {
+onEachDatabase('of any number that present a code at once one gets it', { tags: ['asvs:6.5.1'] }, async (opened) => {
   const hash = await add(opened.db);
   const taken = await raceToValues(opened, rivalsMin * 2, (db) => take(db, hash));
   assert.equal(taken.filter((row) => row !== undefined).length, 1);
@@ -83,7 +83,7 @@ onEachDatabase('a code is good until the last millisecond before its end', async
   assert.notEqual(await take(db, hash, 'reset_password', expiresAt - 1), undefined);
 });
 
-onEachDatabase('a code under another key is another code', async ({ db }) => {
+onEachDatabase('a code under another key is another code', { tags: ['asvs:6.5.2'] }, async ({ db }) => {
   const text = makeOneTimeCode();
   const hash = codes.hashOf(text.reveal()) ?? Buffer.of();
   await db.transaction((tx) =>
@@ -120,21 +120,25 @@ onEachDatabase('the codes of an account go together, those of one purpose, or th
   assert.equal(await isThere(foreign, 'reset_password'), true);
 });
 
-test('a code is 256 random bits and a checksum; cut, longer or with one character changed it is none', () => {
-  const text = makeOneTimeCode().reveal();
-  assert.match(text, /^krvc_[0-9A-Za-z]{49}$/);
-  assert.notEqual(makeOneTimeCode().reveal(), text);
-  assert.ok(isOneTimeCode(text));
-  for (let length = 0; length < text.length; length++) assert.equal(isOneTimeCode(text.slice(0, length)), false);
-  for (let index = 0; index < text.length; index++) {
-    const changed = `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`;
-    assert.equal(isOneTimeCode(changed), false, `changed at ${index}`);
-  }
-  for (const wrong of [`${text}0`, ` ${text}`, `${text}\n`, text.toUpperCase(), text.replace('krvc_', 'krvr_')]) {
-    assert.equal(isOneTimeCode(wrong), false, wrong);
-    assert.equal(codes.hashOf(wrong), undefined);
-  }
-});
+test(
+  'a code is 256 random bits and a checksum; cut, longer or with one character changed it is none',
+  { tags: ['asvs:6.4.1', 'asvs:6.5.4', 'asvs:6.6.3'] },
+  () => {
+    const text = makeOneTimeCode().reveal();
+    assert.match(text, /^krvc_[0-9A-Za-z]{49}$/);
+    assert.notEqual(makeOneTimeCode().reveal(), text);
+    assert.ok(isOneTimeCode(text));
+    for (let length = 0; length < text.length; length++) assert.equal(isOneTimeCode(text.slice(0, length)), false);
+    for (let index = 0; index < text.length; index++) {
+      const changed = `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`;
+      assert.equal(isOneTimeCode(changed), false, `changed at ${index}`);
+    }
+    for (const wrong of [`${text}0`, ` ${text}`, `${text}\n`, text.toUpperCase(), text.replace('krvc_', 'krvr_')]) {
+      assert.equal(isOneTimeCode(wrong), false, wrong);
+      assert.equal(codes.hashOf(wrong), undefined);
+    }
+  },
+);
 
 test('a code doesn’t print itself', () => {
   const { text } = codes.make();

@@ -76,14 +76,18 @@ async function waits(app: TestApp, count: number): Promise<number[]> {
   return seen;
 }
 
-test('five failures are free; then the wait doubles from 1 second to 15 minutes, and nothing is hashed during it', async () => {
-  await using app = await newApp();
-  await app.createAccount(email);
-  for (let n = 1; n < 5; n++) assert.equal((await attempt(app)).status, 401);
-  const before = hashed(app);
-  assert.deepEqual(await waits(app, 12), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
-  assert.equal(hashed(app), before + 12);
-});
+test(
+  'five failures are free; then the wait doubles from 1 second to 15 minutes, and nothing is hashed during it',
+  { tags: ['asvs:2.4.1'] },
+  async () => {
+    await using app = await newApp();
+    await app.createAccount(email);
+    for (let n = 1; n < 5; n++) assert.equal((await attempt(app)).status, 401);
+    const before = hashed(app);
+    assert.deepEqual(await waits(app, 12), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
+    assert.equal(hashed(app), before + 12);
+  },
+);
 
 test('during a wait the right password is refused as well; after it, it signs in', async () => {
   await using app = await newApp();
@@ -116,43 +120,55 @@ for (const [who, user] of [
   ['an email that nobody has', 'nobody@example.com'],
   ['what is no email', 'nobody'],
 ] as const) {
-  test(`of 150 wrong passwords in a row from 150 places, 100 are hashed: ${who}`, async () => {
-    await using app = await newApp({ environment: behindProxy });
-    await app.createAccount(email);
-    const before = hashed(app);
-    const answers: Answered[] = [];
-    for (let n = 0; n < 150; n++) answers.push(await attempt(app, { email: user, from: stranger(n) }));
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [...Array<number>(100).fill(401), ...Array<number>(50).fill(429)],
-    );
-    for (const answer of answers.slice(100)) assertEmailThrottled(answer);
-    assert.equal(hashed(app), before + 100);
-  });
+  test(
+    `of 150 wrong passwords in a row from 150 places, 100 are hashed: ${who}`,
+    { tags: ['asvs:6.3.1', 'asvs:6.3.3'] },
+    async () => {
+      await using app = await newApp({ environment: behindProxy });
+      await app.createAccount(email);
+      const before = hashed(app);
+      const answers: Answered[] = [];
+      for (let n = 0; n < 150; n++) answers.push(await attempt(app, { email: user, from: stranger(n) }));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [...Array<number>(100).fill(401), ...Array<number>(50).fill(429)],
+      );
+      for (const answer of answers.slice(100)) assertEmailThrottled(answer);
+      assert.equal(hashed(app), before + 100);
+    },
+  );
 
-  test(`of 150 wrong passwords at once from 150 places, at most 100 are hashed: ${who}`, async () => {
-    await using app = await newApp({ environment: behindProxy });
-    await app.createAccount(email);
-    const before = hashed(app);
-    const answers = await Promise.all(
-      Array.from({ length: 150 }, (_, n) => attempt(app, { email: user, from: stranger(n) })),
-    );
-    const count = (status: number): number => answers.filter((answer) => answer.status === status).length;
-    assert.equal(count(401), hashed(app) - before);
-    assert.ok(count(401) <= 100 && count(401) > 0);
-    assert.equal(count(401) + count(429) + count(503), 150);
-  });
+  test(
+    `of 150 wrong passwords at once from 150 places, at most 100 are hashed: ${who}`,
+    { tags: ['asvs:6.3.1'] },
+    async () => {
+      await using app = await newApp({ environment: behindProxy });
+      await app.createAccount(email);
+      const before = hashed(app);
+      const answers = await Promise.all(
+        Array.from({ length: 150 }, (_, n) => attempt(app, { email: user, from: stranger(n) })),
+      );
+      const count = (status: number): number => answers.filter((answer) => answer.status === status).length;
+      assert.equal(count(401), hashed(app) - before);
+      assert.ok(count(401) <= 100 && count(401) > 0);
+      assert.equal(count(401) + count(429) + count(503), 150);
+    },
+  );
 }
 
-test('strangers can’t lock the owner out of where the account signed in within 30 days', async () => {
-  await using app = await newApp({ environment: behindProxy });
-  await app.createAccount(email);
-  assert.equal((await signIn(app, home)).status, 200);
-  app.clock.advance({ days: 30 });
-  await exhaust(app, email);
-  assertEmailThrottled(await signIn(app, stranger(999)));
-  assert.equal((await signIn(app, home)).status, 200);
-});
+test(
+  'strangers can’t lock the owner out of where the account signed in within 30 days',
+  { tags: ['asvs:6.3.1'] },
+  async () => {
+    await using app = await newApp({ environment: behindProxy });
+    await app.createAccount(email);
+    assert.equal((await signIn(app, home)).status, 200);
+    app.clock.advance({ days: 30 });
+    await exhaust(app, email);
+    assertEmailThrottled(await signIn(app, stranger(999)));
+    assert.equal((await signIn(app, home)).status, 200);
+  },
+);
 
 test('31 days after its last sign-in an address range is like any other', async () => {
   await using app = await newApp({ environment: behindProxy });
@@ -284,7 +300,7 @@ test('an operator whose proxy sends what is no IP address is warned, at most onc
   assert.ok(!app.logLines.join('').includes('secret-host'));
 });
 
-test('spellings of one email share their failures', async () => {
+test('spellings of one email share their failures', { tags: ['asvs:6.3.1'] }, async () => {
   await using app = await newApp();
   const same = [
     'Jo@Bücher.example',
@@ -298,7 +314,7 @@ test('spellings of one email share their failures', async () => {
   assert.equal((await attempt(app, { email: 'jo@bucher.example' })).status, 401);
 });
 
-test('aliases with a tag are counted together with the email itself', async () => {
+test('aliases with a tag are counted together with the email itself', { tags: ['asvs:6.3.1'] }, async () => {
   await using app = await newApp({ environment: behindProxy });
   await app.createAccount(email);
   for (let n = 0; n < limits.loginEmailFailuresMax; n++) {
@@ -312,32 +328,44 @@ test('aliases with a tag are counted together with the email itself', async () =
   assert.equal((await signIn(app, stranger(999))).status, 200);
 });
 
-test('a forwarded address is ignored unless a trusted proxy sent it', async () => {
-  await using app = await newApp();
-  for (let n = 0; n < 5; n++) assert.equal((await attempt(app, { from: stranger(n) })).status, 401);
-  assertThrottled(await attempt(app, { from: stranger(5) }), 1, 5);
-});
+test(
+  'a forwarded address is ignored unless a trusted proxy sent it',
+  { tags: ['asvs:4.1.3', 'asvs:15.3.4'] },
+  async () => {
+    await using app = await newApp();
+    for (let n = 0; n < 5; n++) assert.equal((await attempt(app, { from: stranger(n) })).status, 401);
+    assertThrottled(await attempt(app, { from: stranger(5) }), 1, 5);
+  },
+);
 
-test('behind a trusted proxy the address is the one it saw, not what the client wrote before it', async () => {
-  await using app = await newApp({ environment: behindProxy });
-  for (let n = 0; n < 5; n++)
-    assert.equal((await attempt(app, { from: `${stranger(n)}, ${home}, 127.0.0.1` })).status, 401);
-  assertThrottled(await attempt(app, { from: `${stranger(5)}, ${home}` }), 1, 5);
-  assert.equal((await attempt(app, { from: `${home}, ${stranger(6)}` })).status, 401);
-});
+test(
+  'behind a trusted proxy the address is the one it saw, not what the client wrote before it',
+  { tags: ['asvs:4.1.3', 'asvs:15.3.4'] },
+  async () => {
+    await using app = await newApp({ environment: behindProxy });
+    for (let n = 0; n < 5; n++)
+      assert.equal((await attempt(app, { from: `${stranger(n)}, ${home}, 127.0.0.1` })).status, 401);
+    assertThrottled(await attempt(app, { from: `${stranger(5)}, ${home}` }), 1, 5);
+    assert.equal((await attempt(app, { from: `${home}, ${stranger(6)}` })).status, 401);
+  },
+);
 
-test('100 failures from one address over any number of emails exhaust it for 15 minutes', async () => {
-  await using app = await newApp({ environment: behindProxy });
-  await app.createAccount(email);
-  const spray = (n: number): Promise<Answered> => attempt(app, { email: `user${n}@example.com`, from: home });
-  for (let n = 0; n < limits.loginAddressFailuresMax; n++) assert.equal((await spray(n)).status, 401);
-  app.clock.advance({ seconds: 100 });
-  assertThrottled(await spray(101), 800, 100);
-  assertThrottled(await signIn(app, home), 800, 100);
-  assert.equal((await signIn(app, stranger(0))).status, 200);
-  app.clock.advance({ seconds: 800 });
-  assert.equal((await signIn(app, home)).status, 200);
-});
+test(
+  '100 failures from one address over any number of emails exhaust it for 15 minutes',
+  { tags: ['asvs:2.4.1'] },
+  async () => {
+    await using app = await newApp({ environment: behindProxy });
+    await app.createAccount(email);
+    const spray = (n: number): Promise<Answered> => attempt(app, { email: `user${n}@example.com`, from: home });
+    for (let n = 0; n < limits.loginAddressFailuresMax; n++) assert.equal((await spray(n)).status, 401);
+    app.clock.advance({ seconds: 100 });
+    assertThrottled(await spray(101), 800, 100);
+    assertThrottled(await signIn(app, home), 800, 100);
+    assert.equal((await signIn(app, stranger(0))).status, 200);
+    app.clock.advance({ seconds: 800 });
+    assert.equal((await signIn(app, home)).status, 200);
+  },
+);
 
 test('an operator raises the limit of an address, and a right password is no failure', async () => {
   const environment = { ...behindProxy, KEYREEVE_LOGIN_ADDRESS_LIMITS: '192.0.2.0/29=3,192.0.2.8=130' };

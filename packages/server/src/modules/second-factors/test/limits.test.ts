@@ -27,50 +27,58 @@ const tally = (answers: readonly Answered[]): Record<string, number> =>
 /** Each from a network of its own, so that only the account's own counter is met. */
 const trusting = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1/32' };
 
-test('of many wrong codes at once five are looked at, from however many addresses they come', async () => {
-  await using app = await newApp({ environment: trusting });
-  const { account, secret, recoveryCodes } = await enrolled(app);
-  const guess = (code: string, n: number): Promise<Answered> =>
-    app.call('POST', '/auth/token', {
-      headers: { ...basic(account.email, goodPassword), [otpHeader]: code, 'x-forwarded-for': `198.51.100.${n}` },
-    });
-  const wrong = wrongCode(secret, app.clock.now());
-  // No more at once than may be in progress for one email: a rejection for that reason is none of this counter.
-  const answers: Answered[] = [];
-  for (let n = 0; n < 20; n += 2) answers.push(...(await Promise.all([guess(wrong, n), guess(wrong, n + 1)])));
-  assert.deepEqual(tally(answers), { second_factor_invalid: 5, too_many_attempts: 15 });
-  const late = await guess(codeAt(secret, app.clock.now()), 100);
-  refused(late, 'too_many_attempts', 'the right one has to wait too');
-  assert.equal(late.headers.get('retry-after'), '1');
-  assert.equal((await guess(recoveryCodes[0] ?? '', 101)).status, 200, 'a recovery code is never kept waiting');
-});
+test(
+  'of many wrong codes at once five are looked at, from however many addresses they come',
+  { tags: ['asvs:2.4.1', 'asvs:6.6.3'] },
+  async () => {
+    await using app = await newApp({ environment: trusting });
+    const { account, secret, recoveryCodes } = await enrolled(app);
+    const guess = (code: string, n: number): Promise<Answered> =>
+      app.call('POST', '/auth/token', {
+        headers: { ...basic(account.email, goodPassword), [otpHeader]: code, 'x-forwarded-for': `198.51.100.${n}` },
+      });
+    const wrong = wrongCode(secret, app.clock.now());
+    // No more at once than may be in progress for one email: a rejection for that reason is none of this counter.
+    const answers: Answered[] = [];
+    for (let n = 0; n < 20; n += 2) answers.push(...(await Promise.all([guess(wrong, n), guess(wrong, n + 1)])));
+    assert.deepEqual(tally(answers), { second_factor_invalid: 5, too_many_attempts: 15 });
+    const late = await guess(codeAt(secret, app.clock.now()), 100);
+    refused(late, 'too_many_attempts', 'the right one has to wait too');
+    assert.equal(late.headers.get('retry-after'), '1');
+    assert.equal((await guess(recoveryCodes[0] ?? '', 101)).status, 200, 'a recovery code is never kept waiting');
+  },
+);
 
-test('guessing codes waits ever longer and ends at a hundred in a row; a recovery code begins anew', async () => {
-  await using app = await newApp({ environment: trusting });
-  const { account, secret, recoveryCodes } = await enrolled(app);
-  let guesses = 0;
-  let looked = 0;
-  const guess = (code: string): Promise<Answered> =>
-    app.call('POST', '/auth/token', {
-      headers: {
-        ...basic(account.email, goodPassword),
-        [otpHeader]: code,
-        'x-forwarded-for': `203.0.113.${guesses++ % 250}`,
-      },
-    });
-  for (let n = 0; n < 130; n++) {
-    app.clock.advance({ seconds: 901 });
-    if (codeOf(await guess(wrongCode(secret, app.clock.now()))) === 'second_factor_invalid') looked++;
-  }
-  // The email's own limit of failures in a row from unknown ranges is met at the same number.
-  assert.equal(looked, limits.secondFactorFailuresMax);
-  app.clock.advance({ days: 1 });
-  refused(await guess(codeAt(secret, app.clock.now())), 'too_many_attempts');
-  const home = (code: string): Promise<Answered> => trySignIn(app, account.email, code);
-  refused(await home(codeAt(secret, app.clock.now())), 'too_many_attempts', 'from a known range too');
-  assert.equal((await home(recoveryCodes[0] ?? '')).status, 200);
-  assert.equal((await home(codeAt(secret, app.clock.now()))).status, 200);
-});
+test(
+  'guessing codes waits ever longer and ends at a hundred in a row; a recovery code begins anew',
+  { tags: ['asvs:6.6.3'] },
+  async () => {
+    await using app = await newApp({ environment: trusting });
+    const { account, secret, recoveryCodes } = await enrolled(app);
+    let guesses = 0;
+    let looked = 0;
+    const guess = (code: string): Promise<Answered> =>
+      app.call('POST', '/auth/token', {
+        headers: {
+          ...basic(account.email, goodPassword),
+          [otpHeader]: code,
+          'x-forwarded-for': `203.0.113.${guesses++ % 250}`,
+        },
+      });
+    for (let n = 0; n < 130; n++) {
+      app.clock.advance({ seconds: 901 });
+      if (codeOf(await guess(wrongCode(secret, app.clock.now()))) === 'second_factor_invalid') looked++;
+    }
+    // The email's own limit of failures in a row from unknown ranges is met at the same number.
+    assert.equal(looked, limits.secondFactorFailuresMax);
+    app.clock.advance({ days: 1 });
+    refused(await guess(codeAt(secret, app.clock.now())), 'too_many_attempts');
+    const home = (code: string): Promise<Answered> => trySignIn(app, account.email, code);
+    refused(await home(codeAt(secret, app.clock.now())), 'too_many_attempts', 'from a known range too');
+    assert.equal((await home(recoveryCodes[0] ?? '')).status, 200);
+    assert.equal((await home(codeAt(secret, app.clock.now()))).status, 200);
+  },
+);
 
 test('asking for the code costs no attempt, and takes no failure back', async () => {
   await using app = await newApp({ environment: trusting });
@@ -157,58 +165,66 @@ test('of sixteen that confirm at once one does, with its ten codes', async () =>
   for (const recoveryCode of recoveryCodes) await signInWith(app, user.account.email, recoveryCode);
 });
 
-test('where a factor is required and none enrolled, a session is good for enrolling one, and for signing out', async () => {
-  await using app = await newApp();
-  const { accounts } = app.service.services;
-  const account = await app.createAccount('ada@example.com');
-  await accounts.requireSecondFactor(operator, account.id, true);
-  const user = { ...(await signInWith(app, 'ada@example.com')), account };
-  const closed: readonly (readonly [string, string, unknown?])[] = [
-    ['GET', '/auth/api-keys'],
-    ['POST', '/auth/api-keys', { nickname: 'mine' }],
-    ['DELETE', '/auth/api-keys/1'],
-    ['GET', '/auth/sessions'],
-    ['DELETE', '/auth/sessions'],
-    ['DELETE', '/auth/sessions/ses_x'],
-    ['DELETE', factorPath, { currentPassword: goodPassword, code: '000000' }],
-    ['POST', '/auth/account/recovery-codes', { currentPassword: goodPassword, code: '000000' }],
-  ];
-  for (const [method, path, json] of closed)
-    refused(await as(app, user, method, path, json), 'second_factor_enrolment_required', `${method} ${path}`);
-  refused(await app.call('GET', '/auth/forward', { headers: bearer(user.accessToken) }), 'invalid_credential');
-  const verdict = await app.call('POST', '/auth/verify', {
-    headers: bearer(await app.serviceKey()),
-    json: { credential: user.accessToken },
-  });
-  assert.deepEqual(verdict.json, { valid: false, code: 'enrolment_required' });
-  const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken: user.refreshToken } });
-  const refreshed = refresh.json as typeof user;
-  refused(await as(app, refreshed, 'GET', '/auth/api-keys'), 'second_factor_enrolment_required', 'refreshed');
+test(
+  'where a factor is required and none enrolled, a session is good for enrolling one, and for signing out',
+  { tags: ['asvs:6.3.3'] },
+  async () => {
+    await using app = await newApp();
+    const { accounts } = app.service.services;
+    const account = await app.createAccount('ada@example.com');
+    await accounts.requireSecondFactor(operator, account.id, true);
+    const user = { ...(await signInWith(app, 'ada@example.com')), account };
+    const closed: readonly (readonly [string, string, unknown?])[] = [
+      ['GET', '/auth/api-keys'],
+      ['POST', '/auth/api-keys', { nickname: 'mine' }],
+      ['DELETE', '/auth/api-keys/1'],
+      ['GET', '/auth/sessions'],
+      ['DELETE', '/auth/sessions'],
+      ['DELETE', '/auth/sessions/ses_x'],
+      ['DELETE', factorPath, { currentPassword: goodPassword, code: '000000' }],
+      ['POST', '/auth/account/recovery-codes', { currentPassword: goodPassword, code: '000000' }],
+    ];
+    for (const [method, path, json] of closed)
+      refused(await as(app, user, method, path, json), 'second_factor_enrolment_required', `${method} ${path}`);
+    refused(await app.call('GET', '/auth/forward', { headers: bearer(user.accessToken) }), 'invalid_credential');
+    const verdict = await app.call('POST', '/auth/verify', {
+      headers: bearer(await app.serviceKey()),
+      json: { credential: user.accessToken },
+    });
+    assert.deepEqual(verdict.json, { valid: false, code: 'enrolment_required' });
+    const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken: user.refreshToken } });
+    const refreshed = refresh.json as typeof user;
+    refused(await as(app, refreshed, 'GET', '/auth/api-keys'), 'second_factor_enrolment_required', 'refreshed');
 
-  const { secret } = await enrol(app, { ...user, ...refreshed });
-  assert.equal((await as(app, refreshed, 'GET', '/auth/api-keys')).status, 200);
-  nextStep(app);
-  refused(await trySignIn(app, 'ada@example.com'), 'second_factor_required');
-  const proof = { currentPassword: goodPassword, code: codeAt(secret, app.clock.now()) };
-  refused(await as(app, refreshed, 'DELETE', factorPath, proof), 'second_factor_required_by_policy');
-  await accounts.requireSecondFactor(operator, account.id, false);
-  assert.equal((await as(app, refreshed, 'DELETE', factorPath, proof)).status, 204, 'the code was not used up');
-  await signInWith(app, 'ada@example.com');
-});
+    const { secret } = await enrol(app, { ...user, ...refreshed });
+    assert.equal((await as(app, refreshed, 'GET', '/auth/api-keys')).status, 200);
+    nextStep(app);
+    refused(await trySignIn(app, 'ada@example.com'), 'second_factor_required');
+    const proof = { currentPassword: goodPassword, code: codeAt(secret, app.clock.now()) };
+    refused(await as(app, refreshed, 'DELETE', factorPath, proof), 'second_factor_required_by_policy');
+    await accounts.requireSecondFactor(operator, account.id, false);
+    assert.equal((await as(app, refreshed, 'DELETE', factorPath, proof)).status, 204, 'the code was not used up');
+    await signInWith(app, 'ada@example.com');
+  },
+);
 
-test('an operator who removes a lost factor ends all sessions; where one is required, the next is enrolled first', async () => {
-  await using app = await newApp();
-  const { accounts, administration } = app.service.services;
-  const user = await enrolled(app, 'ada@example.com');
-  await accounts.requireSecondFactor(operator, user.account.id, true);
-  await administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
-  refused(await as(app, user, 'GET', '/auth/sessions'), 'invalid_access_token');
-  const again = await signInWith(app, 'ada@example.com');
-  refused(await as(app, again, 'GET', '/auth/sessions'), 'second_factor_enrolment_required');
-  await begin(app, again);
-  const removing = administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
-  await assert.rejects(removing, { code: 'second_factor_not_enrolled' }, 'one that was only begun is none');
-});
+test(
+  'an operator who removes a lost factor ends all sessions; where one is required, the next is enrolled first',
+  { tags: ['asvs:6.4.4'] },
+  async () => {
+    await using app = await newApp();
+    const { accounts, administration } = app.service.services;
+    const user = await enrolled(app, 'ada@example.com');
+    await accounts.requireSecondFactor(operator, user.account.id, true);
+    await administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
+    refused(await as(app, user, 'GET', '/auth/sessions'), 'invalid_access_token');
+    const again = await signInWith(app, 'ada@example.com');
+    refused(await as(app, again, 'GET', '/auth/sessions'), 'second_factor_enrolment_required');
+    await begin(app, again);
+    const removing = administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
+    await assert.rejects(removing, { code: 'second_factor_not_enrolled' }, 'one that was only begun is none');
+  },
+);
 
 test('a disabled account is told nothing of its factor, and a new password leaves it in force', async () => {
   await using app = await newApp();
@@ -224,7 +240,7 @@ test('a disabled account is told nothing of its factor, and a new password leave
   assert.equal((await trySignIn(app, account.email, codeAt(secret, app.clock.now()), password)).status, 200);
 });
 
-test('every kind of credential is good in its own place only', async () => {
+test('every kind of credential is good in its own place only', { tags: ['asvs:6.3.4'] }, async () => {
   await using app = await newApp();
   const user = await enrolled(app);
   const key = (await as(app, user, 'POST', '/auth/api-keys', { nickname: 'k' })).json as { key: string };

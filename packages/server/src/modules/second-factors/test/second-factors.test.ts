@@ -27,48 +27,59 @@ const isLive = async (app: TestApp, user: { accessToken: string }): Promise<bool
   (await as(app, user, 'GET', '/auth/sessions')).status === 200;
 const actions = async (app: TestApp): Promise<string[]> => (await listAuditEvents(app.db)).map(({ action }) => action);
 
-test('enrolling gives a secret that any program of the kind reads, and changes nothing before it is confirmed', async () => {
-  await using app = await newApp();
-  const user = await app.signIn('ada@example.com');
-  const answer = await as(app, user, 'POST', factorPath, { currentPassword: goodPassword });
-  assert.equal(answer.status, 201);
-  const { secret, uri, ...others } = answer.json as { secret: string; uri: string };
-  assert.deepEqual(others, {});
-  assert.match(secret, /^[A-Z2-7]{32}$/);
-  const { protocol, host, pathname, searchParams } = new URL(uri);
-  assert.deepEqual([protocol, host, decodeURIComponent(pathname)], ['otpauth:', 'totp', '/localhost:ada@example.com']);
-  assert.deepEqual(Object.fromEntries(searchParams), {
-    issuer: 'localhost',
-    secret,
-    algorithm: 'SHA1',
-    digits: '6',
-    period: '30',
-  });
-  await signInWith(app, 'ada@example.com');
-  assert.ok(await isLive(app, user));
-});
+test(
+  'enrolling gives a secret that any program of the kind reads, and changes nothing before it is confirmed',
+  { tags: ['asvs:6.5.3'] },
+  async () => {
+    await using app = await newApp();
+    const user = await app.signIn('ada@example.com');
+    const answer = await as(app, user, 'POST', factorPath, { currentPassword: goodPassword });
+    assert.equal(answer.status, 201);
+    const { secret, uri, ...others } = answer.json as { secret: string; uri: string };
+    assert.deepEqual(others, {});
+    assert.match(secret, /^[A-Z2-7]{32}$/);
+    const { protocol, host, pathname, searchParams } = new URL(uri);
+    assert.deepEqual(
+      [protocol, host, decodeURIComponent(pathname)],
+      ['otpauth:', 'totp', '/localhost:ada@example.com'],
+    );
+    assert.deepEqual(Object.fromEntries(searchParams), {
+      issuer: 'localhost',
+      secret,
+      algorithm: 'SHA1',
+      digits: '6',
+      period: '30',
+    });
+    await signInWith(app, 'ada@example.com');
+    assert.ok(await isLive(app, user));
+  },
+);
 
-test('confirming gives ten recovery codes once, ends the other sessions, and keeps the one that confirmed', async () => {
-  await using app = await newApp();
-  const user = await app.signIn('ada@example.com');
-  const other = await signInWith(app, 'ada@example.com');
-  const key = await as(app, user, 'POST', '/auth/api-keys', { nickname: 'machine' });
-  const { recoveryCodes } = await enrol(app, user);
-  assert.equal(recoveryCodes.length, 10);
-  assert.equal(new Set(recoveryCodes).size, 10);
-  for (const code of recoveryCodes) assert.match(code, /^(?:[0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/);
-  assert.equal(await isLive(app, other), false);
-  const { refreshToken } = other;
-  refused(await app.call('POST', '/auth/token/refresh', { json: { refreshToken } }), 'invalid_refresh_token');
-  assert.ok(await isLive(app, user));
-  const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken: user.refreshToken } });
-  assert.equal(refresh.status, 200);
-  const forward = await app.call('GET', '/auth/forward', { headers: bearer((key.json as { key: string }).key) });
-  assert.equal(forward.status, 200, 'machines keep running');
-  assert.deepEqual((await actions(app)).slice(-3), ['second_factor.begun', 'second_factor.added', 'session.ended']);
-});
+test(
+  'confirming gives ten recovery codes once, ends the other sessions, and keeps the one that confirmed',
+  { tags: ['asvs:6.5.2', 'asvs:6.5.4', 'asvs:7.4.3'] },
+  async () => {
+    await using app = await newApp();
+    const user = await app.signIn('ada@example.com');
+    const other = await signInWith(app, 'ada@example.com');
+    const key = await as(app, user, 'POST', '/auth/api-keys', { nickname: 'machine' });
+    const { recoveryCodes } = await enrol(app, user);
+    assert.equal(recoveryCodes.length, 10);
+    assert.equal(new Set(recoveryCodes).size, 10);
+    for (const code of recoveryCodes) assert.match(code, /^(?:[0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/);
+    assert.equal(await isLive(app, other), false);
+    const { refreshToken } = other;
+    refused(await app.call('POST', '/auth/token/refresh', { json: { refreshToken } }), 'invalid_refresh_token');
+    assert.ok(await isLive(app, user));
+    const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken: user.refreshToken } });
+    assert.equal(refresh.status, 200);
+    const forward = await app.call('GET', '/auth/forward', { headers: bearer((key.json as { key: string }).key) });
+    assert.equal(forward.status, 200, 'machines keep running');
+    assert.deepEqual((await actions(app)).slice(-3), ['second_factor.begun', 'second_factor.added', 'session.ended']);
+  },
+);
 
-test('a sign-in needs the code, and says so after a right password only', async () => {
+test('a sign-in needs the code, and says so after a right password only', { tags: ['asvs:6.3.3'] }, async () => {
   await using app = await newApp();
   const { account, secret } = await enrolled(app);
   const code = codeAt(secret, app.clock.now());
@@ -107,7 +118,7 @@ test('an account without a factor signs in whatever the header says', async () =
   for (const code of ['', '000000', 'nonsense']) await signInWith(app, 'ada@example.com', code);
 });
 
-test('a code is accepted one step early and one step late, no further', async () => {
+test('a code is accepted one step early and one step late, no further', { tags: ['asvs:6.5.5'] }, async () => {
   await using app = await newApp();
   const { account, secret } = await enrolled(app);
   app.clock.advance({ seconds: 10 * stepSeconds });
@@ -119,7 +130,7 @@ test('a code is accepted one step early and one step late, no further', async ()
   await signInWith(app, account.email, at(1));
 });
 
-test('a code is accepted once, and none from before it', async () => {
+test('a code is accepted once, and none from before it', { tags: ['asvs:6.5.1'] }, async () => {
   await using app = await newApp();
   const user = await enrol(app, await app.signIn());
   const { email } = user.account;
@@ -132,7 +143,7 @@ test('a code is accepted once, and none from before it', async () => {
   refused(await trySignIn(app, email, early), 'second_factor_invalid', 'the one before');
 });
 
-test('of sixteen that sign in with one code at once, one does', async () => {
+test('of sixteen that sign in with one code at once, one does', { tags: ['asvs:6.5.1'] }, async () => {
   for (const kind of ['code', 'recovery code'] as const) {
     await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' }, areRequestsLimited: false });
     const user = await enrolled(app);
@@ -144,22 +155,26 @@ test('of sixteen that sign in with one code at once, one does', async () => {
   }
 });
 
-test('a recovery code signs in once, in any case and grouping, and in place of no other account’s', async () => {
-  await using app = await newApp();
-  const ada = await enrolled(app);
-  const bob = await enrolled(app);
-  const [first = '', second = ''] = ada.recoveryCodes;
-  refused(await trySignIn(app, bob.account.email, first), 'second_factor_invalid');
-  await signInWith(app, ada.account.email, first);
-  refused(await trySignIn(app, ada.account.email, first), 'second_factor_invalid');
-  const typed = second.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l');
-  await signInWith(app, ada.account.email, typed);
-  const used = (await listAuditEvents(app.db)).filter(({ action }) => action === 'recovery_code.used');
-  assert.deepEqual(
-    used.map(({ accountId, details }) => [accountId, (JSON.parse(details ?? '') as { left: number }).left]),
-    [9, 8].map((left) => [ada.account.id, left]),
-  );
-});
+test(
+  'a recovery code signs in once, in any case and grouping, and in place of no other account’s',
+  { tags: ['asvs:6.4.4', 'asvs:6.5.1'] },
+  async () => {
+    await using app = await newApp();
+    const ada = await enrolled(app);
+    const bob = await enrolled(app);
+    const [first = '', second = ''] = ada.recoveryCodes;
+    refused(await trySignIn(app, bob.account.email, first), 'second_factor_invalid');
+    await signInWith(app, ada.account.email, first);
+    refused(await trySignIn(app, ada.account.email, first), 'second_factor_invalid');
+    const typed = second.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l');
+    await signInWith(app, ada.account.email, typed);
+    const used = (await listAuditEvents(app.db)).filter(({ action }) => action === 'recovery_code.used');
+    assert.deepEqual(
+      used.map(({ accountId, details }) => [accountId, (JSON.parse(details ?? '') as { left: number }).left]),
+      [9, 8].map((left) => [ada.account.id, left]),
+    );
+  },
+);
 
 test('new recovery codes need the password and a code, and void the old ones', async () => {
   await using app = await newApp();
@@ -216,7 +231,7 @@ test('an enrolment is replaced by beginning again, ends after ten minutes, and i
   refused(await as(app, later, 'POST', factorPath, { currentPassword: goodPassword }), 'second_factor_exists');
 });
 
-test('what changes a factor needs a recent sign-in', async () => {
+test('what changes a factor needs a recent sign-in', { tags: ['asvs:7.5.1'] }, async () => {
   await using app = await newApp();
   const user = await enrolled(app);
   app.clock.advance({ seconds: 301 });

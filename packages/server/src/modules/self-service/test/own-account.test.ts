@@ -18,38 +18,42 @@ const confirmEmail = (life: Life, code: string, password = goodPassword) =>
 const remove = (life: Life, tokens: Tokens, currentPassword = goodPassword) =>
   life.as(tokens, 'DELETE', '/auth/account', { currentPassword });
 
-test('a changed password ends every other session, and nothing in the request keeps one', async () => {
-  await using life = await newLife();
-  const tokens = await life.member(email);
-  const others = [await life.signIn(email), await life.signIn(email)];
-  const key = await life.createKey(tokens, 'billing worker');
-  for (const revokeKeys of [undefined, false]) {
-    const currentPassword = revokeKeys === undefined ? goodPassword : otherPassword;
-    const newPassword = revokeKeys === undefined ? otherPassword : goodPassword;
-    const late = await life.signIn(email, currentPassword);
-    const answer = await changePassword(life, tokens, {
-      currentPassword,
-      newPassword,
-      ...(revokeKeys === undefined ? {} : { revokeKeys }),
-    });
-    assert.equal(answer.status, 200, answer.text);
-    const { apiKeys } = answer.json as { apiKeys: { nickname: string }[] };
-    assert.deepEqual(
-      apiKeys.map(({ nickname }) => nickname),
-      ['billing worker'],
-    );
-    for (const other of [...others, late]) {
-      assert.equal(await life.isLive(other), false);
-      const refreshed = await life.post('/auth/token/refresh', { refreshToken: other.refreshToken });
-      assertRefused(refreshed, 'invalid_refresh_token');
+test(
+  'a changed password ends every other session, and nothing in the request keeps one',
+  { tags: ['asvs:6.2.2', 'asvs:7.4.3'] },
+  async () => {
+    await using life = await newLife();
+    const tokens = await life.member(email);
+    const others = [await life.signIn(email), await life.signIn(email)];
+    const key = await life.createKey(tokens, 'billing worker');
+    for (const revokeKeys of [undefined, false]) {
+      const currentPassword = revokeKeys === undefined ? goodPassword : otherPassword;
+      const newPassword = revokeKeys === undefined ? otherPassword : goodPassword;
+      const late = await life.signIn(email, currentPassword);
+      const answer = await changePassword(life, tokens, {
+        currentPassword,
+        newPassword,
+        ...(revokeKeys === undefined ? {} : { revokeKeys }),
+      });
+      assert.equal(answer.status, 200, answer.text);
+      const { apiKeys } = answer.json as { apiKeys: { nickname: string }[] };
+      assert.deepEqual(
+        apiKeys.map(({ nickname }) => nickname),
+        ['billing worker'],
+      );
+      for (const other of [...others, late]) {
+        assert.equal(await life.isLive(other), false);
+        const refreshed = await life.post('/auth/token/refresh', { refreshToken: other.refreshToken });
+        assertRefused(refreshed, 'invalid_refresh_token');
+      }
+      assert.equal(await life.isLive(tokens), true, 'the own session goes on');
     }
-    assert.equal(await life.isLive(tokens), true, 'the own session goes on');
-  }
-  const refreshed = await life.post('/auth/token/refresh', { refreshToken: tokens.refreshToken });
-  assert.equal(refreshed.status, 200);
-  assert.equal(await life.works(key.key), true);
-  await life.mailbox.next({ to: email, subject: /password.*was changed/ });
-});
+    const refreshed = await life.post('/auth/token/refresh', { refreshToken: tokens.refreshToken });
+    assert.equal(refreshed.status, 200);
+    assert.equal(await life.works(key.key), true);
+    await life.mailbox.next({ to: email, subject: /password.*was changed/ });
+  },
+);
 
 test('a changed password makes codes that were sent before void, and deletes the keys when asked', async () => {
   await using life = await newLife();
@@ -66,28 +70,32 @@ test('a changed password makes codes that were sent before void, and deletes the
   assertRefused(await life.reset(code), 'code_invalid');
 });
 
-test('without the right current password nothing changes, and guesses are counted as at a sign-in', async () => {
-  await using life = await newLife();
-  const tokens = await life.member(email);
-  const before = await listAuditEvents(life.app.db);
-  const wrong = 'not the password at all';
-  const tries = [
-    () => changePassword(life, tokens, { currentPassword: wrong, newPassword: otherPassword }),
-    () => changeEmail(life, tokens, newEmail, wrong),
-    () => remove(life, tokens, wrong),
-  ];
-  for (const [n, ask] of tries.entries()) {
-    assertRefused(await ask(), 'password_wrong', String(n));
-  }
-  const { hasher } = life.app.service.services;
-  for (let n = tries.length; n < limits.secondFactorFreeFailures; n++)
-    await changePassword(life, tokens, { currentPassword: wrong, newPassword: otherPassword });
-  const { hashed } = hasher.stats;
-  for (const ask of tries) assertRefused(await ask(), 'too_many_attempts');
-  assertRefused(await remove(life, tokens), 'too_many_attempts', 'not even with the right one');
-  assert.equal(hasher.stats.hashed, hashed);
-  assert.deepEqual(await listAuditEvents(life.app.db), before);
-});
+test(
+  'without the right current password nothing changes, and guesses are counted as at a sign-in',
+  { tags: ['asvs:6.2.3', 'asvs:7.5.1'] },
+  async () => {
+    await using life = await newLife();
+    const tokens = await life.member(email);
+    const before = await listAuditEvents(life.app.db);
+    const wrong = 'not the password at all';
+    const tries = [
+      () => changePassword(life, tokens, { currentPassword: wrong, newPassword: otherPassword }),
+      () => changeEmail(life, tokens, newEmail, wrong),
+      () => remove(life, tokens, wrong),
+    ];
+    for (const [n, ask] of tries.entries()) {
+      assertRefused(await ask(), 'password_wrong', String(n));
+    }
+    const { hasher } = life.app.service.services;
+    for (let n = tries.length; n < limits.secondFactorFreeFailures; n++)
+      await changePassword(life, tokens, { currentPassword: wrong, newPassword: otherPassword });
+    const { hashed } = hasher.stats;
+    for (const ask of tries) assertRefused(await ask(), 'too_many_attempts');
+    assertRefused(await remove(life, tokens), 'too_many_attempts', 'not even with the right one');
+    assert.equal(hasher.stats.hashed, hashed);
+    assert.deepEqual(await listAuditEvents(life.app.db), before);
+  },
+);
 
 test('of sixteen password changes at once one succeeds', async () => {
   await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
@@ -212,7 +220,7 @@ test('a deleted account is gone at once: its sessions, tokens and keys; its emai
   await life.member(email, otherPassword);
 });
 
-test('what is dangerous needs a session that began lately', async () => {
+test('what is dangerous needs a session that began lately', { tags: ['asvs:7.5.1', 'asvs:10.3.4'] }, async () => {
   await using life = await newLife();
   const tokens = await life.member(email);
   life.app.clock.advance({ seconds: limits.recentSignInSeconds + 1 });

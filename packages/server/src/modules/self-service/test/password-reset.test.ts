@@ -13,36 +13,40 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 const email = 'ada@example.com';
 const behindProxy = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' };
 
-test('a reset sets the password, ends every session, signs nobody in, and leaves the keys that it lists', async () => {
-  await using life = await newLife();
-  const sessions = [await life.member(email), await life.signIn(email)] as const;
-  const key = await life.createKey(sessions[0], 'billing worker');
-  const asked = await life.post('/auth/password-resets', { email });
-  assert.equal(asked.status, 202);
-  const mail = await life.mailbox.next({ subject: 'Set a new password' });
-  assert.ok(mail.text.includes('billing worker'), 'the mail lists the keys');
-  const code = /#(krvc_\w+)/.exec(mail.text)?.[1] ?? '';
+test(
+  'a reset sets the password, ends every session, signs nobody in, and leaves the keys that it lists',
+  { tags: ['asvs:6.4.3', 'asvs:7.4.3'] },
+  async () => {
+    await using life = await newLife();
+    const sessions = [await life.member(email), await life.signIn(email)] as const;
+    const key = await life.createKey(sessions[0], 'billing worker');
+    const asked = await life.post('/auth/password-resets', { email });
+    assert.equal(asked.status, 202);
+    const mail = await life.mailbox.next({ subject: 'Set a new password' });
+    assert.ok(mail.text.includes('billing worker'), 'the mail lists the keys');
+    const code = /#(krvc_\w+)/.exec(mail.text)?.[1] ?? '';
 
-  const answer = await life.reset(code);
-  assert.equal(answer.status, 200, answer.text);
-  const { message, apiKeys } = answer.json as { message: string; apiKeys: Record<string, unknown>[] };
-  assert.equal(typeof message, 'string');
-  assert.deepEqual(
-    apiKeys.map(({ id, nickname, ...times }) => [id, nickname, Object.keys(times)]),
-    [[key.id, 'billing worker', ['createdAt', 'updatedAt']]],
-  );
-  assert.ok(!answer.text.includes('eyJ') && !answer.text.includes('krv'), 'no token and no secret');
-  for (const session of sessions) {
-    assert.equal(await life.isLive(session), false);
-    const refreshed = await life.post('/auth/token/refresh', { refreshToken: session.refreshToken });
-    assertRefused(refreshed, 'invalid_refresh_token');
-  }
-  assertRefused(await life.trySignIn(email), 'invalid_credentials');
-  await life.signIn(email, otherPassword);
-  assert.equal(await life.works(key.key), true);
-  const told = await life.mailbox.next({ to: email, subject: /password.*was changed/ });
-  assert.ok(told.text.includes('billing worker'));
-});
+    const answer = await life.reset(code);
+    assert.equal(answer.status, 200, answer.text);
+    const { message, apiKeys } = answer.json as { message: string; apiKeys: Record<string, unknown>[] };
+    assert.equal(typeof message, 'string');
+    assert.deepEqual(
+      apiKeys.map(({ id, nickname, ...times }) => [id, nickname, Object.keys(times)]),
+      [[key.id, 'billing worker', ['createdAt', 'updatedAt']]],
+    );
+    assert.ok(!answer.text.includes('eyJ') && !answer.text.includes('krv'), 'no token and no secret');
+    for (const session of sessions) {
+      assert.equal(await life.isLive(session), false);
+      const refreshed = await life.post('/auth/token/refresh', { refreshToken: session.refreshToken });
+      assertRefused(refreshed, 'invalid_refresh_token');
+    }
+    assertRefused(await life.trySignIn(email), 'invalid_credentials');
+    await life.signIn(email, otherPassword);
+    assert.equal(await life.works(key.key), true);
+    const told = await life.mailbox.next({ to: email, subject: /password.*was changed/ });
+    assert.ok(told.text.includes('billing worker'));
+  },
+);
 
 test('a reset that revokes the keys has deleted them all when it is answered', async () => {
   await using life = await newLife();
@@ -80,19 +84,23 @@ test('a known, an unknown and a disabled email get the same answer, and only the
   );
 });
 
-test('a code is good once and for ten minutes, and a refused password doesn’t use it up', async () => {
-  await using life = await newLife();
-  await life.member(email);
-  const late = await life.resetCode(email);
-  life.app.clock.advance({ seconds: limits.resetCodeSeconds });
-  assertRefused(await life.reset(late), 'code_invalid');
-  const code = await life.resetCode(email);
-  life.app.clock.advance({ seconds: limits.resetCodeSeconds - 1 });
-  assertRefused(await life.reset(code, 'too short'), 'password_too_short');
-  assertRefused(await life.reset(code, 'ada ada example ada'), 'password_context');
-  assert.equal((await life.reset(code)).status, 200);
-  assertRefused(await life.reset(code), 'code_invalid');
-});
+test(
+  'a code is good once and for ten minutes, and a refused password doesn’t use it up',
+  { tags: ['asvs:6.4.3', 'asvs:6.5.5'] },
+  async () => {
+    await using life = await newLife();
+    await life.member(email);
+    const late = await life.resetCode(email);
+    life.app.clock.advance({ seconds: limits.resetCodeSeconds });
+    assertRefused(await life.reset(late), 'code_invalid');
+    const code = await life.resetCode(email);
+    life.app.clock.advance({ seconds: limits.resetCodeSeconds - 1 });
+    assertRefused(await life.reset(code, 'too short'), 'password_too_short');
+    assertRefused(await life.reset(code, 'ada ada example ada'), 'password_context');
+    assert.equal((await life.reset(code)).status, 200);
+    assertRefused(await life.reset(code), 'code_invalid');
+  },
+);
 
 test('of sixteen resets at once, with the newest code or the one before, one sets the password', async () => {
   await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
@@ -133,7 +141,7 @@ test('a newer reset replaces the code of an older one', async () => {
   assert.equal((await life.reset(newer)).status, 200);
 });
 
-test('a reset leaves the second factor in force', async () => {
+test('a reset leaves the second factor in force', { tags: ['asvs:6.3.4', 'asvs:6.4.3'] }, async () => {
   await using life = await newLife();
   const tokens = await life.member(email);
   await life.enrol(tokens);
@@ -212,23 +220,27 @@ async function askAtOnce(life: Life, address: string): Promise<number> {
   throw new Error('the database never had time for sixty-four requests');
 }
 
-test('three resets an hour for an email, known or not, under sixty-four at once too; the owner has three more', async () => {
-  await using life = await newLife(behindProxy);
-  await life.member(email);
-  await life.settled();
-  for (const address of ['nobody@example.com', email]) {
-    const mails = await askAtOnce(life, address);
-    assert.equal(mails, address === email ? limits.resetsPerEmailMax : 0);
-  }
-  // From where the owner signed in lately.
-  for (let n = 0; n < limits.resetsPerEmailMax; n++)
-    assert.equal((await life.post('/auth/password-resets', { email })).status, 202);
-  const refused = await life.post('/auth/password-resets', { email });
-  assertRefused(refused, 'too_many_requests');
-  assert.equal(refused.headers.get('retry-after'), String(limits.mailRequestWindowSeconds));
-  life.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
-  assert.equal((await life.post('/auth/password-resets', { email }, '198.51.100.7')).status, 202);
-});
+test(
+  'three resets an hour for an email, known or not, under sixty-four at once too; the owner has three more',
+  { tags: ['asvs:2.3.2'] },
+  async () => {
+    await using life = await newLife(behindProxy);
+    await life.member(email);
+    await life.settled();
+    for (const address of ['nobody@example.com', email]) {
+      const mails = await askAtOnce(life, address);
+      assert.equal(mails, address === email ? limits.resetsPerEmailMax : 0);
+    }
+    // From where the owner signed in lately.
+    for (let n = 0; n < limits.resetsPerEmailMax; n++)
+      assert.equal((await life.post('/auth/password-resets', { email })).status, 202);
+    const refused = await life.post('/auth/password-resets', { email });
+    assertRefused(refused, 'too_many_requests');
+    assert.equal(refused.headers.get('retry-after'), String(limits.mailRequestWindowSeconds));
+    life.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
+    assert.equal((await life.post('/auth/password-resets', { email }, '198.51.100.7')).status, 202);
+  },
+);
 
 test('a good code with refused passwords costs a bounded number of hashes', async () => {
   await using life = await newLife();

@@ -9,41 +9,45 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const email = 'ada@example.com';
 
-test('who signs up and verifies has an account like any other, and then makes keys', async () => {
-  await using life = await newLife();
-  await life.signUp('Ada@Example.com');
-  const mail = await life.mailbox.next({ to: 'Ada@example.com' });
-  assert.match(mail.subject, /^Confirm your email address/);
+test(
+  'who signs up and verifies has an account like any other, and then makes keys',
+  { tags: ['asvs:2.3.1'] },
+  async () => {
+    await using life = await newLife();
+    await life.signUp('Ada@Example.com');
+    const mail = await life.mailbox.next({ to: 'Ada@example.com' });
+    assert.match(mail.subject, /^Confirm your email address/);
 
-  const code = codeIn(mail);
-  const verified = await life.verify(code);
-  assert.deepEqual([verified.status, Object.keys(verified.json as object)], [200, ['message']]);
-  const tokens = await life.signIn(email);
-  await life.createKey(tokens);
-  const { json } = await life.as(tokens, 'GET', '/auth/account');
-  const { id, createdAt, ...account } = json as { id: string; createdAt: string };
-  assert.match(id, /^acc_/);
-  assert.equal(createdAt, new Date(life.app.clock.now()).toISOString());
-  assert.deepEqual(account, {
-    email: 'Ada@Example.com',
-    role: 'user',
-    verified: true,
-    secondFactor: false,
-    requiresSecondFactor: false,
-    language: null,
-  });
-  const actions = (await listAuditEvents(life.app.db)).filter(({ accountId }) => accountId === id);
-  assert.deepEqual(
-    actions.map(({ actor, action }) => `${actor} ${action}`),
-    [
-      'system account.created',
-      'system account.verification_requested',
-      'mailbox account.verified',
-      `account:${id} session.created`,
-      `account:${id} api_key.created`,
-    ],
-  );
-});
+    const code = codeIn(mail);
+    const verified = await life.verify(code);
+    assert.deepEqual([verified.status, Object.keys(verified.json as object)], [200, ['message']]);
+    const tokens = await life.signIn(email);
+    await life.createKey(tokens);
+    const { json } = await life.as(tokens, 'GET', '/auth/account');
+    const { id, createdAt, ...account } = json as { id: string; createdAt: string };
+    assert.match(id, /^acc_/);
+    assert.equal(createdAt, new Date(life.app.clock.now()).toISOString());
+    assert.deepEqual(account, {
+      email: 'Ada@Example.com',
+      role: 'user',
+      verified: true,
+      secondFactor: false,
+      requiresSecondFactor: false,
+      language: null,
+    });
+    const actions = (await listAuditEvents(life.app.db)).filter(({ accountId }) => accountId === id);
+    assert.deepEqual(
+      actions.map(({ actor, action }) => `${actor} ${action}`),
+      [
+        'system account.created',
+        'system account.verification_requested',
+        'mailbox account.verified',
+        `account:${id} session.created`,
+        `account:${id} api_key.created`,
+      ],
+    );
+  },
+);
 
 test('sign-up is closed unless the operator opens it, also to who would not be accepted', async () => {
   await using app = await newApp();
@@ -106,14 +110,18 @@ test('an address is told a few times a day that it has an account, and no more',
   await life.mailbox.next({ subject: /^You already have/ });
 });
 
-test('a code is good once, with the password of its own sign-up, and a wrong one doesn’t use it up', async () => {
-  await using life = await newLife();
-  await life.signUp(email);
-  const code = await life.verificationCode(email);
-  assertRefused(await life.verify(code, otherPassword), 'invalid_credentials');
-  assert.equal((await life.verify(code)).status, 200);
-  assertRefused(await life.verify(code), 'code_invalid');
-});
+test(
+  'a code is good once, with the password of its own sign-up, and a wrong one doesn’t use it up',
+  { tags: ['asvs:6.6.2'] },
+  async () => {
+    await using life = await newLife();
+    await life.signUp(email);
+    const code = await life.verificationCode(email);
+    assertRefused(await life.verify(code, otherPassword), 'invalid_credentials');
+    assert.equal((await life.verify(code)).status, 200);
+    assertRefused(await life.verify(code), 'code_invalid');
+  },
+);
 
 test('of sixteen who use a code at once one succeeds', async () => {
   await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
@@ -145,7 +153,7 @@ test('of sixteen who sign up with one email at once each has a code of its own, 
   assert.equal(isVerified.filter(Boolean).length, 1);
 });
 
-test('a code is good for a day', async () => {
+test('a code is good for a day', { tags: ['asvs:6.5.5'] }, async () => {
   await using life = await newLife();
   await life.signUp(email);
   const code = await life.verificationCode(email);
@@ -248,69 +256,81 @@ const unwanted = {
   accountId: 'acc_other',
 };
 
-test('a field that no body has is refused, whatever it would set, and nothing is done', async () => {
-  await using life = await newLife();
-  const tokens = await life.member(email);
-  const before = await listAuditEvents(life.app.db);
-  for (const [route, body] of Object.entries(bodies)) {
-    const [method = '', path = ''] = route.split(' ');
-    for (const [name, value] of Object.entries(unwanted)) {
-      const answer = await life.as(tokens, method, path, { ...body, [name]: value });
-      assertRefused(answer, 'invalid_request', `${route} ${name}`);
-      assert.deepEqual(
-        (answer.json as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer),
-        [`/${name}`],
-      );
+test(
+  'a field that no body has is refused, whatever it would set, and nothing is done',
+  { tags: ['asvs:8.2.3', 'asvs:15.3.3'] },
+  async () => {
+    await using life = await newLife();
+    const tokens = await life.member(email);
+    const before = await listAuditEvents(life.app.db);
+    for (const [route, body] of Object.entries(bodies)) {
+      const [method = '', path = ''] = route.split(' ');
+      for (const [name, value] of Object.entries(unwanted)) {
+        const answer = await life.as(tokens, method, path, { ...body, [name]: value });
+        assertRefused(answer, 'invalid_request', `${route} ${name}`);
+        assert.deepEqual(
+          (answer.json as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer),
+          [`/${name}`],
+        );
+      }
+      const [missing = ''] = Object.keys(body);
+      assertRefused(await life.as(tokens, method, path, { ...body, [missing]: undefined }), 'invalid_request', route);
+      assertRefused(await life.as(tokens, method, path, { ...body, [missing]: 7 }), 'invalid_request', route);
     }
-    const [missing = ''] = Object.keys(body);
-    assertRefused(await life.as(tokens, method, path, { ...body, [missing]: undefined }), 'invalid_request', route);
-    assertRefused(await life.as(tokens, method, path, { ...body, [missing]: 7 }), 'invalid_request', route);
-  }
-  await life.settled();
-  assert.deepEqual(await listAuditEvents(life.app.db), before);
-  assert.deepEqual(life.mailbox.unread, []);
-});
+    await life.settled();
+    assert.deepEqual(await listAuditEvents(life.app.db), before);
+    assert.deepEqual(life.mailbox.unread, []);
+  },
+);
 
 async function drain(life: Life, count: number, ask: (n: number) => Promise<{ status: number }>): Promise<void> {
   for (let n = 0; n < count; n++) assert.equal((await ask(n)).status, 202, `${n}`);
   await life.settled();
 }
 
-test('nobody floods a mailbox by sign-ups: by one email and its aliases, known or not, from anywhere', async () => {
-  await using life = await newLife({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
-  await life.app.createAccount('known@example.com');
-  for (const name of ['known', 'unknown']) {
-    const from = (n: number) => `198.51.100.${n + (name === 'known' ? 0 : 100)}`;
-    const ask = (n: number) =>
-      life.post(
-        '/auth/accounts',
-        { email: `${name}${n % 2 ? `+${n}` : ''}@example.com`, password: goodPassword },
-        from(n),
-      );
-    await drain(life, limits.signUpsPerEmailMax, ask);
-    const refused = await ask(50);
-    assertRefused(refused, 'too_many_requests', name);
-    // The count falls by one at a time.
-    const seconds = limits.mailRequestWindowSeconds / limits.signUpsPerEmailMax;
-    assert.equal(refused.headers.get('retry-after'), String(seconds));
-    const again = await life.post('/auth/accounts/verify/resend', { email: `${name}@example.com` }, from(51));
-    assertRefused(again, 'too_many_requests', name);
-  }
-  life.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
-  await life.signUp('unknown@example.com');
-});
+test(
+  'nobody floods a mailbox by sign-ups: by one email and its aliases, known or not, from anywhere',
+  { tags: ['asvs:2.4.1'] },
+  async () => {
+    await using life = await newLife({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
+    await life.app.createAccount('known@example.com');
+    for (const name of ['known', 'unknown']) {
+      const from = (n: number) => `198.51.100.${n + (name === 'known' ? 0 : 100)}`;
+      const ask = (n: number) =>
+        life.post(
+          '/auth/accounts',
+          { email: `${name}${n % 2 ? `+${n}` : ''}@example.com`, password: goodPassword },
+          from(n),
+        );
+      await drain(life, limits.signUpsPerEmailMax, ask);
+      const refused = await ask(50);
+      assertRefused(refused, 'too_many_requests', name);
+      // The count falls by one at a time.
+      const seconds = limits.mailRequestWindowSeconds / limits.signUpsPerEmailMax;
+      assert.equal(refused.headers.get('retry-after'), String(seconds));
+      const again = await life.post('/auth/accounts/verify/resend', { email: `${name}@example.com` }, from(51));
+      assertRefused(again, 'too_many_requests', name);
+    }
+    life.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
+    await life.signUp('unknown@example.com');
+  },
+);
 
-test('nobody makes hashes for nothing: sign-ups from one address range and from one network are counted', async () => {
-  await using life = await newLife({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
-  const { hasher } = life.app.service.services;
-  const ask = (n: number, from: string) =>
-    life.post('/auth/accounts', { email: `u${n}@example.com`, password: goodPassword }, from);
-  for (let n = 0; n < limits.mailRequestsPerAddressMax; n++)
-    assert.equal((await ask(n, `2001:db8:1:1::${n.toString(16)}`)).status, 202);
-  const { hashed } = hasher.stats;
-  // Another address of the same /64, in another way of writing it; and a header that no trusted proxy wrote.
-  assertRefused(await ask(900, '2001:DB8:0001:0001:ffff:0:0:1'), 'too_many_requests');
-  assertRefused(await ask(901, '203.0.113.9, 2001:db8:1:1::5'), 'too_many_requests');
-  assert.equal(hasher.stats.hashed, hashed, 'nothing was hashed');
-  assert.equal((await ask(902, '2001:db8:1:2::1')).status, 202, 'the next link is another range');
-});
+test(
+  'nobody makes hashes for nothing: sign-ups from one address range and from one network are counted',
+  { tags: ['asvs:2.4.1'] },
+  async () => {
+    await using life = await newLife({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
+    const { hasher } = life.app.service.services;
+    const ask = (n: number, from: string) =>
+      life.post('/auth/accounts', { email: `u${n}@example.com`, password: goodPassword }, from);
+    for (let n = 0; n < limits.mailRequestsPerAddressMax; n++)
+      assert.equal((await ask(n, `2001:db8:1:1::${n.toString(16)}`)).status, 202);
+    const { hashed } = hasher.stats;
+    // Another address of the same /64, in another way of writing it; and a header that no trusted proxy wrote.
+    assertRefused(await ask(900, '2001:DB8:0001:0001:ffff:0:0:1'), 'too_many_requests');
+    assertRefused(await ask(901, '203.0.113.9, 2001:db8:1:1::5'), 'too_many_requests');
+    assert.equal(hasher.stats.hashed, hashed, 'nothing was hashed');
+    assert.equal((await ask(902, '2001:db8:1:2::1')).status, 202, 'the next link is another range');
+  },
+);

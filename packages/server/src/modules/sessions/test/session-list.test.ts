@@ -44,43 +44,47 @@ async function again(app: TestApp, email: string, headers: Readonly<Record<strin
 const currentId = async (app: TestApp, user: { accessToken: string }): Promise<string> =>
   (await list(app, user)).find(({ current }) => current)?.id ?? '';
 
-test('the list says when, from where and by which program each session was begun, newest first', async () => {
-  await using app = await newApp({ environment: { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1/32' } });
-  const { email } = await app.createAccount('ada@example.com');
-  const begun = app.clock.now();
-  const phone = await again(app, email, { 'user-agent': 'Phone/1.0', 'x-forwarded-for': '198.51.100.7' });
-  app.clock.advance({ seconds: 60 });
-  const laptop = await again(app, email, {
-    'user-agent': 'Laptop/2.0 (a\u0085b\tc)',
-    'x-forwarded-for': '2001:db8::7',
-  });
-  app.clock.advance({ seconds: 60 });
-  await app.call('POST', '/auth/token/refresh', { json: { refreshToken: phone.refreshToken } });
-  const at = (seconds: number): string => toInstant(begun + seconds * 1000);
-  const fortnight = 14 * 86_400;
-  const [first, second, ...others] = await list(app, laptop);
-  assert.deepEqual(others, []);
-  assert.ok(first && second);
-  const { id: laptopId, ...newest } = first;
-  const { id: phoneId, ...oldest } = second;
-  assert.deepEqual(newest, {
-    createdAt: at(60),
-    lastUsedAt: at(60),
-    expiresAt: at(60 + fortnight),
-    address: '2001:db8::7',
-    program: 'Laptop/2.0 (abc)',
-    current: true,
-  });
-  assert.deepEqual(oldest, {
-    createdAt: at(0),
-    lastUsedAt: at(120),
-    expiresAt: at(120 + fortnight),
-    address: '198.51.100.7',
-    program: 'Phone/1.0',
-    current: false,
-  });
-  assert.notEqual(laptopId, phoneId);
-});
+test(
+  'the list says when, from where and by which program each session was begun, newest first',
+  { tags: ['asvs:7.5.2'] },
+  async () => {
+    await using app = await newApp({ environment: { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1/32' } });
+    const { email } = await app.createAccount('ada@example.com');
+    const begun = app.clock.now();
+    const phone = await again(app, email, { 'user-agent': 'Phone/1.0', 'x-forwarded-for': '198.51.100.7' });
+    app.clock.advance({ seconds: 60 });
+    const laptop = await again(app, email, {
+      'user-agent': 'Laptop/2.0 (a\u0085b\tc)',
+      'x-forwarded-for': '2001:db8::7',
+    });
+    app.clock.advance({ seconds: 60 });
+    await app.call('POST', '/auth/token/refresh', { json: { refreshToken: phone.refreshToken } });
+    const at = (seconds: number): string => toInstant(begun + seconds * 1000);
+    const fortnight = 14 * 86_400;
+    const [first, second, ...others] = await list(app, laptop);
+    assert.deepEqual(others, []);
+    assert.ok(first && second);
+    const { id: laptopId, ...newest } = first;
+    const { id: phoneId, ...oldest } = second;
+    assert.deepEqual(newest, {
+      createdAt: at(60),
+      lastUsedAt: at(60),
+      expiresAt: at(60 + fortnight),
+      address: '2001:db8::7',
+      program: 'Laptop/2.0 (abc)',
+      current: true,
+    });
+    assert.deepEqual(oldest, {
+      createdAt: at(0),
+      lastUsedAt: at(120),
+      expiresAt: at(120 + fortnight),
+      address: '198.51.100.7',
+      program: 'Phone/1.0',
+      current: false,
+    });
+    assert.notEqual(laptopId, phoneId);
+  },
+);
 
 test('a program that says too much of itself is cut, one that says nothing is empty', async () => {
   await using app = await newApp();
@@ -106,22 +110,26 @@ test('only live sessions are listed, and only the own ones', async () => {
   assert.equal((await list(app, await again(app, ada.account.email))).length, 1, 'the idle one has ended');
 });
 
-test('an ended session is dead at once, its tokens too, and the others live', async () => {
-  await using app = await newApp();
-  const user = await app.signIn();
-  const other = await again(app, user.account.email);
-  const id = await currentId(app, other);
-  const answer = await as(app, user, 'DELETE', `/auth/sessions/${id}`);
-  assert.deepEqual([answer.status, answer.text], [204, '']);
-  refused(await as(app, other, 'GET', '/auth/sessions'), 'invalid_access_token');
-  refused(await app.call('GET', '/auth/forward', { headers: bearer(other.accessToken) }), 'invalid_credential');
-  const { refreshToken } = other;
-  refused(await app.call('POST', '/auth/token/refresh', { json: { refreshToken } }), 'invalid_refresh_token');
-  refused(await as(app, user, 'DELETE', `/auth/sessions/${id}`), 'session_not_found');
-  assert.equal((await list(app, user)).length, 1);
-  const last = (await listAuditEvents(app.db)).at(-1);
-  assert.deepEqual([last?.action, last?.actor, last?.target], ['session.ended', `account:${user.account.id}`, id]);
-});
+test(
+  'an ended session is dead at once, its tokens too, and the others live',
+  { tags: ['asvs:7.5.2', 'asvs:10.4.9'] },
+  async () => {
+    await using app = await newApp();
+    const user = await app.signIn();
+    const other = await again(app, user.account.email);
+    const id = await currentId(app, other);
+    const answer = await as(app, user, 'DELETE', `/auth/sessions/${id}`);
+    assert.deepEqual([answer.status, answer.text], [204, '']);
+    refused(await as(app, other, 'GET', '/auth/sessions'), 'invalid_access_token');
+    refused(await app.call('GET', '/auth/forward', { headers: bearer(other.accessToken) }), 'invalid_credential');
+    const { refreshToken } = other;
+    refused(await app.call('POST', '/auth/token/refresh', { json: { refreshToken } }), 'invalid_refresh_token');
+    refused(await as(app, user, 'DELETE', `/auth/sessions/${id}`), 'session_not_found');
+    assert.equal((await list(app, user)).length, 1);
+    const last = (await listAuditEvents(app.db)).at(-1);
+    assert.deepEqual([last?.action, last?.actor, last?.target], ['session.ended', `account:${user.account.id}`, id]);
+  },
+);
 
 test('a session may end itself', async () => {
   await using app = await newApp();
@@ -130,7 +138,7 @@ test('a session may end itself', async () => {
   refused(await as(app, user, 'GET', '/auth/sessions'), 'invalid_access_token');
 });
 
-test('nobody ends another account’s session, or one that is none', async () => {
+test('nobody ends another account’s session, or one that is none', { tags: ['asvs:8.2.2'] }, async () => {
   await using app = await newApp();
   const ada = await app.signIn();
   const bob = await app.signIn();
@@ -139,7 +147,7 @@ test('nobody ends another account’s session, or one that is none', async () =>
   assert.equal((await list(app, bob)).length, 1);
 });
 
-test('all others are ended together, with a row in the trail for each', async () => {
+test('all others are ended together, with a row in the trail for each', { tags: ['asvs:7.5.2'] }, async () => {
   await using app = await newApp();
   const user = await app.signIn();
   const others = [await again(app, user.account.email), await again(app, user.account.email)];

@@ -41,7 +41,7 @@ async function liveIds(db: Db, names: readonly string[], at = now): Promise<stri
 const findSessionState = async (db: Db, id: string, kid: string): Promise<store.SessionState | undefined> =>
   (await store.findSessionStates(db, [[id, kid]]))[0];
 
-onEachDatabase('a new session is live, at its first generation', async ({ db }) => {
+onEachDatabase('a new session is live, at its first generation', { tags: ['asvs:7.2.4'] }, async ({ db }) => {
   await addSigningKey(db, 'kid');
   const { tokenHash, idleExpiresAt, expiresAt } = await addSession(db, await addAccount(db), 'one');
   const live = await store.findLiveSession(db, 'ses_one', now);
@@ -96,22 +96,26 @@ onEachDatabase('parallel sign-ins never leave more sessions than allowed', async
   assert.equal((await liveIds(opened.db, names)).length, 5);
 });
 
-onEachDatabase('a refresh token rotates once, however many present it at once', async (opened) => {
-  await addSession(opened.db, await addAccount(opened.db), 'one');
-  const rivals = rivalsMin * 2;
-  const rotated = await raceToValues(opened, rivals, (connection, rival) =>
-    store.rotateRefreshToken(
-      connection,
-      rotation('one', 1, { successorHash: hash(`successor ${rival}`), now: now + 7 }),
-    ),
-  );
-  const winners = rotated.flatMap((session, rival) => (session ? [rival] : []));
-  assert.equal(winners.length, 1);
-  const live = await store.findLiveSession(opened.db, 'ses_one', now + 7);
-  assert.equal(live?.generation, 2);
-  assert.equal(live?.rotatedAt, now + 7);
-  assert.deepEqual([...(live?.tokenHash ?? [])], [...hash(`successor ${winners[0]}`)]);
-});
+onEachDatabase(
+  'a refresh token rotates once, however many present it at once',
+  { tags: ['asvs:2.3.4'] },
+  async (opened) => {
+    await addSession(opened.db, await addAccount(opened.db), 'one');
+    const rivals = rivalsMin * 2;
+    const rotated = await raceToValues(opened, rivals, (connection, rival) =>
+      store.rotateRefreshToken(
+        connection,
+        rotation('one', 1, { successorHash: hash(`successor ${rival}`), now: now + 7 }),
+      ),
+    );
+    const winners = rotated.flatMap((session, rival) => (session ? [rival] : []));
+    assert.equal(winners.length, 1);
+    const live = await store.findLiveSession(opened.db, 'ses_one', now + 7);
+    assert.equal(live?.generation, 2);
+    assert.equal(live?.rotatedAt, now + 7);
+    assert.deepEqual([...(live?.tokenHash ?? [])], [...hash(`successor ${winners[0]}`)]);
+  },
+);
 
 onEachDatabase(
   'a token that was just issued does not rotate, and a clock that was set back keeps none from it',
@@ -128,17 +132,21 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a chain of rotations works, and no old link of it ever again', async ({ db }) => {
-  await addSession(db, await addAccount(db), 'one');
-  for (let generation = 1; generation <= 5; generation++) {
-    const rotated = await store.rotateRefreshToken(db, rotation('one', generation));
-    assert.equal(rotated?.generation, generation + 1);
-    assert.equal(rotated?.accountId, 'acc_ada');
-    for (let old = 1; old <= generation; old++) {
-      assert.equal(await store.rotateRefreshToken(db, rotation('one', old)), undefined);
+onEachDatabase(
+  'a chain of rotations works, and no old link of it ever again',
+  { tags: ['asvs:10.4.5'] },
+  async ({ db }) => {
+    await addSession(db, await addAccount(db), 'one');
+    for (let generation = 1; generation <= 5; generation++) {
+      const rotated = await store.rotateRefreshToken(db, rotation('one', generation));
+      assert.equal(rotated?.generation, generation + 1);
+      assert.equal(rotated?.accountId, 'acc_ada');
+      for (let old = 1; old <= generation; old++) {
+        assert.equal(await store.rotateRefreshToken(db, rotation('one', old)), undefined);
+      }
     }
-  }
-});
+  },
+);
 
 onEachDatabase('only the current token of a live session rotates', async ({ db }) => {
   const ada = await addAccount(db);
@@ -162,7 +170,7 @@ onEachDatabase('only the current token of a live session rotates', async ({ db }
   assert.equal((await store.findLiveSession(db, 'ses_one', now))?.generation, 1);
 });
 
-onEachDatabase('refreshing never moves the end of a session', async ({ db }) => {
+onEachDatabase('refreshing never moves the end of a session', { tags: ['asvs:10.4.8'] }, async ({ db }) => {
   await addSigningKey(db, 'kid');
   const { expiresAt } = await addSession(db, await addAccount(db), 'one');
   await store.rotateRefreshToken(db, rotation('one', 1, { idleExpiresAt: now + 15 * dayMs }));
@@ -217,13 +225,17 @@ onEachDatabase('of a rotation and an end at the same time the end is what remain
   assert.deepEqual(await liveIds(opened.db, names), []);
 });
 
-onEachDatabase('expired sessions are forgotten, a bounded number at a time, and no others', async ({ db }) => {
-  const ada = await addAccount(db);
-  for (const name of ['a', 'b', 'c']) await addSession(db, ada, name, { expiresAt: now + 5 });
-  await addSession(db, ada, 'alive', { expiresAt: now + 6 });
-  assert.equal(await store.forgetExpiredSessions(db, now + 4, 2), 0);
-  assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 2);
-  assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 1);
-  assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 0);
-  assert.deepEqual(await liveIds(db, ['alive'], now + 5), ['alive']);
-});
+onEachDatabase(
+  'expired sessions are forgotten, a bounded number at a time, and no others',
+  { tags: ['asvs:14.2.4'] },
+  async ({ db }) => {
+    const ada = await addAccount(db);
+    for (const name of ['a', 'b', 'c']) await addSession(db, ada, name, { expiresAt: now + 5 });
+    await addSession(db, ada, 'alive', { expiresAt: now + 6 });
+    assert.equal(await store.forgetExpiredSessions(db, now + 4, 2), 0);
+    assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 2);
+    assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 1);
+    assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 0);
+    assert.deepEqual(await liveIds(db, ['alive'], now + 5), ['alive']);
+  },
+);

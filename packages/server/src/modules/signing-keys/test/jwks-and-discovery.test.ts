@@ -30,24 +30,28 @@ async function verifyOffline(app: TestApp, accessToken: string, audience: string
 }
 
 for (const alg of ['ES256', 'RS256']) {
-  test(`a public JWT library verifies a ${alg} access token from the published keys`, async () => {
-    await using app = await newApp({ environment: { KEYREEVE_JWT_ALG: alg, KEYREEVE_AUDIENCE: 'orders' } });
-    const { account, accessToken } = await app.signIn();
-    const { sub, aud, client_id: clientId } = await verifyOffline(app, accessToken, 'orders');
-    assert.deepEqual({ sub, aud, clientId }, { sub: account.id, aud: 'orders', clientId: 'keyreeve' });
+  test(
+    `a public JWT library verifies a ${alg} access token from the published keys`,
+    { tags: ['asvs:11.2.1'] },
+    async () => {
+      await using app = await newApp({ environment: { KEYREEVE_JWT_ALG: alg, KEYREEVE_AUDIENCE: 'orders' } });
+      const { account, accessToken } = await app.signIn();
+      const { sub, aud, client_id: clientId } = await verifyOffline(app, accessToken, 'orders');
+      assert.deepEqual({ sub, aud, clientId }, { sub: account.id, aud: 'orders', clientId: 'keyreeve' });
 
-    const other = accessToken.replace(
-      /^([^.]+\.[^.]+\.)(.)/,
-      (_, head: string, first: string) => head + (first === 'A' ? 'B' : 'A'),
-    );
-    await assert.rejects(verifyOffline(app, other, 'orders'), { message: 'invalid signature' });
-    await assert.rejects(verifyOffline(app, accessToken, 'invoices'), /jwt audience invalid/);
-    app.clock.advance({ seconds: 600 });
-    await assert.rejects(verifyOffline(app, accessToken, 'orders'), { message: 'jwt expired' });
-  });
+      const other = accessToken.replace(
+        /^([^.]+\.[^.]+\.)(.)/,
+        (_, head: string, first: string) => head + (first === 'A' ? 'B' : 'A'),
+      );
+      await assert.rejects(verifyOffline(app, other, 'orders'), { message: 'invalid signature' });
+      await assert.rejects(verifyOffline(app, accessToken, 'invoices'), /jwt audience invalid/);
+      app.clock.advance({ seconds: 600 });
+      await assert.rejects(verifyOffline(app, accessToken, 'orders'), { message: 'jwt expired' });
+    },
+  );
 }
 
-test('the published keys are public, cacheable for five minutes and complete', async () => {
+test('the published keys are public, cacheable for five minutes and complete', { tags: ['asvs:14.2.2'] }, async () => {
   await using app = await newApp();
   const answer = await app.call('GET', '/.well-known/jwks.json');
   assert.equal(answer.status, 200);
@@ -61,25 +65,29 @@ test('the published keys are public, cacheable for five minutes and complete', a
   for (const coordinate of [x, y]) assert.match(coordinate ?? '', /^[\w-]{43}$/);
 });
 
-test('discovery names the issuer, the keys and introspection, and offers no grant', async () => {
-  await using app = await newApp({
-    environment: { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
-  });
-  // Not even a forged host changes an address that is published.
-  const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
-  const answer = await app.call('GET', '/.well-known/oauth-authorization-server', { headers });
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers.get('cache-control'), 'public, max-age=300');
-  assert.deepEqual(answer.json, {
-    issuer: 'https://auth.example.com',
-    jwks_uri: 'https://auth.example.com/.well-known/jwks.json',
-    introspection_endpoint: 'https://auth.example.com/auth/introspect',
-    introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
-    response_types_supported: [],
-    grant_types_supported: [],
-    service_documentation: 'https://auth.example.com/docs',
-  });
-});
+test(
+  'discovery names the issuer, the keys and introspection, and offers no grant',
+  { tags: ['asvs:10.4.4'] },
+  async () => {
+    await using app = await newApp({
+      environment: { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
+    });
+    // Not even a forged host changes an address that is published.
+    const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
+    const answer = await app.call('GET', '/.well-known/oauth-authorization-server', { headers });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('cache-control'), 'public, max-age=300');
+    assert.deepEqual(answer.json, {
+      issuer: 'https://auth.example.com',
+      jwks_uri: 'https://auth.example.com/.well-known/jwks.json',
+      introspection_endpoint: 'https://auth.example.com/auth/introspect',
+      introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+      response_types_supported: [],
+      grant_types_supported: [],
+      service_documentation: 'https://auth.example.com/docs',
+    });
+  },
+);
 
 test('without a public address the issuer is the port that was picked', async () => {
   await using app = await newApp();

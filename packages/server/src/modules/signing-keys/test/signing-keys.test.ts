@@ -47,18 +47,22 @@ async function status(app: TestApp, accessToken: string): Promise<number> {
 }
 
 for (const [alg, expected] of Object.entries(fieldsByAlg)) {
-  test(`${alg}: tokens are signed and accepted with it, and its public key has no private part`, async () => {
-    await using app = await newApp({ environment: { KEYREEVE_JWT_ALG: alg } });
-    const { accessToken } = await app.signIn();
-    const keys = await published(app);
-    assert.equal(keys.length, 1);
-    const [key] = keys as [PublicKey];
-    assert.deepEqual(Object.keys(key).toSorted(), expected.names);
-    assert.deepEqual([key.alg, key.kty, key.crv, key.use], [alg, expected.kty, expected.crv, 'sig']);
-    if (alg === 'RS256') assert.equal(Buffer.from(key.n ?? '', 'base64url').length * 8, 3072);
-    assert.deepEqual(decodeProtectedHeader(accessToken), { alg, kid: key.kid, typ: 'at+jwt' });
-    assert.equal(await status(app, accessToken), 200);
-  });
+  test(
+    `${alg}: tokens are signed and accepted with it, and its public key has no private part`,
+    { tags: ['asvs:11.2.3', 'asvs:11.6.1'] },
+    async () => {
+      await using app = await newApp({ environment: { KEYREEVE_JWT_ALG: alg } });
+      const { accessToken } = await app.signIn();
+      const keys = await published(app);
+      assert.equal(keys.length, 1);
+      const [key] = keys as [PublicKey];
+      assert.deepEqual(Object.keys(key).toSorted(), expected.names);
+      assert.deepEqual([key.alg, key.kty, key.crv, key.use], [alg, expected.kty, expected.crv, 'sig']);
+      if (alg === 'RS256') assert.equal(Buffer.from(key.n ?? '', 'base64url').length * 8, 3072);
+      assert.deepEqual(decodeProtectedHeader(accessToken), { alg, kid: key.kid, typ: 'at+jwt' });
+      assert.equal(await status(app, accessToken), 200);
+    },
+  );
 }
 
 test('a new signing key is published ten minutes before it signs, and the old one until its last token has ended', async () => {
@@ -253,35 +257,39 @@ test('a key that was to take over and was revoked before has taken nothing over'
   assert.equal(await status(app, await signedOn(app.clock.now() / 1000)), 200);
 });
 
-test('an installation that goes back to an earlier algorithm signs with its earlier key, and accepts it', async () => {
-  const clock = new FakeClock();
-  await using place = await newPlace();
-  const environment = (alg: string) => ({ KEYREEVE_JWT_ALG: alg });
-  let es: string | undefined;
-  {
+test(
+  'an installation that goes back to an earlier algorithm signs with its earlier key, and accepts it',
+  { tags: ['asvs:9.1.2', 'asvs:11.2.2'] },
+  async () => {
+    const clock = new FakeClock();
+    await using place = await newPlace();
+    const environment = (alg: string) => ({ KEYREEVE_JWT_ALG: alg });
+    let es: string | undefined;
+    {
+      await using app = await newApp({ environment: environment('ES256'), clock, place });
+      es = kidOf((await app.signIn('one@example.com')).accessToken);
+    }
+    clock.advance({ days: 1 });
+    {
+      await using app = await newApp({ environment: environment('EdDSA'), clock, place });
+      assert.notEqual(kidOf((await app.signIn('two@example.com')).accessToken), es);
+    }
+    clock.advance({ days: 1 });
     await using app = await newApp({ environment: environment('ES256'), clock, place });
-    es = kidOf((await app.signIn('one@example.com')).accessToken);
-  }
-  clock.advance({ days: 1 });
-  {
-    await using app = await newApp({ environment: environment('EdDSA'), clock, place });
-    assert.notEqual(kidOf((await app.signIn('two@example.com')).accessToken), es);
-  }
-  clock.advance({ days: 1 });
-  await using app = await newApp({ environment: environment('ES256'), clock, place });
-  const { accessToken } = await app.signIn('three@example.com');
-  assert.equal(kidOf(accessToken), es);
-  assert.equal(await status(app, accessToken), 200);
-  const next = await rotate(app, false);
-  app.clock.advance({ seconds: 599 });
-  const last = await app.signIn('four@example.com');
-  app.clock.advance({ seconds: 2 });
-  assert.equal(await status(app, last.accessToken), 200);
-  assert.ok((await kids(app)).includes(es ?? ''), 'its last token lives still');
-  assert.equal(kidOf((await app.signIn('five@example.com')).accessToken), next);
-});
+    const { accessToken } = await app.signIn('three@example.com');
+    assert.equal(kidOf(accessToken), es);
+    assert.equal(await status(app, accessToken), 200);
+    const next = await rotate(app, false);
+    app.clock.advance({ seconds: 599 });
+    const last = await app.signIn('four@example.com');
+    app.clock.advance({ seconds: 2 });
+    assert.equal(await status(app, last.accessToken), 200);
+    assert.ok((await kids(app)).includes(es ?? ''), 'its last token lives still');
+    assert.equal(kidOf((await app.signIn('five@example.com')).accessToken), next);
+  },
+);
 
-test('the private halves are nowhere in the database in clear', async () => {
+test('the private halves are nowhere in the database in clear', { tags: ['asvs:13.3.1'] }, async () => {
   await using app = await newApp();
   await rotate(app, false);
   for (const { publicJwk, privateJwk } of await listSigningKeys(app.db)) {

@@ -55,7 +55,7 @@ async function assertAccepted(app: TestApp, token: string, what: string): Promis
   assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(token) })).status, 200, what);
 }
 
-test('an access token says what RFC 9068 asks for and nothing more', async () => {
+test('an access token has exactly the claims of RFC 9068', { tags: ['asvs:9.2.4', 'asvs:10.3.3'] }, async () => {
   await using app = await newApp();
   const { account, accessToken, refreshToken } = await app.signIn();
   const [header, payload] = accessToken.split('.');
@@ -83,7 +83,7 @@ test('an access token says what RFC 9068 asks for and nothing more', async () =>
   assert.deepEqual(next, { ...claims, sid, iat: now + 400, exp: now + 1000 });
 });
 
-test('issuer, audience and life are what the operator configured', async () => {
+test('issuer, audience and life are what the operator configured', { tags: ['asvs:9.2.4'] }, async () => {
   const environment = {
     KEYREEVE_PUBLIC_URL: 'https://auth.example.com',
     KEYREEVE_TRUSTED_PROXIES: '10.0.0.1',
@@ -177,7 +177,7 @@ function wrongHeaders(header: Fields, publicJwk: JWK): readonly (readonly [strin
   ];
 }
 
-test('a token whose claims are not all right is refused, though the right key signed it', async () => {
+test('a token with a wrong claim and the right key is refused', { tags: ['asvs:9.2.3', 'asvs:10.3.1'] }, async () => {
   await using app = await newApp();
   const signedIn = await app.signIn();
   const { header, payload, sign: signed } = await genuineOf(app, signedIn);
@@ -271,18 +271,22 @@ test('a token has exactly one spelling', async () => {
   await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
 });
 
-test('a token whose header is not exactly alg, kid and typ is refused, though the right key signed it', async () => {
-  await using app = await newApp();
-  const signedIn = await app.signIn();
-  const { header, payload, sign: signed } = await genuineOf(app, signedIn);
-  const { keys } = await app.service.services.signingKeys.jwks();
-  for (const [what, change] of wrongHeaders(header, keys[0] as JWK)) {
-    await assertRefused(app, await signed({ ...header, ...change }, payload), what);
-  }
-  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
-});
+test(
+  'a token whose header is not exactly alg, kid and typ is refused, though the right key signed it',
+  { tags: ['asvs:9.1.2', 'asvs:9.1.3', 'asvs:9.2.2'] },
+  async () => {
+    await using app = await newApp();
+    const signedIn = await app.signIn();
+    const { header, payload, sign: signed } = await genuineOf(app, signedIn);
+    const { keys } = await app.service.services.signingKeys.jwks();
+    for (const [what, change] of wrongHeaders(header, keys[0] as JWK)) {
+      await assertRefused(app, await signed({ ...header, ...change }, payload), what);
+    }
+    await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+  },
+);
 
-test('the times of a token are judged with 30 seconds of tolerance, and no more', async () => {
+test('the times of a token have a tolerance of 30 seconds', { tags: ['asvs:9.2.1'] }, async () => {
   await using app = await newApp();
   const signedIn = await app.signIn();
   const { header, payload, sign: signed } = await genuineOf(app, signedIn);
@@ -357,7 +361,7 @@ function forgeries(accessToken: string, { header, payload }: Genuine, publicJwk:
   ] as const;
 }
 
-test('a token that this installation did not sign is refused', async () => {
+test('a token that this installation did not sign is refused', { tags: ['asvs:7.2.1', 'asvs:9.1.1'] }, async () => {
   const environment = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' };
   await using app = await newApp({ environment });
   const signedIn = await app.signIn();
@@ -379,10 +383,14 @@ test('a token that this installation did not sign is refused', async () => {
   await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
 });
 
-test('a token that names one live account and the session of another is refused', async () => {
-  await using app = await newApp();
-  const one = await app.signIn();
-  const two = await app.signIn();
-  const { header, payload, sign: signed } = await genuineOf(app, one);
-  await assertRefused(app, await signed(header, { ...payload, sub: two.account.id }), 'mixed');
-});
+test(
+  'a token that names one live account and the session of another is refused',
+  { tags: ['asvs:2.2.3', 'asvs:10.3.2'] },
+  async () => {
+    await using app = await newApp();
+    const one = await app.signIn();
+    const two = await app.signIn();
+    const { header, payload, sign: signed } = await genuineOf(app, one);
+    await assertRefused(app, await signed(header, { ...payload, sub: two.account.id }), 'mixed');
+  },
+);

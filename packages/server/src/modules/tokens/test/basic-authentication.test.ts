@@ -107,20 +107,24 @@ function postRaw(app: TestApp, lines: readonly string[]): Promise<{ status: numb
   });
 }
 
-test('every malformed Basic credential is refused like a wrong password, before anything is hashed or counted', async () => {
-  await using app = await newApp();
-  await app.createAccount(email);
-  const { stats } = app.service.services.hasher;
-  const hashed = stats.hashed;
-  const expected = visible(await post(app, basic(email, 'not it').authorization));
-  for (const [what, authorization] of unreadable) {
-    const answer = await post(app, authorization);
-    assertRefused(answer, what);
-    assert.deepEqual(visible(answer), expected, what);
-    assert.equal(stats.hashed, hashed + 1, what);
-  }
-  assert.equal((await post(app, `Basic ${good}`)).status, 200);
-});
+test(
+  'every malformed Basic credential is refused like a wrong password, before anything is hashed or counted',
+  { tags: ['asvs:1.1.1', 'asvs:7.6.2'] },
+  async () => {
+    await using app = await newApp();
+    await app.createAccount(email);
+    const { stats } = app.service.services.hasher;
+    const hashed = stats.hashed;
+    const expected = visible(await post(app, basic(email, 'not it').authorization));
+    for (const [what, authorization] of unreadable) {
+      const answer = await post(app, authorization);
+      assertRefused(answer, what);
+      assert.deepEqual(visible(answer), expected, what);
+      assert.equal(stats.hashed, hashed + 1, what);
+    }
+    assert.equal((await post(app, `Basic ${good}`)).status, 200);
+  },
+);
 
 test('a wrong password, an unknown email and a disabled account get the same bytes after the same work', async () => {
   await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' } });
@@ -140,23 +144,27 @@ test('a wrong password, an unknown email and a disabled account get the same byt
   assert.equal((await post(app, `Basic ${good}`)).status, 200);
 });
 
-test('two Authorization lines are refused, whichever of them is right, and so is a key beside Basic', async () => {
-  await using app = await newApp();
-  await app.createAccount(email);
-  const right = `Basic ${good}`;
-  const tables = [
-    ['Authorization', right, 'Authorization', right],
-    ['Authorization', right, 'authorization', 'Basic eDp5'],
-    ['authorization', 'Basic eDp5', 'AUTHORIZATION', right],
-    ['Authorization', right, 'X-API-Key', 'krv_x'],
-  ];
-  for (const lines of tables) {
-    const { status, text } = await postRaw(app, lines);
-    assert.equal(status, 401, lines.join());
-    assert.equal((JSON.parse(text) as { code: string }).code, 'invalid_credentials', lines.join());
-  }
-  assert.equal((await postRaw(app, ['Authorization', right])).status, 200);
-});
+test(
+  'two Authorization lines are refused, whichever of them is right, and so is a key beside Basic',
+  { tags: ['asvs:15.3.7'] },
+  async () => {
+    await using app = await newApp();
+    await app.createAccount(email);
+    const right = `Basic ${good}`;
+    const tables = [
+      ['Authorization', right, 'Authorization', right],
+      ['Authorization', right, 'authorization', 'Basic eDp5'],
+      ['authorization', 'Basic eDp5', 'AUTHORIZATION', right],
+      ['Authorization', right, 'X-API-Key', 'krv_x'],
+    ];
+    for (const lines of tables) {
+      const { status, text } = await postRaw(app, lines);
+      assert.equal(status, 401, lines.join());
+      assert.equal((JSON.parse(text) as { code: string }).code, 'invalid_credentials', lines.join());
+    }
+    assert.equal((await postRaw(app, ['Authorization', right])).status, 200);
+  },
+);
 
 test('the scheme is read in any case and with any number of spaces', async () => {
   await using app = await newApp();
@@ -166,28 +174,32 @@ test('the scheme is read in any case and with any number of spaces', async () =>
   }
 });
 
-test('a password is taken as it is: colons, spaces, any script, up to 1,024 bytes, nothing cut', async () => {
-  await using app = await newApp();
-  const passwords = [
-    'wombat:orbit:velvet:42:',
-    ':wombat orbit velvet',
-    '  wombat orbit velvet  ',
-    'Straße 42 crème brûlée',
-    '正しい馬電池ホッチキス青空散歩道具',
-    '🦦🪐🧵🫖🎻🌋🧊🪁🦉🐙🎈🧭🥁🪴🛶',
-    'wombat0orbit1'.repeat(78) + '0123456789',
-  ];
-  assert.equal(Buffer.byteLength(passwords.at(-1) ?? ''), 1024);
-  for (const [index, password] of passwords.entries()) {
-    const user = `user${index}@example.com`;
-    await app.createAccount(user, password);
-    assert.equal((await app.call('POST', '/auth/token', { headers: basic(user, password) })).status, 200, password);
-    const twin = `${password.slice(0, -2)}xy`;
-    assert.equal((await app.call('POST', '/auth/token', { headers: basic(user, twin) })).status, 401, password);
-  }
-});
+test(
+  'a password is taken as it is: colons, spaces, any script, up to 1,024 bytes, nothing cut',
+  { tags: ['asvs:6.2.8'] },
+  async () => {
+    await using app = await newApp();
+    const passwords = [
+      'wombat:orbit:velvet:42:',
+      ':wombat orbit velvet',
+      '  wombat orbit velvet  ',
+      'Straße 42 crème brûlée',
+      '正しい馬電池ホッチキス青空散歩道具',
+      '🦦🪐🧵🫖🎻🌋🧊🪁🦉🐙🎈🧭🥁🪴🛶',
+      'wombat0orbit1'.repeat(78) + '0123456789',
+    ];
+    assert.equal(Buffer.byteLength(passwords.at(-1) ?? ''), 1024);
+    for (const [index, password] of passwords.entries()) {
+      const user = `user${index}@example.com`;
+      await app.createAccount(user, password);
+      assert.equal((await app.call('POST', '/auth/token', { headers: basic(user, password) })).status, 200, password);
+      const twin = `${password.slice(0, -2)}xy`;
+      assert.equal((await app.call('POST', '/auth/token', { headers: basic(user, twin) })).status, 401, password);
+    }
+  },
+);
 
-test('a composed and a decomposed password are the same password', async () => {
+test('a composed and a decomposed password are the same password', { tags: ['asvs:6.2.8'] }, async () => {
   await using app = await newApp();
   const composed = 'crème brûlée 42 Ångström'.normalize('NFC');
   const decomposed = composed.normalize('NFD');

@@ -37,26 +37,30 @@ function occupy(app: TestApp): AsyncDisposable & { readonly release: () => Promi
   return { release, [Symbol.asyncDispose]: release };
 }
 
-test('while the queue of hashes is full, a sign-in is answered 503 with Retry-After and counts nothing', async () => {
-  await using app = await newApp();
-  await app.createAccount(email);
-  const { stats } = app.service.services.hasher;
-  await warmUp(app);
-  await using occupied = occupy(app);
-  for (const password of [wrongPassword, goodPassword, wrongPassword, goodPassword, wrongPassword, wrongPassword]) {
-    const { refused } = stats;
-    const answer = await attempt(app, { password });
-    assert.equal(answer.status, 503);
-    assert.equal((answer.json as { code: string }).code, 'overloaded');
-    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]$/);
-    assert.ok(stats.refused > refused);
-  }
-  // Refused before a counter was written: a flood costs no commits.
-  assert.deepEqual({ ...(await app.db.get(countBuckets)) }, { rows: 0 });
-  await occupied.release();
-  for (let n = 0; n < 5; n++) assert.equal((await attempt(app)).status, 401);
-  assert.equal((await attempt(app)).status, 429);
-});
+test(
+  'while the queue of hashes is full, a sign-in is answered 503 with Retry-After and counts nothing',
+  { tags: ['asvs:15.2.2'] },
+  async () => {
+    await using app = await newApp();
+    await app.createAccount(email);
+    const { stats } = app.service.services.hasher;
+    await warmUp(app);
+    await using occupied = occupy(app);
+    for (const password of [wrongPassword, goodPassword, wrongPassword, goodPassword, wrongPassword, wrongPassword]) {
+      const { refused } = stats;
+      const answer = await attempt(app, { password });
+      assert.equal(answer.status, 503);
+      assert.equal((answer.json as { code: string }).code, 'overloaded');
+      assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]$/);
+      assert.ok(stats.refused > refused);
+    }
+    // Refused before a counter was written: a flood costs no commits.
+    assert.deepEqual({ ...(await app.db.get(countBuckets)) }, { rows: 0 });
+    await occupied.release();
+    for (let n = 0; n < 5; n++) assert.equal((await attempt(app)).status, 401);
+    assert.equal((await attempt(app)).status, 429);
+  },
+);
 
 test('an attempt that was counted, and then found the queue full, is given back', async () => {
   await using app = await newApp();

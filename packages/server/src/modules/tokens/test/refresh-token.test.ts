@@ -36,7 +36,7 @@ test('a token is parsed to what it was made as', () => {
   }
 });
 
-test('no two sessions and no two tokens are alike', () => {
+test('no two sessions and no two tokens are alike', { tags: ['asvs:7.2.2', 'asvs:7.2.3', 'asvs:7.2.4'] }, () => {
   const made = Array.from({ length: 1_000 }, () => tokens.first());
   assert.equal(new Set(made.map(({ sessionId }) => sessionId)).size, 1_000);
   assert.equal(new Set(made.map(({ text }) => text.reveal())).size, 1_000);

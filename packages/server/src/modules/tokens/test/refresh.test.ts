@@ -104,7 +104,7 @@ test('refreshes are in no audit event', async () => {
   assert.deepEqual(await actions(app), before);
 });
 
-test('a replaced refresh token gets the same successor for 30 seconds', async () => {
+test('a replaced refresh token gets the same successor for 30 seconds', { tags: ['asvs:10.4.5'] }, async () => {
   await using app = await newApp();
   const first = await app.signIn();
   const second = await rotated(app, first.refreshToken);
@@ -168,7 +168,7 @@ for (const [what, rotations, seconds] of reuses) {
   });
 }
 
-test('the predecessor alone, one second after the grace, ends the session', async () => {
+test('the predecessor alone, one second after the grace, ends the session', { tags: ['asvs:10.4.5'] }, async () => {
   await using app = await newApp();
   const first = await app.signIn();
   const second = await rotated(app, first.refreshToken);
@@ -232,7 +232,7 @@ test('garbage never ends a session, not even when it names one', async () => {
   await refreshed(app, third.refreshToken);
 });
 
-test('a session that is not refreshed for 14 days ends', async () => {
+test('a session that is not refreshed for 14 days ends', { tags: ['asvs:7.3.1', 'asvs:7.4.1'] }, async () => {
   await using app = await newApp();
   const kept = await app.signIn();
   const left = await app.signIn();
@@ -244,20 +244,24 @@ test('a session that is not refreshed for 14 days ends', async () => {
   await refreshed(app, next.refreshToken);
 });
 
-test('a session ends 30 days after its sign-in, however often it is refreshed', async () => {
-  await using app = await newApp();
-  let pair: Pair = await app.signIn();
-  for (const days of [10, 10]) {
-    app.clock.advance({ days });
+test(
+  'a session ends 30 days after its sign-in, however often it is refreshed',
+  { tags: ['asvs:7.3.2', 'asvs:10.4.8'] },
+  async () => {
+    await using app = await newApp();
+    let pair: Pair = await app.signIn();
+    for (const days of [10, 10]) {
+      app.clock.advance({ days });
+      pair = await refreshed(app, pair.refreshToken);
+    }
+    app.clock.advance({ days: 10, seconds: -1 });
     pair = await refreshed(app, pair.refreshToken);
-  }
-  app.clock.advance({ days: 10, seconds: -1 });
-  pair = await refreshed(app, pair.refreshToken);
-  assert.equal((await list(app, pair.accessToken)).status, 200);
-  app.clock.advance({ seconds: 1 });
-  assertRefused(await refresh(app, pair.refreshToken), 'invalid_refresh_token');
-  assertRefused(await list(app, pair.accessToken), 'invalid_access_token');
-});
+    assert.equal((await list(app, pair.accessToken)).status, 200);
+    app.clock.advance({ seconds: 1 });
+    assertRefused(await refresh(app, pair.refreshToken), 'invalid_refresh_token');
+    assertRefused(await list(app, pair.accessToken), 'invalid_access_token');
+  },
+);
 
 test('50 parallel refreshes of one token give exactly one successor, to all of them', async () => {
   await using app = await newApp();
@@ -270,25 +274,29 @@ test('50 parallel refreshes of one token give exactly one successor, to all of t
   await refreshed(app, pairs[0]?.refreshToken ?? '');
 });
 
-test('50 sessions stay signed in; the next sign-in ends the oldest of them', async () => {
-  await using app = await newApp();
-  const first = await app.signIn();
-  const pairs: Pair[] = [first];
-  const stranger = await app.signIn();
-  for (let turn = 1; turn < 50; turn++) {
+test(
+  '50 sessions stay signed in; the next sign-in ends the oldest of them',
+  { tags: ['asvs:2.3.2', 'asvs:7.1.2'] },
+  async () => {
+    await using app = await newApp();
+    const first = await app.signIn();
+    const pairs: Pair[] = [first];
+    const stranger = await app.signIn();
+    for (let turn = 1; turn < 50; turn++) {
+      app.clock.advance({ seconds: 1 });
+      pairs.push(await signInAgain(app, first.account.email));
+    }
+    for (const { accessToken } of pairs) assert.equal((await list(app, accessToken)).status, 200);
+    // Being refreshed makes no session younger.
+    const oldest = await refreshed(app, first.refreshToken);
     app.clock.advance({ seconds: 1 });
     pairs.push(await signInAgain(app, first.account.email));
-  }
-  for (const { accessToken } of pairs) assert.equal((await list(app, accessToken)).status, 200);
-  // Being refreshed makes no session younger.
-  const oldest = await refreshed(app, first.refreshToken);
-  app.clock.advance({ seconds: 1 });
-  pairs.push(await signInAgain(app, first.account.email));
-  assertRefused(await list(app, oldest.accessToken), 'invalid_access_token');
-  assertRefused(await refresh(app, oldest.refreshToken), 'invalid_refresh_token');
-  for (const { accessToken } of pairs.slice(1)) assert.equal((await list(app, accessToken)).status, 200);
-  assert.equal((await list(app, stranger.accessToken)).status, 200);
-});
+    assertRefused(await list(app, oldest.accessToken), 'invalid_access_token');
+    assertRefused(await refresh(app, oldest.refreshToken), 'invalid_refresh_token');
+    for (const { accessToken } of pairs.slice(1)) assert.equal((await list(app, accessToken)).status, 200);
+    assert.equal((await list(app, stranger.accessToken)).status, 200);
+  },
+);
 
 /** Every door that an access token opens, and the answer once it is dead. */
 async function assertDeadEverywhere(app: TestApp, accessToken: string, code: string): Promise<void> {
@@ -307,29 +315,37 @@ async function assertDeadEverywhere(app: TestApp, accessToken: string, code: str
   assert.deepEqual(introspected.json, { active: false });
 }
 
-test('after a sign-out the access token opens nothing, and other sessions live on', async () => {
-  await using app = await newApp();
-  const { account, accessToken, refreshToken } = await app.signIn();
-  const other = await signInAgain(app, account.email);
-  const answer = await signOut(app, refreshToken);
-  assert.equal(answer.status, 204);
-  assert.equal(answer.text, '');
-  await assertDeadEverywhere(app, accessToken, 'not_found');
-  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
-  assert.equal((await list(app, other.accessToken)).status, 200);
-});
+test(
+  'after a sign-out the access token opens nothing, and other sessions live on',
+  { tags: ['asvs:7.2.1', 'asvs:7.4.1'] },
+  async () => {
+    await using app = await newApp();
+    const { account, accessToken, refreshToken } = await app.signIn();
+    const other = await signInAgain(app, account.email);
+    const answer = await signOut(app, refreshToken);
+    assert.equal(answer.status, 204);
+    assert.equal(answer.text, '');
+    await assertDeadEverywhere(app, accessToken, 'not_found');
+    assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+    assert.equal((await list(app, other.accessToken)).status, 200);
+  },
+);
 
-test('signing out is answered alike for a second time, for an unknown token and for a replaced one, which ends the session', async () => {
-  await using app = await newApp();
-  const { refreshToken } = await app.signIn();
-  const next = await rotated(app, refreshToken);
-  const expected = [204, '', 'no-store'];
-  for (const text of [refreshToken, refreshToken, next.refreshToken, 'krvr_unknown', token(randomBytes(68))]) {
-    const answer = await signOut(app, text);
-    assert.deepEqual([answer.status, answer.text, answer.headers.get('cache-control')], expected);
-  }
-  assertRefused(await list(app, next.accessToken), 'invalid_access_token');
-});
+test(
+  'signing out is answered alike for a second time, for an unknown token and for a replaced one, which ends the session',
+  { tags: ['asvs:10.4.9'] },
+  async () => {
+    await using app = await newApp();
+    const { refreshToken } = await app.signIn();
+    const next = await rotated(app, refreshToken);
+    const expected = [204, '', 'no-store'];
+    for (const text of [refreshToken, refreshToken, next.refreshToken, 'krvr_unknown', token(randomBytes(68))]) {
+      const answer = await signOut(app, text);
+      assert.deepEqual([answer.status, answer.text, answer.headers.get('cache-control')], expected);
+    }
+    assertRefused(await list(app, next.accessToken), 'invalid_access_token');
+  },
+);
 
 test('a new password ends every session at once and is the only one from then on', async () => {
   await using app = await newApp();
@@ -345,20 +361,24 @@ test('a new password ends every session at once and is the only one from then on
   assert.equal((await signIn(newPassword)).status, 200);
 });
 
-test('disabling an account ends its sessions at once; enabling it brings none back', async () => {
-  await using app = await newApp();
-  const { account, accessToken, refreshToken } = await app.signIn();
-  const { accounts } = app.service.services;
-  await accounts.disable(operator, account.id);
-  await assertDeadEverywhere(app, accessToken, 'disabled');
-  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
-  await accounts.enable(operator, account.id);
-  await assertDeadEverywhere(app, accessToken, 'not_found');
-  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
-  await signInAgain(app, account.email);
-});
+test(
+  'disabling an account ends its sessions at once; enabling it brings none back',
+  { tags: ['asvs:7.4.2'] },
+  async () => {
+    await using app = await newApp();
+    const { account, accessToken, refreshToken } = await app.signIn();
+    const { accounts } = app.service.services;
+    await accounts.disable(operator, account.id);
+    await assertDeadEverywhere(app, accessToken, 'disabled');
+    assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+    await accounts.enable(operator, account.id);
+    await assertDeadEverywhere(app, accessToken, 'not_found');
+    assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+    await signInAgain(app, account.email);
+  },
+);
 
-test('deleting an account ends its sessions at once', async () => {
+test('deleting an account ends its sessions at once', { tags: ['asvs:7.4.2'] }, async () => {
   await using app = await newApp();
   const { account, accessToken, refreshToken } = await app.signIn();
   await app.service.services.accounts.delete(operator, account.id);

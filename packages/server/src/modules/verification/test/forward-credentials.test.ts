@@ -32,126 +32,145 @@ test('a key is taken from Authorization or X-API-Key, however their names and th
   for (const line of good) assert.equal((await forward(app, line)).status, 200, line);
 });
 
-test('two credentials in one request are refused, even the same one twice', async () => {
-  await using app = await newApp();
-  const { key, accessToken } = await newKey(app);
-  const { key: other } = await newKey(app);
-  const basic = `Authorization: Basic ${Buffer.from(`you@example.com:${key}`).toString('base64')}`;
-  const table: readonly (readonly string[])[] = [
-    [`Authorization: Bearer ${key}`, `Authorization: Bearer ${other}`],
-    [`Authorization: Bearer ${key}`, `authorization: Bearer ${key}`],
-    [`Authorization: Bearer ${key}`, 'Authorization: Bearer'],
-    [`Authorization: Bearer ${key}`, 'Authorization:'],
-    ['Authorization:', `Authorization: Bearer ${key}`],
-    [`X-API-Key: ${key}`, `X-API-Key: ${other}`],
-    [`X-API-Key: ${key}`, `x-api-key: ${key}`],
-    [`X-API-Key: ${key}`, 'X-API-Key:'],
-    [`Authorization: Bearer ${key}`, `X-API-Key: ${other}`],
-    [`Authorization: Bearer ${key}`, `X-API-Key: ${key}`],
-    [`Authorization: Bearer ${accessToken}`, `X-API-Key: ${key}`],
-    [`X-API-Key: ${key}`, 'Authorization:'],
-    [basic, `X-API-Key: ${key}`],
-    [basic, `Authorization: Bearer ${key}`],
-    [`Authorization: Bearer ${key}, Bearer ${other}`],
-    [`Authorization: Bearer ${key},${other}`],
-    [`Authorization: Bearer ${key},`],
-    [`Authorization: Basic eDp5, Bearer ${key}`],
-    [`X-API-Key: ${key},${key}`],
-    [`X-API-Key: ${key}, `],
-  ];
-  for (const lines of table) {
-    const what = lines.map((line) => line.slice(0, 30)).join(' + ');
-    const refused = await forward(app, ...lines);
-    assertProblem(fromWire(refused), 'ambiguous_credentials', what);
-    const challenge = refused.headers.get('www-authenticate');
-    assert.deepEqual(challenge, ['Bearer realm="keyreeve", error="invalid_request"'], what);
-  }
-});
-
-test('a credential anywhere else, or under another scheme, is none', async () => {
-  await using app = await newApp();
-  const { key, accessToken } = await newKey(app);
-  const none = { code: 'missing_credential', challenge: 'Bearer realm="keyreeve"' } as const;
-  const invalid = { code: 'invalid_credential', challenge: 'Bearer realm="keyreeve", error="invalid_token"' } as const;
-  const table: readonly (readonly [line: string, expected: { code: ErrorCode; challenge: string }])[] = [
-    ['Accept: */*', none],
-    [`Cookie: key=${key}; Authorization=Bearer ${key}`, none],
-    [`Proxy-Authorization: Bearer ${key}`, none],
-    [`X_API_Key: ${key}`, none],
-    [`X-API-Keys: ${key}`, none],
-    [`X-Authorization: Bearer ${key}`, none],
-    ['Authorization:', invalid],
-    ['Authorization: Bearer', invalid],
-    [`Authorization: ${key}`, invalid],
-    [`Authorization: Bearer${key}`, invalid],
-    [`Authorization: Bearer\t${key}`, invalid],
-    [`Authorization: Token ${key}`, invalid],
-    [`Authorization: Bearer ${key} ${key}`, invalid],
-    [`Authorization: Bearer "${key}"`, invalid],
-    [`Authorization: Basic ${Buffer.from(`x:${key}`).toString('base64')}`, invalid],
-    [`Authorization: Basic ${Buffer.from(key).toString('base64')}`, invalid],
-    ['X-API-Key:', invalid],
-    [`X-API-Key: Bearer ${key}`, invalid],
-    [`X-API-Key: ${accessToken}`, invalid],
-    [`Authorization: Bearer ${'a'.repeat(4_096)}`, invalid],
-    [`X-API-Key: ${'a'.repeat(4_097)}`, invalid],
-  ];
-  for (const [line, { code, challenge }] of table) {
-    const refused = await forward(app, line);
-    assertProblem(fromWire(refused), code, line.slice(0, 40));
-    assert.deepEqual(refused.headers.get('www-authenticate'), [challenge], line.slice(0, 40));
-  }
-  for (const query of [`?key=${key}`, `?api_key=${key}`, `?access_token=${accessToken}`, `?X-API-Key=${key}`]) {
-    assertProblem(fromFetch(await app.call('GET', `/auth/forward${query}`)), 'missing_credential', query.slice(0, 20));
-  }
-  const inBody = await app.call('POST', '/auth/forward', {
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: `access_token=${key}`,
-  });
-  assertProblem(fromFetch(inBody), 'missing_credential');
-});
-
-test('what isn’t whole or isn’t of a kind that belongs here is refused before anything is read', async () => {
-  await using app = await newApp();
-  const { key, accessToken } = await newKey(app);
-  const { refreshToken } = await app.signIn();
-  const body = key.slice('krv_'.length, -6);
-  const swapped = key.replace(/.(?=.{10}$)/, (char) => (char === 'a' ? 'b' : 'a'));
-  const table: Readonly<Record<string, string>> = {
-    'cut by one': key.slice(0, -1),
-    'cut to its prefix': 'krv_',
-    'one character too many': `${key}0`,
-    'one character altered': swapped,
-    'its checksum altered': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'),
-    'upper case': key.toUpperCase(),
-    'without its prefix': key.slice('krv_'.length),
-    'another prefix with a good checksum': withChecksum(`abc_${body}`),
-    'another separator with a good checksum': withChecksum(`krv-${body}`),
-    'a longer body with a good checksum': withChecksum(`krv_${body}0`),
-    'a character outside base62 with a good checksum': withChecksum(`krv_${body.slice(1)}-`),
-    'a refresh token': refreshToken,
-    'the prefix of a refresh token with a good checksum': withChecksum(`krvr_${body}`),
-    'a one-time code': withChecksum(`${oneTimeCodePrefix}_${body}`),
-    'an access token without its signature': accessToken.slice(0, accessToken.lastIndexOf('.') + 1),
-    'a JWT of nobody': 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.',
-    SQL: "krv_'or'1'='1",
-  };
-  using reads = countDatabaseReads();
-  for (const [what, credential] of Object.entries(table)) {
-    for (const line of [`Authorization: Bearer ${credential}`, `X-API-Key: ${credential}`]) {
-      assertProblem(fromWire(await forward(app, line)), 'invalid_credential', what);
+test(
+  'two credentials in one request are refused, even the same one twice',
+  { tags: ['asvs:2.2.3', 'asvs:15.3.7'] },
+  async () => {
+    await using app = await newApp();
+    const { key, accessToken } = await newKey(app);
+    const { key: other } = await newKey(app);
+    const basic = `Authorization: Basic ${Buffer.from(`you@example.com:${key}`).toString('base64')}`;
+    const table: readonly (readonly string[])[] = [
+      [`Authorization: Bearer ${key}`, `Authorization: Bearer ${other}`],
+      [`Authorization: Bearer ${key}`, `authorization: Bearer ${key}`],
+      [`Authorization: Bearer ${key}`, 'Authorization: Bearer'],
+      [`Authorization: Bearer ${key}`, 'Authorization:'],
+      ['Authorization:', `Authorization: Bearer ${key}`],
+      [`X-API-Key: ${key}`, `X-API-Key: ${other}`],
+      [`X-API-Key: ${key}`, `x-api-key: ${key}`],
+      [`X-API-Key: ${key}`, 'X-API-Key:'],
+      [`Authorization: Bearer ${key}`, `X-API-Key: ${other}`],
+      [`Authorization: Bearer ${key}`, `X-API-Key: ${key}`],
+      [`Authorization: Bearer ${accessToken}`, `X-API-Key: ${key}`],
+      [`X-API-Key: ${key}`, 'Authorization:'],
+      [basic, `X-API-Key: ${key}`],
+      [basic, `Authorization: Bearer ${key}`],
+      [`Authorization: Bearer ${key}, Bearer ${other}`],
+      [`Authorization: Bearer ${key},${other}`],
+      [`Authorization: Bearer ${key},`],
+      [`Authorization: Basic eDp5, Bearer ${key}`],
+      [`X-API-Key: ${key},${key}`],
+      [`X-API-Key: ${key}, `],
+    ];
+    for (const lines of table) {
+      const what = lines.map((line) => line.slice(0, 30)).join(' + ');
+      const refused = await forward(app, ...lines);
+      assertProblem(fromWire(refused), 'ambiguous_credentials', what);
+      const challenge = refused.headers.get('www-authenticate');
+      assert.deepEqual(challenge, ['Bearer realm="keyreeve", error="invalid_request"'], what);
     }
-  }
-  assert.equal(reads.count(), 0);
-  // The count counts: an unknown key that is whole is looked for, and so is a good one.
-  assertProblem(
-    fromWire(await forward(app, `X-API-Key: ${withChecksum(`krv_${body.split('').toReversed().join('')}`)}`)),
-    'invalid_credential',
-  );
-  assert.equal(reads.count(), 1);
-  assert.equal((await forward(app, `X-API-Key: ${key}`)).status, 200);
-  assert.equal(reads.count(), 2);
-});
+  },
+);
+
+test(
+  'a credential anywhere else, or under another scheme, is none',
+  { tags: ['asvs:3.5.1', 'asvs:14.2.1'] },
+  async () => {
+    await using app = await newApp();
+    const { key, accessToken } = await newKey(app);
+    const none = { code: 'missing_credential', challenge: 'Bearer realm="keyreeve"' } as const;
+    const invalid = {
+      code: 'invalid_credential',
+      challenge: 'Bearer realm="keyreeve", error="invalid_token"',
+    } as const;
+    const table: readonly (readonly [line: string, expected: { code: ErrorCode; challenge: string }])[] = [
+      ['Accept: */*', none],
+      [`Cookie: key=${key}; Authorization=Bearer ${key}`, none],
+      [`Proxy-Authorization: Bearer ${key}`, none],
+      [`X_API_Key: ${key}`, none],
+      [`X-API-Keys: ${key}`, none],
+      [`X-Authorization: Bearer ${key}`, none],
+      ['Authorization:', invalid],
+      ['Authorization: Bearer', invalid],
+      [`Authorization: ${key}`, invalid],
+      [`Authorization: Bearer${key}`, invalid],
+      [`Authorization: Bearer\t${key}`, invalid],
+      [`Authorization: Token ${key}`, invalid],
+      [`Authorization: Bearer ${key} ${key}`, invalid],
+      [`Authorization: Bearer "${key}"`, invalid],
+      [`Authorization: Basic ${Buffer.from(`x:${key}`).toString('base64')}`, invalid],
+      [`Authorization: Basic ${Buffer.from(key).toString('base64')}`, invalid],
+      ['X-API-Key:', invalid],
+      [`X-API-Key: Bearer ${key}`, invalid],
+      [`X-API-Key: ${accessToken}`, invalid],
+      [`Authorization: Bearer ${'a'.repeat(4_096)}`, invalid],
+      [`X-API-Key: ${'a'.repeat(4_097)}`, invalid],
+    ];
+    for (const [line, { code, challenge }] of table) {
+      const refused = await forward(app, line);
+      assertProblem(fromWire(refused), code, line.slice(0, 40));
+      assert.deepEqual(refused.headers.get('www-authenticate'), [challenge], line.slice(0, 40));
+    }
+    for (const query of [`?key=${key}`, `?api_key=${key}`, `?access_token=${accessToken}`, `?X-API-Key=${key}`]) {
+      assertProblem(
+        fromFetch(await app.call('GET', `/auth/forward${query}`)),
+        'missing_credential',
+        query.slice(0, 20),
+      );
+    }
+    const inBody = await app.call('POST', '/auth/forward', {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `access_token=${key}`,
+    });
+    assertProblem(fromFetch(inBody), 'missing_credential');
+  },
+);
+
+test(
+  'what isn’t whole or isn’t of a kind that belongs here is refused before anything is read',
+  { tags: ['asvs:9.2.2'] },
+  async () => {
+    await using app = await newApp();
+    const { key, accessToken } = await newKey(app);
+    const { refreshToken } = await app.signIn();
+    const body = key.slice('krv_'.length, -6);
+    const swapped = key.replace(/.(?=.{10}$)/, (char) => (char === 'a' ? 'b' : 'a'));
+    const table: Readonly<Record<string, string>> = {
+      'cut by one': key.slice(0, -1),
+      'cut to its prefix': 'krv_',
+      'one character too many': `${key}0`,
+      'one character altered': swapped,
+      'its checksum altered': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'),
+      'upper case': key.toUpperCase(),
+      'without its prefix': key.slice('krv_'.length),
+      'another prefix with a good checksum': withChecksum(`abc_${body}`),
+      'another separator with a good checksum': withChecksum(`krv-${body}`),
+      'a longer body with a good checksum': withChecksum(`krv_${body}0`),
+      'a character outside base62 with a good checksum': withChecksum(`krv_${body.slice(1)}-`),
+      'a refresh token': refreshToken,
+      'the prefix of a refresh token with a good checksum': withChecksum(`krvr_${body}`),
+      'a one-time code': withChecksum(`${oneTimeCodePrefix}_${body}`),
+      'an access token without its signature': accessToken.slice(0, accessToken.lastIndexOf('.') + 1),
+      'a JWT of nobody': 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.',
+      SQL: "krv_'or'1'='1",
+    };
+    using reads = countDatabaseReads();
+    for (const [what, credential] of Object.entries(table)) {
+      for (const line of [`Authorization: Bearer ${credential}`, `X-API-Key: ${credential}`]) {
+        assertProblem(fromWire(await forward(app, line)), 'invalid_credential', what);
+      }
+    }
+    assert.equal(reads.count(), 0);
+    // The count counts: an unknown key that is whole is looked for, and so is a good one.
+    assertProblem(
+      fromWire(await forward(app, `X-API-Key: ${withChecksum(`krv_${body.split('').toReversed().join('')}`)}`)),
+      'invalid_credential',
+    );
+    assert.equal(reads.count(), 1);
+    assert.equal((await forward(app, `X-API-Key: ${key}`)).status, 200);
+    assert.equal(reads.count(), 2);
+  },
+);
 
 test('keys bear the operator’s brand, and those of brands used before go on working', async () => {
   await using app = await newApp();

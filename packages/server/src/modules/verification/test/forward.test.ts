@@ -32,42 +32,50 @@ async function fixture(nickname = 'worker', scopes: readonly string[] = []) {
   };
 }
 
-test('a good key is answered with all five identity headers, the security headers and nothing else', async () => {
-  await using at = await fixture('naïve 🦊, "x" %', ['orders:read', 'orders:write']);
-  const answer = await at.forward();
-  assert.deepEqual([answer.status, answer.text], [200, '']);
-  assert.deepEqual(identity(answer), [
-    at.account.id,
-    'api_key',
-    String(at.id),
-    'na%C3%AFve%20%F0%9F%A6%8A%2C%20%22x%22%20%25',
-    'orders:read orders:write',
-  ]);
-  assertSecurityHeaders(fromFetch(answer));
-  const others = [...answer.headers.keys()].filter((name) => !identityNames.includes(name));
-  assert.deepEqual(others.toSorted(), [
-    'cache-control',
-    'connection',
-    'content-length',
-    'content-security-policy',
-    'cross-origin-opener-policy',
-    'cross-origin-resource-policy',
-    'date',
-    'keep-alive',
-    'referrer-policy',
-    'x-content-type-options',
-  ]);
-});
+test(
+  'a good key is answered with all five identity headers, the security headers and nothing else',
+  { tags: ['asvs:1.1.2'] },
+  async () => {
+    await using at = await fixture('naïve 🦊, "x" %', ['orders:read', 'orders:write']);
+    const answer = await at.forward();
+    assert.deepEqual([answer.status, answer.text], [200, '']);
+    assert.deepEqual(identity(answer), [
+      at.account.id,
+      'api_key',
+      String(at.id),
+      'na%C3%AFve%20%F0%9F%A6%8A%2C%20%22x%22%20%25',
+      'orders:read orders:write',
+    ]);
+    assertSecurityHeaders(fromFetch(answer));
+    const others = [...answer.headers.keys()].filter((name) => !identityNames.includes(name));
+    assert.deepEqual(others.toSorted(), [
+      'cache-control',
+      'connection',
+      'content-length',
+      'content-security-policy',
+      'cross-origin-opener-policy',
+      'cross-origin-resource-policy',
+      'date',
+      'keep-alive',
+      'referrer-policy',
+      'x-content-type-options',
+    ]);
+  },
+);
 
-test('identity headers that don’t apply are set and empty, so that a proxy overwrites forged ones', async () => {
-  await using at = await fixture();
-  const forged = Object.fromEntries(identityNames.map((name) => [name, 'forged']));
-  const byKey = await at.app.call('GET', '/auth/forward', { headers: { ...bearer(at.key), ...forged } });
-  assert.deepEqual(identity(byKey), [at.account.id, 'api_key', String(at.id), 'worker', '']);
-  const byToken = await at.app.call('GET', '/auth/forward', { headers: { ...bearer(at.accessToken), ...forged } });
-  assert.deepEqual([byToken.status, byToken.text], [200, '']);
-  assert.deepEqual(identity(byToken), [at.account.id, 'access_token', '', '', '']);
-});
+test(
+  'identity headers that don’t apply are set and empty, so that a proxy overwrites forged ones',
+  { tags: ['asvs:4.1.3'] },
+  async () => {
+    await using at = await fixture();
+    const forged = Object.fromEntries(identityNames.map((name) => [name, 'forged']));
+    const byKey = await at.app.call('GET', '/auth/forward', { headers: { ...bearer(at.key), ...forged } });
+    assert.deepEqual(identity(byKey), [at.account.id, 'api_key', String(at.id), 'worker', '']);
+    const byToken = await at.app.call('GET', '/auth/forward', { headers: { ...bearer(at.accessToken), ...forged } });
+    assert.deepEqual([byToken.status, byToken.text], [200, '']);
+    assert.deepEqual(identity(byToken), [at.account.id, 'access_token', '', '', '']);
+  },
+);
 
 test('every method but TRACE and CONNECT, and every address below, is answered alike', async () => {
   await using at = await fixture();
@@ -103,7 +111,7 @@ test('an address that only looks like it is another one', async () => {
   }
 });
 
-test('a key is good for the scopes it has, and none else', async () => {
+test('a key is good for the scopes it has, and none else', { tags: ['asvs:10.3.2'] }, async () => {
   await using at = await fixture('worker', ['a', 'orders:read']);
   for (const query of [
     '',
@@ -139,7 +147,7 @@ test('a key is good for the scopes it has, and none else', async () => {
   assertProblem(fromFetch(await at.forward('?scope=a', at.accessToken)), 'insufficient_scope', 'a token has no scopes');
 });
 
-test('what a query names is echoed only where it is a scope', async () => {
+test('what a query names is echoed only where it is a scope', { tags: ['asvs:1.2.1'] }, async () => {
   await using at = await fixture();
   for (const query of ['?scope=%22%0d%0aSet-Cookie:%20a=b', '?scope=%22,error=%22x', '?scope=%00', '?scope=%ff']) {
     const refused = await at.forward(query);
@@ -151,7 +159,7 @@ test('what a query names is echoed only where it is a scope', async () => {
   }
 });
 
-test('a disabled account’s keys pause, and work again once it is enabled', async () => {
+test('a disabled account’s keys pause, and work again once it is enabled', { tags: ['asvs:7.4.2'] }, async () => {
   await using at = await fixture();
   const { accounts } = at.app.service.services;
   await accounts.disable(operator, at.account.id);
@@ -187,21 +195,26 @@ test('a key is good until its end and not at it', async () => {
   assert.equal((await at.forward()).status, 200, 'a key without an end has none');
 });
 
-test('a good verification leaves no line in the log at any level, a refused one a line without the credential', async () => {
-  await using at = await fixture();
-  at.app.logLines.length = 0;
-  for (const credential of [at.key, at.accessToken]) assert.equal((await at.forward('/x?y=z', credential)).status, 200);
-  assert.deepEqual(at.app.logLines, []);
-  const { requestId } = assertProblem(
-    fromFetch(await at.forward('/x?y=secret-query', `${at.key}A`)),
-    'invalid_credential',
-  );
-  const [line = '', ...more] = at.app.logLines;
-  assert.deepEqual(more, []);
-  const { event, code, route, requestId: logged } = JSON.parse(line) as Record<string, unknown>;
-  assert.deepEqual([event, code, route, logged], ['refused', 'invalid_credential', '/auth/forward', requestId]);
-  assert.ok(!line.includes(at.key) && !line.includes('secret-query'));
-});
+test(
+  'a good verification leaves no line in the log at any level, a refused one a line without the credential',
+  { tags: ['asvs:16.3.2'] },
+  async () => {
+    await using at = await fixture();
+    at.app.logLines.length = 0;
+    for (const credential of [at.key, at.accessToken])
+      assert.equal((await at.forward('/x?y=z', credential)).status, 200);
+    assert.deepEqual(at.app.logLines, []);
+    const { requestId } = assertProblem(
+      fromFetch(await at.forward('/x?y=secret-query', `${at.key}A`)),
+      'invalid_credential',
+    );
+    const [line = '', ...more] = at.app.logLines;
+    assert.deepEqual(more, []);
+    const { event, code, route, requestId: logged } = JSON.parse(line) as Record<string, unknown>;
+    assert.deepEqual([event, code, route, logged], ['refused', 'invalid_credential', '/auth/forward', requestId]);
+    assert.ok(!line.includes(at.key) && !line.includes('secret-query'));
+  },
+);
 
 test('an answer doesn’t wait for the request’s body', async () => {
   await using at = await fixture();

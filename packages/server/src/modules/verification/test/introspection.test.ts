@@ -122,45 +122,52 @@ test('of whatever is not live only that is said', async () => {
   }
 });
 
-test('the caller authenticates as Basic, Bearer or X-API-Key with a live key that has keyreeve:verify', async () => {
-  await using at = await fixture();
-  const { key, id } = await at.create({ nickname: 'a' });
-  const percent = (text: string): string => text.replaceAll(/./gs, (char) => `%${char.charCodeAt(0).toString(16)}`);
-  const good: readonly Headers[] = [
-    basic(at.serviceId, at.serviceKey),
-    basic(percent(at.serviceId), percent(at.serviceKey)),
-    bearer(at.serviceKey),
-    { 'x-api-key': at.serviceKey },
-  ];
-  for (const headers of good)
-    assert.equal((await at.introspect(`token=${key}`, headers)).status, 200, JSON.stringify(headers));
+test(
+  'the caller authenticates as Basic, Bearer or X-API-Key with a live key that has keyreeve:verify',
+  { tags: ['asvs:10.4.10'] },
+  async () => {
+    await using at = await fixture();
+    const { key, id } = await at.create({ nickname: 'a' });
+    const percent = (text: string): string => text.replaceAll(/./gs, (char) => `%${char.charCodeAt(0).toString(16)}`);
+    const good: readonly Headers[] = [
+      basic(at.serviceId, at.serviceKey),
+      basic(percent(at.serviceId), percent(at.serviceKey)),
+      bearer(at.serviceKey),
+      { 'x-api-key': at.serviceKey },
+    ];
+    for (const headers of good)
+      assert.equal((await at.introspect(`token=${key}`, headers)).status, 200, JSON.stringify(headers));
 
-  const bad: Readonly<Record<string, readonly [headers: Headers, code: ErrorCode]>> = {
-    nobody: [{}, 'invalid_service_key'],
-    'another key’s id': [basic(String(id), at.serviceKey), 'invalid_service_key'],
-    'an id that is only a number like it': [basic(`0${at.serviceId}`, at.serviceKey), 'invalid_service_key'],
-    'an account’s id': [basic(at.account.id, at.serviceKey), 'invalid_service_key'],
-    'no id': [basic('', at.serviceKey), 'invalid_service_key'],
-    'no key': [basic(at.serviceId, ''), 'invalid_service_key'],
-    'encoded twice': [basic(at.serviceId, percent(percent(at.serviceKey))), 'invalid_service_key'],
-    'broken encoding': [basic(at.serviceId, `${at.serviceKey}%`), 'invalid_service_key'],
-    'email and password': [basic(at.account.email, goodPassword), 'invalid_service_key'],
-    'an access token': [bearer(at.accessToken), 'invalid_service_key'],
-    'a key without the scope': [basic(String(id), key), 'insufficient_scope'],
-    'a key without the scope as Bearer': [bearer(key), 'insufficient_scope'],
-    'two credentials': [{ ...basic(at.serviceId, at.serviceKey), 'x-api-key': at.serviceKey }, 'ambiguous_credentials'],
-  };
-  for (const [what, [headers, code]] of Object.entries(bad)) {
-    const refused = await at.introspect(`token=${at.accessToken}`, headers);
-    assertProblem(fromFetch(refused), code, what);
-    if (code !== 'invalid_service_key') continue;
-    const challenge = 'Bearer realm="keyreeve", Basic realm="keyreeve", charset="UTF-8"';
-    assert.equal(refused.headers.get('www-authenticate'), challenge, what);
-  }
-  // RFC 6749 allows credentials in the body; here they are none.
-  const inBody = await at.introspect(`token=${key}&client_id=${at.serviceId}&client_secret=${at.serviceKey}`, {});
-  assertProblem(fromFetch(inBody), 'invalid_service_key');
-});
+    const bad: Readonly<Record<string, readonly [headers: Headers, code: ErrorCode]>> = {
+      nobody: [{}, 'invalid_service_key'],
+      'another key’s id': [basic(String(id), at.serviceKey), 'invalid_service_key'],
+      'an id that is only a number like it': [basic(`0${at.serviceId}`, at.serviceKey), 'invalid_service_key'],
+      'an account’s id': [basic(at.account.id, at.serviceKey), 'invalid_service_key'],
+      'no id': [basic('', at.serviceKey), 'invalid_service_key'],
+      'no key': [basic(at.serviceId, ''), 'invalid_service_key'],
+      'encoded twice': [basic(at.serviceId, percent(percent(at.serviceKey))), 'invalid_service_key'],
+      'broken encoding': [basic(at.serviceId, `${at.serviceKey}%`), 'invalid_service_key'],
+      'email and password': [basic(at.account.email, goodPassword), 'invalid_service_key'],
+      'an access token': [bearer(at.accessToken), 'invalid_service_key'],
+      'a key without the scope': [basic(String(id), key), 'insufficient_scope'],
+      'a key without the scope as Bearer': [bearer(key), 'insufficient_scope'],
+      'two credentials': [
+        { ...basic(at.serviceId, at.serviceKey), 'x-api-key': at.serviceKey },
+        'ambiguous_credentials',
+      ],
+    };
+    for (const [what, [headers, code]] of Object.entries(bad)) {
+      const refused = await at.introspect(`token=${at.accessToken}`, headers);
+      assertProblem(fromFetch(refused), code, what);
+      if (code !== 'invalid_service_key') continue;
+      const challenge = 'Bearer realm="keyreeve", Basic realm="keyreeve", charset="UTF-8"';
+      assert.equal(refused.headers.get('www-authenticate'), challenge, what);
+    }
+    // RFC 6749 allows credentials in the body; here they are none.
+    const inBody = await at.introspect(`token=${key}&client_id=${at.serviceId}&client_secret=${at.serviceKey}`, {});
+    assertProblem(fromFetch(inBody), 'invalid_service_key');
+  },
+);
 
 test('the question is one token in a form', async () => {
   await using at = await fixture();

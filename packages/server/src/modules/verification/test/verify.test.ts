@@ -181,7 +181,7 @@ test('a batch has 1 to 256 credentials, and the bytes that those need', async ()
   assert.ok(limits.batchBodyBytesMax <= needed * 1.01, 'and hardly more');
 });
 
-test('a body names one credential and nothing else', async () => {
+test('a body names one credential and nothing else', { tags: ['asvs:15.3.5'] }, async () => {
   await using at = await fixture();
   const bodies = [
     {},
@@ -198,57 +198,61 @@ test('a body names one credential and nothing else', async () => {
   }
 });
 
-test('only a service with a key that has keyreeve:verify may ask', async () => {
-  await using at = await fixture();
-  const { app } = at;
-  const { apiKeys, accounts } = app.service.services;
-  const { id, key } = await at.create({ nickname: 'worker', scopes: ['verify', 'Keyreeve:verify'] });
-  const owner = await app.createAccount();
-  const newServiceKey = async (nickname: string, expiresAt: number | null = null) =>
-    apiKeys.create(operator, owner.id, { nickname, scopes: ['keyreeve:verify'], expiresAt });
-  const [live, deleted, expired] = [
-    await newServiceKey('live'),
-    await newServiceKey('deleted'),
-    await newServiceKey('expired', app.clock.now() + 1),
-  ];
-  await apiKeys.delete(operator, owner.id, deleted.id);
-  app.clock.advance({ seconds: 1 });
-  const table: Readonly<Record<string, readonly [headers: Headers, code: ErrorCode]>> = {
-    nobody: [{}, 'invalid_service_key'],
-    'a key without the scope': [bearer(key), 'insufficient_scope'],
-    'a key without the scope as X-API-Key': [{ 'x-api-key': key }, 'insufficient_scope'],
-    'an access token': [bearer(at.accessToken), 'invalid_service_key'],
-    'a refresh token': [bearer(at.refreshToken), 'invalid_service_key'],
-    'email and password': [basic(at.account.email, goodPassword), 'invalid_service_key'],
-    'a service’s key as Basic, which is introspection’s': [
-      basic(String(live.id), live.secret.reveal()),
-      'invalid_service_key',
-    ],
-    'a deleted service key': [bearer(deleted.secret.reveal()), 'invalid_service_key'],
-    'an expired service key': [bearer(expired.secret.reveal()), 'invalid_service_key'],
-    'two credentials': [{ ...at.service, 'x-api-key': live.secret.reveal() }, 'ambiguous_credentials'],
-  };
-  const assertRefused = async (headers: Headers, code: ErrorCode, what: string): Promise<void> => {
-    for (const [path, json] of [
-      ['/auth/verify', { credential: key }],
-      ['/auth/verify/batch', { credentials: [key] }],
-      ['/auth/verify', 'not even a body'],
-    ] as const) {
-      const refused = await app.call('POST', path, { headers, json });
-      assertProblem(fromFetch(refused), code, what);
-      assert.ok(!refused.text.includes(String(id)), what);
-      if (code !== 'insufficient_scope') continue;
-      const challenge = 'Bearer realm="keyreeve", error="insufficient_scope", scope="keyreeve:verify"';
-      assert.equal(refused.headers.get('www-authenticate'), challenge);
-    }
-  };
-  for (const [what, [headers, code]] of Object.entries(table)) await assertRefused(headers, code, what);
+test(
+  'only a service with a key that has keyreeve:verify may ask',
+  { tags: ['asvs:8.2.1', 'asvs:10.4.10', 'asvs:13.2.1'] },
+  async () => {
+    await using at = await fixture();
+    const { app } = at;
+    const { apiKeys, accounts } = app.service.services;
+    const { id, key } = await at.create({ nickname: 'worker', scopes: ['verify', 'Keyreeve:verify'] });
+    const owner = await app.createAccount();
+    const newServiceKey = async (nickname: string, expiresAt: number | null = null) =>
+      apiKeys.create(operator, owner.id, { nickname, scopes: ['keyreeve:verify'], expiresAt });
+    const [live, deleted, expired] = [
+      await newServiceKey('live'),
+      await newServiceKey('deleted'),
+      await newServiceKey('expired', app.clock.now() + 1),
+    ];
+    await apiKeys.delete(operator, owner.id, deleted.id);
+    app.clock.advance({ seconds: 1 });
+    const table: Readonly<Record<string, readonly [headers: Headers, code: ErrorCode]>> = {
+      nobody: [{}, 'invalid_service_key'],
+      'a key without the scope': [bearer(key), 'insufficient_scope'],
+      'a key without the scope as X-API-Key': [{ 'x-api-key': key }, 'insufficient_scope'],
+      'an access token': [bearer(at.accessToken), 'invalid_service_key'],
+      'a refresh token': [bearer(at.refreshToken), 'invalid_service_key'],
+      'email and password': [basic(at.account.email, goodPassword), 'invalid_service_key'],
+      'a service’s key as Basic, which is introspection’s': [
+        basic(String(live.id), live.secret.reveal()),
+        'invalid_service_key',
+      ],
+      'a deleted service key': [bearer(deleted.secret.reveal()), 'invalid_service_key'],
+      'an expired service key': [bearer(expired.secret.reveal()), 'invalid_service_key'],
+      'two credentials': [{ ...at.service, 'x-api-key': live.secret.reveal() }, 'ambiguous_credentials'],
+    };
+    const assertRefused = async (headers: Headers, code: ErrorCode, what: string): Promise<void> => {
+      for (const [path, json] of [
+        ['/auth/verify', { credential: key }],
+        ['/auth/verify/batch', { credentials: [key] }],
+        ['/auth/verify', 'not even a body'],
+      ] as const) {
+        const refused = await app.call('POST', path, { headers, json });
+        assertProblem(fromFetch(refused), code, what);
+        assert.ok(!refused.text.includes(String(id)), what);
+        if (code !== 'insufficient_scope') continue;
+        const challenge = 'Bearer realm="keyreeve", error="insufficient_scope", scope="keyreeve:verify"';
+        assert.equal(refused.headers.get('www-authenticate'), challenge);
+      }
+    };
+    for (const [what, [headers, code]] of Object.entries(table)) await assertRefused(headers, code, what);
 
-  const header = { 'x-api-key': live.secret.reveal() };
-  assert.equal((await app.call('POST', '/auth/verify', { headers: header, json: { credential: key } })).status, 200);
-  await accounts.disable(operator, owner.id);
-  await assertRefused(header, 'invalid_service_key', 'a disabled account’s service key');
-});
+    const header = { 'x-api-key': live.secret.reveal() };
+    assert.equal((await app.call('POST', '/auth/verify', { headers: header, json: { credential: key } })).status, 200);
+    await accounts.disable(operator, owner.id);
+    await assertRefused(header, 'invalid_service_key', 'a disabled account’s service key');
+  },
+);
 
 test('an answered verification leaves no line in the log at any level', async () => {
   await using at = await fixture();

@@ -140,8 +140,9 @@ const open: readonly string[] = [
 ];
 
 for (const address of internal) {
-  test(`${address || 'nothing'} is no address that webhooks reach`, () =>
-    assert.equal(isPublicAddress(address), false));
+  test(`${address || 'nothing'} is no address that webhooks reach`, { tags: ['asvs:1.3.6', 'asvs:13.2.5'] }, () =>
+    assert.equal(isPublicAddress(address), false),
+  );
 }
 for (const address of open) {
   test(`${address} is an address of the internet`, () => assert.equal(isPublicAddress(address), true));
@@ -184,40 +185,52 @@ for (const url of disguises) {
   });
 }
 
-test('a name is refused for a single address that is internal, wherever it stands among its addresses', async () => {
-  const url = 'https://example.com/';
-  assert.deepEqual(await vet(url, [], ['8.8.8.8', '2600::1']), ['8.8.8.8', '2600::1']);
-  for (const bad of ['10.0.0.1', '::ffff:10.0.0.1', 'fe80::1', '64:ff9b::a00:1', '169.254.169.254', 'no address']) {
-    await assert.rejects(vet(url, [], [bad]), RefusedTarget, bad);
-    await assert.rejects(vet(url, [], ['8.8.8.8', '1.1.1.1', bad]), RefusedTarget, bad);
-    await assert.rejects(vet(url, [], [bad, '8.8.8.8']), RefusedTarget, bad);
-  }
-  await assert.rejects(vet(url, [], []), RefusedTarget);
-});
+test(
+  'a name is refused for a single address that is internal, wherever it stands among its addresses',
+  { tags: ['asvs:1.3.6', 'asvs:13.2.4'] },
+  async () => {
+    const url = 'https://example.com/';
+    assert.deepEqual(await vet(url, [], ['8.8.8.8', '2600::1']), ['8.8.8.8', '2600::1']);
+    for (const bad of ['10.0.0.1', '::ffff:10.0.0.1', 'fe80::1', '64:ff9b::a00:1', '169.254.169.254', 'no address']) {
+      await assert.rejects(vet(url, [], [bad]), RefusedTarget, bad);
+      await assert.rejects(vet(url, [], ['8.8.8.8', '1.1.1.1', bad]), RefusedTarget, bad);
+      await assert.rejects(vet(url, [], [bad, '8.8.8.8']), RefusedTarget, bad);
+    }
+    await assert.rejects(vet(url, [], []), RefusedTarget);
+  },
+);
 
-test('without a target of the operator’s only https on port 443 will do', async () => {
-  for (const url of [
-    'http://example.com/',
-    'https://example.com:8443/',
-    'https://example.com:80/',
-    'http://example.com:443/',
-  ]) {
-    await assert.rejects(vet(url, [], ['8.8.8.8']), RefusedTarget, url);
-    assert.throws(() => new AddressGuard([]).assertPossible(new URL(url)), RefusedTarget, url);
-  }
-  assert.deepEqual(await vet('https://example.com:443/', [], ['8.8.8.8']), ['8.8.8.8']);
-});
+test(
+  'without a target of the operator’s only https on port 443 will do',
+  { tags: ['asvs:1.3.6', 'asvs:12.3.1', 'asvs:13.2.5'] },
+  async () => {
+    for (const url of [
+      'http://example.com/',
+      'https://example.com:8443/',
+      'https://example.com:80/',
+      'http://example.com:443/',
+    ]) {
+      await assert.rejects(vet(url, [], ['8.8.8.8']), RefusedTarget, url);
+      assert.throws(() => new AddressGuard([]).assertPossible(new URL(url)), RefusedTarget, url);
+    }
+    assert.deepEqual(await vet('https://example.com:443/', [], ['8.8.8.8']), ['8.8.8.8']);
+  },
+);
 
-test('a target of the operator’s opens that port of that host, and nothing beside it', async () => {
-  const targets = [{ kind: 'host', host: 'hooks.internal', port: 8080 }] as const;
-  for (const url of ['http://hooks.internal:8080/x', 'https://hooks.internal:8080/x']) {
-    assert.deepEqual(await vet(url, targets, ['10.0.0.1']), ['10.0.0.1']);
-    new AddressGuard(targets).assertPossible(new URL(url));
-  }
-  for (const url of ['http://hooks.internal:8081/', 'https://hooks.internal/', 'http://a.hooks.internal:8080/']) {
-    await assert.rejects(vet(url, targets, ['10.0.0.1']), RefusedTarget, url);
-  }
-});
+test(
+  'a target of the operator’s opens that port of that host, and nothing beside it',
+  { tags: ['asvs:13.2.4'] },
+  async () => {
+    const targets = [{ kind: 'host', host: 'hooks.internal', port: 8080 }] as const;
+    for (const url of ['http://hooks.internal:8080/x', 'https://hooks.internal:8080/x']) {
+      assert.deepEqual(await vet(url, targets, ['10.0.0.1']), ['10.0.0.1']);
+      new AddressGuard(targets).assertPossible(new URL(url));
+    }
+    for (const url of ['http://hooks.internal:8081/', 'https://hooks.internal/', 'http://a.hooks.internal:8080/']) {
+      await assert.rejects(vet(url, targets, ['10.0.0.1']), RefusedTarget, url);
+    }
+  },
+);
 
 test('a network of the operator’s opens all ports of its addresses, and nothing beside them', async () => {
   const targets = [

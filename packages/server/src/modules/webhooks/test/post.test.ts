@@ -39,21 +39,25 @@ test('the body arrives as it was signed, with its name and its headers', async (
   );
 });
 
-test('a name that leads elsewhere when it is asked again is connected to where it was vetted', async () => {
-  await using vetted = await newReceiver();
-  // Another address of this machine, with the same port.
-  await using trap = await newReceiver(undefined, process.platform === 'linux' ? '127.0.0.2' : '::1', vetted.port);
-  const elsewhere = process.platform === 'linux' ? '127.0.0.2' : '::1';
-  let asked = 0;
-  const guard = guardFor('rebinding.test', vetted.port, () =>
-    Promise.resolve(asked++ === 0 ? ['127.0.0.1'] : [elsewhere]),
-  );
-  assert.equal(await send(`http://rebinding.test:${vetted.port}/`, guard), 204);
-  assert.deepEqual([asked, vetted.received.length, trap.received.length], [1, 1, 0]);
-  // What the trap would have received, had the name been asked again.
-  assert.equal(await send(`http://rebinding.test:${vetted.port}/`, guard), 204);
-  assert.equal(trap.received.length, 1);
-});
+test(
+  'a name that leads elsewhere when it is asked again is connected to where it was vetted',
+  { tags: ['asvs:1.3.6'] },
+  async () => {
+    await using vetted = await newReceiver();
+    // Another address of this machine, with the same port.
+    await using trap = await newReceiver(undefined, process.platform === 'linux' ? '127.0.0.2' : '::1', vetted.port);
+    const elsewhere = process.platform === 'linux' ? '127.0.0.2' : '::1';
+    let asked = 0;
+    const guard = guardFor('rebinding.test', vetted.port, () =>
+      Promise.resolve(asked++ === 0 ? ['127.0.0.1'] : [elsewhere]),
+    );
+    assert.equal(await send(`http://rebinding.test:${vetted.port}/`, guard), 204);
+    assert.deepEqual([asked, vetted.received.length, trap.received.length], [1, 1, 0]);
+    // What the trap would have received, had the name been asked again.
+    assert.equal(await send(`http://rebinding.test:${vetted.port}/`, guard), 204);
+    assert.equal(trap.received.length, 1);
+  },
+);
 
 test('nothing is connected to when one address of a name is internal', async () => {
   await using receiver = await newReceiver();
@@ -65,7 +69,7 @@ test('nothing is connected to when one address of a name is internal', async () 
   assert.equal(receiver.received.length, 0);
 });
 
-test('a redirect is an answer like any other: nobody follows it', async () => {
+test('a redirect is an answer like any other: nobody follows it', { tags: ['asvs:15.3.2'] }, async () => {
   await using inside = await newReceiver();
   await using receiver = await newReceiver();
   for (const status of [301, 302, 303, 307, 308]) {
@@ -147,7 +151,7 @@ test('what breaks the connection is told by its code', async () => {
   await assert.rejects(send(url), { code: 'ECONNREFUSED' });
 });
 
-test('a proxy that the environment names is not used', async () => {
+test('a proxy that the environment names is not used', { tags: ['asvs:13.2.4'] }, async () => {
   await using proxy = await newReceiver();
   await using receiver = await newReceiver();
   const from = (file: string): string => JSON.stringify(new URL(`../${file}`, import.meta.url).href);

@@ -11,31 +11,35 @@ import type { AddressInfo } from 'node:net';
 
 const tls = (name: string): Buffer => readFileSync(new URL(`../../../../test/e2e/tls/${name}`, import.meta.url));
 
-test('a certificate is verified for the name in the address; Host and SNI carry that name', async () => {
-  const seen: object[] = [];
-  const server = createServer({ cert: tls('server.crt'), key: tls('server.key') }, (request, response) => {
-    const { servername } = request.socket as TLSSocket & { servername: unknown };
-    seen.push({ host: request.headers.host, servername });
-    response.writeHead(204).end();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const send = (host: string): Promise<number> => {
-    const guard = new AddressGuard([{ kind: 'host', host, port }], () => Promise.resolve(['127.0.0.1']));
-    return post(guard, { url: new URL(`https://${host}:${port}/`), headers: {}, body: '{}' }, 60_000);
-  };
-  // Node's own switch for not verifying, which this must not heed.
-  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-  try {
-    await assert.rejects(send('localhost'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
-    setDefaultCACertificates([...getCACertificates('default'), tls('server.crt').toString()]);
-    await assert.rejects(send('other.test'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
-    assert.deepEqual(seen, []);
-    assert.equal(await send('localhost'), 204);
-    assert.deepEqual(seen, [{ host: `localhost:${port}`, servername: 'localhost' }]);
-  } finally {
-    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-    server.closeAllConnections();
-    server.close();
-  }
-});
+test(
+  'a certificate is verified for the name in the address; Host and SNI carry that name',
+  { tags: ['asvs:12.3.2'] },
+  async () => {
+    const seen: object[] = [];
+    const server = createServer({ cert: tls('server.crt'), key: tls('server.key') }, (request, response) => {
+      const { servername } = request.socket as TLSSocket & { servername: unknown };
+      seen.push({ host: request.headers.host, servername });
+      response.writeHead(204).end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const send = (host: string): Promise<number> => {
+      const guard = new AddressGuard([{ kind: 'host', host, port }], () => Promise.resolve(['127.0.0.1']));
+      return post(guard, { url: new URL(`https://${host}:${port}/`), headers: {}, body: '{}' }, 60_000);
+    };
+    // Node's own switch for not verifying, which this must not heed.
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      await assert.rejects(send('localhost'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+      setDefaultCACertificates([...getCACertificates('default'), tls('server.crt').toString()]);
+      await assert.rejects(send('other.test'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+      assert.deepEqual(seen, []);
+      assert.equal(await send('localhost'), 204);
+      assert.deepEqual(seen, [{ host: `localhost:${port}`, servername: 'localhost' }]);
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      server.closeAllConnections();
+      server.close();
+    }
+  },
+);
