@@ -3,6 +3,9 @@
  * tables; the last counts them and holds a MAC, under a key that comes from the master key, over all before. Nothing in
  * it opens anything without the master key, which is not in it.
  */
+import type { Hash } from 'node:crypto';
+import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import type { MacOf } from '../../foundation/sealed-line.ts';
 import type { Counts, Row } from './tables.ts';
 
 /** It can't be done, and nothing was changed. The message says why and what to do. */
@@ -30,10 +33,13 @@ export interface BackupRows {
   readonly rows: readonly Row[];
 }
 
+/** A sealed line. */
 export interface BackupEnd {
   readonly counts: Counts;
-  readonly mac: string;
 }
 
-/** A line of ours has far less: 500 rows. */
-export const lineBytesMax = 64 * 2 ** 20;
+/** Computes the MAC of the end line. @param digest has been updated with all lines before the end */
+export const endMacOf =
+  ({ backup }: Pick<InstallationKeys, 'backup'>, digest: Hash): MacOf =>
+  (body) =>
+    backup.mac(digest.update(`${body}}`).digest());

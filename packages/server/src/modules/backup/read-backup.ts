@@ -1,14 +1,16 @@
 /** Reading a backup: whose it is at its start, whether it is whole and as it was written at its end. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
+import { linesOf } from '../../foundation/lines.ts';
+import { openLine, sealedLineBytesMax } from '../../foundation/sealed-line.ts';
 import {
   BackupError,
+  endMacOf,
   formatName,
   formatVersion,
-  lineBytesMax,
   type BackupEnd,
   type BackupHeader,
   type BackupRows,
@@ -17,7 +19,7 @@ import type { Counts } from './tables.ts';
 
 /** @param schemaNewest that this program knows @throws BackupError, Error of the file system */
 export async function readHeader(path: string, keys: InstallationKeys, schemaNewest: number): Promise<BackupHeader> {
-  for await (const line of linesOf(path)) return acceptHeader(line.toString(), path, keys, schemaNewest);
+  for await (const line of backupLinesOf(path)) return acceptHeader(line, path, keys, schemaNewest);
   throw damaged(path);
 }
 
@@ -29,9 +31,9 @@ export async function* readRows(path: string, keys: InstallationKeys): AsyncGene
   const digest = createHash('sha256');
   const counts: Record<string, number> = {};
   let isHeader = true;
-  let end: BackupEnd | undefined;
-  for await (const line of linesOf(path)) {
-    if (end) throw damaged(path);
+  let counted: Counts | undefined;
+  for await (const line of backupLinesOf(path)) {
+    if (counted) throw damaged(path);
     if (isHeader) {
       digest.update(line).update('\n');
       isHeader = false;
@@ -39,7 +41,8 @@ export async function* readRows(path: string, keys: InstallationKeys): AsyncGene
     }
     const value = parse(line, path) as Partial<BackupRows & BackupEnd>;
     if (value.counts) {
-      end = { counts: value.counts, mac: String(value.mac) };
+      if (!openLine(line.toString(), endMacOf(keys, digest))) throw damaged(path);
+      counted = value.counts;
       continue;
     }
     digest.update(line).update('\n');
@@ -48,12 +51,8 @@ export async function* readRows(path: string, keys: InstallationKeys): AsyncGene
     counts[table] = (counts[table] ?? 0) + rows.length;
     yield { table, rows };
   }
-  if (!end) throw new BackupError(`${path} is cut off: its end is missing`);
-  digest.update(JSON.stringify({ counts: end.counts }));
-  const expected = keys.backup.mac(digest.digest());
-  const given = Buffer.from(end.mac, 'hex');
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw damaged(path);
-  if (!areEqual(counts, end.counts)) throw damaged(path);
+  if (!counted) throw new BackupError(`${path} is cut off: its end is missing`);
+  if (!areEqual(counts, counted)) throw damaged(path);
 }
 
 /** Whether the file is whole and as it was written. @throws BackupError when it isn't */
@@ -62,16 +61,15 @@ export async function verifyBackup(path: string, keys: InstallationKeys): Promis
   while (!(await rows.next()).done);
 }
 
-function acceptHeader(text: string, path: string, keys: InstallationKeys, schemaNewest: number): BackupHeader {
-  const header = parse(text, path) as BackupHeader;
+function acceptHeader(line: Buffer, path: string, keys: InstallationKeys, schemaNewest: number): BackupHeader {
+  const header = parse(line, path) as BackupHeader;
   if (header.format !== formatName) throw new BackupError(`${path} is not a backup that Keyreeve made`);
   if (header.version !== formatVersion || header.schema > schemaNewest) {
     throw new BackupError(
       `${path} was made by Keyreeve ${header.program}, which is newer than this program; install that`,
     );
   }
-  const given = Buffer.from(header.installation, 'hex');
-  if (given.length !== keys.check.length || !timingSafeEqual(given, keys.check)) {
+  if (header.installation !== keys.check.toString('hex')) {
     throw new BackupError(`${path} was made with another master key; restoring it needs that one`);
   }
   return header;
@@ -79,7 +77,7 @@ function acceptHeader(text: string, path: string, keys: InstallationKeys, schema
 
 const damaged = (path: string): BackupError => new BackupError(`${path} is damaged or was edited`);
 
-function parse(line: Buffer | string, path: string): object {
+function parse(line: Buffer, path: string): object {
   try {
     const value: unknown = JSON.parse(line.toString());
     if (typeof value === 'object' && value !== null) return value;
@@ -92,26 +90,17 @@ function parse(line: Buffer | string, path: string): object {
 const areEqual = (found: Counts, told: Counts): boolean =>
   [...new Set([...Object.keys(found), ...Object.keys(told)])].every((name) => (found[name] ?? 0) === (told[name] ?? 0));
 
-/** Without their line feeds. What comes after the last one is cut off, and left out. */
-async function* linesOf(path: string): AsyncGenerator<Buffer> {
+/** Lines without their line feeds. @throws BackupError for a last line without a line feed */
+async function* backupLinesOf(path: string): AsyncGenerator<Buffer> {
   const isCompressed = await startsLikeGzip(path);
   const file = createReadStream(path);
   const stream = isCompressed ? file.pipe(createGunzip()) : file;
   file.on('error', (error) => stream.destroy(error));
-  let parts: Buffer[] = [];
-  let bytes = 0;
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      let from = 0;
-      for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, from)) {
-        yield Buffer.concat([...parts, chunk.subarray(from, end)]);
-        parts = [];
-        bytes = 0;
-        from = end + 1;
-      }
-      parts.push(chunk.subarray(from));
-      bytes += chunk.length - from;
-      if (bytes > lineBytesMax) throw damaged(path);
+    for await (const { bytes, isEnded } of linesOf(stream as AsyncIterable<Buffer>, sealedLineBytesMax)) {
+      if (!bytes) throw damaged(path);
+      if (!isEnded) throw new BackupError(`${path} is cut off: its end is missing`);
+      yield bytes;
     }
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) throw damaged(path);
@@ -119,7 +108,6 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
   } finally {
     file.destroy();
   }
-  if (bytes > 0) throw new BackupError(`${path} is cut off: its end is missing`);
 }
 
 async function startsLikeGzip(path: string): Promise<boolean> {

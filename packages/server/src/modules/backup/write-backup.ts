@@ -11,7 +11,8 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
 import { syncFolder } from '../../foundation/database/sync-folder.ts';
-import { BackupError, formatName, formatVersion, type BackupHeader } from './format.ts';
+import { sealLine } from '../../foundation/sealed-line.ts';
+import { BackupError, endMacOf, formatName, formatVersion, type BackupEnd, type BackupHeader } from './format.ts';
 import { pagesOf, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
@@ -71,8 +72,7 @@ async function* linesOf(
       yield line({ table: table.name, rows });
     }
   }
-  digest.update(JSON.stringify({ counts }));
-  yield `${JSON.stringify({ counts, mac: keys.backup.mac(digest.digest()).toString('hex') })}\n`;
+  yield sealLine({ counts } satisfies BackupEnd, endMacOf(keys, digest));
 }
 
 /** Never over another backup. */

@@ -1,38 +1,33 @@
 /**
- * The journal's lines: JSON objects that end with a MAC over themselves and the line before, so that a line that was
- * changed, taken out or put in shows. The MAC's key comes from the master key. A whole end of a file that was cut off
- * doesn't show.
+ * The lines of a file of the deletion journal. The MAC of each line also covers the MAC of the line before it, so an
+ * edited, removed or inserted line is detected. Lines that were cut off at the end of a file are not detected.
  */
-import { timingSafeEqual } from 'node:crypto';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import { openLine, sealLine } from '../../foundation/sealed-line.ts';
 
-const sealed = /^(\{.+),"mac":"([0-9a-f]{64})"\}$/;
-
-/** The lines of one file, in order. */
+/** Seals or opens the lines of one file, in order. */
 export class Chain {
   readonly #key: KeyedHash;
-  #last = '';
+  #previous = '';
 
+  /** @param key derives from the master key */
   constructor(key: KeyedHash) {
     this.#key = key;
   }
 
   /** @param value an object with at least one member. @returns its line, with a line feed */
   seal(value: object): string {
-    const body = JSON.stringify(value).slice(0, -1);
-    this.#last = this.#macOf(body).toString('hex');
-    return `${body},"mac":"${this.#last}"}\n`;
+    return sealLine(value, this.#macOf);
   }
 
-  /** @returns undefined when the line isn't the one that was written here */
+  /** @returns undefined for a line that was not sealed at this place; no line after it can be opened then */
   open(line: string): unknown {
-    const [, body = '', mac = ''] = sealed.exec(line) ?? [];
-    if (body === '' || !timingSafeEqual(this.#macOf(body), Buffer.from(mac, 'hex'))) return undefined;
-    this.#last = mac;
-    return JSON.parse(`${body}}`);
+    return openLine(line, this.#macOf);
   }
 
-  #macOf(body: string): Buffer {
-    return this.#key.mac(`${this.#last}\n${body}`);
-  }
+  readonly #macOf = (body: string): Buffer => {
+    const mac = this.#key.mac(`${this.#previous}\n${body}`);
+    this.#previous = mac.toString('hex');
+    return mac;
+  };
 }

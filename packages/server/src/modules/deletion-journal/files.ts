@@ -6,9 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { chown, mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import { syncFolder } from '../../foundation/database/sync-folder.ts';
+import { linesOf } from '../../foundation/lines.ts';
+import { sealedLineBytesMax } from '../../foundation/sealed-line.ts';
 import { Chain } from './chain.ts';
 import { isRevocation, type Revocation } from './revocation.ts';
 
@@ -183,11 +184,10 @@ export const journalFiles = async (folder: string): Promise<string[]> =>
 
 async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator<Revocation> {
   const chain = new Chain(keys.deletionJournal);
-  let number = 0;
-  for await (const { line, isWhole } of linesOf(path)) {
-    number++;
+  for await (const { number, bytes, isEnded } of linesOf(createReadStream(path), sealedLineBytesMax)) {
     // The process died, or the disk was full, during this write: the line was never acknowledged.
-    if (!isWhole) return;
+    if (bytes && !isEnded) return;
+    const line = bytes?.toString() ?? '';
     if (number === 1) {
       assertHeader(line, keys, path, chain);
       continue;
@@ -215,19 +215,6 @@ function assertHeader(line: string, { check }: JournalKeys, path: string, chain:
     const original = header.file === positionName ? positionName : `${header.file}${ending || '.journal'}`;
     throw new JournalError(path, ` is a copy of ${original}, or was renamed; move it out of the folder`);
   }
-}
-
-/** The last one isn't whole when no line feed ends it. */
-async function* linesOf(path: string): AsyncGenerator<{ line: string; isWhole: boolean }> {
-  let before: string | undefined;
-  let endsWhole = false;
-  const stream = createReadStream(path);
-  stream.on('data', (chunk) => (endsWhole = chunk.at(-1) === 0x0a));
-  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
-    if (before !== undefined) yield { line: before, isWhole: true };
-    before = line;
-  }
-  if (before !== undefined) yield { line: before, isWhole: endsWhole };
 }
 
 function undefinedIfMissing(error: unknown): undefined {

@@ -3,7 +3,8 @@
  * reported and leaves the others alone. What was imported before is left as it is, so an import can be run again.
  */
 import { limits } from '@keyreeve/contract';
-import { linesOf, type Line } from './lines.ts';
+import type { Line } from '../../foundation/lines.ts';
+import { importLinesOf } from './lines.ts';
 
 /** Nothing of the line is kept; the message says why. */
 export class LineRefused extends Error {}
@@ -64,7 +65,7 @@ export async function runImport<Item>(
     refused = [];
     listener.progress(counts);
   };
-  for await (const line of linesOf(source)) {
+  for await (const line of importLinesOf(source)) {
     counts.lines++;
     const item = readLine(line, importer);
     if (item instanceof LineRefused) refused.push({ line: line.number, reason: item.message });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
-import { linesOf } from '../lines.ts';
+import { importLinesOf } from '../lines.ts';
 import { TextNumbers } from '../text-numbers.ts';
 
 type Told = readonly [number: number, text: string | undefined, isEnded: boolean];
@@ -13,7 +13,7 @@ async function read(file: string | Uint8Array, chunkBytes: number): Promise<Told
   const source = async function* (): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
   };
-  const lines = await Array.fromAsync(linesOf(source()));
+  const lines = await Array.fromAsync(importLinesOf(source()));
   return lines.map(({ number, bytes: line, isEnded }) => [number, line && Buffer.from(line).toString(), isEnded]);
 }
 
@@ -60,7 +60,7 @@ const files: readonly (readonly [name: string, file: string, lines: readonly Tol
     `${'x'.repeat(importLineBytesMax)}\n${'y'.repeat(importLineBytesMax + 1)}\nz\n`,
     [
       [1, 'x'.repeat(importLineBytesMax), true],
-      [2, undefined, true],
+      [2, undefined, false],
       [3, 'z', true],
     ],
   ],
