@@ -44,7 +44,7 @@ const concurrency = 48;
 /** What an hour should have seen on two processors, and shorter runs in proportion. Keys are created over HTTP. */
 const hourly = { deletions: 40_000, verifications: 4_000_000 };
 
-/** All that can happen to it, in an order of its own, without end. */
+/** All faults that the arrangement can have, in random order, without end. */
 function* everyFault({ isEmbedded, workers = 1 }: Arrangement): Generator<Fault> {
   const all: Fault[] = [...Object.values(faults), ...(workers > 1 ? Object.values(workerFaults) : [])];
   const possible = all.filter(({ isForEmbedded }) => isForEmbedded || !isEmbedded);
@@ -110,7 +110,7 @@ function machine(): string {
   return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${memory} GiB, Node ${process.versions.node}`;
 }
 
-/** What a page says of every run. Taken when it starts: what changes meanwhile was not part of it. */
+/** The origin of a run, for its page. Recorded at the start, because later changes are not part of the run. */
 function originOfRun(): (hasPassed: boolean) => readonly string[] {
   const commit = git(root, 'rev-parse', '--short', 'HEAD').trim();
   const others = publishedRuns.map((path) => `:!${path}`);
@@ -131,20 +131,20 @@ function describeLong({ minutes, sums, total, happened }: LongRun, origin: reado
   return [
     '# The long run of the revocation check',
     '',
-    '`npm run prove` wrote this page; [proof.md](proof.md) describes the check. Instances, database and clients share the machine.',
+    '`npm run prove` wrote this page. [proof.md](proof.md) describes the check. Instances, database and clients share one machine.',
     '',
     ...origin,
     `- ${minutes.toFixed(1)} minutes, ${total.violations} violations`,
     `- verifications: ${reached(total.verifications, hourly.verifications)}; deletions: ${reached(total.deletions, hourly.deletions)}`,
-    `- longest time from a revocation’s answer to an acceptance that started later: ${ms(total.acceptedAfterMsMax)}`,
-    `- shortest time from a deletion’s answer to a verification that started later, and was refused: ${ms(total.refusedAfterMsMin)} ms`,
+    `- longest time from the response to a revocation to an acceptance that started later: ${ms(total.acceptedAfterMsMax)}`,
+    `- shortest time from the response to a deletion to a rejected verification that started later: ${ms(total.refusedAfterMsMin)} ms`,
     '',
     ...table([
       [
         'arrangement',
         'verifications',
-        'after a revocation',
-        'without an answer',
+        'started after a revocation',
+        'without a response',
         'deletions',
         'of callers’ keys',
         'of imported keys',
@@ -166,7 +166,7 @@ function describeLong({ minutes, sums, total, happened }: LongRun, origin: reado
       ]),
     ]),
     '',
-    ...table([['fault', 'happened'], ...happened]),
+    ...table([['fault', 'times'], ...happened]),
     '',
     '```json',
     JSON.stringify({ minutes, total, faults: Object.fromEntries(happened) }, null, 2),
@@ -199,7 +199,7 @@ async function runMutants(): Promise<{ readonly text: string; readonly survivors
   const text = [
     '# Broken builds that the revocation check must catch',
     '',
-    '`npm run prove -- --mutants` wrote this page. Two instances each, and the faults of the ordinary runs.',
+    '`npm run prove -- --mutants` wrote this page. The check ran on two instances of each broken build, with the faults of the ordinary runs.',
     '',
     ...origin(survivors === 0),
     '',
