@@ -1,14 +1,106 @@
-/** Parts of the pages that the service shows to people. Everything that goes into a page is escaped here. */
+/**
+ * HTML from template files. A placeholder `{{name}}` is replaced by an escaped value. Templates stay files so that tools
+ * format and check them. They are read once, when the module that uses them is loaded.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
-export function page(title: string, style: string, content: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(title)}</title><style>${style}</style></head><body>${content}</body></html>`;
+/** Text that is HTML already, so that a template inserts it unchanged. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
-export const anchor = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+type Value = string | number | Html | readonly Html[];
 
-export const escape = (text: string): string =>
+/** @throws Error when a placeholder has no value */
+export type Template = (values: Readonly<Record<string, Value>>) => Html;
+
+export interface Page {
+  readonly template: Template;
+  /** Content-Security-Policy: only the page's own style and script apply, and only the script sends requests. */
+  readonly policy: string;
+}
+
+/** For text and for attribute values in double quotes. */
+const escape = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** Text in which `code` is marked by backticks. */
-export const prose = (text: string): string => escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+/** Text in which backticks mark code. */
+export const inlineCode = (text: string): Html => new Html(escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>'));
+
+/**
+ * Reads a page. Its style sheet and its script, if it has one, become part of the page: a browser loads nothing else.
+ * @throws Error when a file cannot be read
+ */
+export function readPage(url: URL): Page {
+  const style = /<link rel="stylesheet" href="([^"]+)" \/>/;
+  const script = /<script src="([^"]+)"><\/script>/;
+  const markup = readMarkup(url);
+  const read = (pattern: RegExp): string | undefined => {
+    const name = pattern.exec(markup)?.[1];
+    return name === undefined ? undefined : readFileSync(new URL(name, url), 'utf8');
+  };
+  const [styleText = '', scriptText] = [read(style), read(script)];
+  const fill = templateOf(markup);
+  return {
+    template: (values) =>
+      new Html(
+        fill(values)
+          .text.replace(style, () => `<style>${styleText}</style>`)
+          .replace(script, () => `<script>${scriptText ?? ''}</script>`),
+      ),
+    policy: [
+      "default-src 'none'",
+      `style-src ${hashSource(styleText)}`,
+      ...(scriptText === undefined ? [] : [`script-src ${hashSource(scriptText)}`, "connect-src 'self'"]),
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+  };
+}
+
+/** Reads a file of `<template id="…">` elements. */
+export function readTemplates<Name extends string>(url: URL, names: readonly Name[]): Readonly<Record<Name, Template>> {
+  const found = new Map(
+    [...readMarkup(url).matchAll(/<template id="([^"]+)">\s*([^]*?)\s*<\/template>/g)].map(
+      ([, id = '', content = '']) => [id, content],
+    ),
+  );
+  return Object.fromEntries(
+    names.map((name) => {
+      const content = found.get(name);
+      if (content === undefined) throw new Error(`${url.href} has no template ${name}`);
+      return [name, templateOf(content)];
+    }),
+  ) as Record<Name, Template>;
+}
+
+/** Comments and indentation are only for readers of the file. */
+const readMarkup = (url: URL): string =>
+  readFileSync(url, 'utf8')
+    .replaceAll(/<!--[^]*?-->\s*/g, '')
+    .replaceAll(/\n +/g, '\n');
+
+function templateOf(markup: string): Template {
+  return (values) =>
+    new Html(
+      markup.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
+        const value = values[name];
+        if (value === undefined) throw new Error(`the placeholder ${name} has no value`);
+        return textOf(value);
+      }),
+    );
+}
+
+function textOf(value: Value): string {
+  if (value instanceof Html) return value.text;
+  return typeof value === 'object' ? value.map(({ text }) => text).join('\n') : escape(String(value));
+}
+
+/** CSP Level 3, section 2.3.1: the SHA-256 of the element's content in base64. */
+const hashSource = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

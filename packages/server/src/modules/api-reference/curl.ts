@@ -1,4 +1,4 @@
-/** A curl command for each operation, with the shell variables that the reference page sets at its beginning. */
+/** A curl command for each operation. It uses the shell variables that the reference page defines. */
 import { exampleOf, type RouteAuth, type RouteContract } from '@keyreeve/contract';
 import type { TSchema } from 'typebox';
 
@@ -13,7 +13,7 @@ const credentials: Readonly<Record<RouteAuth, readonly string[]>> = {
   any_credential: ['-H "Authorization: Bearer $API_KEY"'],
 };
 
-/** The example values of the schemas stand in the path and in the body. */
+/** The path and the body contain the example values of the schemas. */
 export function curlOf(route: RouteContract): string {
   const { method, auth, body } = route;
   const parts = [
@@ -36,5 +36,5 @@ function bodyOf({ type, schema }: { readonly type: 'json' | 'form'; readonly sch
   return Object.entries(example).map(([name, value]) => `--data-urlencode ${quoted(`${name}=${String(value)}`)}`);
 }
 
-/** POSIX: nothing is special between single quotes but their end. */
+/** POSIX shells: between single quotes, only the single quote is special. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

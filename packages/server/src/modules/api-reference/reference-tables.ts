@@ -1,7 +1,8 @@
-/** The members of a schema as the rows of a table: nested ones by their path, alternatives merged. */
+/** The members of a schema as the rows of a table. Nested members have a path; alternatives are merged. */
 import type { TSchema } from 'typebox';
 import { documentedAs } from '@keyreeve/contract';
-import { escape, prose } from '../../http/html.ts';
+import { inlineCode, type Html } from '../../http/html.ts';
+import { parts } from './reference-parts.ts';
 
 interface Schema {
   readonly type?: string;
@@ -29,14 +30,17 @@ interface Row {
   readonly description: string;
 }
 
-/** @param caption what the members are members of */
-export function tableOf(caption: string, schema: TSchema): string {
-  const rows = rowsOf(schema as Schema, '').map(
-    ({ name, types, isRequired, description }) =>
-      `<tr><td><code>${escape(name)}</code>${isRequired ? '' : ' <small>optional</small>'}</td><td>${types.map(escape).join(' or ')}</td><td>${prose(description)}</td></tr>`,
+/** @returns no table for a schema without members */
+export function tableOf(caption: string, schema: TSchema): Html[] {
+  const rows = rowsOf(schema as Schema, '').map(({ name, types, isRequired, description }) =>
+    parts.member({
+      name,
+      optional: isRequired ? '' : parts.optional({}),
+      types: types.join(' or '),
+      description: inlineCode(description),
+    }),
   );
-  if (rows.length === 0) return '';
-  return `<table class="members"><caption>${escape(caption)}</caption><thead><tr><th>Name</th><th>Type</th><th>Description</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
+  return rows.length === 0 ? [] : [parts.members({ caption, rows })];
 }
 
 function rowsOf(schema: Schema, prefix: string): Row[] {
@@ -53,14 +57,14 @@ function rowsOf(schema: Schema, prefix: string): Row[] {
   ]);
 }
 
-/** A member that not every alternative requires is optional. */
+/** A member is optional unless every alternative requires it. */
 function merged(alternatives: readonly (readonly Row[])[]): Row[] {
-  const withRows = alternatives.filter((rows) => rows.length > 0);
-  const byName = Map.groupBy(withRows.flat(), ({ name }) => name);
+  const nonEmpty = alternatives.filter((rows) => rows.length > 0);
+  const byName = Map.groupBy(nonEmpty.flat(), ({ name }) => name);
   return [...byName].map(([name, same]) => ({
     name,
     types: [...new Set(same.flatMap(({ types }) => types))],
-    isRequired: same.length === withRows.length && same.every(({ isRequired }) => isRequired),
+    isRequired: same.length === nonEmpty.length && same.every(({ isRequired }) => isRequired),
     description: [...new Set(same.map(({ description }) => description))].join(' '),
   }));
 }

@@ -1,5 +1,5 @@
 /*
- * The script of the pages that links in mail open. It takes the one-time code out of the URL, sends it when the person
+ * The script of the pages that links in mail open. It takes the one-time code out of the URL, sends it when the user
  * submits the form, and shows the result as text. The texts are in the page, in its language.
  */
 'use strict';
@@ -7,15 +7,15 @@
 const texts = JSON.parse(document.querySelector('main').dataset.texts);
 const status = document.querySelector('[role=status]');
 const forms = [...document.forms];
-const withoutCode = forms.find((form) => form.dataset.when === 'no code');
+const formWithoutCode = forms.find((form) => form.dataset.when === 'no code');
 
 let code = location.hash.slice(1);
-// The browser's history and the address bar no longer hold the code.
+// Removes the code from the address bar and from the browser's history.
 history.replaceState(null, '', location.pathname);
 
-const shown = code === '' ? withoutCode : forms.find((form) => form !== withoutCode);
-if (shown) shown.hidden = false;
-else fail(texts.incomplete);
+const firstForm = code === '' ? formWithoutCode : forms.find((form) => form !== formWithoutCode);
+if (firstForm) firstForm.hidden = false;
+else showError(texts.incomplete);
 
 for (const form of forms) {
   form.addEventListener('submit', (event) => {
@@ -26,11 +26,11 @@ for (const form of forms) {
 
 async function send(form) {
   const button = form.querySelector('button');
-  // Not `disabled`, which would take the focus away from the button.
+  // `disabled` would remove the focus from the button.
   if (button.getAttribute('aria-disabled') === 'true') return;
   button.setAttribute('aria-disabled', 'true');
   for (const input of form.querySelectorAll('input')) input.removeAttribute('aria-invalid');
-  say(texts.sending);
+  showStatus(texts.sending);
   try {
     const response = await fetch(form.dataset.to, {
       method: 'POST',
@@ -38,11 +38,11 @@ async function send(form) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(bodyOf(form)),
     });
-    const answer = await response.json();
-    if (response.ok) succeed(form, answer);
-    else refuse(form, answer);
+    const body = await response.json();
+    if (response.ok) showSuccess(form, body);
+    else showProblem(form, body);
   } catch {
-    fail(texts.unreachable);
+    showError(texts.unreachable);
   } finally {
     button.removeAttribute('aria-disabled');
   }
@@ -57,45 +57,45 @@ function bodyOf(form) {
   return body;
 }
 
-function succeed(form, { apiKeys }) {
+function showSuccess(form, { apiKeys }) {
   form.remove();
-  say(form.dataset.done);
-  if (apiKeys) list(apiKeys);
-  if (form.dataset.when === 'code') next();
+  showStatus(form.dataset.done);
+  if (apiKeys) appendKeys(apiKeys);
+  if (form.dataset.when === 'code') appendSignInLink();
   status.focus();
 }
 
-function refuse(form, { code: reason, title, detail }) {
-  if (reason === 'code_invalid') {
-    // No input makes the code valid: the page offers another mail instead, or states how to get one.
+function showProblem(form, { code: problem, title, detail }) {
+  if (problem === 'code_invalid') {
+    // No input makes the code valid: the page offers another mail, or states how to get one.
     form.remove();
     code = '';
-    if (withoutCode) withoutCode.hidden = false;
-    fail([texts.errors.code_invalid, texts.renewal].filter(Boolean).join(' '));
-    if (!withoutCode) next();
+    if (formWithoutCode) formWithoutCode.hidden = false;
+    showError([texts.errors.code_invalid, texts.renewal].filter(Boolean).join(' '));
+    if (!formWithoutCode) appendSignInLink();
     return;
   }
-  const text = texts.errors[reason];
-  fail(text ?? `${title}. ${detail}`);
+  const text = texts.errors[problem];
+  showError(text ?? `${title}. ${detail}`);
   const input = form.querySelector('input');
-  if (!text || !texts.aboutInput.includes(reason)) return;
+  if (!text || !texts.aboutInput.includes(problem)) return;
   input.setAttribute('aria-invalid', 'true');
   input.focus();
 }
 
-function say(text) {
+function showStatus(text) {
   status.className = '';
   status.textContent = text;
 }
 
 /** The focus moves to the error, so that a screen reader reads it (WCAG 2.2, 3.3.1). */
-function fail(text) {
-  say(text);
+function showError(text) {
+  showStatus(text);
   status.className = 'failed';
   status.focus();
 }
 
-function list(keys) {
+function appendKeys(keys) {
   const line = document.createElement('p');
   line.textContent = keys.length === 0 ? texts.noKeys : texts.liveKeys;
   const items = document.createElement('ul');
@@ -103,8 +103,8 @@ function list(keys) {
   status.append(line, items);
 }
 
-/** Where to go from here, if the operator has configured it. */
-function next() {
+/** Appends nothing if the operator has configured no sign-in page. */
+function appendSignInLink() {
   if (!texts.signInUrl) return;
   const link = document.createElement('a');
   link.href = texts.signInUrl;

@@ -16,6 +16,8 @@ const sources = globSync(['src/**/test/*.test.ts', 'test-kit/*.ts'], { cwd: serv
 const references =
   /\b(?:src|href|srcset|action|formaction|data|poster|ping|background|manifest)\s*=\s*["']?([^"'\s>]*)/gi;
 
+const withoutSpaceBetweenTags = (html: string): string => html.replaceAll(/>\s+</g, '><');
+
 test(
   'the published document is made of the very routes that answer',
   { tags: ['asvs:2.1.1', 'asvs:8.1.1'] },
@@ -57,7 +59,7 @@ test(
       assert.ok(page.text.includes(`<code>${method} ${path}</code>`), path);
     for (const code of Object.keys(contract.errors)) assert.ok(page.text.includes(`href="/problems/${code}"`), code);
 
-    const verification = /<h3 id="verify">[^]*?<h3/.exec(page.text)?.[0] ?? '';
+    const verification = /<h3 id="verify">[^]*?<h3/.exec(withoutSpaceBetweenTags(page.text))?.[0] ?? '';
     for (const [code, why] of Object.entries(contract.refusals)) {
       assert.ok(verification.includes(`<tr><td><code>${code}</code></td><td>${why}</td></tr>`), code);
     }
@@ -133,7 +135,7 @@ test(
 
 test('the reference page shows the bounds that a client keeps, not those of the text that the server checks', async () => {
   await using app = await newApp();
-  const { text } = await app.call('GET', '/docs');
+  const text = withoutSpaceBetweenTags((await app.call('GET', '/docs')).text);
   const rows = (name: string): string[] =>
     [...text.matchAll(/<tr><td><code>(.*?)<\/tr>/g)]
       .map(([row]) => row)
