@@ -22,7 +22,7 @@ const batchFrameBytes = 64;
 const batchBodyBytes = credentialsPerBatch * (authorizationChars + batchItemBytes) + batchFrameBytes;
 
 const requests = {
-  headerBytesMax: limit(16_384, 'Total size of a request’s headers. More: 431.'),
+  headerBytesMax: limit(16_384, 'Size of a request’s headers. More: 431.'),
   headerFieldsMax: limit(100, 'Header fields of a request. More: 431.'),
   urlCharsMax: limit(2_048, 'Request target, except of `/auth/forward`. More: 414.'),
   // The time to parse such a header grows with the square of its length.
@@ -45,7 +45,7 @@ const requests = {
   // At most one response of each connection is unread; a waiting request counts 4.5 KiB besides its own bytes.
   unreadBytesMax: limit(
     33_554_432,
-    'Unread responses and waiting requests, per worker. More: the connections that stalled longest are closed.',
+    'Unread responses and waiting requests, per worker. More: the longest stalled connections are closed.',
   ),
   responseBytesPerSecondFloor: limit(1_024, 'Slowest rate of reading a response.'),
   // At the slowest rate the kernel reports progress only about every 28 s.
@@ -68,11 +68,11 @@ const credentials = {
   scopeCharsMax: limit(64, 'One scope (RFC 6749 section 3.3).'),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.
-  refreshReuseSeconds: limit(5, 'A newer refresh token is returned again, with a new access token.'),
+  refreshReuseSeconds: limit(5, 'Age below which a refresh returns the same refresh token, with a new access token.'),
   // About 2 MiB.
   unansweredRefreshesMax: limit(
     10_000,
-    'Refreshes per worker without a known outcome that can be retried. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
+    'Retryable refreshes per worker with an unknown outcome. More: only `KEYREEVE_REFRESH_GRACE_SECONDS` applies.',
   ),
   // Clients that wait between retries return within minutes.
   unansweredRefreshSeconds: limit(600, 'Such a retry succeeds for this time once the database answers again.'),
@@ -88,21 +88,21 @@ const signIns = {
   signInsUnderWayMax: limit(72, 'Password checks in progress in all workers. More: 503, before any write.'),
   passwordChecksPerEmailMax: limit(
     2,
-    'Password checks in progress per email address, from trusted and from untrusted ranges. More: 429.',
+    'Password checks in progress per email address; untrusted ranges count separately. More: 429.',
   ),
   loginPairFreeFailures: limit(5, 'Failed sign-ins per email address and untrusted range before delays begin.'),
   loginPairDelaySecondsFirst: limit(1, 'First delay. Each further failure doubles it.'),
   loginPairDelaySecondsMax: limit(900, 'Longest delay.'),
   loginPairWindowSeconds: limit(86_400, 'Window of these failures.'),
   // Another client behind the same NAT must continue ten failures a minute to lock the owner out there.
-  loginKnownPairFailuresMax: limit(10, 'The same per trusted range, without delays.'),
+  loginKnownPairFailuresMax: limit(10, 'Failed sign-ins per email address and trusted range, without delays.'),
   loginKnownPairWindowSeconds: limit(60, 'Window of that count.'),
   // Each costs a password hash and a commit; a script that needs more should use an API key.
   signInsPerMinuteMax: limit(60, 'Successful sign-ins per account in a minute.'),
   loginEmailFailuresMax: limit(100, 'Failed sign-ins per email address from untrusted ranges (NIST SP 800-63B).'),
   loginEmailLeakSeconds: limit(36, 'That count decreases by one at this interval.'),
   loginOriginTrustDays: limit(30, 'A range stays trusted this long after a sign-in.'),
-  loginAddressFailuresMax: limit(100, 'Failed sign-ins from one range, all email addresses.'),
+  loginAddressFailuresMax: limit(100, 'Failed sign-ins from one range.'),
   // A single customer may have a /48, so the bound is four times as high.
   loginNetworkFailuresMax: limit(400, 'The same from one IPv6 /48.'),
   loginGlobalFailuresMax: limit(3_000, 'Failed sign-ins from all untrusted ranges.'),
@@ -132,7 +132,7 @@ const accounts = {
   programCharsMax: limit(256, 'Stored user agent of a session.'),
   verificationCodeSeconds: limit(86_400, 'Validity of a sign-up link.'),
   // The first link is valid for a day; in the remaining time the owner can sign up again with the same account.
-  signUpKeptDays: limit(7, 'Unverified sign-ups without a valid link are then deleted.'),
+  signUpKeptDays: limit(7, 'Age at which an unverified sign-up without a valid link is deleted.'),
   resetCodeSeconds: limit(600, 'Validity of a reset link (ASVS 6.5.5).'),
   emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link.'),
   // A week, because an owner on holiday reads mail late.
@@ -210,7 +210,7 @@ const operations = {
   adminPageMax: limit(100, 'Rows of one page of `/admin` or `/auth/api-keys`.'),
   // On SQLite, the worker answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
-  firstAdministratorCodeSeconds: limit(3_600, 'Validity of the code of `keyreeve admin bootstrap`.'),
+  firstAdministratorCodeSeconds: limit(3_600, 'Validity of a `keyreeve admin bootstrap` code.'),
 } as const satisfies Limits;
 
 const postgres = {
