@@ -1,7 +1,7 @@
 /**
- * The table of `docs/asvs.md`: which requirement of OWASP ASVS 5.0.0 is met how, and which test files show it. A row is
- * `| number | level | status | how | test files |`. A test shows a requirement if it has its tag, such as `'asvs:6.2.4'`.
- * The last cell is generated from these tags.
+ * The page `docs/asvs.md`: which requirement of OWASP ASVS 5.0.0 is met how, and which test files show it. A row is
+ * `| number | how | test files |`; a row for requirements that do not apply is `| numbers | reason |`. A test shows a
+ * requirement if it has its tag, such as `'asvs:6.2.4'`. The last cell is generated from these tags.
  */
 import { globSync, readFileSync } from 'node:fs';
 import type { PassedTest } from './passed-tests.ts';
@@ -11,8 +11,8 @@ export type Status = (typeof statuses)[number];
 
 export interface Row {
   readonly id: string;
-  readonly level: number;
-  readonly status: string;
+  readonly status: Status;
+  /** How the requirement is met, or the reason why it does not apply. */
   readonly how: string;
 }
 
@@ -44,16 +44,26 @@ export const requirements: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-const cell = String.raw`([^|]*)`;
-const rowLine = new RegExp(String.raw`^\| (\d+\.\d+\.\d+) \| (\d) \| ${cell} \| ${cell} \| ${cell} \|$`, 'gm');
+const rowLine = /^\| (\d+\.\d+\.\d+) \| ([^|]*) \| ([^|]*) \|$/gm;
+const groupLine = /^\| ((?:\d+\.\d+\.\d+ )+)\| ([^|]*) \|$/gm;
+
+/** The status that a row begins with, such as “Partly: …”. */
+const statusOf = (how: string, fallback: Status): Status =>
+  statuses.find((status) => how.toLowerCase().startsWith(`${status}: `)) ?? fallback;
 
 export function readRows(page: string): Row[] {
-  return [...page.matchAll(rowLine)].map(([, id = '', level, status = '', how = '']) => ({
+  const rows = [...page.matchAll(rowLine)].map(([, id = '', how = '']) => ({
     id,
-    level: Number(level),
-    status: status.trim(),
-    how: how.trim(),
+    status: statusOf(how, 'shown'),
+    how,
   }));
+  const groups = [...page.matchAll(groupLine)].flatMap(([, ids = '', how = '']) =>
+    ids
+      .trim()
+      .split(' ')
+      .map((id) => ({ id, status: statusOf(how, 'n/a'), how })),
+  );
+  return [...rows, ...groups];
 }
 
 /** Number of the requirement → the test files with its tag, in order. */
@@ -71,9 +81,9 @@ export function readTaggedFiles(root: string): TaggedFiles {
 
 /** The page with the last cell of each row generated. The server's folders are written without `packages/server/`. */
 export function withTestFiles(page: string, tagged: TaggedFiles): string {
-  return page.replaceAll(rowLine, (_line, id: string, ...cells: string[]) => {
+  return page.replaceAll(rowLine, (_line, id: string, how: string) => {
     const files = tagged.get(id)?.map((file) => `\`${file.replace(/^packages\/(?:server\/)?/, '')}\``);
-    return `| ${[id, ...cells.slice(0, 3), files?.join(' ') ?? ''].join(' | ')} |`;
+    return `| ${id} | ${how} | ${files?.join(' ') ?? ''} |`;
   });
 }
 

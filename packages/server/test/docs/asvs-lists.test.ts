@@ -49,7 +49,7 @@ test(
 );
 
 test('every column of the database has one class of protection', { tags: ['asvs:14.1.1', 'asvs:14.1.2'] }, () => {
-  const listed = rowsBelow('What is kept').flatMap(([table, ...cells]) =>
+  const listed = rowsBelow('Stored data').flatMap(([table, ...cells]) =>
     cells.flatMap(codesOf).map((column) => `${table}.${column}`),
   );
   const columns = storedTables.flatMap(({ name, columns: all }) =>

@@ -20,18 +20,14 @@ const tagged = readTaggedFiles(root);
 const withTests: readonly string[] = ['shown', 'partly', 'deviation'];
 const deviations = ['6.3.3', '10.4.4'];
 
-test('every requirement of levels 1 and 2 has one row, in order, and no other requirement has one', () => {
-  const wanted = [...requirements].filter(([, level]) => level <= 2);
+test('every requirement of levels 1 and 2 is on the page once, and no other requirement is', () => {
+  const wanted = [...requirements].filter(([, level]) => level <= 2).map(([id]) => id);
   assert.equal(wanted.length, 253);
-  assert.deepEqual(
-    rows.map(({ id, level }) => [id, level]),
-    wanted,
-  );
+  assert.deepEqual(rows.map(({ id }) => id).toSorted(), wanted.toSorted());
 });
 
-test('a row that is shown has tests with its tag, and another row states why it has none', () => {
+test('a row that rests on tests has tests with its tag, and the others have none', () => {
   for (const { id, status, how } of rows) {
-    assert.ok((statuses as readonly string[]).includes(status), `${id}: ${status}`);
     assert.equal(tagged.has(id), withTests.includes(status), `${id} is ${status}, with tests: ${tagged.has(id)}`);
     assert.match(how, /^.{3,}\.$/, id);
     if (status === 'documented') assert.match(how, /\]\(/, `${id} names no page`);
@@ -52,7 +48,7 @@ test('the page names the test files with the tag of each row (npm run docs)', ()
 
 test('the page counts its rows rightly', () => {
   const counts = statuses.map((each) => `${rows.filter(({ status }) => status === each).length} ${each}`);
-  assert.ok(page.includes(`\n${counts.join(', ')}. `), counts.join(', '));
+  assert.ok(page.includes(`\n${counts.join(', ')}.\n`), counts.join(', '));
 });
 
 test('two requirements are not met on purpose', () => {
