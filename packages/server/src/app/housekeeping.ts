@@ -8,7 +8,7 @@ import { forgetOldEmailChanges } from '../modules/accounts/email-change-store.ts
 import type { AuditKey, Db } from '../foundation/database/db.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
-import { forget } from '../modules/rate-limits/store.ts';
+import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { forgetExpiredSessions } from '../modules/sessions/store.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 
@@ -80,7 +80,9 @@ export class Housekeeping {
     while ((await forgetOldEmailChanges(db, emailsBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const signedUpBefore = now - limits.signUpKeptDays * dayMs;
     while ((await forgetExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
-    while ((await forget(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while (
+      (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
+    );
   }
 
   async #try(work: () => Promise<void>): Promise<void> {

@@ -50,7 +50,7 @@ export interface Services {
   readonly emailSetting: EmailSetting;
   readonly enrolment: Enrolment;
   readonly firstAdministrator: FirstAdministrator;
-  readonly guesses: SecondFactorLimits;
+  readonly secondFactorLimits: SecondFactorLimits;
   readonly hasher: PasswordHasher;
   /** None where none is configured. */
   readonly journal: DeletionJournal | undefined;
@@ -107,11 +107,11 @@ export function wire(options: WiringOptions): Services {
   // What bounds a machine is shared out among its workers.
   const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
-  const throttle = new SignInLimits({
+  const signInLimits = new SignInLimits({
     db,
     clock,
     bucketHash: keys.throttleBucket,
-    addressLimits: config.ipRangeLimits,
+    ipRangeLimits: config.ipRangeLimits,
     enabled,
   });
   const common = new CommonPasswords();
@@ -121,7 +121,7 @@ export function wire(options: WiringOptions): Services {
     clock,
     hasher,
     rules,
-    throttle,
+    signInLimits,
     revocations: journal,
     guard: assertSessionLives,
   });
@@ -134,25 +134,30 @@ export function wire(options: WiringOptions): Services {
     accessTokenTtlSeconds,
     revocations: journal,
   });
-  const guesses = new SecondFactorLimits({ db, clock, bucketHash: keys.throttleBucket, enabled: areRequestsLimited });
+  const secondFactorLimits = new SecondFactorLimits({
+    db,
+    clock,
+    bucketHash: keys.throttleBucket,
+    enabled: areRequestsLimited,
+  });
   const secondFactors = new SecondFactors({
     db,
     clock,
     seal: keys.secondFactorSeal,
     codeHash: keys.oneTimeCodeHash,
-    throttle: guesses,
+    secondFactorLimits,
     issuer: operatorName(config.mailFrom, issuer),
   });
   const requests = new RequestLimits({
     db,
     clock,
     bucketHash: keys.throttleBucket,
-    addressLimits: config.ipRangeLimits,
-    logins: throttle,
+    ipRangeLimits: config.ipRangeLimits,
+    signInLimits,
     enabled: areRequestsLimited,
   });
   const checks = new PasswordChecks({ hasher, share, isFair: enabled });
-  const currentPassword = new CurrentPassword({ db, hasher, checks, guesses, requests });
+  const currentPassword = new CurrentPassword({ db, hasher, checks, secondFactorLimits, requests });
   const enrolment = new Enrolment({
     db,
     clock,
@@ -169,7 +174,7 @@ export function wire(options: WiringOptions): Services {
     accounts,
     secondFactors,
     mailer,
-    throttle,
+    signInLimits,
     checks,
     revocations: journal,
     accessTokens: new AccessTokens({ clock, signingKeys, issuer, audience, ttlSeconds: accessTokenTtlSeconds }),
@@ -188,7 +193,7 @@ export function wire(options: WiringOptions): Services {
     hash: keys.apiKeyHash,
     prefix: config.keyPrefix,
     keysPerAccountMax: config.keysPerAccountMax,
-    throttle: enabled
+    creationLimits: enabled
       ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
       : undefined,
     revocations: journal,
@@ -199,7 +204,7 @@ export function wire(options: WiringOptions): Services {
     hasher,
     rules,
     currentPassword,
-    throttle,
+    signInLimits,
     requests,
     codes,
     outbox,
@@ -219,7 +224,17 @@ export function wire(options: WiringOptions): Services {
     unfinishedAccounts: accounts.revocations.unfinished,
     keyPrefixes,
   });
-  const administration = new Administration({ db, clock, accounts, apiKeys, codes, links, mailer, throttle, journal });
+  const administration = new Administration({
+    db,
+    clock,
+    accounts,
+    apiKeys,
+    codes,
+    links,
+    mailer,
+    signInLimits,
+    journal,
+  });
   const emailSetting = new EmailSetting({ db, clock, codes, links, mailer });
   const directory = new Directory(db, clock);
   const firstAdministrator = new FirstAdministrator({ db, clock, codes, hasher, rules });
@@ -233,7 +248,7 @@ export function wire(options: WiringOptions): Services {
     apiKeys,
     codes,
     enrolment,
-    guesses,
+    secondFactorLimits,
     hasher,
     journal,
     links,

@@ -17,7 +17,7 @@ import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Fa
 export interface AccountRevocationsOptions {
   readonly db: Db;
   readonly clock: Clock;
-  readonly throttle: SignInLimits;
+  readonly signInLimits: SignInLimits;
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
   /** Of accounts' changes. Without one no account makes any. */
@@ -49,9 +49,9 @@ export class AccountRevocations {
    * @throws DomainError what `guard` throws, `last_administrator`, `unavailable`
    */
   async delete(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
-    const { db, clock, throttle } = this.#options;
+    const { db, clock, signInLimits } = this.#options;
     const at = clock.now();
-    const leave: Farewell = (tx, canonicalEmail) => throttle.changeOwnerIn(tx, canonicalEmail);
+    const leave: Farewell = (tx, canonicalEmail) => signInLimits.changeEmailOwnerTx(tx, canonicalEmail);
     const existed = await this.orFinish(id, {
       kind: 'delete',
       change: () => deleteAccount(db, principal, id, at, guard, leave),

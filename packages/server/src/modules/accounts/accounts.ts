@@ -31,7 +31,7 @@ export interface AccountsOptions {
   readonly clock: Clock;
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
-  readonly throttle: SignInLimits;
+  readonly signInLimits: SignInLimits;
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
   /** Of accounts' changes. Without one no account makes any. */
@@ -87,14 +87,14 @@ export class Accounts {
 
   /** Ends every session and clears the email's trusted address ranges. @throws DomainError `account_not_found`, `password_…` */
   async setPassword(principal: Principal, idOrEmail: string, password: Secret): Promise<Account> {
-    const { db, clock, hasher, throttle, revocations } = this.#options;
+    const { db, clock, hasher, signInLimits, revocations } = this.#options;
     const account = await this.find(idOrEmail);
     const email = { address: account.email, key: account.canonicalEmail };
     const hash = await hasher.hash(this.#acceptPassword(password, email));
     const now = clock.now();
     const isSet = await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
       store.setPasswordHash(db, principal, account.id, hash, now, (tx) =>
-        throttle.distrustIn(tx, account.canonicalEmail),
+        signInLimits.clearTrustedRangesTx(tx, account.canonicalEmail),
       ),
     );
     if (!isSet) throw new DomainError('account_not_found');

@@ -18,7 +18,7 @@ export interface CurrentPasswordOptions {
   readonly db: Db;
   readonly hasher: PasswordHasher;
   readonly checks: PasswordChecks;
-  readonly guesses: SecondFactorLimits;
+  readonly secondFactorLimits: SecondFactorLimits;
   readonly requests: RequestLimits;
 }
 
@@ -40,18 +40,18 @@ export class CurrentPassword {
     password: Secret,
     address: string,
   ): Promise<store.CredentialsRow> {
-    const { db, checks, guesses } = this.#options;
+    const { db, checks, secondFactorLimits } = this.#options;
     const account = await store.findCredentialsById(db, accountId);
     if (!account) throw new DomainError('invalid_access_token');
     const session = { sessionId };
-    await checks.run({ canonicalEmail: account.canonicalEmail, address, isTrusted: true }, async () => {
-      await guesses.reserve(session);
+    await checks.run({ canonicalEmail: account.canonicalEmail, clientIp: address, isTrusted: true }, async () => {
+      await secondFactorLimits.reserve(session);
       const isRight = await this.#matches(password, account.passwordHash).catch(async (error: unknown) => {
-        await guesses.release(session);
+        await secondFactorLimits.release(session);
         throw error;
       });
       if (!isRight) throw new DomainError('password_wrong');
-      await guesses.succeed(session);
+      await secondFactorLimits.succeed(session);
     });
     return account;
   }

@@ -27,7 +27,7 @@ export interface AdministrationOptions {
   readonly codes: Codes;
   readonly links: Links;
   readonly mailer: Mailer;
-  readonly throttle: SignInLimits;
+  readonly signInLimits: SignInLimits;
   /** None where no journal is kept. */
   readonly journal: Revocations | undefined;
 }
@@ -109,12 +109,12 @@ export class Administration {
    *   `email_unconfirmed`, `account_exists`, `invalid_request`, `invalid_access_token`, `unavailable`
    */
   async recoverAccount(principal: Principal, id: string, to: ResetEmail = {}): Promise<void> {
-    const { db, clock, accounts, mailer, throttle } = this.#options;
+    const { db, clock, accounts, mailer, signInLimits } = this.#options;
     this.#assertMail();
     const now = clock.now();
     const reset = await this.#reset(id, now, false);
     let epoch = -1;
-    const taking = { id, to, codeTo: reset, mailer, throttle, now };
+    const taking = { id, to, codeTo: reset, mailer, signInLimits, now };
     const keys = await accounts.revocations.orFinish(id, {
       kind: `compromised ${to.resetTo ?? ''} ${to.previousEmail ?? ''}`,
       change: () => recoverAccount(db, principal, taking, (found) => (epoch = found)),

@@ -29,7 +29,7 @@ export interface Taking {
   readonly to: ResetEmail;
   readonly codeTo: CodeTo;
   readonly mailer: Mailer;
-  readonly throttle: SignInLimits;
+  readonly signInLimits: SignInLimits;
   readonly now: number;
 }
 

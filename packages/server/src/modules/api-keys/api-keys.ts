@@ -12,7 +12,7 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { foreseeCreation, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { makeKey } from './key-format.ts';
 import { acceptNickname } from './nickname.ts';
 import { acceptScopes, hasReserved, scopesInForce } from './scopes.ts';
@@ -25,7 +25,7 @@ export interface ApiKeysOptions {
   readonly prefix: string;
   readonly keysPerAccountMax: number;
   /** None for load tests. */
-  readonly throttle: KeyCreationLimits | undefined;
+  readonly creationLimits: KeyCreationLimits | undefined;
   /** None where no journal is kept. */
   readonly revocations?: Revocations | undefined;
 }
@@ -75,7 +75,7 @@ export class ApiKeys {
    *   `invalid_access_token` when the session has ended meanwhile
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
-    const { db, clock, hash, prefix, keysPerAccountMax, throttle } = this.#options;
+    const { db, clock, hash, prefix, keysPerAccountMax, creationLimits } = this.#options;
     const nickname = acceptNickname(request.nickname);
     const scopes = acceptScopes(principal, request.scopes ?? []);
     const now = clock.now();
@@ -104,7 +104,7 @@ export class ApiKeys {
       now,
       prefix: this.#isPrefixRecorded ? undefined : prefix,
     };
-    const counted = principal.kind === 'account' ? throttle : undefined;
+    const counted = principal.kind === 'account' ? creationLimits : undefined;
     await this.#foreseeRefusal(key, counted);
     await store.createKey(db, creator, key, keysPerAccountMax, counted);
     this.#isPrefixRecorded = true;
@@ -117,14 +117,14 @@ export class ApiKeys {
    */
   async #foreseeRefusal(
     { accountId, nickname, now }: store.NewKey,
-    throttle: KeyCreationLimits | undefined,
+    creationLimits: KeyCreationLimits | undefined,
   ): Promise<void> {
     const { db, keysPerAccountMax } = this.#options;
     const state = await this.#creations.read([accountId, nickname]);
     // The transaction tells an account that never existed from one whose session has just ended.
     if (!state) return;
     store.assertMayCreate(state);
-    if (throttle) await foreseeCreation(db, throttle, accountId, now);
+    if (creationLimits) await assertCreationAllowed(db, creationLimits, accountId, now);
     store.assertRoomForKey(state.held, keysPerAccountMax);
     if (state.isTaken > 0) throw new DomainError('nickname_taken');
   }

@@ -5,7 +5,7 @@ import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { countCreation, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertSessionLives } from '../sessions/store.ts';
 
 export interface KeyRow {
@@ -167,7 +167,7 @@ export async function createKey(
     await assertSessionLives(tx, principal, now);
     const account = await tx.get(lockAccount, [accountId]);
     assertMayCreate(account);
-    if (throttle) await countCreation(tx, throttle, accountId, now);
+    if (throttle) await countCreationTx(tx, throttle, accountId, now);
     const held = (await tx.get(countKeys, [account.pk]))?.count ?? 0;
     assertRoomForKey(held, keysMax);
     const values = [

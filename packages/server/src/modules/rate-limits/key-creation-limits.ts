@@ -1,9 +1,9 @@
-/** How many keys an account may create in a minute. Counted in the creation's own transaction. */
+/** How many keys an account may create in a minute. Counted in the transaction that creates the key. */
 import { limits } from '@keyreeve/contract';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { foresee, raise, readBuckets, type Bucket } from './store.ts';
+import { incrementTx, predictIncrement, readBuckets, type Bucket } from './store.ts';
 
 export interface KeyCreationLimits {
   readonly bucketHash: KeyedHash;
@@ -15,24 +15,24 @@ const bucketOf = ({ bucketHash }: KeyCreationLimits, accountId: string): Buffer 
   bucketHash.stored(JSON.stringify(['key creations', accountId]));
 
 /** @throws DomainError `too_many_creations`, which rolls the count back with the rest */
-export async function countCreation(
+export async function countCreationTx(
   tx: Transaction,
-  throttle: KeyCreationLimits,
+  creationLimits: KeyCreationLimits,
   accountId: string,
   now: number,
 ): Promise<void> {
-  assertBelow(throttle, await raise(tx, bucketOf(throttle, accountId), now, { windowMs }), now);
+  assertBelow(creationLimits, await incrementTx(tx, bucketOf(creationLimits, accountId), now, { windowMs }), now);
 }
 
-/** What {@link countCreation} would do, by a plain read. @throws DomainError `too_many_creations` */
-export async function foreseeCreation(
+/** Rejects by a read what {@link countCreationTx} would reject. @throws DomainError `too_many_creations` */
+export async function assertCreationAllowed(
   db: Db,
-  throttle: KeyCreationLimits,
+  creationLimits: KeyCreationLimits,
   accountId: string,
   now: number,
 ): Promise<void> {
-  const [row] = await readBuckets(db, [bucketOf(throttle, accountId)]);
-  assertBelow(throttle, foresee(row, now, { windowMs }), now);
+  const [row] = await readBuckets(db, [bucketOf(creationLimits, accountId)]);
+  assertBelow(creationLimits, predictIncrement(row, now, { windowMs }), now);
 }
 
 function assertBelow(

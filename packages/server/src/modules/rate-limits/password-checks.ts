@@ -1,38 +1,36 @@
 /**
- * Which password checks may be in progress at once, in this process. A check costs a hash, the most expensive work that a
- * stranger can request, so its places are shared out fairly and never wait for each other: a check without a place is
- * rejected before anything is written.
+ * Limits the password checks in progress in this process. A check costs a hash, the most expensive operation that any
+ * client can request. Slots are shared fairly, and a check without a slot is rejected at once, before any write.
  *
- * - per email: at most two, and two more for strangers, so that strangers can't keep its owner out
- * - per address range: at most as many as remain free. One range alone gets half of all places, two get a third each
- *   (dynamic thresholds, Choudhury and Hahne 1998), and a range without a check in progress gets the last place
- * - checks from address ranges that are not trusted: at most three quarters of all places
+ * - per email: two for trusted address ranges and two for all others, so that strangers cannot lock the owner out
+ * - per address range: at most as many slots as remain free. One range alone gets half of all slots, two get a third
+ *   each (dynamic thresholds, Choudhury and Hahne 1998), and a range without a check in progress gets the last slot
+ * - address ranges that are not trusted: at most three quarters of all slots
  */
 import { limits } from '@keyreeve/contract';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { ipRange } from '../../foundation/ip-address.ts';
-import { refusal, type AssessedAttempt } from './sign-in-limits.ts';
+import { tooManyAttempts, type AssessedAttempt } from './sign-in-limits.ts';
 
 const untrustedShare = 0.75;
 const retryAfterSeconds = 1;
 const retryMs = retryAfterSeconds * 1000;
 
-/** Of whose password a check is, and for whom. */
-type CheckedAttempt = Pick<AssessedAttempt, 'canonicalEmail' | 'address' | 'isTrusted'>;
+type CheckedAttempt = Pick<AssessedAttempt, 'canonicalEmail' | 'clientIp' | 'isTrusted'>;
 
 export interface PasswordChecksOptions {
   readonly hasher: PasswordHasher;
-  /** Of the machine's places that this process has: one of its workers has an n-th. */
+  /** This process's share of the machine's slots: 1/n with n workers. */
   readonly share?: number;
-  /** Off for load tests, from one email and one client IP: only all places together are limited then. */
+  /** Off for load tests, from one email and one client IP: then only the total is limited. */
   readonly isFair: boolean;
 }
 
 export class PasswordChecks {
   readonly #hasher: PasswordHasher;
   readonly #isFair: boolean;
-  readonly #placesMax: number;
+  readonly #slotsMax: number;
   readonly #byEmail = new Map<string, number>();
   readonly #byRange = new Map<string, number>();
   #inProgress = 0;
@@ -40,7 +38,7 @@ export class PasswordChecks {
 
   constructor({ hasher, share = 1, isFair }: PasswordChecksOptions) {
     this.#hasher = hasher;
-    this.#placesMax = Math.ceil(limits.signInsUnderWayMax * share);
+    this.#slotsMax = Math.ceil(limits.signInsUnderWayMax * share);
     this.#isFair = isFair;
   }
 
@@ -48,49 +46,49 @@ export class PasswordChecks {
     return this.#inProgress;
   }
 
-  /** Takes a place for as long as the work takes. @throws DomainError as {@link enter} */
-  async run<T>(attempt: CheckedAttempt, work: () => Promise<T>): Promise<T> {
-    const leave = this.enter(attempt);
+  /** Holds a slot while the check runs. @throws DomainError as {@link acquire} */
+  async run<T>(attempt: CheckedAttempt, check: () => Promise<T>): Promise<T> {
+    const release = this.acquire(attempt);
     try {
-      return await work();
+      return await check();
     } finally {
-      leave();
+      release();
     }
   }
 
   /**
-   * @returns what gives the place back
-   * @throws DomainError `too_many_attempts` when the email has two; `overloaded` when there is no other place
+   * @returns a function that releases the slot
+   * @throws DomainError `too_many_attempts` when the email has two slots; `overloaded` when no other slot is free
    */
-  enter({ canonicalEmail, address, isTrusted }: CheckedAttempt): () => void {
+  acquire({ canonicalEmail, clientIp, isTrusted }: CheckedAttempt): () => void {
     const email = `${isTrusted ? 'trusted' : 'untrusted'} ${canonicalEmail}`;
-    const range = ipRange(address);
+    const range = ipRange(clientIp);
     if (this.#isFair && (this.#byEmail.get(email) ?? 0) >= limits.passwordChecksPerEmailMax)
-      throw refusal(retryMs, limits.passwordChecksPerEmailMax, retryMs, 'sign-ins in progress');
+      throw tooManyAttempts(retryMs, limits.passwordChecksPerEmailMax, retryMs, 'sign-ins in progress');
     this.#hasher.assertCapacity();
-    const places = Math.min(this.#placesMax, this.#hasher.checksMax);
-    const isRangeFull = (this.#byRange.get(range) ?? 0) >= places - this.#inProgress;
-    const isShareFull = !isTrusted && this.#untrusted >= Math.max(1, Math.floor(places * untrustedShare));
-    const isFull = this.#inProgress >= places || (this.#isFair && (isRangeFull || isShareFull));
+    const slots = Math.min(this.#slotsMax, this.#hasher.checksMax);
+    const isRangeFull = (this.#byRange.get(range) ?? 0) >= slots - this.#inProgress;
+    const isShareFull = !isTrusted && this.#untrusted >= Math.max(1, Math.floor(slots * untrustedShare));
+    const isFull = this.#inProgress >= slots || (this.#isFair && (isRangeFull || isShareFull));
     if (isFull) throw new DomainError('overloaded', { retryAfterSeconds });
     this.#add(email, range, isTrusted, 1);
-    let isLeft = false;
+    let isReleased = false;
     return () => {
-      if (!isLeft) this.#add(email, range, isTrusted, -1);
-      isLeft = true;
+      if (!isReleased) this.#add(email, range, isTrusted, -1);
+      isReleased = true;
     };
   }
 
   #add(email: string, range: string, isTrusted: boolean, by: 1 | -1): void {
     this.#inProgress += by;
     if (!isTrusted) this.#untrusted += by;
-    change(this.#byEmail, email, by);
-    change(this.#byRange, range, by);
+    addTo(this.#byEmail, email, by);
+    addTo(this.#byRange, range, by);
   }
 }
 
-/** Without entries that are zero: the keys are what strangers send. */
-function change(counts: Map<string, number>, key: string, by: number): void {
+/** Deletes counts of zero: clients choose the keys, so the map would grow without bound. */
+function addTo(counts: Map<string, number>, key: string, by: number): void {
   const count = (counts.get(key) ?? 0) + by;
   if (count === 0) counts.delete(key);
   else counts.set(key, count);

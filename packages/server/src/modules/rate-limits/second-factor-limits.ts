@@ -1,25 +1,26 @@
 /**
- * How often the holder of one credential may guess another: the code of a second factor after the password, the
- * account's password beside an access token. Counted per second factor and per session, so that only the holder of the
- * first credential can use the allowance up. Each guess is counted before it is checked: a burst finds the counter raised.
+ * Limits how often the holder of one credential may guess another: the one-time code of a second factor after the
+ * password, or the account's password beside an access token. Counted per second factor and per session, so that only
+ * the holder of the first credential can use the allowance up. A guess is counted before it is checked: a parallel burst
+ * finds the counter already raised.
  */
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { refusal, waitMs } from './sign-in-limits.ts';
+import { delayMs, tooManyAttempts } from './sign-in-limits.ts';
 import * as store from './store.ts';
 
 export interface SecondFactorLimitsOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly bucketHash: KeyedHash;
-  /** Off in race tests alone. */
+  /** Off only in race tests. */
   readonly enabled?: boolean;
 }
 
-/** A new factor and a new session begin with a count of their own. */
-export type Guessed = { readonly accountId: string; readonly createdAt: number } | { readonly sessionId: string };
+/** A second factor (of the account, created at this time) or a session. A new one starts with a new count. */
+export type GuessTarget = { readonly accountId: string; readonly createdAt: number } | { readonly sessionId: string };
 
 export class SecondFactorLimits {
   readonly #options: SecondFactorLimitsOptions;
@@ -29,49 +30,49 @@ export class SecondFactorLimits {
   }
 
   /** Counts the guess. @throws DomainError `too_many_attempts`, with nothing counted */
-  async reserve(guessed: Guessed): Promise<void> {
+  async reserve(target: GuessTarget): Promise<void> {
     const { db, clock, enabled = true } = this.#options;
     if (!enabled) return;
-    const bucket = this.#bucket(guessed);
+    const bucket = this.#bucket(target);
     const now = clock.now();
     const assertAllowed = ({ count, blockedUntil }: store.Bucket): void => {
-      if (count > limits.secondFactorFailuresMax) throw refusal(limits.loginPairDelaySecondsMax * 1000);
-      if (blockedUntil > now) throw refusal(blockedUntil - now);
+      if (count > limits.secondFactorFailuresMax) throw tooManyAttempts(limits.loginPairDelaySecondsMax * 1000);
+      if (blockedUntil > now) throw tooManyAttempts(blockedUntil - now);
     };
     const [row] = await store.readBuckets(db, [bucket]);
-    assertAllowed(store.foresee(row, now));
+    assertAllowed(store.predictIncrement(row, now));
     await db.transaction(async (tx) => {
-      const raised = await store.raise(tx, bucket, now);
-      assertAllowed(raised);
-      const paid = raised.count - limits.secondFactorFreeFailures;
-      if (paid >= 0) await store.block(tx, bucket, now + waitMs(paid));
+      const counted = await store.incrementTx(tx, bucket, now);
+      assertAllowed(counted);
+      const delayed = counted.count - limits.secondFactorFreeFailures;
+      if (delayed >= 0) await store.blockTx(tx, bucket, now + delayMs(delayed));
     });
   }
 
-  /** The guess was right: the failures before it are cleared. */
-  async succeed(guessed: Guessed): Promise<void> {
+  /** The guess was right: clears the failures before it. */
+  async succeed(target: GuessTarget): Promise<void> {
     const { db, enabled = true } = this.#options;
     if (!enabled) return;
-    const bucket = this.#bucket(guessed);
-    await db.transaction((tx) => store.clear(tx, bucket));
+    const bucket = this.#bucket(target);
+    await db.transaction((tx) => store.clearTx(tx, bucket));
   }
 
-  /** The guess was not checked: it is not counted. */
-  async release(guessed: Guessed): Promise<void> {
+  /** Removes the guess from the count: it was not checked. */
+  async release(target: GuessTarget): Promise<void> {
     const { db, enabled = true } = this.#options;
     if (!enabled) return;
-    const bucket = this.#bucket(guessed);
+    const bucket = this.#bucket(target);
     await db.transaction(async (tx) => {
-      await store.lower(tx, bucket);
-      await store.block(tx, bucket, 0);
+      await store.decrementTx(tx, bucket);
+      await store.blockTx(tx, bucket, 0);
     });
   }
 
-  #bucket(guessed: Guessed): Buffer {
+  #bucket(target: GuessTarget): Buffer {
     const parts =
-      'sessionId' in guessed
-        ? ['current password', guessed.sessionId]
-        : ['second factor', guessed.accountId, guessed.createdAt];
+      'sessionId' in target
+        ? ['current password', target.sessionId]
+        : ['second factor', target.accountId, target.createdAt];
     return this.#options.bucketHash.stored(JSON.stringify(parts));
   }
 }

@@ -1,21 +1,19 @@
 /**
- * Rate-limit counters. They are rows of the database, so that all instances count together, under keyed hashes, so that
- * they name neither an email nor a client IP. One statement raises a count and reads it: no burst slips in between.
+ * Rate-limit counters. They are rows of the database, so that all instances count together. Their ids are keyed hashes,
+ * so that a row discloses neither an email nor a client IP. One statement raises and reads a count, so that two requests
+ * never get the same count.
  */
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 
 export interface Bucket {
   readonly count: number;
-  /** The start of the window; of a leaking counter the time up to which it has leaked. */
+  /** The start of the window. For a leaking counter: the time up to which it has leaked. */
   readonly windowStartedAt: number;
   readonly blockedUntil: number;
 }
 
-/**
- * How a count decays by time alone: it starts again once its window is over, or it loses one each `leakMs`. With
- * neither it never decays.
- */
+/** How a count decays: it starts again when its window is over, or it falls by one each `leakMs`. Undefined: never. */
 export type Decay = { readonly windowMs: number } | { readonly leakMs: number } | undefined;
 
 interface BucketRow extends Bucket {
@@ -25,11 +23,11 @@ interface BucketRow extends Bucket {
 const insertText = `insert into throttle_buckets (bucket, count, window_started_at, blocked_until, touched_at)
    values ($1, 1, $2, 0, $2)
    on conflict (bucket) do update set`;
-// A clock that is behind another instance's never makes a counter look older.
+// An instance whose clock is behind must not make a counter look older.
 const touchedText = `touched_at = case when throttle_buckets.touched_at > $2 then throttle_buckets.touched_at else $2 end`;
 const returningText = `returning count, window_started_at as "windowStartedAt", blocked_until as "blockedUntil"`;
-const raiseBucket = sql<Bucket>(
-  'raise_throttle_bucket',
+const incrementBucket = sql<Bucket>(
+  'increment_throttle_bucket',
   `${insertText}
      count = case when throttle_buckets.window_started_at > $3 then throttle_buckets.count + 1 else 1 end,
      window_started_at = case when throttle_buckets.window_started_at > $3 then throttle_buckets.window_started_at else $2 end,
@@ -38,8 +36,8 @@ const raiseBucket = sql<Bucket>(
 );
 const leakedText = `(case when $2 > throttle_buckets.window_started_at
   then cast(($2 - throttle_buckets.window_started_at) / $3 as bigint) else 0 end)`;
-const raiseLeakingBucket = sql<Bucket>(
-  'raise_leaking_throttle_bucket',
+const incrementLeakingBucket = sql<Bucket>(
+  'increment_leaking_throttle_bucket',
   `${insertText}
      count = case when throttle_buckets.count > ${leakedText} then throttle_buckets.count - ${leakedText} + 1 else 1 end,
      window_started_at = case when throttle_buckets.count > ${leakedText}
@@ -48,55 +46,55 @@ const raiseLeakingBucket = sql<Bucket>(
    ${returningText}`,
 );
 const blockBucket = sql('block_throttle_bucket', `update throttle_buckets set blocked_until = $2 where bucket = $1`);
-const lowerBucket = sql(
-  'lower_throttle_bucket',
+const decrementBucket = sql(
+  'decrement_throttle_bucket',
   `update throttle_buckets set count = case when count > 0 then count - 1 else 0 end where bucket = $1`,
 );
 const deleteBucket = sql('delete_throttle_bucket', `delete from throttle_buckets where bucket = $1`);
 const columns = `count, window_started_at as "windowStartedAt", blocked_until as "blockedUntil", touched_at as "touchedAt"`;
 const selectBuckets = sqlMany<BucketRow>('select_throttle_bucket', {
   sqlite: `select ${columns} from throttle_buckets where bucket = $1`,
-  postgres: `select asked.ordinal, ${columns}
-   from unnest($1::bytea[]) with ordinality as asked (id, ordinal) join throttle_buckets on bucket = asked.id`,
+  postgres: `select requested.ordinal, ${columns}
+   from unnest($1::bytea[]) with ordinality as requested (id, ordinal)
+     join throttle_buckets on bucket = requested.id`,
 });
 // Bounded, so that a clean-up never delays a commit for long.
-const forgetBuckets = sql(
-  'forget_throttle_buckets',
+const deleteUntouchedRows = sql(
+  'delete_untouched_throttle_buckets',
   `delete from throttle_buckets where touched_at < $1 and bucket in (select bucket from throttle_buckets where touched_at < $1 limit $2)`,
 );
 
-/** Counts once more. */
-export async function raise(tx: Transaction, bucket: Buffer, now: number, decay?: Decay): Promise<Bucket> {
+export async function incrementTx(tx: Transaction, bucket: Buffer, now: number, decay?: Decay): Promise<Bucket> {
   const row =
     decay && 'leakMs' in decay
-      ? await tx.get(raiseLeakingBucket, [bucket, now, decay.leakMs])
-      : await tx.get(raiseBucket, [bucket, now, decay === undefined ? -1 : now - decay.windowMs]);
+      ? await tx.get(incrementLeakingBucket, [bucket, now, decay.leakMs])
+      : await tx.get(incrementBucket, [bucket, now, decay === undefined ? -1 : now - decay.windowMs]);
   if (!row) throw new Error('an upsert returned no row');
   return row;
 }
 
-export async function block(tx: Transaction, bucket: Buffer, until: number): Promise<void> {
+export async function blockTx(tx: Transaction, bucket: Buffer, until: number): Promise<void> {
   await tx.run(blockBucket, [bucket, until]);
 }
 
-/** By one, never below zero. */
-export async function lower(tx: Transaction, bucket: Buffer): Promise<void> {
-  await tx.run(lowerBucket, [bucket]);
+/** Never below zero. */
+export async function decrementTx(tx: Transaction, bucket: Buffer): Promise<void> {
+  await tx.run(decrementBucket, [bucket]);
 }
 
-export async function clear(tx: Transaction, bucket: Buffer): Promise<void> {
+export async function clearTx(tx: Transaction, bucket: Buffer): Promise<void> {
   await tx.run(deleteBucket, [bucket]);
 }
 
-/** Counters as they were committed, in order, from one snapshot taken after the call; it waits for no write. */
+/** The committed counters, in order, from one snapshot taken after the call. Does not wait for writes. */
 export const readBuckets = (db: Db, buckets: readonly Buffer[]): Promise<(BucketRow | undefined)[]> =>
   db.getMany(
     selectBuckets,
     buckets.map((bucket) => [bucket]),
   );
 
-/** What {@link raise} would return for a counter that was read. A request that is refused by it costs no commit. */
-export function foresee(row: Bucket | undefined, now: number, decay?: Decay): Bucket {
+/** What {@link incrementTx} would return for this row. A request that is rejected by it costs no commit. */
+export function predictIncrement(row: Bucket | undefined, now: number, decay?: Decay): Bucket {
   const fresh = { count: 1, windowStartedAt: now, blockedUntil: row?.blockedUntil ?? 0 };
   if (!row) return fresh;
   if (decay && 'leakMs' in decay) {
@@ -109,7 +107,7 @@ export function foresee(row: Bucket | undefined, now: number, decay?: Decay): Bu
   return isRunning ? { ...fresh, count: row.count + 1, windowStartedAt: row.windowStartedAt } : fresh;
 }
 
-/** Deletes counters that no request has touched since. @returns how many */
-export async function forget(db: Db, before: number, rowsMax: number): Promise<number> {
-  return db.transaction((tx) => tx.run(forgetBuckets, [before, rowsMax]));
+/** Deletes counters that were not raised since `before`. @returns how many, at most `rowsMax` */
+export async function deleteUntouchedBuckets(db: Db, before: number, rowsMax: number): Promise<number> {
+  return db.transaction((tx) => tx.run(deleteUntouchedRows, [before, rowsMax]));
 }

@@ -31,7 +31,7 @@ export interface SecondFactorsOptions {
   readonly clock: Clock;
   readonly seal: Sealer;
   readonly codeHash: KeyedHash;
-  readonly throttle: SecondFactorLimits;
+  readonly secondFactorLimits: SecondFactorLimits;
   /** Whose account it is, for the user's program. */
   readonly issuer: string;
 }
@@ -55,7 +55,7 @@ export class SecondFactors {
    * @throws DomainError `too_many_attempts`
    */
   async check(accountId: string, text: string): Promise<FactorProof | undefined> {
-    const { db, clock, seal, codeHash, throttle } = this.#options;
+    const { db, clock, seal, codeHash, secondFactorLimits } = this.#options;
     if (text.length > limits.oneTimePasswordCharsMax) return undefined;
     if (!isTotpCode(text)) {
       const hash = recoveryCodeHash(codeHash, accountId, text);
@@ -64,16 +64,16 @@ export class SecondFactors {
     }
     const factor = await store.findFactor(db, accountId);
     if (!factor || factor.confirmedAt === null) return undefined;
-    await throttle.reserve(factor);
+    await secondFactorLimits.reserve(factor);
     const step = stepOf(seal.open(accountId, factor.secret), text, clock.now());
     return step === undefined || step <= factor.lastStep ? undefined : { kind: 'totp', step };
   }
 
   /** After the commit of what the code was presented for. */
   async succeed(accountId: string): Promise<void> {
-    const { db, throttle } = this.#options;
+    const { db, secondFactorLimits } = this.#options;
     const factor = await store.findFactor(db, accountId);
-    if (factor) await throttle.succeed(factor);
+    if (factor) await secondFactorLimits.succeed(factor);
   }
 
   /** The text of a secret and its row’s. */
@@ -88,14 +88,14 @@ export class SecondFactors {
    * @throws DomainError `second_factor_not_enrolled`, `second_factor_wrong`, `too_many_attempts`
    */
   async checkNew(accountId: string, code: string): Promise<FactorConfirmation> {
-    const { db, clock, seal, throttle } = this.#options;
+    const { db, clock, seal, secondFactorLimits } = this.#options;
     if (!isTotpCode(code)) throw new DomainError('second_factor_wrong');
     const factor = await store.findFactor(db, accountId);
     const now = clock.now();
     const isBegun = factor !== undefined && factor.confirmedAt === null;
     if (!isBegun || now - factor.createdAt > limits.secondFactorEnrolmentSeconds * 1000)
       throw new DomainError('second_factor_not_enrolled');
-    await throttle.reserve(factor);
+    await secondFactorLimits.reserve(factor);
     const step = stepOf(seal.open(accountId, factor.secret), code, now);
     if (step === undefined) throw new DomainError('second_factor_wrong');
     return { sealed: factor.secret, step };

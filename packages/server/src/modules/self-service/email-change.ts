@@ -39,7 +39,7 @@ export class EmailChange {
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const wanted = acceptEmail(emailText);
     const account = await currentPassword.check(principal, password, address);
-    await requests.countSignUp({ canonicalEmail: wanted.key, address });
+    await requests.countSignUp({ canonicalEmail: wanted.key, clientIp: address });
     const { id, email: oldEmail, sessionEpoch } = account;
     const now = clock.now();
     const code = codes.make();
@@ -68,7 +68,7 @@ export class EmailChange {
         expiresAt,
       });
       if (!(await isEmailTaken(tx, wanted.key, id))) await queueMail(tx, confirmation);
-      else if (await requests.mayTellIn(tx, wanted.key)) await queueMail(tx, refusal);
+      else if (await requests.maySendAccountExistsTx(tx, wanted.key)) await queueMail(tx, refusal);
       await queueMail(tx, notice);
       await recordOf(tx, principal, 'account.email_change_requested', id, now);
     });
@@ -82,21 +82,21 @@ export class EmailChange {
    *   `too_many_attempts`, `overloaded`
    */
   async confirm(codeText: string, password: Secret, address: string): Promise<void> {
-    const { db, clock, codes, mailer, currentPassword, throttle, revocations } = this.#options;
+    const { db, clock, codes, mailer, currentPassword, signInLimits, revocations } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'change_email', now);
     const { row, account } = code;
     if (row.email === null || row.canonicalEmail === null) throw new DomainError('code_invalid');
     const wanted = { address: row.email, key: row.canonicalEmail };
     const { canonicalEmail, passwordHash: hash, sessionEpoch } = account;
-    await currentPassword.checkWithCode(code.hash, { canonicalEmail, address }, password, hash);
+    await currentPassword.checkWithCode(code.hash, { canonicalEmail, clientIp: address }, password, hash);
     const work = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
       await changeOwnEmailTx(tx, this.#options, locked, wanted, now);
       // Neither address may trust the ranges of an earlier owner.
-      await throttle.changeOwnerIn(tx, locked.canonicalEmail);
-      await throttle.changeOwnerIn(tx, wanted.key, address);
+      await signInLimits.changeEmailOwnerTx(tx, locked.canonicalEmail);
+      await signInLimits.changeEmailOwnerTx(tx, wanted.key, address);
     };
     const change = recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(work));
     await change.catch(refuseTaken);
@@ -109,7 +109,7 @@ export class EmailChange {
    * @throws DomainError `code_invalid`, `account_exists`, `too_many_requests`
    */
   async accept(codeText: string): Promise<void> {
-    const { db, clock, codes, mailer, throttle, revocations } = this.#options;
+    const { db, clock, codes, mailer, signInLimits, revocations } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'set_email', now);
     const { email: address, canonicalEmail: key } = code.row;
@@ -117,7 +117,7 @@ export class EmailChange {
     const work = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'set_email', now);
       await changeSetEmailTx(tx, this.#options, locked, { address, key }, now);
-      for (const changed of [locked.canonicalEmail, key]) await throttle.changeOwnerIn(tx, changed);
+      for (const changed of [locked.canonicalEmail, key]) await signInLimits.changeEmailOwnerTx(tx, changed);
     };
     const change = recordingChanges(revocations, { accountId: code.account.id, at: now }, () => db.transaction(work));
     await change.catch(refuseTaken);

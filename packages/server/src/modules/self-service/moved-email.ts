@@ -114,7 +114,7 @@ async function assertFewChangesTx(tx: Transaction, id: string, now: number): Pro
 export async function restoreEmailTx(
   tx: Transaction,
   principal: Principal,
-  { mailer, throttle }: { readonly mailer: Mailer; readonly throttle: SignInLimits },
+  { mailer, signInLimits }: { readonly mailer: Mailer; readonly signInLimits: SignInLimits },
   account: Pick<CredentialsRow, 'id' | 'email' | 'canonicalEmail' | 'language'>,
   change: EmailChangeRow,
   now: number,
@@ -127,7 +127,7 @@ export async function restoreEmailTx(
   await removeCodes(tx, id, 'set_email');
   await removeEmailChangesTx(tx, id, change.epoch);
   // Neither address may trust the ranges that the other person signed in from.
-  for (const key of [account.canonicalEmail, restored.key]) await throttle.changeOwnerIn(tx, key);
+  for (const key of [account.canonicalEmail, restored.key]) await signInLimits.changeEmailOwnerTx(tx, key);
   await recordOf(tx, principal, 'account.email_change_undone', id, now);
   const data = { newEmail: change.email, at: toInstant(now) };
   await queueMail(tx, mailer.prepare({ to: displaced, language, template: 'email_changed', data }));

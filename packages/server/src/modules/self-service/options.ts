@@ -19,7 +19,7 @@ export interface SelfServiceOptions {
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
   readonly currentPassword: CurrentPassword;
-  readonly throttle: SignInLimits;
+  readonly signInLimits: SignInLimits;
   readonly requests: RequestLimits;
   readonly codes: Codes;
   readonly outbox: Outbox;

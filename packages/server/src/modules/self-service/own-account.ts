@@ -57,7 +57,7 @@ export class OwnAccount {
    *   `invalid_access_token`, `unavailable`
    */
   async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly LiveKey[]> {
-    const { db, clock, rules, hasher, throttle, requests, mailer, revocations, currentPassword } = this.#options;
+    const { db, clock, rules, hasher, signInLimits, requests, mailer, revocations, currentPassword } = this.#options;
     const { newPassword, revokesKeys, address } = change;
     const { id, email, canonicalEmail } = await this.find(principal);
     const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: canonicalEmail }, rules);
@@ -76,7 +76,7 @@ export class OwnAccount {
       const keys = await listAccountKeys(tx, id);
       const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
       await queueMail(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
-      await throttle.distrustIn(tx, canonicalEmail, address);
+      await signInLimits.clearTrustedRangesTx(tx, canonicalEmail, address);
       return { deleted: gone, live: keys };
     };
     const { deleted, live } = await recordingChanges(revocations, { accountId: id, at: now }, () =>

@@ -52,7 +52,7 @@ export class PasswordReset {
     const { db, requests, outbox, mailer } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const { key: canonicalEmail } = acceptEmail(emailText);
-    await requests.countReset({ canonicalEmail, address });
+    await requests.countReset({ canonicalEmail, clientIp: address });
     const work: ResetWork = { canonicalEmail, address };
     const row = outbox.delayed(outbox.prepare('password_reset', 'account-life', work));
     await db.transaction((tx) => insertJob(tx, row));
@@ -114,7 +114,7 @@ export class PasswordReset {
     purpose: CodePurpose,
     { password, revokesKeys, address }: NewPassword,
   ): Promise<readonly LiveKey[]> {
-    const { db, clock, codes, rules, requests, hasher, throttle, mailer } = this.#options;
+    const { db, clock, codes, rules, requests, hasher, signInLimits, mailer } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), purpose, now);
     const { id, email, canonicalEmail } = code.account;
@@ -139,8 +139,8 @@ export class PasswordReset {
         const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
         await queueMail(tx, mailer.prepare({ to: account.email, template: 'password_changed', data }));
       }
-      if (isNew) await throttle.changeOwnerIn(tx, account.canonicalEmail, address);
-      else await throttle.distrustIn(tx, account.canonicalEmail, address);
+      if (isNew) await signInLimits.changeEmailOwnerTx(tx, account.canonicalEmail, address);
+      else await signInLimits.clearTrustedRangesTx(tx, account.canonicalEmail, address);
       return { deleted: gone, live: keys };
     };
     // Whoever verifies an account takes all its codes: while this one is good, it is as new as it was.

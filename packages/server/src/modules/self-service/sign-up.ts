@@ -50,7 +50,7 @@ export class SignUp {
     const email = acceptEmail(emailText);
     const normal = acceptNewPassword(password.reveal(), email, rules);
     hasher.assertCapacity();
-    await requests.countSignUp({ canonicalEmail: email.key, address });
+    await requests.countSignUp({ canonicalEmail: email.key, clientIp: address });
     const passwordHash = await hasher.hash(normal);
     await this.#enqueue({
       address: email.address,
@@ -65,7 +65,7 @@ export class SignUp {
     const { requests, mailer } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const email = acceptEmail(emailText);
-    await requests.countSignUp({ canonicalEmail: email.key, address });
+    await requests.countSignUp({ canonicalEmail: email.key, clientIp: address });
     await this.#enqueue({ address: email.address, canonicalEmail: email.key, passwordHash: null });
   }
 
@@ -116,7 +116,7 @@ export class SignUp {
       if (hash !== '') await this.#sendCode(tx, id, email, hash, now);
       return;
     }
-    if (passwordHash === null || !(await requests.mayTellIn(tx, canonicalEmail))) return;
+    if (passwordHash === null || !(await requests.maySendAccountExistsTx(tx, canonicalEmail))) return;
     const resetLink = links.page('reset-password');
     await queueMail(tx, mailer.prepare({ to: email, template: 'account_exists', data: { resetLink } }));
   }

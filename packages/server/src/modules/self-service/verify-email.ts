@@ -23,20 +23,20 @@ export class Verification {
    * @throws DomainError `code_invalid`, `invalid_credentials`, `too_many_requests`, `too_many_attempts`, `overloaded`, `unavailable`
    */
   async verify(codeText: string, password: Secret, address: string): Promise<void> {
-    const { db, clock, codes, currentPassword, throttle } = this.#options;
+    const { db, clock, codes, currentPassword, signInLimits } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'verify_email', now);
     const hash = code.row.passwordHash;
     if (hash === null) throw new DomainError('code_invalid');
     const { canonicalEmail, id } = code.account;
-    await currentPassword.checkWithCode(code.hash, { canonicalEmail, address }, password, hash);
+    await currentPassword.checkWithCode(code.hash, { canonicalEmail, clientIp: address }, password, hash);
     const { revocations } = this.#options;
     const work = async (tx: Transaction) => {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPassword(tx, id, hash, now);
       const deleted = await revokeAllCredentials(tx, mailbox, id, now);
       await recordOf(tx, mailbox, 'account.verified', id, now);
-      await throttle.changeOwnerIn(tx, canonicalEmail, address);
+      await signInLimits.changeEmailOwnerTx(tx, canonicalEmail, address);
       return deleted;
     };
     const keyIds = await recordingChanges(revocations, { accountId: id, at: now }, () =>

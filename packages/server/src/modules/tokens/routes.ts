@@ -18,7 +18,10 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
   return [
     route(contract.issueTokens, async ({ presented, address, program, oneTimePassword }) => {
       const { user, password } = basicOf(presented);
-      return { status: 200, body: await tokens.signIn(user, password, { address, program }, oneTimePassword) };
+      return {
+        status: 200,
+        body: await tokens.signIn(user, password, { clientIp: address, userAgent: program }, oneTimePassword),
+      };
     }),
     route(contract.refreshTokens, async ({ body: { refreshToken } }) => ({
       status: 200,

@@ -14,11 +14,11 @@ import { queueMail, type Mailer } from '../mail/mail.ts';
 import { takeProofTx, type FactorProof } from '../second-factors/second-factors.ts';
 import { createSessionTx, type NewSession } from '../sessions/store.ts';
 
-/** Whence and by which program somebody signs in. */
+/** The client that signs in. */
 export interface Client {
-  readonly address: string;
-  /** The User-Agent; empty when it doesn’t say. */
-  readonly program: string;
+  readonly clientIp: string;
+  /** The User-Agent header; empty without one. */
+  readonly userAgent: string;
 }
 
 export interface SessionStart {
@@ -90,9 +90,9 @@ async function tell(
 }
 
 /** What is kept of what a client says of itself: printable and bounded. */
-export const describeClient = ({ address, program }: Client): Client => ({
-  address: printable(address).slice(0, limits.addressCharsMax),
-  program: printable(program).slice(0, limits.programCharsMax),
+export const describeClient = ({ clientIp, userAgent }: Client): Pick<NewSession, 'address' | 'program'> => ({
+  address: printable(clientIp).slice(0, limits.addressCharsMax),
+  program: printable(userAgent).slice(0, limits.programCharsMax),
 });
 
 const printable = (text: string): string => text.replaceAll(/\p{C}/gu, '');

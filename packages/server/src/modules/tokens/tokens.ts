@@ -34,7 +34,7 @@ export interface TokensOptions {
   readonly mailer: Mailer;
   /** None where no journal is kept. */
   readonly revocations: Revocations | undefined;
-  readonly throttle: SignInLimits;
+  readonly signInLimits: SignInLimits;
   readonly checks: PasswordChecks;
   readonly accessTokens: AccessTokens;
   readonly refreshTokens: RefreshTokens;
@@ -125,7 +125,7 @@ export class Tokens {
       if (code !== undefined && refusalCodes.includes(code)) this.logins.refused++;
       if (code === 'too_many_attempts') this.logins.throttled++;
       if (error instanceof DomainError && mayBeGuess(error))
-        this.#options.onFailedSignIn?.({ clientIp: client.address, accountId, reason: error.code });
+        this.#options.onFailedSignIn?.({ clientIp: client.clientIp, accountId, reason: error.code });
       if (code === 'overloaded') this.logins.overloaded++;
       throw error;
     }
@@ -292,19 +292,22 @@ export class Tokens {
   }
 
   async #signIn(signIn: SignIn): Promise<TokenPair> {
-    const { throttle, checks } = this.#options;
+    const { signInLimits, checks } = this.#options;
     const { user, client } = signIn;
     // A rejection here costs reads alone: a flood of them takes neither places nor commits.
-    const attempt = await throttle.assess({ canonicalEmail: parseEmail(user)?.key ?? user, address: client.address });
+    const attempt = await signInLimits.assess({
+      canonicalEmail: parseEmail(user)?.key ?? user,
+      clientIp: client.clientIp,
+    });
     return checks.run(attempt, () => this.#checkSignIn(attempt, signIn));
   }
 
   /** Counts the attempt, checks password and code, and starts the session. */
   async #checkSignIn(attempt: AssessedAttempt, { user, password, client, code, onFound }: SignIn): Promise<TokenPair> {
-    const { accounts, throttle } = this.#options;
-    const reservation = await throttle.reserve(attempt);
+    const { accounts, signInLimits } = this.#options;
+    const reservation = await signInLimits.reserve(attempt);
     const giveBack = async (error: unknown): Promise<never> => {
-      await throttle.release(reservation);
+      await signInLimits.release(reservation);
       throw error;
     };
     const account = await accounts.authenticate(user, password, onFound).catch(giveBack);
@@ -333,7 +336,7 @@ export class Tokens {
     proof: FactorProof | undefined,
     reservation: Reservation,
   ): Promise<TokenPair> {
-    const { db, clock, mailer, throttle, accessTokens, refreshTokens, secondFactors } = this.#options;
+    const { db, clock, mailer, signInLimits, accessTokens, refreshTokens, secondFactors } = this.#options;
     const { idleTtlSeconds, maxTtlSeconds } = this.#options;
     const sign = await accessTokens.signer();
     const token = refreshTokens.first();
@@ -350,7 +353,7 @@ export class Tokens {
     const { sessionsPerAccountMax: sessionsMax, revocations } = this.#options;
     const { failures } = reservation;
     const start = { account, session, proof, failures, sessionsMax, revocations };
-    const isCreated = await startSession(db, mailer, start, (tx) => throttle.succeedIn(tx, reservation));
+    const isCreated = await startSession(db, mailer, start, (tx) => signInLimits.succeedTx(tx, reservation));
     if (!isCreated) throw new DomainError('invalid_credentials');
     if (proof) await secondFactors.succeed(account.id);
     return pairOf(sign, { accountId: account.id, createdAt: now }, token);

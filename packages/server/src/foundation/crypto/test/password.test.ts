@@ -163,13 +163,13 @@ test('several workers share the bounds of the machine: each has its part of the 
 
 function accountsOf(db: Db, hasher: PasswordHasher): Accounts {
   const clock = new FakeClock();
-  const throttle = new SignInLimits({ db, clock, bucketHash: pepper, addressLimits: [], enabled: false });
+  const signInLimits = new SignInLimits({ db, clock, bucketHash: pepper, ipRangeLimits: [], enabled: false });
   return new Accounts({
     db,
     clock,
     hasher,
     rules: { lengthMin: 15, contextWords: [], common: new CommonPasswords() },
-    throttle,
+    signInLimits,
   });
 }
 

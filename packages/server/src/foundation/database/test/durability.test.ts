@@ -133,7 +133,7 @@ onEachDatabase(
     await signingKeys.ensure();
     const password = new Secret('wombat orbit velvet 42');
     await accounts.create(operator, 'you@example.com', password, 'user');
-    const { refreshToken } = await tokens.signIn('you@example.com', password, { address: '192.0.2.1', program: '' });
+    const { refreshToken } = await tokens.signIn('you@example.com', password, { clientIp: '192.0.2.1', userAgent: '' });
     commits = 0;
     await tokens.signOut(refreshToken);
     assert.deepEqual([commits, confirmations], [1, 0]);

@@ -37,7 +37,7 @@ for (const change of ['delete', 'disable'] as const) {
         const make = async (email: string) => {
           const { id } = await accounts.create(operator, email, new Secret(password), 'user');
           const { secret } = await apiKeys.create(operator, id, { nickname: 'key' });
-          const client = { address: '192.0.2.1', program: '' };
+          const client = { clientIp: '192.0.2.1', userAgent: '' };
           const { accessToken } = await tokens.signIn(email, new Secret(password), client);
           return { id, key: secret.reveal(), accessToken };
         };

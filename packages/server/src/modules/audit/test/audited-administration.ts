@@ -20,8 +20,21 @@ const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
 const takingOf = (db: Db, id: string): Taking => {
   const clock = new FakeClock();
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
-  const throttle = new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: false });
-  return { id, to: {}, codeTo: () => byMail('reset_password', id), mailer: new Mailer(outbox, false), throttle, now };
+  const signInLimits = new SignInLimits({
+    db,
+    clock,
+    bucketHash: keys.throttleBucket,
+    ipRangeLimits: [],
+    enabled: false,
+  });
+  return {
+    id,
+    to: {},
+    codeTo: () => byMail('reset_password', id),
+    mailer: new Mailer(outbox, false),
+    signInLimits,
+    now,
+  };
 };
 const row = (action: string, accountId: string, details: string | null = null, target = accountId) => ({
   actor: 'operator',

@@ -15,7 +15,7 @@ import { keys, operator } from '../../../../test-kit/rows.ts';
 const waitMsMax = 10_000;
 const password = new Secret('wombat orbit velvet 42');
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
-const client = { address: '192.0.2.1', program: '' };
+const client = { clientIp: '192.0.2.1', userAgent: '' };
 
 const instanceOn = (db: Db, clock: FakeClock): Services => {
   const installation = { db, keys, migrated: [] };

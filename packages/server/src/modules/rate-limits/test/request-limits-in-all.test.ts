@@ -13,7 +13,7 @@ import { RequestLimits } from '../request-limits.ts';
 /** Each email, each address range and each /48 once: no other limit is near. */
 const stranger = (n: number): SignInAttempt => ({
   canonicalEmail: `user${n}@example.com`,
-  address: `2001:db8:${n.toString(16)}::1`,
+  clientIp: `2001:db8:${n.toString(16)}::1`,
 });
 const max = limits.mailRequestsGlobalMax;
 const windowSeconds = limits.mailRequestsGlobalWindowSeconds;
@@ -22,10 +22,10 @@ for (const [name, open] of Object.entries(databases)) {
   test(`a botnet causes 1,000 mails in 15 minutes at most, and keeps no owner from a reset (${name})`, async () => {
     await using opened = await open();
     const common = { db: opened.db, clock: new FakeClock(), bucketHash: new KeyedHash(randomBytes(32)) };
-    const logins = new SignInLimits({ ...common, addressLimits: [], enabled: true });
-    const requests = new RequestLimits({ ...common, logins, addressLimits: [] });
-    const owner = { canonicalEmail: 'you@example.com', address: '192.0.2.7' };
-    await logins.succeed(await logins.reserve(owner));
+    const signInLimits = new SignInLimits({ ...common, ipRangeLimits: [], enabled: true });
+    const requests = new RequestLimits({ ...common, signInLimits, ipRangeLimits: [] });
+    const owner = { canonicalEmail: 'you@example.com', clientIp: '192.0.2.7' };
+    await signInLimits.succeed(await signInLimits.reserve(owner));
 
     const ask = (n: number) => (n % 2 ? requests.countReset(stranger(n)) : requests.countSignUp(stranger(n)));
     let accepted = 0;
@@ -36,7 +36,7 @@ for (const [name, open] of Object.entries(databases)) {
     assert.equal(accepted, max);
 
     common.clock.advance({ seconds: 60 });
-    const elsewhere = { ...owner, address: '192.0.2.8' };
+    const elsewhere = { ...owner, clientIp: '192.0.2.8' };
     for (const count of [requests.countSignUp(elsewhere), requests.countReset(elsewhere)]) {
       await assert.rejects(count, (error) => {
         assert.ok(error instanceof DomainError);

@@ -22,7 +22,7 @@ const email = (n: number): string => `stranger${n}@example.com`;
 /** Of those that a flood of 2,000 would make, if each of them were counted before the deletion. */
 const commitsAheadMax = 20;
 
-for (const [where, address] of [
+for (const [where, ipOf] of [
   ['one client IP', () => '192.0.2.1'],
   ['as many client IPs', (n: number) => `198.18.${n >> 8}.${n & 255}`],
 ] as const) {
@@ -45,8 +45,8 @@ for (const [where, address] of [
       db.times.observe = (operation) => void (operation === 'commit' && commits++);
       const signIns = Promise.allSettled(
         Array.from({ length: floodSize }, (_, n) =>
-          inShare(rangeShare(address(n), 'ordinary'), () =>
-            tokens.signIn(email(n), new Secret(wrongPassword), { address: address(n), program: '' }),
+          inShare(rangeShare(ipOf(n), 'ordinary'), () =>
+            tokens.signIn(email(n), new Secret(wrongPassword), { clientIp: ipOf(n), userAgent: '' }),
           ),
         ),
       );
@@ -58,7 +58,7 @@ for (const [where, address] of [
       assert.equal(ended['overloaded'], floodSize - checked - limited);
       // The places are free again.
       await assert.rejects(
-        tokens.signIn('you@example.com', new Secret(wrongPassword), { address: '192.0.2.2', program: '' }),
+        tokens.signIn('you@example.com', new Secret(wrongPassword), { clientIp: '192.0.2.2', userAgent: '' }),
         {
           code: 'invalid_credentials',
         },

@@ -14,16 +14,19 @@ for (const [name, open] of Object.entries(databases)) {
     await using opened = await open();
     const clock = new FakeClock();
     const bucketHash = new KeyedHash(randomBytes(32));
-    const throttle = new SignInLimits({ db: opened.db, clock, bucketHash, addressLimits: [], enabled: true });
-    const owner = { canonicalEmail: 'you@example.com', address: '192.0.2.7' };
-    await throttle.succeed(await throttle.reserve(owner));
+    const signInLimits = new SignInLimits({ db: opened.db, clock, bucketHash, ipRangeLimits: [], enabled: true });
+    const owner = { canonicalEmail: 'you@example.com', clientIp: '192.0.2.7' };
+    await signInLimits.succeed(await signInLimits.reserve(owner));
 
     // Each email and each address once: no other limit is near.
     const flood = (from: number, count: number) =>
       Promise.allSettled(
         Array.from({ length: count }, (_, index) => {
           const n = from + index;
-          return throttle.reserve({ canonicalEmail: `user${n}@example.com`, address: `10.0.${n >> 8}.${n & 255}` });
+          return signInLimits.reserve({
+            canonicalEmail: `user${n}@example.com`,
+            clientIp: `10.0.${n >> 8}.${n & 255}`,
+          });
         }),
       );
     const failuresMax = limits.loginGlobalFailuresMax;
@@ -33,16 +36,16 @@ for (const [name, open] of Object.entries(databases)) {
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, failuresMax);
 
     clock.advance({ seconds: 60 });
-    const stranger = { ...owner, address: '192.0.2.8' };
-    await assert.rejects(throttle.reserve(stranger), (error) => {
+    const stranger = { ...owner, clientIp: '192.0.2.8' };
+    await assert.rejects(signInLimits.reserve(stranger), (error) => {
       assert.ok(error instanceof DomainError);
       assert.equal(error.code, 'too_many_attempts');
       const rate = { policy: 'sign-ins', quota: failuresMax, windowSeconds: 900 };
       assert.deepEqual(error.options, { retryAfterSeconds: 840, rate });
       return true;
     });
-    await throttle.reserve(owner);
+    await signInLimits.reserve(owner);
     clock.advance({ seconds: 840 });
-    await throttle.reserve(stranger);
+    await signInLimits.reserve(stranger);
   });
 }

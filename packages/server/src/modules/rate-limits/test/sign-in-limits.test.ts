@@ -1,4 +1,4 @@
-/** Limits on sign-ins: nobody guesses for long, and nobody locks an owner out. */
+/** Limits on sign-ins: nobody secondFactorLimits for long, and nobody locks an owner out. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { Secret } from '../../../foundation/crypto/secret.ts';
@@ -381,18 +381,18 @@ test('an operator raises the limit of an address, and a right password is no fai
   assertThrottled(await spray(130, '192.0.2.8'), 900, 130);
 });
 
-test('KEYREEVE_THROTTLE=off lifts every limit on sign-ins, and none on mail, codes and guesses', async () => {
+test('KEYREEVE_THROTTLE=off lifts every limit on sign-ins, and none on mail, codes and secondFactorLimits', async () => {
   await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' } });
   await app.createAccount(email);
   for (let n = 0; n <= limits.loginEmailFailuresMax; n++) assert.equal((await attempt(app)).status, 401);
   assert.equal((await signIn(app)).status, 200);
-  const { requests, guesses } = app.service.services;
-  const asked = { canonicalEmail: email, address: home };
+  const { requests, secondFactorLimits } = app.service.services;
+  const asked = { canonicalEmail: email, clientIp: home };
   for (const [max, code, ask] of [
     [limits.resetsPerEmailMax, 'too_many_requests', () => requests.countReset(asked)],
     [limits.signUpsPerEmailMax, 'too_many_requests', () => requests.countSignUp(asked)],
     [limits.codeTriesMax, 'too_many_requests', () => requests.countCodeTry(Buffer.from('code'))],
-    [limits.secondFactorFreeFailures, 'too_many_attempts', () => guesses.reserve({ sessionId: 'ses_1' })],
+    [limits.secondFactorFreeFailures, 'too_many_attempts', () => secondFactorLimits.reserve({ sessionId: 'ses_1' })],
   ] as const) {
     for (let n = 0; n < max; n++) await ask();
     await assert.rejects(ask(), { code });

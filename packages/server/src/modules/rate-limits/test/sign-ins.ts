@@ -6,14 +6,14 @@ import { SignInLimits, type SignInAttempt } from '../sign-in-limits.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
 
 export const clock = new FakeClock(now);
-export const throttleOn = (db: Db): SignInLimits =>
-  new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true });
+export const signInLimitsOn = (db: Db): SignInLimits =>
+  new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, ipRangeLimits: [], enabled: true });
 /** A sign-in with the right password. */
-export async function signIn(throttle: SignInLimits, attempt: SignInAttempt, startedAt = now): Promise<void> {
-  await throttle.succeed({ ...(await throttle.reserve(attempt)), startedAt });
+export async function signIn(signInLimits: SignInLimits, attempt: SignInAttempt, startedAt = now): Promise<void> {
+  await signInLimits.succeed({ ...(await signInLimits.reserve(attempt)), startedAt });
 }
-export const reserve = async (db: Db, canonicalEmail: string, address: string): Promise<'reserved'> => {
-  await throttleOn(db).reserve({ canonicalEmail, address });
+export const reserve = async (db: Db, canonicalEmail: string, clientIp: string): Promise<'reserved'> => {
+  await signInLimitsOn(db).reserve({ canonicalEmail, clientIp });
   return 'reserved';
 };
 

@@ -4,7 +4,7 @@ import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { SignInLimits } from '../sign-in-limits.ts';
-import { SecondFactorLimits, type Guessed } from '../second-factor-limits.ts';
+import { SecondFactorLimits, type GuessTarget } from '../second-factor-limits.ts';
 import { RequestLimits } from '../request-limits.ts';
 import * as store from '../store.ts';
 import {
@@ -16,12 +16,12 @@ import {
   rivalsMin,
 } from '../../../../test-kit/store-on-each-database.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
-import { clock, reserve, severalAtOnce, signIn, throttleOn } from './sign-ins.ts';
+import { clock, reserve, severalAtOnce, signIn, signInLimitsOn } from './sign-ins.ts';
 
 const bucket = keys.throttleBucket.stored('one');
 const other = keys.throttleBucket.stored('other');
 const raise = (db: Db, at = now, decay?: store.Decay, of = bucket): Promise<store.Bucket> =>
-  db.transaction((tx) => store.raise(tx, of, at, decay));
+  db.transaction((tx) => store.incrementTx(tx, of, at, decay));
 
 onEachDatabase('no two of many that raise a counter at once see the same count', async (opened) => {
   const raised = await raceToValues(opened, rivalsMin * 4, (connection) => raise(connection));
@@ -44,7 +44,7 @@ onEachDatabase('a counter starts anew when its window is over, and never without
 /** The counter as a read foresees it, which must be as it is raised. */
 async function countedAsForeseen(db: Db, at: number, decay?: store.Decay): Promise<store.Bucket> {
   const [row] = await store.readBuckets(db, [bucket]);
-  const foreseen = store.foresee(row, at, decay);
+  const foreseen = store.predictIncrement(row, at, decay);
   assert.deepEqual({ ...(await raise(db, at, decay)) }, foreseen);
   return foreseen;
 }
@@ -74,12 +74,12 @@ onEachDatabase('counters are lowered to zero at most, blocked, cleared, each by 
   await raise(db);
   await raise(db, now, undefined, other);
   await db.transaction(async (tx) => {
-    await store.block(tx, bucket, now + 7);
-    await store.lower(tx, bucket);
-    await store.lower(tx, bucket);
+    await store.blockTx(tx, bucket, now + 7);
+    await store.decrementTx(tx, bucket);
+    await store.decrementTx(tx, bucket);
   });
   assert.deepEqual({ ...(await raise(db, now + 1)) }, { count: 1, windowStartedAt: now, blockedUntil: now + 7 });
-  await db.transaction((tx) => store.clear(tx, bucket));
+  await db.transaction((tx) => store.clearTx(tx, bucket));
   assert.deepEqual({ ...(await raise(db, now + 2)) }, { count: 1, windowStartedAt: now + 2, blockedUntil: 0 });
   assert.equal((await raise(db, now, undefined, other)).count, 2);
 });
@@ -88,9 +88,9 @@ onEachDatabase('counters that nothing touched since are forgotten, a bounded num
   const old = ['a', 'b', 'c'].map((name) => keys.throttleBucket.stored(name));
   for (const each of old) await raise(db, now - 1, undefined, each);
   await raise(db, now);
-  assert.equal(await store.forget(db, now, 2), 2);
-  assert.equal(await store.forget(db, now, 2), 1);
-  assert.equal(await store.forget(db, now, 2), 0);
+  assert.equal(await store.deleteUntouchedBuckets(db, now, 2), 2);
+  assert.equal(await store.deleteUntouchedBuckets(db, now, 2), 1);
+  assert.equal(await store.deleteUntouchedBuckets(db, now, 2), 0);
   const rows = await store.readBuckets(db, [...old, bucket]);
   assert.deepEqual(
     rows.map((row) => row?.touchedAt),
@@ -123,58 +123,59 @@ onEachDatabase('a burst from one address on many emails gets exactly its limit',
 
 onEachDatabase('a refused reservation counts nothing: waiting is enough', async ({ db }) => {
   const at = new FakeClock(now);
-  const throttle = new SignInLimits({
+  const signInLimits = new SignInLimits({
     db,
     clock: at,
     bucketHash: keys.throttleBucket,
-    addressLimits: [],
+    ipRangeLimits: [],
     enabled: true,
   });
-  const attempt = { canonicalEmail: 'ada@example.com', address: '192.0.2.1' };
-  for (let free = 0; free < limits.loginPairFreeFailures; free++) await throttle.reserve(attempt);
+  const attempt = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1' };
+  for (let free = 0; free < limits.loginPairFreeFailures; free++) await signInLimits.reserve(attempt);
   for (let refused = 0; refused < 20; refused++) {
-    await assert.rejects(throttle.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
+    await assert.rejects(signInLimits.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
   }
   at.advance({ seconds: limits.loginPairDelaySecondsFirst });
-  await throttle.reserve(attempt);
+  await signInLimits.reserve(attempt);
   // The next wait has doubled once, not once for each refusal.
   at.advance({ seconds: limits.loginPairDelaySecondsFirst * 2 });
-  await throttle.reserve(attempt);
+  await signInLimits.reserve(attempt);
 });
 
 onEachDatabase('reservations given back at once leave no count behind', async (opened) => {
   const attempts = Array.from({ length: rivalsMin }, (_, rival) => ({
     canonicalEmail: `user${rival}@example.com`,
-    address: `192.0.2.${rival}`,
+    clientIp: `192.0.2.${rival}`,
   }));
   await raceToValues(opened, rivalsMin, async (connection, rival) => {
     const attempt = attempts[rival];
     if (!attempt) return;
-    const throttle = throttleOn(connection);
-    const reservation = await throttle.reserve(attempt);
-    await (rival % 2 === 0 ? throttle.succeed(reservation) : throttle.release(reservation));
+    const signInLimits = signInLimitsOn(connection);
+    const reservation = await signInLimits.reserve(attempt);
+    await (rival % 2 === 0 ? signInLimits.succeed(reservation) : signInLimits.release(reservation));
   });
   const settled = await race(opened, limits.loginPairFreeFailures * rivalsMin, (connection, rival) => {
     const attempt = attempts[rival % rivalsMin];
     return attempt
-      ? reserve(connection, attempt.canonicalEmail, attempt.address)
+      ? reserve(connection, attempt.canonicalEmail, attempt.clientIp)
       : Promise.reject(new Error('no attempt'));
   });
   assert.deepEqual(outcomes(settled), { reserved: limits.loginPairFreeFailures * rivalsMin });
 });
 
 onEachDatabase('where an email is known, what is given back leaves room for as many as before', async ({ db }) => {
-  const throttle = throttleOn(db);
-  const home = { canonicalEmail: 'ada@example.com', address: '192.0.2.1' };
-  await signIn(throttle, home);
-  for (let n = 0; n < limits.loginKnownPairFailuresMax * 2; n++) await throttle.release(await throttle.reserve(home));
-  const reserving = async (): Promise<void> => void (await throttle.reserve(home));
+  const signInLimits = signInLimitsOn(db);
+  const home = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1' };
+  await signIn(signInLimits, home);
+  for (let n = 0; n < limits.loginKnownPairFailuresMax * 2; n++)
+    await signInLimits.release(await signInLimits.reserve(home));
+  const reserving = async (): Promise<void> => void (await signInLimits.reserve(home));
   const settled = await Promise.allSettled(Array.from({ length: 20 }, reserving));
   const max = limits.loginKnownPairFailuresMax;
   assert.deepEqual(outcomes(settled), { undefined: max, too_many_attempts: 20 - max });
 });
 
-const guesses: Readonly<Record<string, Guessed>> = {
+const guesses: Readonly<Record<string, GuessTarget>> = {
   'of a second factor': { accountId: 'acc_ada', createdAt: now },
   'of a session’s current password': { sessionId: 'ada1' },
 };
@@ -193,23 +194,23 @@ for (const [what, guessed] of Object.entries(guesses)) {
 onEachDatabase('a burst of tries with one code gets exactly its limit', async (opened) => {
   const rivals = limits.codeTriesMax + rivalsMin;
   const settled = await race(opened, rivals, async (connection) => {
-    const options = { db: connection, clock, bucketHash: keys.throttleBucket, addressLimits: [] };
-    await new RequestLimits({ ...options, logins: throttleOn(connection) }).countCodeTry(Buffer.from('code'));
+    const options = { db: connection, clock, bucketHash: keys.throttleBucket, ipRangeLimits: [] };
+    await new RequestLimits({ ...options, signInLimits: signInLimitsOn(connection) }).countCodeTry(Buffer.from('code'));
   });
   assert.deepEqual(outcomes(settled), { undefined: limits.codeTriesMax, too_many_requests: rivalsMin });
 });
 
 /** What exhausts each counter for the attempt below, at the cost of reservations that are let through. */
-const attempt = { canonicalEmail: 'ada@example.com', address: '2001:db8::1' };
+const attempt = { canonicalEmail: 'ada@example.com', clientIp: '2001:db8::1' };
 const exhausting: Readonly<Record<string, { readonly times: number; readonly like: (n: number) => typeof attempt }>> = {
   'the pair': { times: limits.loginPairFreeFailures, like: () => attempt },
   'the email': {
     times: limits.loginEmailFailuresMax,
-    like: (n) => ({ ...attempt, address: `192.0.2.${n}` }),
+    like: (n) => ({ ...attempt, clientIp: `192.0.2.${n}` }),
   },
   'the mailbox': {
     times: limits.loginEmailFailuresMax,
-    like: (n) => ({ canonicalEmail: `ada+${n}@example.com`, address: `192.0.2.${n}` }),
+    like: (n) => ({ canonicalEmail: `ada+${n}@example.com`, clientIp: `192.0.2.${n}` }),
   },
   'the address': {
     times: limits.loginAddressFailuresMax,
@@ -217,21 +218,21 @@ const exhausting: Readonly<Record<string, { readonly times: number; readonly lik
   },
   'the network': {
     times: limits.loginNetworkFailuresMax,
-    like: (n) => ({ canonicalEmail: `user${n}@example.com`, address: `2001:db8:0:${n.toString(16)}::1` }),
+    like: (n) => ({ canonicalEmail: `user${n}@example.com`, clientIp: `2001:db8:0:${n.toString(16)}::1` }),
   },
 };
 for (const [what, { times, like }] of Object.entries(exhausting)) {
   onEachDatabase(`when ${what} is exhausted, a refusal costs no commit`, async ({ db }) => {
-    const throttle = throttleOn(db);
-    for (const { status } of await severalAtOnce(times, (n) => throttle.reserve(like(n))))
+    const signInLimits = signInLimitsOn(db);
+    for (const { status } of await severalAtOnce(times, (n) => signInLimits.reserve(like(n))))
       assert.equal(status, 'fulfilled');
     let commits = 0;
     db.times.observe = (operation) => void (operation === 'commit' && commits++);
     for (let n = 0; n < 5; n++) {
-      await assert.rejects(throttle.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
+      await assert.rejects(signInLimits.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
     }
     assert.equal(commits, 0);
-    await throttle.reserve({ canonicalEmail: 'somebody@example.com', address: '198.18.0.1' });
+    await signInLimits.reserve({ canonicalEmail: 'somebody@example.com', clientIp: '198.18.0.1' });
     assert.equal(commits, 1);
   });
 }
@@ -239,10 +240,10 @@ for (const [what, { times, like }] of Object.entries(exhausting)) {
 onEachDatabase(
   'a network of IPv6 takes four times what each of its ranges may; one that an operator raised is apart',
   async ({ db }) => {
-    const addressLimits = [{ cidr: '2001:db8:0:f000::/64', failuresMax: 1_000 }];
-    const throttle = new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, addressLimits, enabled: true });
-    const from = (address: string) => (n: number) =>
-      throttle.reserve({ canonicalEmail: `${address}${n}@example.com`, address });
+    const ipRangeLimits = [{ cidr: '2001:db8:0:f000::/64', failuresMax: 1_000 }];
+    const signInLimits = new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, ipRangeLimits, enabled: true });
+    const from = (clientIp: string) => (n: number) =>
+      signInLimits.reserve({ canonicalEmail: `${clientIp}${n}@example.com`, clientIp });
     assert.equal(limits.loginNetworkFailuresMax, 4 * limits.loginAddressFailuresMax);
     assert.deepEqual(outcomes(await severalAtOnce(500, from('2001:db8:0:f000::1'))), { undefined: 500 });
     for (let range = 1; range <= 4; range++) {

@@ -7,14 +7,14 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { SignInLimits } from '../sign-in-limits.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
-import { reserve, severalAtOnce, signIn, throttleOn } from './sign-ins.ts';
+import { reserve, severalAtOnce, signIn, signInLimitsOn } from './sign-ins.ts';
 
 const places = { thief: '192.0.2.66', owner: '192.0.2.1' };
 /** How many tries of more than anybody unknown has are let through. */
-async function triesFrom(throttle: SignInLimits, place: keyof typeof places): Promise<number> {
+async function triesFrom(signInLimits: SignInLimits, place: keyof typeof places): Promise<number> {
   let tries = 0;
   for (; tries < limits.loginKnownPairFailuresMax; tries++) {
-    const isRefused = await throttle.reserve({ canonicalEmail: 'ada@example.com', address: places[place] }).then(
+    const isRefused = await signInLimits.reserve({ canonicalEmail: 'ada@example.com', clientIp: places[place] }).then(
       () => false,
       (error: unknown) => codeOf(error) === 'too_many_attempts',
     );
@@ -22,14 +22,14 @@ async function triesFrom(throttle: SignInLimits, place: keyof typeof places): Pr
   }
   return tries;
 }
-type Clear = (throttle: SignInLimits, tx: Transaction, address?: string) => Promise<void>;
+type Clear = (signInLimits: SignInLimits, tx: Transaction, clientIp?: string) => Promise<void>;
 const clearings: Readonly<Record<string, { readonly clear: Clear; readonly keepsResets: boolean }>> = {
   'a new password': {
-    clear: (throttle, tx, address) => throttle.distrustIn(tx, 'ada@example.com', address),
+    clear: (signInLimits, tx, clientIp) => signInLimits.clearTrustedRangesTx(tx, 'ada@example.com', clientIp),
     keepsResets: true,
   },
   'a new owner of the email': {
-    clear: (throttle, tx, address) => throttle.changeOwnerIn(tx, 'ada@example.com', address),
+    clear: (signInLimits, tx, clientIp) => signInLimits.changeEmailOwnerTx(tx, 'ada@example.com', clientIp),
     keepsResets: false,
   },
 };
@@ -39,52 +39,53 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
     `${what} clears the trusted address ranges, except the one of the client that made the change`,
     async ({ db }) => {
       const at = new FakeClock(now);
-      const options = { db, clock: at, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true };
-      const throttle = new SignInLimits(options);
-      const thief = { canonicalEmail: 'ada@example.com', address: places.thief };
-      await signIn(throttle, thief, at.now());
+      const options = { db, clock: at, bucketHash: keys.throttleBucket, ipRangeLimits: [], enabled: true };
+      const signInLimits = new SignInLimits(options);
+      const thief = { canonicalEmail: 'ada@example.com', clientIp: places.thief };
+      await signIn(signInLimits, thief, at.now());
       const startedAt = at.now();
-      const late = await throttle.reserve(thief);
+      const late = await signInLimits.reserve(thief);
       at.advance({ seconds: 1 });
-      await db.transaction((tx) => clear(throttle, tx, places.owner));
+      await db.transaction((tx) => clear(signInLimits, tx, places.owner));
       // The thief's password was checked before the change, and the sign-in ends after it.
-      await throttle.succeed(late);
+      await signInLimits.succeed(late);
       // By a clock that is behind.
-      await signIn(throttle, { ...thief, address: places.owner }, startedAt);
-      assert.equal(await triesFrom(throttle, 'thief'), limits.loginPairFreeFailures);
-      assert.equal(await triesFrom(throttle, 'owner'), limits.loginKnownPairFailuresMax);
-      assert.equal(await throttle.signedInLately(thief), keepsResets);
+      await signIn(signInLimits, { ...thief, clientIp: places.owner }, startedAt);
+      assert.equal(await triesFrom(signInLimits, 'thief'), limits.loginPairFreeFailures);
+      assert.equal(await triesFrom(signInLimits, 'owner'), limits.loginKnownPairFailuresMax);
+      assert.equal(await signInLimits.hasSignedInRecently(thief), keepsResets);
       at.advance({ days: 1 });
-      await signIn(throttle, thief, at.now());
-      assert.equal(await triesFrom(throttle, 'thief'), limits.loginKnownPairFailuresMax);
+      await signIn(signInLimits, thief, at.now());
+      assert.equal(await triesFrom(signInLimits, 'thief'), limits.loginKnownPairFailuresMax);
     },
   );
 
   onEachDatabase(`${what} without a client clears every trusted address range, in the same moment`, async ({ db }) => {
-    const throttle = throttleOn(db);
-    for (const address of Object.values(places)) await signIn(throttle, { canonicalEmail: 'ada@example.com', address });
-    await db.transaction((tx) => clear(throttle, tx));
+    const signInLimits = signInLimitsOn(db);
+    for (const clientIp of Object.values(places))
+      await signIn(signInLimits, { canonicalEmail: 'ada@example.com', clientIp });
+    await db.transaction((tx) => clear(signInLimits, tx));
     for (const place of ['thief', 'owner'] as const)
-      assert.equal(await triesFrom(throttle, place), limits.loginPairFreeFailures);
+      assert.equal(await triesFrom(signInLimits, place), limits.loginPairFreeFailures);
   });
 }
 
 onEachDatabase('a transaction that fails clears no trusted address range', async ({ db }) => {
-  const throttle = throttleOn(db);
-  await signIn(throttle, { canonicalEmail: 'ada@example.com', address: places.owner });
+  const signInLimits = signInLimitsOn(db);
+  await signIn(signInLimits, { canonicalEmail: 'ada@example.com', clientIp: places.owner });
   const failing = db.transaction(async (tx) => {
-    await throttle.changeOwnerIn(tx, 'ada@example.com');
+    await signInLimits.changeEmailOwnerTx(tx, 'ada@example.com');
     throw new DomainError('last_administrator');
   });
   await assert.rejects(failing, (error) => codeOf(error) === 'last_administrator');
-  assert.equal(await triesFrom(throttle, 'owner'), limits.loginKnownPairFailuresMax);
+  assert.equal(await triesFrom(signInLimits, 'owner'), limits.loginKnownPairFailuresMax);
 });
 
 /** What a client elsewhere observes: how many failures are let through, and what it is told then. */
-async function observed(throttle: SignInLimits, canonicalEmail: string): Promise<readonly unknown[]> {
+async function observed(signInLimits: SignInLimits, canonicalEmail: string): Promise<readonly unknown[]> {
   const seen: unknown[] = [];
   for (let n = 0; n <= limits.loginEmailFailuresMax; n++) {
-    const reserved = throttle.reserve({ canonicalEmail, address: `198.51.100.${n}` });
+    const reserved = signInLimits.reserve({ canonicalEmail, clientIp: `198.51.100.${n}` });
     seen.push(
       await reserved.then(
         () => 'let through',
@@ -99,17 +100,17 @@ for (const before of [0, 60, limits.loginEmailFailuresMax]) {
   onEachDatabase(
     `what strangers observe of an email after ${before} failures doesn’t depend on sign-ins and new passwords elsewhere`,
     async ({ db }) => {
-      const throttle = throttleOn(db);
-      const home = { address: places.owner };
+      const signInLimits = signInLimitsOn(db);
+      const home = { clientIp: places.owner };
       for (const canonicalEmail of ['ada@example.com', 'nobody@example.com']) {
-        if (canonicalEmail !== 'nobody@example.com') await signIn(throttle, { canonicalEmail, ...home });
-        for (let n = 0; n < before; n++) await throttle.reserve({ canonicalEmail, address: `203.0.113.${n}` });
+        if (canonicalEmail !== 'nobody@example.com') await signIn(signInLimits, { canonicalEmail, ...home });
+        for (let n = 0; n < before; n++) await signInLimits.reserve({ canonicalEmail, clientIp: `203.0.113.${n}` });
       }
-      await signIn(throttle, { canonicalEmail: 'ada@example.com', ...home });
-      await db.transaction((tx) => throttle.distrustIn(tx, 'ada@example.com', home.address));
-      await db.transaction((tx) => throttle.changeOwnerIn(tx, 'ada@example.com', home.address));
-      const account = await observed(throttle, 'ada@example.com');
-      assert.deepEqual(account, await observed(throttle, 'nobody@example.com'));
+      await signIn(signInLimits, { canonicalEmail: 'ada@example.com', ...home });
+      await db.transaction((tx) => signInLimits.clearTrustedRangesTx(tx, 'ada@example.com', home.clientIp));
+      await db.transaction((tx) => signInLimits.changeEmailOwnerTx(tx, 'ada@example.com', home.clientIp));
+      const account = await observed(signInLimits, 'ada@example.com');
+      assert.deepEqual(account, await observed(signInLimits, 'nobody@example.com'));
       assert.equal(account.filter((one) => one === 'let through').length, limits.loginEmailFailuresMax - before);
     },
   );
@@ -117,17 +118,17 @@ for (const before of [0, 60, limits.loginEmailFailuresMax]) {
 
 onEachDatabase('what strangers fill falls by one every 36 seconds, by time alone', async ({ db }) => {
   const at = new FakeClock(now);
-  const options = { db, clock: at, bucketHash: keys.throttleBucket, addressLimits: [], enabled: true };
-  const throttle = new SignInLimits(options);
-  await observed(throttle, 'ada@example.com');
-  const owner = { canonicalEmail: 'ada@example.com', address: '192.0.2.200' };
+  const options = { db, clock: at, bucketHash: keys.throttleBucket, ipRangeLimits: [], enabled: true };
+  const signInLimits = new SignInLimits(options);
+  await observed(signInLimits, 'ada@example.com');
+  const owner = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.200' };
   at.advance({ seconds: limits.loginEmailLeakSeconds - 1 });
-  await assert.rejects(throttle.reserve(owner), (error) => codeOf(error) === 'too_many_attempts');
+  await assert.rejects(signInLimits.reserve(owner), (error) => codeOf(error) === 'too_many_attempts');
   at.advance({ seconds: 1 });
-  await throttle.reserve(owner);
-  await assert.rejects(throttle.reserve({ ...owner, address: '192.0.2.201' }));
+  await signInLimits.reserve(owner);
+  await assert.rejects(signInLimits.reserve({ ...owner, clientIp: '192.0.2.201' }));
   at.advance({ seconds: 3_600 });
-  const again = await observed(throttle, 'ada@example.com');
+  const again = await observed(signInLimits, 'ada@example.com');
   assert.equal(again.filter((one) => one === 'let through').length, limits.loginEmailFailuresMax);
 });
 
@@ -135,23 +136,23 @@ onEachDatabase('failures from trusted ranges count in a larger window of their o
   const rangeMax = limits.loginAddressFailuresMax * limits.loginTrustedFailuresFactor;
   const perEmail = limits.loginKnownPairFailuresMax;
   const emails = rangeMax / perEmail + 2;
-  const address = places.owner;
-  const throttle = throttleOn(opened.db);
-  await severalAtOnce(emails, (n) => signIn(throttle, { canonicalEmail: `user${n}@example.com`, address }));
+  const clientIp = places.owner;
+  const signInLimits = signInLimitsOn(opened.db);
+  await severalAtOnce(emails, (n) => signIn(signInLimits, { canonicalEmail: `user${n}@example.com`, clientIp }));
   const settled = await severalAtOnce(emails * perEmail, (n) =>
-    throttle.reserve({ canonicalEmail: `user${n % emails}@example.com`, address }),
+    signInLimits.reserve({ canonicalEmail: `user${n % emails}@example.com`, clientIp }),
   );
   assert.deepEqual(outcomes(settled), { undefined: rangeMax, too_many_attempts: 2 * perEmail });
   // Newcomers, in the same range too, have what they had.
-  await throttle.reserve({ canonicalEmail: 'new@example.com', address });
+  await signInLimits.reserve({ canonicalEmail: 'new@example.com', clientIp });
   const elsewhere = await severalAtOnce(limits.loginGlobalFailuresMax - 1, (n) =>
-    throttle.reserve({ canonicalEmail: `new${n}@example.com`, address: `10.0.${n >> 8}.${n & 255}` }),
+    signInLimits.reserve({ canonicalEmail: `new${n}@example.com`, clientIp: `10.0.${n >> 8}.${n & 255}` }),
   );
   assert.deepEqual(outcomes(elsewhere), { undefined: limits.loginGlobalFailuresMax - 1 });
 });
 
 onEachDatabase('a burst from a trusted range gets exactly its limit', async (opened) => {
-  await signIn(throttleOn(opened.db), { canonicalEmail: 'ada@example.com', address: places.owner });
+  await signIn(signInLimitsOn(opened.db), { canonicalEmail: 'ada@example.com', clientIp: places.owner });
   const rivals = limits.loginKnownPairFailuresMax + rivalsMin;
   const settled = await race(opened, rivals, (connection) => reserve(connection, 'ada@example.com', places.owner));
   assert.deepEqual(outcomes(settled), {
@@ -164,8 +165,8 @@ onEachDatabase('of many successful sign-ins at once exactly the limit of a minut
   const rivals = limits.signInsPerMinuteMax + rivalsMin;
   const settled = await race(opened, rivals, async (connection, rival) => {
     // Not trusted: strangers must not notice that the account signs in often.
-    const throttle = throttleOn(connection);
-    await signIn(throttle, { canonicalEmail: 'ada@example.com', address: `192.0.2.${rival}` });
+    const signInLimits = signInLimitsOn(connection);
+    await signIn(signInLimits, { canonicalEmail: 'ada@example.com', clientIp: `192.0.2.${rival}` });
   });
   assert.deepEqual(outcomes(settled), {
     undefined: limits.signInsPerMinuteMax,
@@ -174,8 +175,8 @@ onEachDatabase('of many successful sign-ins at once exactly the limit of a minut
   // The limit shows from ranges that are trusted, those of the successful sign-ins.
   const trusted = settled.findIndex(({ status }) => status === 'fulfilled');
   await assert.rejects(
-    throttleOn(opened.db).assess({ canonicalEmail: 'ada@example.com', address: `192.0.2.${trusted}` }),
+    signInLimitsOn(opened.db).assess({ canonicalEmail: 'ada@example.com', clientIp: `192.0.2.${trusted}` }),
     (error) => codeOf(error) === 'too_many_attempts',
   );
-  await throttleOn(opened.db).assess({ canonicalEmail: 'ada@example.com', address: '203.0.113.1' });
+  await signInLimitsOn(opened.db).assess({ canonicalEmail: 'ada@example.com', clientIp: '203.0.113.1' });
 });

@@ -68,7 +68,7 @@ test('an attempt that was counted, and then found the queue full, is given back'
   await warmUp(app);
   for (let n = 0; n < 6; n++) {
     // The queue fills up while the attempt is being counted.
-    const counted = tokens.signIn(email, new Secret(wrongPassword), { address: '127.0.0.1', program: '' });
+    const counted = tokens.signIn(email, new Secret(wrongPassword), { clientIp: '127.0.0.1', userAgent: '' });
     await using occupied = occupy(app);
     await assert.rejects(counted, (error) => error instanceof DomainError && error.code === 'overloaded');
     await occupied.release();

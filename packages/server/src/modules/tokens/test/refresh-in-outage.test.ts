@@ -20,7 +20,7 @@ async function fixture(db: Db, email = 'ada@example.com') {
   const { accounts, signingKeys, tokens } = services;
   await signingKeys.ensure();
   await accounts.create(operator, email, new Secret(password), 'user');
-  const first = await tokens.signIn(email, new Secret(password), { address: '192.0.2.1', program: '' });
+  const first = await tokens.signIn(email, new Secret(password), { clientIp: '192.0.2.1', userAgent: '' });
   clock.advance({ seconds: 600 });
   /** A refresh whose commit the program learns nothing of. */
   const failed = async (state: Line['state'], refreshToken = first.refreshToken): Promise<void> => {
@@ -64,7 +64,7 @@ onEachDatabase('a retry in the grace that got a 503 is judged as of that time, a
 
 onEachDatabase('without a 503 the grace ends on time, also after another session had one', async ({ db }) => {
   const { clock, tokens, first, failed } = await fixture(db);
-  const other = await tokens.signIn('ada@example.com', new Secret(password), { address: '192.0.2.1', program: '' });
+  const other = await tokens.signIn('ada@example.com', new Secret(password), { clientIp: '192.0.2.1', userAgent: '' });
   clock.advance({ seconds: 60 });
   await failed('cut after', other.refreshToken);
   await tokens.refresh(first.refreshToken);
