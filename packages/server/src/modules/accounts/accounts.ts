@@ -10,6 +10,7 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { AccountRevocations } from './account-revocations.ts';
+import { replacePasswordHash, setPasswordHash } from './credentials-store.ts';
 import { parseEmail, type Email } from './email.ts';
 import { findImportedRecipes } from './imported-hash-store.ts';
 import { acceptNewPassword, normalizePassword, type PasswordRules } from './password-rules.ts';
@@ -93,7 +94,7 @@ export class Accounts {
     const hash = await hasher.hash(this.#acceptPassword(password, email));
     const now = clock.now();
     const isSet = await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
-      store.setPasswordHash(db, principal, account.id, hash, now, (tx) =>
+      setPasswordHash(db, principal, account.id, hash, now, (tx) =>
         signInLimits.clearTrustedRangesTx(tx, account.canonicalEmail),
       ),
     );
@@ -220,7 +221,7 @@ export class Accounts {
     const { db, hasher, clock } = this.#options;
     try {
       const hash = await hasher.hash(password);
-      await store.replacePasswordHash(db, account.id, account.passwordHash, hash, clock.now());
+      await replacePasswordHash(db, account.id, account.passwordHash, hash, clock.now());
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
     }

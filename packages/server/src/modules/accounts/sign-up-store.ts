@@ -3,7 +3,7 @@
  * session and no key, so it gives way to an account of the same email address that is better proven.
  */
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent, recordEvents } from '../audit/audit.ts';
+import { recordAccountEventTx, recordEvents } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
@@ -37,9 +37,7 @@ export async function displaceSignUpTx(
 ): Promise<boolean> {
   const displaced = await tx.get(displace, [canonicalEmail, exceptId]);
   if (!displaced) return false;
-  const { id } = displaced;
-  const details = { because: 'sign_up_replaced' };
-  await recordEvent(tx, { at: now, principal, action: 'account.deleted', accountId: id, target: id, details });
+  await recordAccountEventTx(tx, principal, 'account.deleted', displaced.id, now, { because: 'sign_up_replaced' });
   return true;
 }
 

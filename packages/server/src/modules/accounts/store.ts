@@ -1,12 +1,13 @@
 /** Rows of accounts. */
 import type { Language } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent, type AuditAction, type AuditEvent } from '../audit/audit.ts';
+import { recordAccountEventTx, recordEvent, type AuditAction, type AuditEvent } from '../audit/audit.ts';
 import { removeCodes, removeUnownedCodes } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { evaluatedAs, noAccount, type Guard } from './guard.ts';
+import { endSessionsTx } from './session-epoch-store.ts';
 import { displaceSignUpTx } from './sign-up-store.ts';
 
 export type Role = 'user' | 'admin';
@@ -62,18 +63,9 @@ const listPage = sql<AccountRow>(
   'list_accounts',
   `select ${columns} from accounts where (created_at, id) > ($1, $2) order by created_at, id limit $3`,
 );
-// Every session carries the epoch that the account had when it began: raising it ends them all.
-const updatePassword = sql(
-  'update_account_password',
-  `update accounts set password_hash = $2, session_epoch = session_epoch + 1, updated_at = $3 where id = $1`,
-);
-const rehash = sql(
-  'rehash_account_password',
-  `update accounts set password_hash = $3 where id = $1 and password_hash = $2`,
-);
 const disable = sql(
   'disable_account',
-  `update accounts set disabled_at = $2, session_epoch = session_epoch + 1, updated_at = $2
+  `update accounts set disabled_at = $2, updated_at = $2
    where id = $1 and disabled_at is null and ($3 < 0 or enabled_count = $3)`,
 );
 const selectEnabledCount = sql<{ count: number }>(
@@ -99,7 +91,6 @@ const updateRole = sql(
   `update accounts set role = $2, updated_at = $3
    where id = $1 and role <> $2 and ($2 = 'user' or unverified_since is null or (password_hash = '' and signed_up_at is null))`,
 );
-const raiseEpoch = sql('end_account_sessions', `update accounts set session_epoch = session_epoch + 1 where id = $1`);
 const updateSecondFactor = sql(
   'update_account_second_factor',
   `update accounts set requires_second_factor = $2, updated_at = $3 where id = $1 and requires_second_factor <> $2`,
@@ -170,15 +161,7 @@ export const setLanguage = (
   db.transaction(async (tx) => {
     await guard(tx, principal, now);
     if ((await tx.run(updateLanguage, [id, language, now])) === 0) return false;
-    const details = { language };
-    await recordEvent(tx, {
-      at: now,
-      principal,
-      action: 'account.language_changed',
-      accountId: id,
-      target: id,
-      details,
-    });
+    await recordAccountEventTx(tx, principal, 'account.language_changed', id, now, { language });
     return true;
   });
 
@@ -198,30 +181,6 @@ export const listAccounts = (
   rowsMax: number,
 ): Promise<AccountRow[]> => db.all(listPage, [after?.createdAt ?? -1, after?.id ?? '', rowsMax]);
 
-type ChangeIn = (tx: Transaction, principal: Principal, id: string, now: number) => Promise<boolean>;
-
-/** Also ends every session. @param andThen in the same transaction @returns whether the account exists */
-export const setPasswordHash = (
-  db: Db,
-  principal: Principal,
-  id: string,
-  hash: string,
-  now: number,
-  andThen?: (tx: Transaction) => Promise<void>,
-): Promise<boolean> =>
-  db.transaction(async (tx) => {
-    const made = { action: 'account.password_set', id, now } as const;
-    const isSet = await changeTx(tx, principal, made, updatePassword, [id, hash, now]);
-    if (isSet) await andThen?.(tx);
-    return isSet;
-  });
-
-/** The same password under newer parameters; nothing if it was changed meanwhile. */
-export const replacePasswordHash = (db: Db, id: string, from: string, to: string, now: number): Promise<boolean> =>
-  db.transaction((tx) =>
-    changeTx(tx, { kind: 'system' }, { action: 'account.password_rehashed', id, now }, rehash, [id, from, to]),
-  );
-
 /**
  * Also ends every session.
  * @param enabledCount disables the account only while it has been enabled exactly so often; -1 disables it in any case
@@ -238,7 +197,11 @@ export const disableAccount = (
 ): Promise<boolean> =>
   change(db, principal, now, guard, (tx) =>
     unlessLast(tx, evaluatedAs(principal, guard), id, () =>
-      changeTx(tx, principal, { action: 'account.disabled', id, now }, disable, [id, now, enabledCount]),
+      changeTx(tx, principal, { action: 'account.disabled', id, now, endsSessions: true }, disable, [
+        id,
+        now,
+        enabledCount,
+      ]),
     ),
   );
 
@@ -270,7 +233,7 @@ export const deleteAccount = (
     unlessLast(tx, evaluatedAs(principal, guard), id, async () => {
       const deleted = await tx.get(remove, [id]);
       if (!deleted) return false;
-      await recordEvent(tx, { at: now, principal, action: 'account.deleted', accountId: id, target: id });
+      await recordAccountEventTx(tx, principal, 'account.deleted', id, now);
       await farewell?.(tx, deleted.canonicalEmail);
       return true;
     }),
@@ -298,8 +261,16 @@ export const setAccountRole = (
   });
 
 /** @returns whether the account exists */
-export const endAccountSessionsTx: ChangeIn = (tx, principal, id, now) =>
-  changeTx(tx, principal, { action: 'account.sessions_ended', id, now }, raiseEpoch, [id]);
+export async function endAccountSessionsTx(
+  tx: Transaction,
+  principal: Principal,
+  id: string,
+  now: number,
+): Promise<boolean> {
+  if (!(await endSessionsTx(tx, id))) return false;
+  await recordAccountEventTx(tx, principal, 'account.sessions_ended', id, now);
+  return true;
+}
 
 export const endAccountSessions = (
   db: Db,
@@ -375,17 +346,18 @@ interface Change {
   readonly id: string;
   readonly now: number;
   readonly details?: NonNullable<AuditEvent['details']>;
+  readonly endsSessions?: boolean;
 }
 
 async function changeTx(
   tx: Transaction,
   principal: Principal,
-  { action, id, now, details }: Change,
+  { action, id, now, details, endsSessions = false }: Change,
   statement: typeof disable,
   values: readonly (string | number)[],
 ): Promise<boolean> {
   if ((await tx.run(statement, values)) === 0) return false;
-  const event = { at: now, principal, action, accountId: id, target: id };
-  await recordEvent(tx, details ? { ...event, details } : event);
+  if (endsSessions) await endSessionsTx(tx, id);
+  await recordAccountEventTx(tx, principal, action, id, now, details);
   return true;
 }

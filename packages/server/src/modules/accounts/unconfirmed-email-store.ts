@@ -1,6 +1,6 @@
 /** Email addresses that a restore has brought back although they had been changed: until they are confirmed, no password reset is sent there. */
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent } from '../audit/audit.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
@@ -22,6 +22,6 @@ export const listUnconfirmedEmails = async (reader: Reader, max: number): Promis
 export const confirmAccountEmail = (db: Db, principal: Principal, id: string, now: number): Promise<boolean> =>
   db.transaction(async (tx) => {
     if ((await tx.run(confirm, [id, now])) === 0) return false;
-    await recordEvent(tx, { at: now, principal, action: 'account.email_confirmed', accountId: id, target: id });
+    await recordAccountEventTx(tx, principal, 'account.email_confirmed', id, now);
     return true;
   });

@@ -3,8 +3,9 @@
  * alone: an owner who has lost the mailbox may not know the password either.
  */
 import { limits } from '@keyreeve/contract';
-import { isEmailTaken, lockAccount, recordOf } from '../self-service/store.ts';
+import { isEmailTakenTx, lockAccountTx } from '../accounts/credentials-store.ts';
 import { acceptEmail } from '../accounts/accounts.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Codes } from '../one-time-codes/one-time-codes.ts';
@@ -48,21 +49,21 @@ export class EmailSetting {
     await db.transaction(async (tx) => {
       await assertSessionLives(tx, principal, now);
       await assertSecondFactorTx(tx, principal);
-      const account = await lockAccount(tx, id);
+      const account = await lockAccountTx(tx, id);
       if (!account) throw new DomainError('account_not_found');
       if (principal.kind === 'account' && account.role === 'admin') throw new DomainError('administrator_protected');
       // What a stranger may have prepared in an unverified account would come along. It can be invited anew.
       if (account.unverifiedSince !== null) throw new DomainError('account_unverified');
       if (account.canonicalEmail === wanted.key)
         throw new DomainError('email_invalid', { detail: 'The account has this email address already.' });
-      if (await isEmailTaken(tx, wanted.key, id)) throw new DomainError('account_exists');
+      if (await isEmailTakenTx(tx, wanted.key, id)) throw new DomainError('account_exists');
       await removeCodes(tx, id, 'set_email');
       await insertCode(tx, { hash: code.hash, purpose: 'set_email', accountId: id, email: wanted, now, expiresAt });
       const data = { link, expiresAt: toInstant(expiresAt) };
       await queueMail(tx, mailer.prepare({ to: wanted.address, template: 'change_email', data }));
       const told = { newEmail: wanted.address, at: toInstant(now) };
       await queueMail(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: told }));
-      await recordOf(tx, principal, 'account.email_change_requested', id, now);
+      await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });
     mailer.sendSoon();
     return expiresAt;

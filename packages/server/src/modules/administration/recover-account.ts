@@ -4,10 +4,12 @@
  */
 import { limits } from '@keyreeve/contract';
 import { changesKnownSince, restoreEmailTx } from '../self-service/moved-email.ts';
-import { lockAccount, recordOf, refuseTaken } from '../self-service/store.ts';
+import { refuseTaken } from '../self-service/store.ts';
+import { lockAccountTx, voidPasswordTx } from '../accounts/credentials-store.ts';
 import { parseEmail } from '../accounts/email.ts';
 import { unlessLast } from '../accounts/store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { insertCode, removeCodes } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -15,7 +17,7 @@ import { listEmailChanges, voidUndoCodesTx, type EmailChangeRow } from '../accou
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
-import { assertConfirmed, lock, voidPasswordTx, type CodeTo } from './store.ts';
+import { assertConfirmed, lock, type CodeTo } from './store.ts';
 
 /** Where the link goes. */
 export interface ResetEmail {
@@ -48,7 +50,7 @@ export const recoverAccount = (
   onEpoch: (epoch: number) => void,
 ): Promise<number[]> => {
   const work = db.transaction(async (tx) => {
-    const { epoch } = await lock(tx, principal, taking.id, taking.now);
+    const { sessionEpoch: epoch } = await lock(tx, principal, taking.id, taking.now);
     onEpoch(epoch);
     // Its password is void until its owner has the mail, so it doesn't count as an administrator meanwhile.
     return unlessLast(tx, principal, taking.id, () => recoverTx(tx, principal, taking, epoch));
@@ -68,9 +70,9 @@ export async function finishRecovery(db: Db, principal: Principal, taking: Takin
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
     await db.transaction(async (tx) => {
-      if (await voidPasswordTx(tx, id, epoch, now)) {
+      if (await voidPasswordTx(tx, id, now, epoch)) {
         await voidLinksTx(tx, id);
-        await recordOf(tx, principal, 'account.compromised', id, now);
+        await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
       }
       await deleteAccountKeysTx(tx, principal, id, now);
     });
@@ -79,17 +81,19 @@ export async function finishRecovery(db: Db, principal: Principal, taking: Takin
 
 async function recoverTx(tx: Transaction, principal: Principal, taking: Taking, epoch: number): Promise<number[]> {
   const { id, to, codeTo, now } = taking;
-  const account = await lockAccount(tx, id);
+  const account = await lockAccountTx(tx, id);
   const isToDo = account !== undefined && (epoch < 0 || account.sessionEpoch === epoch);
   if (isToDo) {
     const change = chosen(await listEmailChanges(tx, id, changesKnownSince(now)), to);
-    if (!change) assertConfirmed(account);
-    await voidPasswordTx(tx, id, epoch, now);
     if (change) await restoreEmailTx(tx, principal, taking, account, change, now);
+    else {
+      assertConfirmed(account);
+      await voidPasswordTx(tx, id, now);
+    }
     await voidLinksTx(tx, id);
     const { code, mail } = codeTo(change?.email ?? account.email);
     await insertCode(tx, code);
-    await recordOf(tx, principal, 'account.compromised', id, now);
+    await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
     await queueMail(tx, mail);
   }
   return deleteAccountKeysTx(tx, principal, id, now);

@@ -4,20 +4,22 @@ import {
   endAccountSessionsTx,
   hasAdministrator,
   lockAdministration,
+  type CredentialsRow,
   type NewAccount,
   type Role,
 } from '../accounts/store.ts';
+import { lockAccountTx } from '../accounts/credentials-store.ts';
 import { endSignUpTx } from '../accounts/sign-up-store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent } from '../audit/audit.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import { insertCode, removeCodes, removeUnownedCodes, takeCode, type NewCode } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { removeSecondFactorTx } from '../second-factors/store.ts';
-import { assertSessionLives } from '../sessions/store.ts';
+import { assertSessionLives, endAccountSessionTx } from '../sessions/store.ts';
 
 export interface AdministeredRow {
   readonly id: string;
@@ -80,31 +82,6 @@ const selectPage = sql<AdministeredRow>('select_account_page', {
   sqlite: pageText('instr(a.email_key, $3)'),
   postgres: pageText('strpos(a.email_key, $3)'),
 });
-const lockText = `select email, session_epoch as epoch, case when password_hash = '' then 0 else 1 end as "hasPassword",
-     email_unconfirmed_since as "emailUnconfirmedSince" from accounts where id = $1`;
-interface LockedRow {
-  readonly email: string;
-  readonly epoch: number;
-  readonly hasPassword: number;
-  readonly emailUnconfirmedSince: number | null;
-}
-const lockAccount = sql<LockedRow>('lock_administered_account', {
-  sqlite: lockText,
-  postgres: `${lockText} for update`,
-});
-// Only while its sessions are those that were to end: what was finished once isn't done to a later password.
-const voidPassword = sql(
-  'void_account_password',
-  `update accounts set password_hash = '', session_epoch = session_epoch + 1, updated_at = $3
-   where id = $1 and ($2 < 0 or session_epoch = $2)`,
-);
-const deleteSession = sql<{ id: string }>(
-  'delete_administered_session',
-  `delete from sessions where id = $1
-     and account_pk = (select pk from accounts where id = $2 and session_epoch = sessions.account_epoch)
-     and idle_expires_at > $3 and expires_at > $3 returning id`,
-);
-
 export const findDetail = (db: Db, id: string, now: number): Promise<DetailRow | undefined> =>
   db.get(selectDetail, [id, now]);
 
@@ -145,7 +122,7 @@ export const inviteAccount = (
     await assertSessionLives(tx, principal, account.now);
     if (!(await createAccountTx(tx, principal, account))) return false;
     await insertCode(tx, code);
-    await record(tx, principal, 'account.invited', account.id, account.now);
+    await recordAccountEventTx(tx, principal, 'account.invited', account.id, account.now);
     await queueMail(tx, mail);
     return true;
   });
@@ -157,7 +134,7 @@ export const inviteAccount = (
 export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
   db.transaction(async (tx) => {
     const account = await lock(tx, principal, id, now);
-    if (account.hasPassword) throw new DomainError('account_has_password');
+    if (account.passwordHash !== '') throw new DomainError('account_has_password');
     assertConfirmed(account);
     const { code, mail } = codeTo(account.email);
     await removeCodes(tx, id, 'accept_invitation');
@@ -165,7 +142,7 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
     await removeCodes(tx, id, 'verify_email');
     await endSignUpTx(tx, id);
     await insertCode(tx, code);
-    await record(tx, principal, 'account.invited', id, now);
+    await recordAccountEventTx(tx, principal, 'account.invited', id, now);
     await queueMail(tx, mail);
   });
 
@@ -177,7 +154,7 @@ export const sendReset = (db: Db, principal: Principal, id: string, codeTo: Code
     const { code, mail } = codeTo(account.email);
     await removeCodes(tx, id, 'reset_password');
     await insertCode(tx, code);
-    await record(tx, principal, 'account.password_reset_requested', id, now);
+    await recordAccountEventTx(tx, principal, 'account.password_reset_requested', id, now);
     await queueMail(tx, mail);
   });
 
@@ -188,10 +165,6 @@ export const revokeKeys = (db: Db, principal: Principal, id: string, now: number
     return deleteAccountKeysTx(tx, principal, id, now);
   });
 
-/** Ends its sessions. @returns false when they are others than those that were to end. */
-export const voidPasswordTx = async (tx: Transaction, id: string, epoch: number, now: number): Promise<boolean> =>
-  (await tx.run(voidPassword, [id, epoch, now])) === 1;
-
 /**
  * With its recovery codes; ends the account's sessions.
  * @throws DomainError `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
@@ -200,7 +173,7 @@ export const removeSecondFactor = (db: Db, principal: Principal, id: string, mai
   db.transaction(async (tx) => {
     await lock(tx, principal, id, now);
     if (!(await removeSecondFactorTx(tx, id))) throw new DomainError('second_factor_not_enrolled');
-    await record(tx, principal, 'second_factor.removed', id, now);
+    await recordAccountEventTx(tx, principal, 'second_factor.removed', id, now);
     await endAccountSessionsTx(tx, principal, id, now);
     await queueMail(tx, mail);
   });
@@ -215,9 +188,7 @@ export const endSession = (
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     await lock(tx, principal, accountId, now);
-    if (!(await tx.get(deleteSession, [sessionId, accountId, now]))) return false;
-    await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: sessionId });
-    return true;
+    return endAccountSessionTx(tx, principal, accountId, sessionId, now);
   });
 
 /** Codes before are void. @throws DomainError `administrator_exists` */
@@ -247,22 +218,14 @@ export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, acco
  * After a restore, the email address may be one that the account has given up: its holder must get no link.
  * @throws DomainError `email_unconfirmed`
  */
-export function assertConfirmed({ emailUnconfirmedSince }: Pick<LockedRow, 'emailUnconfirmedSince'>): void {
+export function assertConfirmed({ emailUnconfirmedSince }: CredentialsRow): void {
   if (emailUnconfirmedSince !== null) throw new DomainError('email_unconfirmed');
 }
 
 /** The caller first, then the account. @throws DomainError `account_not_found`, `invalid_access_token` */
-export async function lock(tx: Transaction, principal: Principal, id: string, now: number) {
+export async function lock(tx: Transaction, principal: Principal, id: string, now: number): Promise<CredentialsRow> {
   await assertSessionLives(tx, principal, now);
-  const account = await tx.get(lockAccount, [id]);
+  const account = await lockAccountTx(tx, id);
   if (!account) throw new DomainError('account_not_found');
   return account;
 }
-
-const record = (
-  tx: Transaction,
-  principal: Principal,
-  action: 'account.invited' | 'account.password_reset_requested' | 'account.compromised' | 'second_factor.removed',
-  id: string,
-  at: number,
-): Promise<void> => recordEvent(tx, { at, principal, action, accountId: id, target: id });

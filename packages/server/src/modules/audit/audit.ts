@@ -79,6 +79,17 @@ export const recordEvent = (tx: Transaction, event: AuditEvent): Promise<void> =
 export const recordEvents = (tx: Transaction, events: readonly AuditEvent[]): Promise<void> =>
   appendAuditEvents(tx, events.map(rowOf));
 
+/** An event that concerns an account itself: the account is its target too. */
+export const recordAccountEventTx = (
+  tx: Transaction,
+  principal: Principal,
+  action: AuditAction,
+  id: string,
+  at: number,
+  details?: NonNullable<AuditEvent['details']>,
+): Promise<void> =>
+  recordEvent(tx, { at, principal, action, accountId: id, target: id, ...(details ? { details } : {}) });
+
 const rowOf = ({ at, principal, action, accountId, target, details }: AuditEvent): AuditRow => ({
   at,
   actor: principal.kind === 'account' ? `account:${principal.accountId}` : principal.kind,

@@ -4,6 +4,8 @@
  * click, and wait until its owner uses it.
  */
 import { limits } from '@keyreeve/contract';
+import { isEmailTakenTx } from '../accounts/credentials-store.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import { acceptEmail } from '../accounts/accounts.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
@@ -17,7 +19,7 @@ import { assertSessionLives } from '../sessions/store.ts';
 import type { SelfServiceOptions } from './options.ts';
 import { changeOwnEmailTx, changeSetEmailTx } from './moved-email.ts';
 import type { OwnAccount } from './own-account.ts';
-import { findKnownCode, isEmailTaken, recordOf, refuseTaken, takeKnownCode } from './store.ts';
+import { findKnownCode, refuseTaken, takeKnownCode } from './store.ts';
 
 export class EmailChange {
   readonly #options: SelfServiceOptions;
@@ -67,10 +69,10 @@ export class EmailChange {
         now,
         expiresAt,
       });
-      if (!(await isEmailTaken(tx, wanted.key, id))) await queueMail(tx, confirmation);
+      if (!(await isEmailTakenTx(tx, wanted.key, id))) await queueMail(tx, confirmation);
       else if (await requests.maySendAccountExistsTx(tx, wanted.key)) await queueMail(tx, refusal);
       await queueMail(tx, notice);
-      await recordOf(tx, principal, 'account.email_change_requested', id, now);
+      await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });
     mailer.sendSoon();
   }

@@ -1,5 +1,7 @@
 /** What a change of an account's email address does beside the address, and how it is undone: parts of transactions. */
 import { limits } from '@keyreeve/contract';
+import { setEmailTx, voidPasswordTx } from '../accounts/credentials-store.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import type { CredentialsRow } from '../accounts/store.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -18,7 +20,6 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
-import { recordOf, setEmail, voidPasswordTx } from './store.ts';
 
 export interface MailParts {
   readonly codes: Codes;
@@ -89,12 +90,12 @@ async function moveTx(
 ): Promise<void> {
   const mailbox = { kind: 'mailbox' } as const;
   await assertFewChangesTx(tx, id, now);
-  if (!(await setEmail(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
+  if (!(await setEmailTx(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
   await removeCodes(tx, id);
   // An unverified email address gives its holder no right to the account.
   if (unverifiedSince === null)
     await insertEmailChangeTx(tx, { codeHash, accountId: id, email, canonicalEmail, changedAt: now, undoUntil });
-  await recordOf(tx, mailbox, 'account.email_changed', id, now);
+  await recordAccountEventTx(tx, mailbox, 'account.email_changed', id, now);
 }
 
 async function assertFewChangesTx(tx: Transaction, id: string, now: number): Promise<void> {
@@ -121,14 +122,14 @@ export async function restoreEmailTx(
 ): Promise<void> {
   const { id, email: displaced, language } = account;
   const restored = { address: change.email, key: change.canonicalEmail };
-  if (!(await setEmail(tx, principal, id, restored, now))) throw new DomainError('account_exists');
+  if (!(await setEmailTx(tx, principal, id, restored, now))) throw new DomainError('account_exists');
   await voidPasswordTx(tx, id, now);
   await removeCodes(tx, id);
   await removeCodes(tx, id, 'set_email');
   await removeEmailChangesTx(tx, id, change.epoch);
   // Neither address may trust the ranges that the other person signed in from.
   for (const key of [account.canonicalEmail, restored.key]) await signInLimits.changeEmailOwnerTx(tx, key);
-  await recordOf(tx, principal, 'account.email_change_undone', id, now);
+  await recordAccountEventTx(tx, principal, 'account.email_change_undone', id, now);
   const data = { newEmail: change.email, at: toInstant(now) };
   await queueMail(tx, mailer.prepare({ to: displaced, language, template: 'email_changed', data }));
 }

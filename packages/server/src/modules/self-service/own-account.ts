@@ -1,6 +1,8 @@
 /** What an account reads and changes of itself: its password, and its end. Its email: email-change.ts. */
 import type { Language } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
+import { setPasswordTx } from '../accounts/credentials-store.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
 import { setLanguage } from '../accounts/store.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
@@ -11,10 +13,10 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
-import { assertSessionLives } from '../sessions/store.ts';
+import { assertSessionLives, keepSessionTx } from '../sessions/store.ts';
 import { deletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
 import type { SelfServiceOptions, LiveKey } from './options.ts';
-import { changePasswordHash, findOwnAccount, keepSessionAlive, recordOf, type OwnRow } from './store.ts';
+import { findOwnAccount, type OwnRow } from './store.ts';
 
 export interface PasswordChange {
   readonly currentPassword: Secret;
@@ -68,11 +70,12 @@ export class OwnAccount {
     const work = async (tx: Transaction) => {
       await assertSessionLives(tx, principal, now);
       // Of two at once, the one whose password is no longer the current one has proved nothing.
-      if (!(await changePasswordHash(tx, account, passwordHash, now))) throw new DomainError('password_wrong');
-      await keepSessionAlive(tx, id, principal.sessionId);
+      if (!(await setPasswordTx(tx, id, passwordHash, now, account.sessionEpoch)))
+        throw new DomainError('password_wrong');
+      await keepSessionTx(tx, id, principal.sessionId);
       await removeCodes(tx, id);
       const gone = revokesKeys ? await deleteAccountKeysTx(tx, principal, id, now) : [];
-      await recordOf(tx, principal, 'account.password_set', id, now);
+      await recordAccountEventTx(tx, principal, 'account.password_set', id, now);
       const keys = await listAccountKeys(tx, id);
       const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
       await queueMail(tx, mailer.prepare({ to: email, template: 'password_changed', data }));

@@ -3,6 +3,8 @@
  * mailbox, so it verifies the email; it doesn't sign in, and a second factor stays (ASVS 5.0 6.4.3).
  */
 import { limits } from '@keyreeve/contract';
+import { lockAccountByEmailTx, setVerifiedPasswordTx } from '../accounts/credentials-store.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import { acceptEmail } from '../accounts/accounts.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
@@ -18,7 +20,7 @@ import type { Work } from '../outbox/outbox.ts';
 import { insertJob } from '../outbox/store.ts';
 import { deletingKeys, recordDeletedKeys, revokeAllCredentials } from './revoke-all-credentials.ts';
 import { mailbox, system, type SelfServiceOptions, type LiveKey } from './options.ts';
-import { findKnownCode, lockAccountByEmail, recordOf, setVerifiedPassword, takeKnownCode } from './store.ts';
+import { findKnownCode, takeKnownCode } from './store.ts';
 
 /** What the outbox is given. */
 interface ResetWork {
@@ -79,7 +81,7 @@ export class PasswordReset {
     const now = clock.now();
     await db.transaction(async (tx) => {
       await finishIn(tx);
-      const account = await lockAccountByEmail(tx, canonicalEmail);
+      const account = await lockAccountByEmailTx(tx, canonicalEmail);
       // After a restore the address may be one that the owner has given up.
       const isSent = account?.disabledAt === null && account.emailUnconfirmedSince === null;
       // The same statements for an email without an account; those of a decoy change no row of an account.
@@ -106,7 +108,7 @@ export class PasswordReset {
     const data = { link: links.to('reset-password', code.text), expiresAt: toInstant(expiresAt), keys, address };
     const message = { to: email, template: 'reset_password', data } as const;
     await queueMail(tx, mailer.delayed(isDecoy ? mailer.prepareDecoy(message) : mailer.prepare(message)));
-    if (!isDecoy) await recordOf(tx, system, 'account.password_reset_requested', id, now);
+    if (!isDecoy) await recordAccountEventTx(tx, system, 'account.password_reset_requested', id, now);
   }
 
   async #set(
@@ -123,7 +125,7 @@ export class PasswordReset {
     const passwordHash = await hasher.hash(normal);
     const work = async (tx: Transaction) => {
       const account = await takeKnownCode(tx, code, purpose, now);
-      await setVerifiedPassword(tx, id, passwordHash, now);
+      await setVerifiedPasswordTx(tx, id, passwordHash, now);
       await removeCodes(tx, id);
       // Nobody had shown whose it is: what was prepared for it may be a stranger's.
       const isNew = account.unverifiedSince !== null;
@@ -132,8 +134,8 @@ export class PasswordReset {
         : revokesKeys
           ? await deleteAccountKeysTx(tx, mailbox, id, now)
           : [];
-      await recordOf(tx, mailbox, 'account.password_set', id, now);
-      if (isNew) await recordOf(tx, mailbox, 'account.verified', id, now);
+      await recordAccountEventTx(tx, mailbox, 'account.password_set', id, now);
+      if (isNew) await recordAccountEventTx(tx, mailbox, 'account.verified', id, now);
       const keys = await listAccountKeys(tx, id);
       if (purpose === 'reset_password') {
         const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };

@@ -2,6 +2,7 @@
  * What ends when an account's owner is known for the first time: all that somebody else may have prepared. And the keys
  * that end with a password, whatever becomes of the connection.
  */
+import { recordAccountEventTx } from '../audit/audit.ts';
 import { deleteAccountKeysTx, finishDeletingKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { removeCodes } from '../one-time-codes/store.ts';
@@ -9,7 +10,6 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { removeSecondFactorTx } from '../second-factors/store.ts';
 import type { SelfServiceOptions } from './options.ts';
-import { recordOf } from './store.ts';
 
 /**
  * Its keys, codes and second factors; the sessions end with the password. Under the lock of the account's row.
@@ -24,7 +24,7 @@ export async function revokeAllCredentials(
   await removeCodes(tx, accountId);
   const hadFactor = await removeSecondFactorTx(tx, accountId);
   const keyIds = await deleteAccountKeysTx(tx, principal, accountId, now);
-  if (hadFactor) await recordOf(tx, principal, 'second_factor.removed', accountId, now);
+  if (hadFactor) await recordAccountEventTx(tx, principal, 'second_factor.removed', accountId, now);
   return keyIds;
 }
 

@@ -3,6 +3,8 @@
  * the outbox. What becomes of it is decided afterwards, and only the mail tells.
  */
 import { limits } from '@keyreeve/contract';
+import { lockAccountByEmailTx } from '../accounts/credentials-store.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import { acceptEmail } from '../accounts/accounts.ts';
 import { acceptNewPassword } from '../accounts/password-rules.ts';
 import { createAccountTx } from '../accounts/store.ts';
@@ -16,7 +18,7 @@ import { queueMail } from '../mail/mail.ts';
 import type { Work } from '../outbox/outbox.ts';
 import { insertJob } from '../outbox/store.ts';
 import { system, type SelfServiceOptions } from './options.ts';
-import { lockAccountByEmail, newestSignUpHash, recordOf } from './store.ts';
+import { newestSignUpHash } from './store.ts';
 
 /** What the outbox is given. */
 interface SignUpWork {
@@ -107,7 +109,7 @@ export class SignUp {
   /** For an email that has an account, or of which the first mail is asked for again. */
   async #repeat(tx: Transaction, canonicalEmail: string, passwordHash: string | null, now: number): Promise<void> {
     const { requests, mailer, links } = this.#options;
-    const account = await lockAccountByEmail(tx, canonicalEmail);
+    const account = await lockAccountByEmailTx(tx, canonicalEmail);
     if (!account) return;
     const { id, email, unverifiedSince, disabledAt } = account;
     if (unverifiedSince !== null && disabledAt === null) {
@@ -128,6 +130,6 @@ export class SignUp {
     await insertCode(tx, { hash: code.hash, purpose: 'verify_email', accountId, passwordHash, now, expiresAt });
     const data = { link: links.to('verify-email', code.text), expiresAt: toInstant(expiresAt) };
     await queueMail(tx, mailer.prepare({ to, template: 'verify_email', data }));
-    await recordOf(tx, system, 'account.verification_requested', accountId, now);
+    await recordAccountEventTx(tx, system, 'account.verification_requested', accountId, now);
   }
 }

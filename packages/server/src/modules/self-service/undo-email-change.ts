@@ -2,6 +2,7 @@
  * Undoing a change of an account's email address, with the code that the address before was sent. It needs no sign-in: a
  * thief who changed the address has the password. It doesn't touch a second factor: a mailbox alone must not remove one.
  */
+import { lockAccountTx } from '../accounts/credentials-store.ts';
 import { listAccountKeys } from '../api-keys/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { findUndoableChange } from '../accounts/email-change-store.ts';
@@ -9,7 +10,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { recordDeletedKeys } from './revoke-all-credentials.ts';
 import { mailbox, type SelfServiceOptions, type LiveKey } from './options.ts';
 import { returnEmailTx, restoreEmailTx } from './moved-email.ts';
-import { lockAccount, refuseTaken } from './store.ts';
+import { refuseTaken } from './store.ts';
 
 export class UndoEmailChange {
   readonly #options: SelfServiceOptions;
@@ -33,7 +34,7 @@ export class UndoEmailChange {
     await requests.countCodeTry(hash);
     const { accountId } = change;
     const work = async (tx: Transaction) => {
-      const account = await lockAccount(tx, accountId);
+      const account = await lockAccountTx(tx, accountId);
       // Under the lock: of any number of rivals with one code one finds it.
       if (!account || !(await findUndoableChange(tx, hash, now))) throw new DomainError('code_invalid');
       await restoreEmailTx(tx, mailbox, this.#options, account, change, now);

@@ -5,11 +5,13 @@
  */
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
+import { setVerifiedPasswordTx } from '../accounts/credentials-store.ts';
+import { recordAccountEventTx } from '../audit/audit.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { deletingKeys, recordDeletedKeys, revokeAllCredentials } from './revoke-all-credentials.ts';
 import { mailbox, type SelfServiceOptions } from './options.ts';
-import { findKnownCode, recordOf, setVerifiedPassword, takeKnownCode } from './store.ts';
+import { findKnownCode, takeKnownCode } from './store.ts';
 
 export class Verification {
   readonly #options: SelfServiceOptions;
@@ -33,9 +35,9 @@ export class Verification {
     const { revocations } = this.#options;
     const work = async (tx: Transaction) => {
       await takeKnownCode(tx, code, 'verify_email', now);
-      await setVerifiedPassword(tx, id, hash, now);
+      await setVerifiedPasswordTx(tx, id, hash, now);
       const deleted = await revokeAllCredentials(tx, mailbox, id, now);
-      await recordOf(tx, mailbox, 'account.verified', id, now);
+      await recordAccountEventTx(tx, mailbox, 'account.verified', id, now);
       await signInLimits.changeEmailOwnerTx(tx, canonicalEmail, address);
       return deleted;
     };

@@ -1,4 +1,5 @@
 /** Rows of sessions. A session is one family of refresh tokens; ending it deletes the row. */
+import { endSessionsTx } from '../accounts/session-epoch-store.ts';
 import { lockAdministration } from '../accounts/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { recordEvent, type AuditAction, type AuditEvent } from '../audit/audit.ts';
@@ -124,11 +125,6 @@ const deleteOwn = sql<{ id: string }>(
   'delete_own_session',
   `delete from sessions where id = $2 and account_pk = (select pk from accounts where id = $3) and ${isLive} returning id`,
 );
-// Every session carries the epoch that the account had when it began: also one that is just beginning ends by it.
-const raiseEpoch = sql(
-  'raise_session_epoch',
-  `update accounts set session_epoch = session_epoch + 1, updated_at = $2 where id = $1`,
-);
 const keepSession = sql(
   'keep_session',
   `update sessions set account_epoch = (select session_epoch from accounts where accounts.pk = sessions.account_pk)
@@ -238,12 +234,22 @@ export async function assertSessionLives(tx: Transaction, principal: Principal, 
 /** @returns whether the account had it, live @throws DomainError `invalid_access_token` */
 export const endOwnSession = (db: Db, principal: AccountPrincipal, id: string, now: number): Promise<boolean> =>
   db.transaction(async (tx) => {
-    const { accountId } = principal;
     await assertSessionLives(tx, principal, now);
-    if (!(await tx.get(deleteOwn, [now, id, accountId]))) return false;
-    await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
-    return true;
+    return endAccountSessionTx(tx, principal, principal.accountId, id, now);
   });
+
+/** @returns whether the account had the session, and it was valid */
+export async function endAccountSessionTx(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  id: string,
+  now: number,
+): Promise<boolean> {
+  if (!(await tx.get(deleteOwn, [now, id, accountId]))) return false;
+  await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
+  return true;
+}
 
 /** All but its own. @returns how many @throws DomainError `invalid_access_token` */
 export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: number): Promise<number> =>
@@ -264,15 +270,19 @@ export async function endOtherSessionsTx(
   keptId: string | null,
   now: number,
 ): Promise<number> {
-  await tx.run(raiseEpoch, [accountId, now]);
+  await endSessionsTx(tx, accountId, now);
   const others = await tx.all(deleteOthers, [accountId, keptId ?? '', now]);
-  if (keptId !== null) await tx.run(keepSession, [accountId, keptId]);
+  if (keptId !== null) await keepSessionTx(tx, accountId, keptId);
   const ended = others.filter((other) => other.isLive === 1);
   for (const { id } of ended) {
     await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
   }
   return ended.length;
 }
+
+/** The session stays valid, although the account's sessions have been ended in this transaction. */
+export const keepSessionTx = async (tx: Transaction, accountId: string, id: string): Promise<void> =>
+  void (await tx.run(keepSession, [accountId, id]));
 
 /** @returns whether it lived */
 export async function endSession(

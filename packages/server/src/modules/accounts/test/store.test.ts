@@ -1,6 +1,7 @@
 /** The contract of `accounts/store.ts`. */
 import assert from 'node:assert/strict';
 import { findImportedRecipes } from '../imported-hash-store.ts';
+import { replacePasswordHash, setPasswordHash } from '../credentials-store.ts';
 import * as store from '../store.ts';
 import { findKeyStates, listAccountKeys } from '../../api-keys/store.ts';
 import { findLiveSession, findSessionStates } from '../../sessions/store.ts';
@@ -80,7 +81,7 @@ onEachDatabase('a new password ends every session of its account and no other', 
   await addSigningKey(db, 'kid');
   const own = await addSession(db, await addAccount(db, 'ada'), 'own');
   const foreign = await addSession(db, await addAccount(db, 'bob'), 'foreign');
-  assert.equal(await store.setPasswordHash(db, operator, 'acc_ada', 'new', now + 5), true);
+  assert.equal(await setPasswordHash(db, operator, 'acc_ada', 'new', now + 5), true);
   const { passwordHash, sessionEpoch, updatedAt } = (await store.findCredentials(db, 'ada@example.com')) ?? {};
   assert.deepEqual(
     { passwordHash, sessionEpoch, updatedAt },
@@ -97,7 +98,7 @@ onEachDatabase('a rehash replaces exactly the hash that it was made from, and en
   const { db } = opened;
   await addAccount(db);
   const replaced = await raceToValues(opened, rivalsMin, (connection, rival) =>
-    store.replacePasswordHash(connection, 'acc_ada', 'phc', `newer ${rival}`, now + 5),
+    replacePasswordHash(connection, 'acc_ada', 'phc', `newer ${rival}`, now + 5),
   );
   assert.deepEqual(tally(replaced), { true: 1, false: rivalsMin - 1 });
   const { passwordHash, sessionEpoch, updatedAt } = (await store.findCredentials(db, 'ada@example.com')) ?? {};
@@ -158,8 +159,8 @@ onEachDatabase(
 onEachDatabase('changing an account that doesn’t exist changes nothing and is told', async ({ db }) => {
   await addAccount(db, 'bob');
   const before = await store.findCredentials(db, 'bob@example.com');
-  assert.equal(await store.setPasswordHash(db, operator, 'acc_ada', 'new', now), false);
-  assert.equal(await store.replacePasswordHash(db, 'acc_ada', 'phc', 'new', now), false);
+  assert.equal(await setPasswordHash(db, operator, 'acc_ada', 'new', now), false);
+  assert.equal(await replacePasswordHash(db, 'acc_ada', 'phc', 'new', now), false);
   assert.equal(await store.disableAccount(db, operator, 'acc_ada', now), false);
   assert.equal(await store.enableAccount(db, operator, 'acc_ada', now), false);
   assert.equal(await store.deleteAccount(db, operator, 'acc_ada', now), false);
@@ -177,7 +178,7 @@ onEachDatabase('the recipes of imported hashes are found, each once, and no othe
   ];
   for (const [n, hash] of hashes.entries()) {
     const id = await addAccount(db, `user${n}`);
-    await store.setPasswordHash(db, operator, id, hash, now);
+    await setPasswordHash(db, operator, id, hash, now);
   }
   const recipes = ['$imported$argon2id$v=19,m=64,t=1,p=1,l=32', '$imported$bcrypt$c=10,l=31'];
   assert.deepEqual((await findImportedRecipes(db, 8)).toSorted(), recipes);

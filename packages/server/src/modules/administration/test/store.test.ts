@@ -1,7 +1,7 @@
 /** Administration where a connection breaks, and where there are more accounts than a page looks at. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { setEmail } from '../../self-service/store.ts';
+import { setEmailTx } from '../../accounts/credentials-store.ts';
 import { insertCode } from '../../one-time-codes/store.ts';
 import { repeatChanges } from '../../deletion-journal/store.ts';
 import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-change-store.ts';
@@ -121,7 +121,7 @@ for (const [what, change] of Object.entries(resets)) {
     const ada = await addAccount(db, 'ada');
     const wanted = { address: 'new@example.com', key: 'new@example.com' };
     const late = withTransaction(db, async (work, options) => {
-      await db.transaction((tx) => setEmail(tx, operator, ada, wanted, now));
+      await db.transaction((tx) => setEmailTx(tx, operator, ada, wanted, now));
       return db.transaction(work, options);
     });
     const [clock, installation] = [new FakeClock(), { db: late, keys, migrated: [] }];

@@ -3,6 +3,7 @@
  * written.
  */
 import assert from 'node:assert/strict';
+import { replacePasswordHash, setPasswordHash } from '../../accounts/credentials-store.ts';
 import * as accounts from '../../accounts/store.ts';
 import * as apiKeys from '../../api-keys/store.ts';
 import type { Principal } from '../../../foundation/principal.ts';
@@ -114,14 +115,14 @@ const operations: Readonly<
     refused: (db) => accounts.enableAccount(db, operator, 'acc_nobody', now),
   },
   'account.password_set': {
-    change: (db) => accounts.setPasswordHash(db, operator, 'acc_ada', 'new', now),
+    change: (db) => setPasswordHash(db, operator, 'acc_ada', 'new', now),
     rows: aboutAda('account.password_set'),
-    refused: (db) => accounts.setPasswordHash(db, operator, 'acc_nobody', 'new', now),
+    refused: (db) => setPasswordHash(db, operator, 'acc_nobody', 'new', now),
   },
   'account.password_rehashed': {
-    change: (db) => accounts.replacePasswordHash(db, 'acc_ada', 'phc', 'newer', now),
+    change: (db) => replacePasswordHash(db, 'acc_ada', 'phc', 'newer', now),
     rows: aboutAda('account.password_rehashed', 'system'),
-    refused: (db) => accounts.replacePasswordHash(db, 'acc_ada', 'another', 'newer', now),
+    refused: (db) => replacePasswordHash(db, 'acc_ada', 'another', 'newer', now),
   },
   'account.language_changed': {
     change: (db) => accounts.setLanguage(db, operator, 'acc_ada', { language: 'de', now, guard: anyone }),

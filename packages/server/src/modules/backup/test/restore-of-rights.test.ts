@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as life from '../../self-service/store.ts';
+import { setEmailTx, setPasswordHash } from '../../accounts/credentials-store.ts';
 import * as accounts from '../../accounts/store.ts';
+import { recordAccountEventTx } from '../../audit/audit.ts';
 import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
 import { replayOnLive } from '../replay-on-live.ts';
 import { insertCode } from '../../one-time-codes/store.ts';
@@ -84,17 +85,17 @@ async function fillWithRights(db: Db): Promise<void> {
   }
 }
 
-const event = (action: Parameters<typeof life.recordOf>[2], id: string) => (db: Db) =>
-  db.transaction((tx) => life.recordOf(tx, operator, action, id, since));
+const event = (action: Parameters<typeof recordAccountEventTx>[2], id: string) => (db: Db) =>
+  db.transaction((tx) => recordAccountEventTx(tx, operator, action, id, since));
 
 /** One change of each kind, each with its audit event, and nothing in the journal: as if each process had died then. */
 async function takeAway(db: Db): Promise<void> {
   await accounts.setAccountRole(db, operator, 'acc_role', 'user', since);
-  await accounts.setPasswordHash(db, operator, 'acc_password', 'another', since);
+  await setPasswordHash(db, operator, 'acc_password', 'another', since);
   await db.transaction(async (tx) => {
     const email = { address: 'new@example.com', key: 'new@example.com' };
-    assert.ok(await life.setEmail(tx, operator, 'acc_email', email, since));
-    await life.recordOf(tx, operator, 'account.email_changed', 'acc_email', since);
+    assert.ok(await setEmailTx(tx, operator, 'acc_email', email, since));
+    await recordAccountEventTx(tx, operator, 'account.email_changed', 'acc_email', since);
   });
   await db.transaction((tx) => removeSecondFactorTx(tx, 'acc_factor'));
   await event('second_factor.removed', 'acc_factor')(db);
@@ -187,7 +188,7 @@ onEachDatabase('what a restore has voided is decided once: a later decision stan
   await restore(db, backup, { journal, mayReplace: true });
   const at = later + 1;
   await accounts.setAccountRole(db, operator, 'acc_role', 'admin', at);
-  await accounts.setPasswordHash(db, operator, 'acc_password', 'chosen anew', at);
+  await setPasswordHash(db, operator, 'acc_password', 'chosen anew', at);
   await confirmAccountEmail(db, operator, 'acc_email', at);
   await db.transaction((tx) =>
     tx.run(insertFactor, ['acc_factor', keys.secondFactorSeal.seal('acc_factor', 'NEW'), at]),

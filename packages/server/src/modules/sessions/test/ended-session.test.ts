@@ -1,6 +1,7 @@
 /** What a session may still change is decided where the change is written, not when its access token was judged. */
 import assert from 'node:assert/strict';
-import { deleteAccount, disableAccount, setPasswordHash } from '../../accounts/store.ts';
+import { setPasswordHash } from '../../accounts/credentials-store.ts';
+import { deleteAccount, disableAccount } from '../../accounts/store.ts';
 import { createKey, deleteKey, listAccountKeys } from '../../api-keys/store.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { Db } from '../../../foundation/database/db.ts';

@@ -1,6 +1,7 @@
 /** The contract of `tokens/store.ts`: sessions and the rotation of their refresh tokens. */
 import assert from 'node:assert/strict';
-import { disableAccount, setPasswordHash } from '../../accounts/store.ts';
+import { setPasswordHash } from '../../accounts/credentials-store.ts';
+import { disableAccount } from '../../accounts/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
 import * as store from '../store.ts';
