@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { replayOnLive } from '../modules/backup/replay-on-live.ts';
-import type { ReplayResult } from '../modules/deletion-journal/replay.ts';
+import type { ReplayResult } from '../modules/backup/replay.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { UsageError } from './failure.ts';
 import { collect, jsonHelp, plural, print, type OutputOptions } from './output.ts';

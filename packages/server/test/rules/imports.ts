@@ -47,7 +47,6 @@ export const modules: readonly string[] = [
   'link-pages',
   'deletion-journal',
   'mail',
-  'backup',
   'signing-keys',
   'accounts',
   'sessions',
@@ -59,6 +58,7 @@ export const modules: readonly string[] = [
   'self-service',
   'administration',
   'import',
+  'backup',
 ];
 
 /** Each import of one source file of the server by another, both relative to `packages/server/`. */

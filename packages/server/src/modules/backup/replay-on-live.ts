@@ -2,6 +2,7 @@
  * The journal of deletions, replayed on the database that is in use: for one that went back without a restore of ours, by
  * an asynchronous failover or a copy of its files. In one transaction, and done twice it changes nothing more.
  */
+import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent } from '../audit/audit.ts';
 import { newestEventId } from '../audit/store.ts';
@@ -9,15 +10,9 @@ import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
-import {
-  replayJournal,
-  surveyJournal,
-  type JournalSources,
-  type ReplayResult,
-  type Survey,
-} from '../deletion-journal/replay.ts';
+import { replayJournal, surveyJournal, type JournalSources, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError } from './format.ts';
-import { continueEventIds, endSessions, lockTables } from './store.ts';
+import { continueEventIds, lockTables } from './store.ts';
 
 export interface ReplayOptions {
   readonly db: Db;
@@ -80,7 +75,7 @@ async function replayWithin(
   if (survey.newestEvent > (await newestEventId(tx))) await continueEventIds(tx, survey.newestEvent);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   // The journal doesn't hold which sessions were ended: where something was lost, none of them can be trusted.
-  if (Object.values(replayed).some((count) => count > 0)) await endSessions(tx);
+  if (Object.values(replayed).some((count) => count > 0)) await endAllSessionsTx(tx);
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
   const result = { replayed, unconfirmed, journalCompleteUntil };
   if (isDryRun) throw new TakenBack(result);

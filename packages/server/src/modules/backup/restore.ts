@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -14,10 +15,10 @@ import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
-import { replayJournal, surveyJournal, type ReplayResult, type Survey } from '../deletion-journal/replay.ts';
+import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
-import { clearTables, continueIds, endSessions, holdsRows, insertRows, lockTables, storedTables } from './store.ts';
+import { clearTables, continueIds, holdsRows, insertRows, lockTables, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
 export interface RestoreOptions {
@@ -98,7 +99,7 @@ async function restoreWithin(
   await continueIds(tx, survey.newestEvent);
   const now = clock.now();
   const result = await replayJournal(tx, sources, survey, now);
-  await endSessions(tx);
+  await endAllSessionsTx(tx);
   const details = { madeAt: header.madeAt };
   await recordEvent(tx, { at: now, principal, action: 'installation.restored', details });
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);

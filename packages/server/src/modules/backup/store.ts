@@ -138,10 +138,6 @@ export async function continueEventIds(tx: Transaction, eventIdMin: number): Pro
   await tx.run(continueEvents, [eventIdMin]);
 }
 
-// A session is valid only while its epoch equals that of its account.
-const raiseEpochs = sql('end_all_sessions', `update accounts set session_epoch = session_epoch + 1`);
-export const endSessions = async (tx: Transaction): Promise<void> => void (await tx.run(raiseEpochs));
-
 const selectMove = sql<{ details: string }>(
   'select_move',
   `select details from audit_events where id = $1 and action = 'installation.moved'`,

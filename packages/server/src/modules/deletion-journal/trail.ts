@@ -1,6 +1,7 @@
 /** The journal beside the audit trail: what the one says that the other doesn't. */
 import { listRevocationEvents, newestEventId } from '../audit/store.ts';
 import type { Reader } from '../../foundation/database/db.ts';
+import type { DatedId } from '../../foundation/database/json-lists.ts';
 import {
   changeKinds,
   isChange,
@@ -10,7 +11,7 @@ import {
   type FinalKind,
   type Revocation,
 } from './revocation.ts';
-import { countListed, countUnknownChanges, type DatedId } from './store.ts';
+import { findListed, findLostChanges } from './store.ts';
 
 /** Events that are read at once. */
 const eventsPerRead = 20_000;
@@ -45,12 +46,12 @@ export async function findForgotten(reader: Reader, journal: AsyncIterable<Revoc
   let working = 0;
   let newestKnown = 0;
   const ask = async (kind: FinalKind, idsMin: number): Promise<void> => {
-    if (waiting[kind].length >= idsMin) working += await countListed(reader, kind, waiting[kind].splice(0));
+    if (waiting[kind].length >= idsMin) working += (await findListed(reader, kind, waiting[kind].splice(0))).length;
   };
   const changes = new Map<ChangeKind, DatedId[]>(changeKinds.map((kind) => [kind, []]));
   const askChanges = async (idsMin: number): Promise<void> => {
     for (const [kind, listed] of changes)
-      if (listed.length >= idsMin) working += await countUnknownChanges(reader, kind, listed.splice(0));
+      if (listed.length >= idsMin) working += (await findLostChanges(reader, kind, listed.splice(0))).length;
   };
   for await (const { kind, id, at, event = 0 } of journal) {
     newestKnown = Math.max(newestKnown, event);

@@ -1,5 +1,6 @@
 /** Accounts of another system, with the hashes of their passwords. */
 import { randomId } from '../../foundation/crypto/secret.ts';
+import type { ImportedAccount } from '../accounts/import-store.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import type { Clock } from '../../foundation/clock.ts';
@@ -29,7 +30,7 @@ const fields = {
 } as const;
 
 /** Its id is made when it is written. */
-type AccountLine = Omit<store.ImportedAccount, 'id'>;
+type AccountLine = Omit<ImportedAccount, 'id'>;
 
 export function accountImporter(principal: Principal, options: AccountImportOptions): Importer<AccountLine> {
   const { db, clock, isDryRun, onExisting } = options;

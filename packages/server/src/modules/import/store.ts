@@ -1,19 +1,11 @@
 /** Rows of what is imported, a batch at a time: each batch with its audit rows in one commit. */
+import { insertImportedAccountsTx, type ImportedAccount } from '../accounts/import-store.ts';
+import { insertImportedKeysTx } from '../api-keys/bulk-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvents, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { noteKeysImported } from '../../foundation/database/installation.ts';
 import { sql } from '../../foundation/database/sql.ts';
-
-export interface ImportedAccount {
-  readonly id: string;
-  readonly email: string;
-  readonly canonicalEmail: string;
-  readonly passwordHash: string;
-  readonly createdAt: number;
-  readonly disabledAt: number | null;
-  readonly unverifiedSince: number | null;
-}
 
 export interface ImportedKey {
   readonly id: number;
@@ -28,20 +20,6 @@ export interface ImportedKey {
   readonly createdAt: number;
 }
 
-// In the order of the emails, so that two imports at once don't wait for each other in a circle.
-const insertAccounts = sql<{ canonicalEmail: string }>('import_accounts', {
-  sqlite: `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at,
-      disabled_at, unverified_since)
-    select value ->> '$.id', value ->> '$.email', value ->> '$.canonicalEmail', value ->> '$.passwordHash', 'user', 0,
-      value ->> '$.createdAt', $2, value ->> '$.disabledAt', value ->> '$.unverifiedSince'
-    from json_each($1) where true on conflict (email_key) do nothing returning email_key as "canonicalEmail"`,
-  postgres: `insert into accounts (id, email, email_key, password_hash, role, session_epoch, created_at, updated_at,
-      disabled_at, unverified_since)
-    select id, email, "canonicalEmail", "passwordHash", 'user', 0, "createdAt", $2, "disabledAt", "unverifiedSince"
-    from json_to_recordset($1::json) as given (id text, email text, "canonicalEmail" text, "passwordHash" text,
-      "createdAt" bigint, "disabledAt" bigint, "unverifiedSince" bigint)
-    order by "canonicalEmail" collate "C" on conflict (email_key) do nothing returning email_key as "canonicalEmail"`,
-});
 const selectEmails = sql<{ canonicalEmail: string }>('select_existing_emails', {
   sqlite: `select email_key as "canonicalEmail" from accounts where email_key in (select value from json_each($1))`,
   postgres: `select email_key as "canonicalEmail" from accounts
@@ -63,8 +41,7 @@ export async function importAccounts(
 ): Promise<ReadonlySet<string>> {
   return db.transaction(
     async (tx) => {
-      const rows = await tx.all(insertAccounts, [JSON.stringify(accounts), now]);
-      const created = new Set(rows.map(({ canonicalEmail }) => canonicalEmail));
+      const created = await insertImportedAccountsTx(tx, accounts, now);
       const made = accounts.filter(({ canonicalEmail }) => created.has(canonicalEmail));
       await recordEvents(
         tx,
@@ -121,19 +98,6 @@ const selectDeleted = sql<{ target: string }>('select_deleted_imports', {
   postgres: `select target from audit_events where account_id = any(array(select json_array_elements_text($1::json)))
     and action = 'api_key.deleted' and target = any(array(select json_array_elements_text($2::json)))`,
 });
-const insertKeys = sql('import_api_keys', {
-  sqlite: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
-      created_at, updated_at)
-    select value ->> '$.lookup', unhex(value ->> '$.storedHash'), value ->> '$.id', value ->> '$.accountPk',
-      value ->> '$.nickname', value ->> '$.scopes', value ->> '$.expiresAt', null, value ->> '$.createdAt', $2
-    from json_each($1)`,
-  postgres: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
-      created_at, updated_at)
-    select lookup, decode("storedHash", 'hex'), id, "accountPk", nickname, scopes, "expiresAt", null, "createdAt", $2
-    from json_to_recordset($1::json) as given (lookup bigint, "storedHash" text, id bigint, "accountPk" bigint,
-      nickname text, scopes text, "expiresAt" bigint, "createdAt" bigint)`,
-});
-
 /** What stands in the database around a batch of keys. */
 export interface Known {
   /** By what the keys call them: an id or the key of an email. */
@@ -199,7 +163,7 @@ export async function importKeys<Outcome>(
       });
       if (rows.length === 0) return outcomes;
       const values = rows.map(({ key, owner }) => ({ ...key, accountPk: owner.pk, scopes: key.scopes.join(' ') }));
-      await tx.run(insertKeys, [JSON.stringify(values), now]);
+      await insertImportedKeysTx(tx, values, now);
       await noteKeysImported(tx, now);
       const events = rows.map(({ key, owner }): AuditEvent => {
         const details = { nickname: key.nickname, scopes: key.scopes, imported: 'sha256' };

@@ -1,5 +1,6 @@
 /** Rows of one-time codes. Taking one deletes it: of any number of rivals one gets it. */
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 /** What a code is good for, and nothing else. */
@@ -47,6 +48,11 @@ const removeOfAccount = sql(
   `delete from one_time_codes
    where account_pk = (select pk from accounts where id = $1) and purpose <> 'set_email'`,
 );
+const removeOfAccounts = sql(
+  'delete_codes_of_accounts',
+  onList(`delete from one_time_codes where purpose <> 'set_email'
+    and account_pk in (select pk from accounts where id in ({ids}))`),
+);
 const removeOfPurpose = sql(
   'delete_account_codes_of_purpose',
   `delete from one_time_codes where account_pk = (select pk from accounts where id = $1) and purpose = $2`,
@@ -89,6 +95,10 @@ export async function removeCodes(tx: Transaction, accountId: string, purpose?: 
   if (purpose === undefined) await tx.run(removeOfAccount, [accountId]);
   else await tx.run(removeOfPurpose, [accountId, purpose]);
 }
+
+/** The same for many accounts, all that were sent for them but `set_email`. */
+export const removeCodesOfAccountsTx = async (tx: Transaction, accountIds: readonly string[]): Promise<void> =>
+  void (await tx.run(removeOfAccounts, [JSON.stringify(accountIds)]));
 
 /** Those that belong to no account yet. */
 export const removeUnownedCodes = async (tx: Transaction, purpose: CodePurpose): Promise<void> =>

@@ -1,7 +1,8 @@
 /** Rows of signing keys. */
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent } from '../audit/audit.ts';
-import type { Db } from '../../foundation/database/db.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 /** What the state of a key follows from, together with the others'. */
@@ -54,6 +55,11 @@ const revokeOtherKeys = sql<{ kid: string }>(
   `update signing_keys set revoked_at = $2 where kid <> $1 and revoked_at is null returning kid`,
 );
 
+const revokeListed = sql(
+  'replay_revoked_signing_keys',
+  onList(`update signing_keys set revoked_at = $2 where revoked_at is null and kid in ({ids})`),
+);
+
 export const listSigningKeys = (db: Db): Promise<SigningKeyRow[]> => db.all(listKeys);
 export const listSigningKeyTimes = (db: Db): Promise<SigningKeyTimes[]> => db.all(listTimes, [], { isShared: true });
 
@@ -88,3 +94,7 @@ export async function createSigningKey(
     }
   });
 }
+
+/** For a replay of the deletion journal, which records the events. */
+export const revokeSigningKeysTx = async (tx: Transaction, kids: readonly string[], now: number): Promise<void> =>
+  void (await tx.run(revokeListed, [JSON.stringify(kids), now]));

@@ -212,6 +212,22 @@ export async function deleteEndpoint(db: Db, principal: Principal, id: string, n
   });
 }
 
+/** For a replay of the deletion journal, which records the events. Also drops the deliveries in the outbox. */
+export async function disableEndpointsTx(tx: Transaction, ids: readonly string[], now: number): Promise<void> {
+  for (const id of ids) {
+    await tx.run(disable, [id, now]);
+    await removeQueueTx(tx, queueOf(id));
+  }
+}
+
+/** As {@link disableEndpointsTx}. */
+export async function deleteEndpointsTx(tx: Transaction, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await tx.run(remove, [id]);
+    await removeQueueTx(tx, queueOf(id));
+  }
+}
+
 async function lockAndCount(tx: Transaction): Promise<{ all: number; enabled: number }> {
   await tx.all(lockEndpoints);
   return (await tx.get(countEndpoints)) ?? { all: 0, enabled: 0 };

@@ -1,6 +1,6 @@
 /** An administrator or an operator sets an email address, and names whose address is the owner's after a theft. */
 import assert from 'node:assert/strict';
-import { repeatChanges } from '../../deletion-journal/store.ts';
+import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { codeIn } from '../../../../test-kit/mailbox.ts';
 import { bearer, goodPassword, operator, type Answered, type SignedIn } from '../../../../test-kit/new-app.ts';
 import { administer, codeOf, detailOf, newAdministrator } from '../../../../test-kit/administrators.ts';
@@ -184,7 +184,7 @@ test('thirty days after a change, and where there was none, nothing need be name
 async function unconfirm(life: Life, id: string): Promise<void> {
   life.app.clock.advance({ seconds: 1 });
   const at = life.app.clock.now();
-  const changed = await life.app.db.transaction((tx) => repeatChanges(tx, 'email_changed', [{ id, at }], at));
+  const changed = await life.app.db.transaction((tx) => repeatChangesTx(tx, 'email_changed', [{ id, at }], at));
   assert.deepEqual(changed, [id]);
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setEmailTx } from '../../accounts/credentials-store.ts';
 import { insertCode } from '../../one-time-codes/store.ts';
-import { repeatChanges } from '../../deletion-journal/store.ts';
+import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-change-store.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { setAccountRole } from '../../accounts/store.ts';
@@ -156,7 +156,7 @@ onEachDatabase('an account that is taken back without a new link keeps no earlie
     (error) => codeOf(error) === 'unavailable',
   );
   // Meanwhile no address of the account can get a link.
-  await db.transaction((tx) => repeatChanges(tx, 'email_changed', [{ id: ada, at }], at));
+  await db.transaction((tx) => repeatChangesTx(tx, 'email_changed', [{ id: ada, at }], at));
   assert.ok(await findUndoableChange(db, undo, at));
   line.state = 'whole';
   const deadline = performance.now() + waitMsMax;

@@ -6,7 +6,7 @@ import { recoverAccount, type Taking } from '../../administration/recover-accoun
 import type { NewCode } from '../../one-time-codes/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { ChangeKind } from '../../deletion-journal/revocation.ts';
-import { repeatChanges } from '../../deletion-journal/store.ts';
+import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { Mailer } from '../../mail/mail.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -53,7 +53,7 @@ const invited = {
 
 /** What a restore repeats for an account. */
 const repeat = (db: Db, kind: ChangeKind, id = 'acc_ada') =>
-  db.transaction((tx) => repeatChanges(tx, kind, [{ id, at: now + 1 }], now));
+  db.transaction((tx) => repeatChangesTx(tx, kind, [{ id, at: now + 1 }], now));
 const repeated = (action: string) => ({
   ...row(action, 'acc_ada', '{"by":"deletion_journal"}'),
   actor: 'system',

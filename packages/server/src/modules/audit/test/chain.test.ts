@@ -16,7 +16,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { isOutcomeUnknown } from '../../../foundation/database/unavailable.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
-import { nothingReplayed } from '../../deletion-journal/replay.ts';
+import { nothingReplayed } from '../../backup/replay.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';

@@ -13,7 +13,7 @@ import { createSigningKey } from '../../signing-keys/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
-import { nothingReplayed } from '../../deletion-journal/replay.ts';
+import { nothingReplayed } from '../replay.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';

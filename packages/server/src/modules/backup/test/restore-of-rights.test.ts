@@ -12,7 +12,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { journalFiles, readPosition, writePosition } from '../../deletion-journal/files.ts';
-import { nothingReplayed } from '../../deletion-journal/replay.ts';
+import { nothingReplayed } from '../replay.ts';
 import * as enrolment from '../../second-factors/enrolment-store.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { insertJob } from '../../outbox/store.ts';

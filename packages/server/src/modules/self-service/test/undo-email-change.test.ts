@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { forgetOldEmailChanges } from '../../accounts/email-change-store.ts';
-import { repeatChanges } from '../../deletion-journal/store.ts';
+import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
@@ -229,7 +229,7 @@ test('an email address that a restore brought back is sent no undo link: it may 
   await using life = await newLife();
   const { id } = await life.app.createAccount(owner);
   const at = life.app.clock.now();
-  await life.app.db.transaction((tx) => repeatChanges(tx, 'email_changed', [{ id, at }], at));
+  await life.app.db.transaction((tx) => repeatChangesTx(tx, 'email_changed', [{ id, at }], at));
   const tokens = await life.signIn(owner);
   const wanted = { email: 'new@example.com', currentPassword: goodPassword };
   assert.equal((await life.as(tokens, 'PUT', '/auth/account/email', wanted)).status, 202);

@@ -1,15 +1,23 @@
 /** Doing to a restored database what was done since: first all of the journal is read and checked, then it is applied. */
 import type { Transaction } from '../../foundation/database/db.ts';
-import { journalFiles, JournalError, readJournal, readPosition, type JournalKeys, type Position } from './files.ts';
-import { changeKinds, isChange, isFinal, type ChangeKind, type FinalKind, type Revocation } from './revocation.ts';
+import type { DatedId } from '../../foundation/database/json-lists.ts';
 import {
-  deleteListedAccounts,
-  deleteListedKeys,
-  disableListedAccounts,
-  repeatChanges,
-  revokeListedSigningKeys,
-  type DatedId,
-} from './store.ts';
+  journalFiles,
+  JournalError,
+  readJournal,
+  readPosition,
+  type JournalKeys,
+  type Position,
+} from '../deletion-journal/files.ts';
+import {
+  changeKinds,
+  isChange,
+  isFinal,
+  type ChangeKind,
+  type FinalKind,
+  type Revocation,
+} from '../deletion-journal/revocation.ts';
+import { repeatChangesTx, repeatDeletionsTx } from './replay-changes.ts';
 
 const idsPerStatement = 1_000;
 
@@ -75,6 +83,8 @@ const countOf = {
   webhook_deleted: 'webhooksDeleted',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
+const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
+
 /** @throws JournalError */
 export async function surveyJournal(sources: JournalSources): Promise<Survey> {
   const empty: string[] = [];
@@ -113,14 +123,12 @@ export async function replayJournal(
   const done: { -readonly [count in keyof Replayed]: number } = { ...nothingReplayed };
   const flush = async (idsMin: number): Promise<void> => {
     // Keys before accounts, whose deletion would take them along unrecorded.
-    if (waiting.api_key.length >= idsMin) done.apiKeys += await deleteListedKeys(tx, waiting.api_key.splice(0), now);
-    if (waiting.account.length >= idsMin)
-      done.accounts += await deleteListedAccounts(tx, waiting.account.splice(0), now);
-    if (waiting.signing_key.length >= idsMin)
-      done.signingKeys += await revokeListedSigningKeys(tx, waiting.signing_key.splice(0), now);
+    for (const kind of ['api_key', 'account', 'signing_key'] as const)
+      if (waiting[kind].length >= idsMin)
+        done[countOfDeletions[kind]] += await repeatDeletionsTx(tx, kind, waiting[kind].splice(0), now);
     for (const [kind, listed] of changes) {
       if (listed.length < idsMin) continue;
-      const ids = await repeatChanges(tx, kind, listed.splice(0), now);
+      const ids = await repeatChangesTx(tx, kind, listed.splice(0), now);
       done[countOf[kind]] += ids.length;
       if (kind === 'email_changed') unconfirmed.push(...ids);
     }
@@ -132,7 +140,12 @@ export async function replayJournal(
   }
   await flush(1);
   for (let from = 0; from < disabled.length; from += idsPerStatement)
-    done.accountsDisabled += await disableListedAccounts(tx, disabled.slice(from, from + idsPerStatement), now);
+    done.accountsDisabled += await repeatDeletionsTx(
+      tx,
+      'account_disabled',
+      disabled.slice(from, from + idsPerStatement),
+      now,
+    );
   return { replayed: done, unconfirmed };
 }
 

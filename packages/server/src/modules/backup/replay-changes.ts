@@ -1,0 +1,132 @@
+/**
+ * Repeats changes that the deletion journal records and a restored database has lost. The owners of the tables make the
+ * changes; each change has its audit event, by the service itself.
+ */
+import {
+  deleteAccountsTx,
+  disableAccountsTx,
+  removeAdministratorRolesTx,
+  requireSecondFactorsTx,
+  unconfirmEmailsTx,
+  voidPasswordsTx,
+} from '../accounts/replay-store.ts';
+import { deleteKeysTx } from '../api-keys/bulk-store.ts';
+import { recordEvents, type AuditAction } from '../audit/audit.ts';
+import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
+import { findListed, findLostChanges } from '../deletion-journal/store.ts';
+import { removeCodesOfAccountsTx } from '../one-time-codes/store.ts';
+import { removeReplacedCodesTx, removeSecondFactorsTx, removeUsedCodesTx } from '../second-factors/replay-store.ts';
+import { revokeSigningKeysTx } from '../signing-keys/store.ts';
+import { deleteEndpointsTx, disableEndpointsTx } from '../webhooks/store.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import type { DatedId } from '../../foundation/database/json-lists.ts';
+
+interface Deletion {
+  readonly action: AuditAction;
+  readonly apply: (tx: Transaction, ids: readonly string[], now: number) => Promise<void>;
+}
+
+const deletions: Readonly<Record<FinalKind | 'account_disabled', Deletion>> = {
+  api_key: { action: 'api_key.deleted', apply: deleteKeysTx },
+  account: { action: 'account.deleted', apply: deleteAccountsTx },
+  account_disabled: { action: 'account.disabled', apply: disableAccountsTx },
+  signing_key: { action: 'signing_key.revoked', apply: revokeSigningKeysTx },
+};
+
+const system = { kind: 'system' } as const;
+const by = 'deletion_journal';
+
+/** @returns how many of the ids still worked */
+export async function repeatDeletionsTx(
+  tx: Transaction,
+  kind: keyof typeof deletions,
+  ids: readonly string[],
+  now: number,
+): Promise<number> {
+  const found = await findListed(tx, kind, ids);
+  if (found.length === 0) return 0;
+  const { action, apply } = deletions[kind];
+  await apply(
+    tx,
+    found.map(({ target }) => target),
+    now,
+  );
+  await recordEvents(
+    tx,
+    found.map(({ accountId, target }) => ({
+      at: now,
+      principal: system,
+      action,
+      ...(accountId === null ? {} : { accountId }),
+      target,
+      details: { by },
+    })),
+  );
+  return found.length;
+}
+
+interface Change {
+  readonly action: AuditAction;
+  readonly apply: (tx: Transaction, changes: readonly DatedId[], now: number) => Promise<void>;
+  readonly details?: Readonly<Record<string, string>>;
+}
+
+const idsOf = (changes: readonly DatedId[]): string[] => changes.map(({ id }) => id);
+/** As the change itself did: a link that was sent before it must not work again. */
+const withCodes =
+  (apply: typeof voidPasswordsTx): Change['apply'] =>
+  async (tx, changes, now) => {
+    await apply(tx, idsOf(changes), now);
+    await removeCodesOfAccountsTx(tx, idsOf(changes));
+  };
+
+const changes: Readonly<Record<ChangeKind, Change>> = {
+  role_removed: {
+    action: 'account.role_changed',
+    apply: (tx, list, now) => removeAdministratorRolesTx(tx, idsOf(list), now),
+    details: { role: 'user' },
+  },
+  password_changed: { action: 'account.password_voided', apply: withCodes(voidPasswordsTx) },
+  email_changed: { action: 'account.email_confirmation_required', apply: withCodes(unconfirmEmailsTx) },
+  second_factor_removed: { action: 'second_factor.removed', apply: removeSecondFactorsTx },
+  recovery_codes_replaced: { action: 'recovery_codes.replaced', apply: removeReplacedCodesTx },
+  recovery_code_used: { action: 'recovery_code.used', apply: (tx, list) => removeUsedCodesTx(tx, idsOf(list)) },
+  second_factor_required: {
+    action: 'account.second_factor_required',
+    apply: (tx, list, now) => requireSecondFactorsTx(tx, idsOf(list), now),
+  },
+  webhook_disabled: {
+    action: 'webhook.disabled',
+    apply: (tx, list, now) => disableEndpointsTx(tx, idsOf(list), now),
+  },
+  webhook_deleted: { action: 'webhook.deleted', apply: (tx, list) => deleteEndpointsTx(tx, idsOf(list)) },
+};
+
+/** @returns the ids of the changed accounts, or of the webhook endpoints */
+export async function repeatChangesTx(
+  tx: Transaction,
+  kind: ChangeKind,
+  recorded: readonly DatedId[],
+  now: number,
+): Promise<string[]> {
+  const found = await findLostChanges(tx, kind, recorded);
+  if (found.length === 0) return [];
+  const { action, apply, details } = changes[kind];
+  await apply(
+    tx,
+    found.map(({ id, at }) => ({ id, at })),
+    now,
+  );
+  await recordEvents(
+    tx,
+    found.map(({ accountId, target, id }) => ({
+      at: now,
+      principal: system,
+      action,
+      ...(accountId === null ? {} : { accountId }),
+      ...(target === null ? {} : { target }),
+      details: { by, ...(kind === 'recovery_code_used' ? { code: id } : {}), ...details },
+    })),
+  );
+  return found.flatMap(({ accountId, target }) => accountId ?? target ?? []);
+}
