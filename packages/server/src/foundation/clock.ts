@@ -1,4 +1,4 @@
-/** The current time; the only reader of the system's clock. Everything else is handed a Clock, tests a fake one. */
+/** The current time. Only this file reads the system's clock; other code gets a Clock as an argument. */
 
 import { limits } from '@keyreeve/contract';
 
@@ -13,11 +13,11 @@ export const systemClock: Clock = { now: () => Date.now() };
 export const toInstant = (ms: number): string => new Date(ms).toISOString();
 
 /**
- * Whether a moment lies at most `ms` in the past. A moment further in the future than clocks may differ is not recent:
- * a clock that was set back lengthens nothing by more than that. All values in milliseconds.
+ * Whether `since` is at most `ms` in the past. A time beyond the accepted clock skew in the future is not recent, so a
+ * clock that was set back extends no period by more than the skew. All values are milliseconds.
  */
 export const isRecent = (now: number, since: number, ms: number): boolean =>
   now - since <= ms && since - now <= limits.clockSkewSeconds * 1000;
 
-/** Milliseconds on a clock that never jumps: for durations only. */
+/** Milliseconds of a monotonic clock: only for durations. */
 export const monotonicMs = (): number => performance.now();

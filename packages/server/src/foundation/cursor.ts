@@ -1,4 +1,4 @@
-/** Pages of lists: how many entries, and cursors, which name the last entry in a form that clients do not build on. */
+/** Pages of lists: their size, and opaque cursors that name the last entry of a page. */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from './errors.ts';
 
@@ -13,11 +13,11 @@ export const sizeOf = (limit: string | undefined): number =>
 
 export const toCursor = (text: string): string => Buffer.from(text).toString('base64url');
 
-/** @param isGood of what a page of this kind can end with @throws DomainError `invalid_request` */
-export function fromCursor(cursor: string, isGood: (text: string) => boolean): string {
+/** @param isValid whether a page of this list can end with the text @throws DomainError `invalid_request` */
+export function fromCursor(cursor: string, isValid: (text: string) => boolean): string {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (toCursor(text) !== cursor || !isGood(text)) {
-    throw new DomainError('invalid_request', { detail: 'The cursor is not one of this list.' });
+  if (toCursor(text) !== cursor || !isValid(text)) {
+    throw new DomainError('invalid_request', { detail: 'The cursor does not belong to this list.' });
   }
   return text;
 }

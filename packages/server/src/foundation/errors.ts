@@ -1,4 +1,4 @@
-/** The one type of expected failure. `http/problem.ts` turns it into an answer, `cli/run.ts` into a line. */
+/** The type of all expected failures. `http/problem.ts` converts it into a response, `cli/run.ts` into a line of text. */
 import { errors, type ErrorCode } from '@keyreeve/contract';
 
 export interface FieldError {
@@ -8,21 +8,21 @@ export interface FieldError {
 }
 
 export interface DomainErrorOptions {
-  /** Public text about this occurrence; without it the registry's meaning. */
+  /** Public text about this occurrence. The default is the meaning of the code. */
   readonly detail?: string;
   readonly errors?: readonly FieldError[];
   readonly retryAfterSeconds?: number;
-  /** For the RateLimit and RateLimit-Policy fields of a 429. */
+  /** For the header fields RateLimit and RateLimit-Policy of a 429 response. */
   readonly rate?: { readonly policy: string; readonly quota: number; readonly windowSeconds: number };
-  /** The methods that would have been allowed. */
+  /** Methods that the path allows. */
   readonly allowed?: readonly string[];
-  /** Scopes that would have been needed. */
+  /** Required scopes. */
   readonly scopes?: readonly string[];
-  /** Those of them that the credential lacks. */
+  /** Required scopes that the credential does not have. */
   readonly missing?: readonly string[];
-  /** The change that was asked for may have happened all the same. */
+  /** The requested change may have been committed. */
   readonly isOutcomeUnknown?: boolean;
-  /** For the log only. */
+  /** Only for the log. */
   readonly cause?: unknown;
 }
 

@@ -1,48 +1,48 @@
-/** What counts as "the same address": an IPv4 address, or the network of an IPv6 one, in one canonical text. */
+/** IP addresses and ranges in canonical form. Limits count an IPv4 address, or the network of an IPv6 address. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * @param address as the socket or a trusted proxy gave it; IPv4-mapped IPv6 is IPv4
- * @param bits of an IPv6 address: 64 is one link, 48 what a single customer may have
+ * @param ip from the socket or from a trusted proxy; IPv4-mapped IPv6 counts as IPv4
+ * @param bits of an IPv6 address: 64 for one link, 48 for the network of one customer
+ * @returns the range in CIDR notation, or `unknown` if the text is not an IP address
  */
-export function ipRange(address: string, bits: 64 | 48 = 64): string {
-  const parsed = parseAddress(address);
+export function ipRange(ip: string, bits: 64 | 48 = 64): string {
+  const parsed = parseIp(ip);
   if (!parsed) return 'unknown';
   if (parsed.kind() === 'ipv4') return `${parsed.toString()}/32`;
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toNormalizedString()}/${bits}`);
   return `${network.toNormalizedString()}/${bits}`;
 }
 
-/** Whether a text is an IP address and nothing else: no port, no brackets, no zone id, no host name. */
+/** Whether a text is exactly an IP address, without port, brackets or zone id. */
 export const isIpAddress = (text: string): boolean =>
-  isIP(text) !== 0 && !text.includes('%') && parseAddress(text) !== undefined;
+  isIP(text) !== 0 && !text.includes('%') && parseIp(text) !== undefined;
 
-/** Whether an address lies in a network such as `10.0.0.0/8`. */
-export function isWithin(address: string, cidr: string): boolean {
-  const parsed = parseAddress(address);
+/** Whether an IP address is in a network such as `10.0.0.0/8`. */
+export function isWithin(ip: string, cidr: string): boolean {
+  const parsed = parseIp(ip);
   if (!parsed) return false;
   const [network, bits] = ipaddr.parseCIDR(cidr);
   return parsed.kind() === network.kind() && parsed.match(network, bits);
 }
 
-/** `10.0.0.1` means `10.0.0.1/32`. @returns undefined for what is neither an address nor a network */
+/** `10.0.0.1` means `10.0.0.1/32`. @returns undefined if the text is neither an IP address nor a network */
 export function toCidr(text: string): string | undefined {
-  const [address = '', bits] = text.split('/');
-  if (!isWrittenOut(address) || address.includes('%')) return undefined;
+  const [ip = '', bits] = text.split('/');
+  if (!isInFullForm(ip) || ip.includes('%')) return undefined;
   if (bits !== undefined) return ipaddr.isValidCIDR(text) ? text : undefined;
   return `${text}/${ipaddr.parse(text).kind() === 'ipv4' ? 32 : 128}`;
 }
 
-/** Loopback: only this machine can reach it. */
-export const isLoopback = (host: string): boolean => host === 'localhost' || parseAddress(host)?.range() === 'loopback';
+/** Whether only this machine can reach the host. */
+export const isLoopback = (host: string): boolean => host === 'localhost' || parseIp(host)?.range() === 'loopback';
 
-function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+function parseIp(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   // A zone id (fe80::1%eth0) names an interface of this machine, not the peer.
-  const [bare = ''] = address.split('%');
-  return isWrittenOut(bare) ? ipaddr.process(bare) : undefined;
+  const [ip = ''] = text.split('%');
+  return isInFullForm(ip) ? ipaddr.process(ip) : undefined;
 }
 
-/** Without the short, octal and hexadecimal forms of old C libraries: whoever writes `10` or `010.0.0.1` means something else. */
-const isWrittenOut = (address: string): boolean =>
-  ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
+/** Excludes the short, octal and hexadecimal forms of old C libraries, such as `10` and `010.0.0.1`: they are ambiguous. */
+const isInFullForm = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);

@@ -1,13 +1,11 @@
-/**
- * JSON from outside, read strictly: what two parsers could understand differently is refused (ASVS 1.5.2, 1.5.3).
- */
+/** A strict JSON parser: it rejects text that two parsers may interpret differently (ASVS 1.5.2, 1.5.3). */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from './errors.ts';
 
-/** Names that would reach an object's prototype in careless code. */
-const refusedNames = new Set(['__proto__', 'constructor', 'prototype']);
+/** Names through which careless code could reach an object's prototype. */
+const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** @throws DomainError `malformed_json` for invalid UTF-8 or JSON, a member named twice, or too deep a nesting */
+/** @throws DomainError `malformed_json` for invalid UTF-8 or JSON, a repeated member name, or too deep nesting */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   let value: unknown;
@@ -21,7 +19,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** Walks over text that is known to be valid JSON, once, keeping the member names of each open object. */
+/** Scans valid JSON once and keeps the member names of each open object. */
 function assertUnambiguous(text: string): void {
   /** One entry per open object or array; an array has no names. */
   const open: (Set<string> | undefined)[] = [];
@@ -31,7 +29,7 @@ function assertUnambiguous(text: string): void {
       case 0x5b: // [
         open.push(text[i] === '{' ? new Set() : undefined);
         if (open.length > limits.jsonDepthMax)
-          throw new DomainError('malformed_json', { detail: 'It nests too deep.' });
+          throw new DomainError('malformed_json', { detail: 'It is nested too deeply.' });
         break;
       case 0x7d: // }
       case 0x5d: // ]
@@ -40,7 +38,7 @@ function assertUnambiguous(text: string): void {
       case 0x22: {
         // "
         const end = endOfString(text, i);
-        if (isFollowedByColon(text, end)) noteName(open.at(-1), JSON.parse(text.slice(i, end + 1)) as string);
+        if (isFollowedByColon(text, end)) addName(open.at(-1), JSON.parse(text.slice(i, end + 1)) as string);
         i = end;
         break;
       }
@@ -48,11 +46,11 @@ function assertUnambiguous(text: string): void {
   }
 }
 
-function noteName(names: Set<string> | undefined, name: string): void {
+function addName(names: Set<string> | undefined, name: string): void {
   if (!names) return;
-  if (names.has(name) || refusedNames.has(name)) {
+  if (names.has(name) || forbiddenNames.has(name)) {
     throw new DomainError('malformed_json', {
-      detail: `The member “${name.slice(0, 64)}” is named twice or not allowed.`,
+      detail: `The member name “${name.slice(0, 64)}” occurs twice or is not allowed.`,
     });
   }
   names.add(name);
@@ -65,7 +63,7 @@ function endOfString(text: string, start: number): number {
   return end;
 }
 
-/** Outside strings, a colon follows names and nothing else. */
+/** Outside strings, a colon follows only member names. */
 function isFollowedByColon(text: string, end: number): boolean {
   let next = end + 1;
   while (next < text.length && text.charCodeAt(next) <= 0x20) next++;

@@ -1,6 +1,6 @@
 /**
- * The log: JSON lines on standard output, one event each. Secrets have a type of their own that prints `[redacted]`;
- * headers, bodies, queries and emails are never logged at any level.
+ * The log: one JSON object per line on standard output. Secrets have their own type, which prints `[redacted]`. No level
+ * logs headers, bodies, queries or email addresses.
  */
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 
@@ -9,7 +9,7 @@ export type Log = Logger;
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** @param destination standard output unless given */
+/** @param destination standard output by default */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
   const options = {
     level,

@@ -1,25 +1,25 @@
-/** The principal of an operation: the first argument of every operation that changes something. */
+/** The principal of an operation, which is the first argument of every operation that changes data. */
 
 export type Principal =
   | AccountPrincipal
-  /** An operator, through the command line on the machine. */
+  /** An operator who uses the command line on the machine. */
   | { readonly kind: 'operator' }
-  /** A reader of the account's mail, by a one-time code that was sent there. */
+  /** A user with a one-time code that was sent to the account's email address. */
   | { readonly kind: 'mailbox' }
-  /** The service itself, for example when it ends a session whose refresh token was used twice. */
+  /** The service, for example when it ends a session whose refresh token was used twice. */
   | { readonly kind: 'system' };
 
-/** An account, authenticated by an access token of one of its sessions. */
+/** An account that is authenticated by an access token of one of its sessions. */
 export interface AccountPrincipal {
   readonly kind: 'account';
   readonly accountId: string;
   readonly sessionId: string;
   /** Id of the key that signed the access token. */
   readonly kid?: string;
-  /** Role at the time when the access token was verified. */
+  /** Role when the access token was verified. */
   readonly role?: 'user' | 'admin';
   /** Start of the session, in milliseconds. */
   readonly signedInAt?: number;
-  /** The operation is allowed only to administrators: the transaction of the change checks the role again. */
+  /** Only administrators may perform the operation: the transaction of the change checks the role again. */
   readonly actsAs?: 'administrator';
 }

@@ -1,9 +1,9 @@
 /**
- * Files that hold a secret: a setting whose name ends in `_FILE`, and the master key beside an embedded database. The
- * server reads one only when no other user of the machine can read or change it.
+ * Files that hold a secret: those of settings whose names end in `_FILE`, and the master key beside an embedded database.
+ * The server reads such a file only if no other user of the machine can read or change it.
  *
  * Kubernetes mounts a secret as a file of root with the group of the pod (`fsGroup`) and mode 0440. Docker Swarm mounts
- * it readable for everybody within the container (0444), which an operator has to accept explicitly.
+ * it readable for all users of the container (0444), which an operator must accept explicitly.
  */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 
@@ -12,7 +12,7 @@ export interface SecretFileOptions {
   readonly mayBeWorldReadable: boolean;
 }
 
-/** Of `fs.Stats`. */
+/** A part of `fs.Stats`. */
 export interface FileAccess {
   readonly uid: number;
   readonly gid: number;
@@ -32,7 +32,7 @@ const readableByOthers = 0o044;
 const accessOfOthers = 0o077;
 
 /**
- * @param subject begins the error's message
+ * @param subject the beginning of error messages
  * @returns the text without surrounding white space
  * @throws Error when the file cannot be read, or when others can read or change it
  */
@@ -44,25 +44,25 @@ export function readSecretFile(path: string, subject: string, options: SecretFil
     throw new Error(`${subject} can't be read`);
   }
   try {
-    // Of the opened file: another one may take its name meanwhile.
-    const refusal = refusalOf(path, fstatSync(descriptor), processIdentity(), options);
-    if (refusal !== undefined) throw new Error(`${subject} ${refusal}`);
+    // Checks the opened file: another file may get the same name meanwhile.
+    const reason = rejectionReasonOf(path, fstatSync(descriptor), processIdentity(), options);
+    if (reason !== undefined) throw new Error(`${subject} ${reason}`);
     return readFileSync(descriptor, 'utf8').trim();
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** @returns why a file with this owner and mode is refused; undefined when it is accepted */
-export function refusalOf(
+/** @returns why a file with this owner and mode is rejected; undefined if it is accepted */
+export function rejectionReasonOf(
   path: string,
   file: FileAccess,
   self: ProcessIdentity | undefined,
   { mayBeWorldReadable }: SecretFileOptions,
 ): string | undefined {
-  // Windows has neither owners nor modes of this kind.
+  // Windows has no such owners and modes.
   if (self === undefined) return undefined;
-  // Root can read every file: for a command that it runs, the owner is the service's user.
+  // Root can read every file. If root runs the command, the owner is the service's user.
   const isOwn = file.uid === self.uid || self.uid === 0;
   if (!isOwn && file.uid !== 0 && !mayBeWorldReadable)
     return `belongs to another user (${file.uid}); it must belong to the user of the service (chown ${self.uid} ${path}) or to root`;
@@ -74,7 +74,7 @@ export function refusalOf(
   return `can be read by others; as a file of root it must have mode 0440 and a group of this process (Kubernetes: fsGroup and defaultMode: 0440), or set KEYREEVE_WORLD_READABLE_SECRETS=accept`;
 }
 
-/** A group that was given to the process. Root's own group is no such group: it is the group of all that root makes. */
+/** Whether the process was given the group. Root's own group does not count: all files that root creates have it. */
 const isOtherGroupOf = ({ uid, gid, groups }: ProcessIdentity, group: number): boolean =>
   (groups.includes(group) || group === gid) && !(uid === 0 && group === gid);
 

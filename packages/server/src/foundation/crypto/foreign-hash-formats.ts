@@ -1,6 +1,6 @@
 /**
- * Password hashes as other systems write them: PHC strings, modular crypt forms, and what common frameworks keep. Each
- * becomes a recipe and a digest; docs/import.md lists the forms.
+ * Parses password hashes of other systems: PHC strings, modular crypt formats, and those of common frameworks. Each becomes
+ * a recipe and a digest. docs/import.md lists the formats.
  */
 import { assertBounds, ForeignHashError, type ForeignRecipe, type ForeignScheme } from './foreign-hash.ts';
 
@@ -13,10 +13,10 @@ const textCharsMax = 1_024;
 
 interface Format {
   readonly pattern: RegExp;
-  readonly read: (parts: readonly string[]) => Read;
+  readonly read: (parts: readonly string[]) => ParsedHash;
 }
 
-interface Read {
+interface ParsedHash {
   readonly scheme: ForeignScheme;
   readonly parameters: Readonly<Record<string, number>>;
   readonly salt: Buffer;
@@ -25,10 +25,10 @@ interface Read {
 
 const formats: readonly Format[] = [
   {
-    // PHC, and Django's, which puts the name of the algorithm before it.
+    // PHC. Django writes `argon2` before it.
     pattern:
       /^(?:argon2)?\$(argon2(?:id|i|d))(?:\$v=(\d{1,3}))?\$([a-z]+=[^,$]+(?:,[a-z]+=[^,$]+)*)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/,
-    // Without a version it is from before there were versions.
+    // Without a version it is version 1.0, which is number 16.
     read: ([scheme = '', version = '16', list = '', salt = '', digest = '']) => ({
       scheme: scheme as ForeignScheme,
       parameters: { v: Number(version), ...readList(list, ['m', 't', 'p']) },
@@ -37,7 +37,7 @@ const formats: readonly Format[] = [
     }),
   },
   {
-    // Modular crypt form of any of the three names; Django writes `bcrypt$` before it.
+    // Modular crypt format with any of the three names. Django writes `bcrypt$` before it.
     pattern: /^(?:bcrypt\$)?\$2[aby]\$(\d\d)\$([./A-Za-z0-9]{22})([./A-Za-z0-9]{31})$/,
     read: ([cost, salt = '', digest = '']) => ({
       scheme: 'bcrypt',
@@ -47,7 +47,7 @@ const formats: readonly Format[] = [
     }),
   },
   {
-    // PHC, as passlib and others write it.
+    // PHC, for example of passlib.
     pattern: /^\$scrypt\$([a-z]+=\d+(?:,[a-z]+=\d+)*)\$([A-Za-z0-9+/.]+)\$([A-Za-z0-9+/.]+)$/,
     read: ([list = '', salt = '', digest = '']) => {
       const { ln = 0, r = 0, p = 0 } = readList(list, ['ln', 'r', 'p']);
@@ -55,7 +55,7 @@ const formats: readonly Format[] = [
     },
   },
   {
-    // Modular crypt form: N, r and p in crypt's own digits, then the salt as text.
+    // Modular crypt format: N, r and p in crypt's digits, then the salt as text.
     pattern: /^\$7\$([./0-9A-Za-z])([./0-9A-Za-z]{5})([./0-9A-Za-z]{5})([./0-9A-Za-z]*)\$([./0-9A-Za-z]{43})$/,
     read: ([log = '', r = '', p = '', salt = '', digest = '']) => ({
       scheme: 'scrypt',
@@ -65,7 +65,7 @@ const formats: readonly Format[] = [
     }),
   },
   {
-    // better-auth: the salt is used as the text that it is written as.
+    // better-auth: the salt is the hexadecimal text, not the bytes that it encodes.
     pattern: /^([0-9a-f]{32}):([0-9a-f]{128})$/,
     read: ([salt = '', digest = '']) => ({
       scheme: 'scrypt-nfkc',
@@ -95,7 +95,7 @@ const formats: readonly Format[] = [
     }),
   },
   {
-    // passlib's modular crypt form.
+    // passlib's modular crypt format.
     pattern: /^\$pbkdf2(-sha1|-sha256|-sha512)?\$(\d{1,9})\$([A-Za-z0-9+/.]+)\$([A-Za-z0-9+/.]+)$/,
     read: ([variant = '-sha1', rounds, salt = '', digest = '']) => ({
       scheme: `pbkdf2${variant}` as ForeignScheme,
@@ -110,7 +110,8 @@ const formats: readonly Format[] = [
     read: ([variant = '-sha1', list = '', salt = '', digest = '']) => {
       const { i = 0, l } = readList(list, ['i'], ['l']);
       const bytes = base64(digest);
-      if (l !== undefined && l !== bytes.length) throw new ForeignHashError('its digest isn’t as long as it says');
+      if (l !== undefined && l !== bytes.length)
+        throw new ForeignHashError('its digest does not have the stated length');
       return { scheme: `pbkdf2${variant}` as ForeignScheme, parameters: { i }, salt: base64(salt), digest: bytes };
     },
   },
@@ -136,7 +137,7 @@ const formats: readonly Format[] = [
   },
 ];
 
-/** @throws ForeignHashError when it is in no known form, or a sign-in with it would cost too much */
+/** @throws ForeignHashError if the format is unknown, or a sign-in with the hash would cost too much */
 export function parseForeignHash(text: string): ForeignHash {
   if (text.length <= textCharsMax) {
     for (const { pattern, read } of formats) {
@@ -148,10 +149,10 @@ export function parseForeignHash(text: string): ForeignHash {
       return { recipe, digest };
     }
   }
-  throw new ForeignHashError('its form is not known: argon2, bcrypt, scrypt and PBKDF2 are');
+  throw new ForeignHashError('its format is not a known one of Argon2, bcrypt, scrypt or PBKDF2');
 }
 
-/** `m=65536,t=3,p=4`, in any order. Others than these would change what is computed. */
+/** Parses `m=65536,t=3,p=4`, in any order. @throws ForeignHashError for other parameters: they would change the result */
 function readList(
   list: string,
   names: readonly string[],
@@ -164,16 +165,16 @@ function readList(
     if (!/^\d{1,10}$/.test(value)) throw new ForeignHashError(`its parameter ${name} is not a number`);
     return [name, Number(value)];
   });
-  const read = Object.fromEntries(pairs);
-  if (new Set(pairs.map(([name]) => name)).size !== pairs.length || !names.every((name) => name in read))
+  const values = Object.fromEntries(pairs);
+  if (new Set(pairs.map(([name]) => name)).size !== pairs.length || !names.every((name) => name in values))
     throw new ForeignHashError(`its parameters are not ${names.join(', ')}, once each`);
-  return read;
+  return values;
 }
 
-/** With or without padding; passlib writes `.` for `+`. */
+/** With or without padding. passlib writes `.` for `+`. */
 function base64(text: string): Buffer {
   const bare = text.replace(/=+$/, '').replaceAll('.', '+');
-  if (bare.length % 4 === 1) throw new ForeignHashError('its salt or digest is cut');
+  if (bare.length % 4 === 1) throw new ForeignHashError('its salt or digest is truncated');
   return Buffer.from(bare, 'base64');
 }
 
@@ -188,11 +189,11 @@ const translate = (text: string, from: string, to: string): string =>
 const cryptNumber = (text: string): number =>
   [...text].reduceRight((sum, digit) => sum * 64 + cryptDigits.indexOf(digit), 0);
 
-/** Groups of four digits are three bytes, the least significant of both first. */
+/** Four digits encode three bytes. The least significant digit and byte come first. */
 function cryptBytes(text: string): Buffer {
   const bytes: number[] = [];
-  for (let at = 0; at < text.length; at += 4) {
-    const group = text.slice(at, at + 4);
+  for (let start = 0; start < text.length; start += 4) {
+    const group = text.slice(start, start + 4);
     const number = cryptNumber(group);
     for (let byte = 0; byte < Math.floor((group.length * 6) / 8); byte++) bytes.push((number >> (8 * byte)) & 0xff);
   }

@@ -1,7 +1,6 @@
 /**
- * Password hashes that other systems made: what was computed, within which bounds, and computing it again.
- * `foreign-hash-formats.ts` reads them as others write them; `password.ts` keeps them under the pepper until the first
- * sign-in replaces them.
+ * Password hashes of other systems: their parameters, bounds, computation and cost. `foreign-hash-formats.ts` parses
+ * them. `password.ts` stores them under the pepper until the first sign-in replaces them.
  */
 import { pbkdf2, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -9,14 +8,14 @@ import { hashRaw } from '@node-rs/argon2';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import { limits } from '@keyreeve/contract';
 
-/** With the names of the parameters that it has. */
+/** The names of each scheme's parameters. */
 const parametersOf = {
   argon2d: ['v', 'm', 't', 'p'],
   argon2i: ['v', 'm', 't', 'p'],
   argon2id: ['v', 'm', 't', 'p'],
   bcrypt: ['c'],
   scrypt: ['n', 'r', 'p'],
-  /** As better-auth computes it: of the password in NFKC. */
+  /** better-auth normalises the password to NFKC. */
   'scrypt-nfkc': ['n', 'r', 'p'],
   'pbkdf2-sha1': ['i'],
   'pbkdf2-sha256': ['i'],
@@ -25,7 +24,7 @@ const parametersOf = {
 
 export type ForeignScheme = keyof typeof parametersOf;
 
-/** What has to be computed of a password. */
+/** The computation of a digest from a password. */
 export interface ForeignRecipe {
   readonly scheme: ForeignScheme;
   readonly parameters: Readonly<Record<string, number>>;
@@ -33,28 +32,28 @@ export interface ForeignRecipe {
   readonly digestBytes: number;
 }
 
-/** The hash can't be used; the message says why, and nothing of the hash itself. */
+/** The hash cannot be used. The message states the reason and contains no part of the salt or digest. */
 export class ForeignHashError extends Error {}
 
 const digestBytesMin = 16;
 const digestBytesMax = 128;
 const saltBytesMax = 128;
-/** Argon2 asks for this many (RFC 9106 section 3.1); others take any. */
+/** RFC 9106 section 3.1. The other schemes accept any number. */
 const argon2SaltBytesMin = 8;
 const lanesMax = 16;
 const scryptBlockSizeMax = 32;
 const sha1Bytes = 20;
-/** bcrypt's digest is kept as the 31 characters in which it is written. */
+/** The digest of bcrypt is stored in its text form. */
 const bcryptDigestChars = 31;
 
 const scryptAsync = promisify<Buffer, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
   scrypt,
 );
 const pbkdf2Async = promisify(pbkdf2);
-/** Of scrypt's own memory, which the bounds keep to half of this. */
+/** A bound for OpenSSL; `assertBounds` limits scrypt to half of it. */
 const scryptMemoryBytesMax = 2 ** 29;
 
-/** @throws ForeignHashError when a sign-in with it would cost too much, or its parameters make no sense */
+/** @throws ForeignHashError if a sign-in with the hash would cost too much, or the parameters are invalid */
 export function assertBounds({ scheme, parameters, salt, digestBytes }: ForeignRecipe): void {
   const { v = 0, m = 0, t = 0, p = 0, c = 0, n = 0, r = 0, i = 0 } = parameters;
   if (digestBytes < digestBytesMin || digestBytes > digestBytesMax)
@@ -65,27 +64,27 @@ export function assertBounds({ scheme, parameters, salt, digestBytes }: ForeignR
     case 'argon2d':
     case 'argon2i':
     case 'argon2id':
-      if (v !== 16 && v !== 19) throw new ForeignHashError(`Argon2 of version ${v} is not known`);
+      if (v !== 16 && v !== 19) throw new ForeignHashError(`version ${v} of Argon2 is not supported`);
       if (salt.length < argon2SaltBytesMin || t < 1 || p < 1 || m < 8 * p)
-        throw new ForeignHashError('its parameters are not those of Argon2');
+        throw new ForeignHashError('its parameters are not valid for Argon2');
       assertAtMost('m', m, limits.importedArgon2KibMax);
       assertAtMost('m·t', m * t, limits.importedArgon2KibPassesMax);
       return assertAtMost('p', p, lanesMax);
     case 'bcrypt':
-      if (c < 4) throw new ForeignHashError('its parameters are not those of bcrypt');
+      if (c < 4) throw new ForeignHashError('its parameters are not valid for bcrypt');
       return assertAtMost('its cost', c, limits.importedBcryptCostMax);
     case 'scrypt':
     case 'scrypt-nfkc':
       if (n < 2 || !Number.isInteger(Math.log2(n)) || r < 1 || p < 1 || Math.log2(n) >= 16 * r)
-        throw new ForeignHashError('its parameters are not those of scrypt');
-      // Beyond these OpenSSL needs more time and memory than the product says.
+        throw new ForeignHashError('its parameters are not valid for scrypt');
+      // With larger values, OpenSSL needs more time and memory than the product of the three indicates.
       assertAtMost('r', r, scryptBlockSizeMax);
       assertAtMost('p', p, lanesMax);
       return assertAtMost('N·r·p', n * r * p, limits.importedScryptBlocksMax);
     case 'pbkdf2-sha1':
     case 'pbkdf2-sha256':
     case 'pbkdf2-sha512': {
-      if (i < 1) throw new ForeignHashError('its parameters are not those of PBKDF2');
+      if (i < 1) throw new ForeignHashError('its parameters are not valid for PBKDF2');
       const blocks = Math.ceil(digestBytes / digestBlockBytes(scheme));
       return assertAtMost('its rounds', i * blocks, limits.importedPbkdf2RoundsMax);
     }
@@ -96,7 +95,7 @@ function assertAtMost(name: string, value: number, max: number): void {
   if (!(value <= max)) throw new ForeignHashError(`it costs too much: ${name} is ${value}, at most ${max}`);
 }
 
-/** The digest that a password has by a recipe within the bounds; off the event loop. */
+/** Computes the digest of a password in a thread pool. @param recipe within the bounds of {@link assertBounds} */
 export async function deriveForeign(recipe: ForeignRecipe, password: string): Promise<Buffer> {
   const { scheme, parameters, salt, digestBytes } = recipe;
   const { v = 0, m = 0, t = 0, p = 0, c = 0, n = 0, r = 0, i = 0 } = parameters;
@@ -105,7 +104,7 @@ export async function deriveForeign(recipe: ForeignRecipe, password: string): Pr
     case 'argon2i':
     case 'argon2id':
       return hashRaw(password, {
-        // Numbers of the library's own, in the order of its declaration.
+        // The numbers of the library's enumeration.
         algorithm: ['argon2d', 'argon2i', 'argon2id'].indexOf(scheme),
         version: v === 19 ? 1 : 0,
         memoryCost: m,
@@ -115,7 +114,7 @@ export async function deriveForeign(recipe: ForeignRecipe, password: string): Pr
         salt,
       });
     case 'bcrypt':
-      // Only the first 72 bytes count, as they did where it comes from.
+      // bcrypt uses only the first 72 bytes, as the other system did.
       return Buffer.from((await hashBcrypt(password, c, salt)).slice(-bcryptDigestChars));
     case 'scrypt':
     case 'scrypt-nfkc': {
@@ -129,7 +128,7 @@ export async function deriveForeign(recipe: ForeignRecipe, password: string): Pr
   }
 }
 
-/** What a sign-in with the hash costs, as a share of the most that an import accepts: 1 is one to two seconds. */
+/** The cost of a sign-in with the hash, as a share of the maximum that an import accepts: 1 is one to two seconds. */
 export function costOf({ scheme, parameters, digestBytes }: Omit<ForeignRecipe, 'salt'>): number {
   const { m = 0, t = 0, c = 0, n = 0, r = 0, p = 0, i = 0 } = parameters;
   switch (scheme) {
@@ -156,13 +155,13 @@ const digestBlockBytes = (scheme: ForeignScheme): number =>
 export const encodeParameters = ({ scheme, parameters, digestBytes }: ForeignRecipe): string =>
   [...parametersOf[scheme].map((name) => `${name}=${parameters[name]}`), `l=${digestBytes}`].join(',');
 
-/** @throws Error when it isn't what {@link encodeParameters} makes */
+/** The inverse of {@link encodeParameters}. @throws Error for another text */
 export function decodeParameters(scheme: string, text: string): Omit<ForeignRecipe, 'salt'> {
   const { l: digestBytes = 0, ...parameters } = Object.fromEntries(
     text.split(',').map((part) => [part.slice(0, 1), Number(part.slice(2))]),
   );
   const recipe = { scheme: scheme as ForeignScheme, parameters, digestBytes };
   if (!Object.hasOwn(parametersOf, scheme) || encodeParameters({ ...recipe, salt: Buffer.of() }) !== text)
-    throw new Error('a stored password hash is not in a known form');
+    throw new Error('a stored password hash has an unknown format');
   return recipe;
 }

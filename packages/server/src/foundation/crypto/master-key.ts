@@ -1,50 +1,54 @@
 /**
- * The installation's master key and what is derived from it. Each purpose has a key of its own
- * (HKDF-SHA-256, RFC 5869), so that knowing one says nothing about another.
+ * The installation's master key and the keys that are derived from it (HKDF-SHA-256, RFC 5869). Each purpose has its own
+ * key, so a disclosed key does not endanger the others.
  */
 import { hkdfSync } from 'node:crypto';
+import { ApiKeyHash } from './api-key-hash.ts';
 import { KeyedHash } from './keyed-hash.ts';
 import { Sealer } from './seal.ts';
 
 export const masterKeyBytes = 32;
 
-/** What the rest of the program may do with the master key. */
+/** The operations that other code can perform with keys derived from the master key. */
 export interface InstallationKeys {
   /** Stored form of API keys. */
   readonly apiKeyHash: KeyedHash;
   /** Stored form of refresh tokens. */
   readonly refreshTokenHash: KeyedHash;
-  /** Makes the successor of a refresh token and proves its generation. */
+  /** Derives the successor of a refresh token. */
   readonly refreshTokenSuccessor: KeyedHash;
+  /** Authenticates the generation number in a refresh token. */
   readonly refreshTokenGeneration: KeyedHash;
-  /** Names of throttle counters: no email or address is kept in clear. */
+  /** Names of rate-limit counters, so that the database holds no email address or client IP in plain text. */
   readonly throttleBucket: KeyedHash;
   /** Applied after Argon2id. */
   readonly passwordPepper: KeyedHash;
   /** Private signing keys at rest. */
   readonly signingKeySeal: Sealer;
-  /** Work that is to be done after a commit, such as mail with a link. */
+  /** Payloads of outbox jobs, such as mail with a link. */
   readonly outboxSeal: Sealer;
   /** Stored form of one-time codes and recovery codes. */
   readonly oneTimeCodeHash: KeyedHash;
   /** Secrets of second factors and of webhooks at rest. */
   readonly secondFactorSeal: Sealer;
   readonly webhookSeal: Sealer;
-  /** Chains the rows of the audit trail. */
+  /** Chains the rows of the audit log. */
   readonly auditChain: KeyedHash;
-  /** Shows whether a backup, or a journal of deletions, is as it was written. */
+  /** Authenticates backups. */
   readonly backup: KeyedHash;
+  /** Authenticates the deletion journal. */
   readonly deletionJournal: KeyedHash;
-  /** Tells a wrong master key from a right one without holding anything of use. */
+  /** Stored in the database, to detect a wrong master key. */
   readonly check: Buffer;
 }
 
+/** @param masterKey 32 bytes @throws RangeError for another length */
 export function deriveKeys(masterKey: Uint8Array): InstallationKeys {
   if (masterKey.length !== masterKeyBytes) throw new RangeError(`the master key has ${masterKeyBytes} bytes`);
   const derive = (purpose: string): Buffer =>
     Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), `keyreeve ${purpose} v1`, 32));
   return {
-    apiKeyHash: new KeyedHash(derive('api key hash')),
+    apiKeyHash: new ApiKeyHash(derive('api key hash')),
     refreshTokenHash: new KeyedHash(derive('refresh token hash')),
     refreshTokenSuccessor: new KeyedHash(derive('refresh token successor')),
     refreshTokenGeneration: new KeyedHash(derive('refresh token generation')),

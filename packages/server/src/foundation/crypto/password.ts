@@ -1,12 +1,11 @@
 /**
- * Password hashes: Argon2id, then HMAC-SHA-256 under a key of the installation (a pepper that can be changed without
- * knowing the passwords), kept as a PHC string whose `keyid` names the pepper. Sources: OWASP Password Storage,
- * ASVS 5.0 11.4.2, RFC 9106.
+ * Password hashes: Argon2id, then HMAC-SHA-256 under a key of the installation, the pepper. The stored form is a PHC string
+ * whose `keyid` names the pepper. Sources: OWASP Password Storage Cheat Sheet, ASVS 5.0 11.4.2, RFC 9106.
  *
- * A hash that another system made is kept in the same way, its digest under the pepper, until its first sign-in.
+ * An imported hash of another system is stored likewise, with its digest under the pepper, until the first sign-in.
  *
- * Hashing is the one expensive thing a stranger can ask for, so it has a bounded queue: what doesn't fit is refused
- * before anything is hashed (ASVS 15.2.2).
+ * Hashing is the only expensive operation that clients can request without a credential, so its queue is bounded: a request
+ * that does not fit is rejected before any hashing (ASVS 15.2.2).
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -29,18 +28,18 @@ export const argon2Default: Argon2Parameters = { memoryKib: 47_104, passes: 1, l
 
 const saltBytes = 16;
 const tagBytes = 32;
-/** Base64 of `p1`: the first pepper. */
+/** Base64 of `p1`, the name of the first pepper. */
 const pepperId = 'cDE';
 const phcPattern =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2}),keyid=cDE\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
-/** A salt and a MAC that belong to no password; bcrypt needs 16 bytes of salt, and others take as many. */
+/** A salt and a MAC that match no password. bcrypt needs 16 bytes of salt; the other schemes accept them. */
 const dummyRest = `${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** A hash of another system; the last part is the MAC of its digest. */
+/** An imported hash. The last part is the MAC of its digest. */
 const importedPattern = /^\$imported\$([a-z0-9-]+)\$([a-z0-9=,]+),keyid=cDE\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/;
 
-/** What happens to the queue, for metrics. */
+/** State of the queue, for metrics. */
 export interface PasswordStats {
   running: number;
   waiting: number;
@@ -50,18 +49,18 @@ export interface PasswordStats {
 
 export class PasswordHasher {
   readonly stats: PasswordStats = { running: 0, waiting: 0, hashed: 0, refused: 0 };
-  /** Hashes at once; each uses a thread and its memory. */
+  /** Maximum of concurrent hashes. Each uses a thread and {@link Argon2Parameters.memoryKib} of memory. */
   readonly concurrency: number;
-  /** Hashes that may wait for their turn. */
+  /** Maximum of waiting hashes. */
   readonly queueMax: number;
   readonly #pepper: KeyedHash;
   readonly #parameters: Argon2Parameters;
   readonly #queue: (() => void)[] = [];
   readonly #dummy: string;
-  /** Moving mean of one hash. */
+  /** Moving average of the duration of a hash, in milliseconds. */
   #hashMs = 30;
 
-  /** @param share of the machine's bounds that this process has: one of its workers has an n-th, and one hash at least */
+  /** @param share of the machine's bounds for this process: 1/n for one of n workers. At least one hash can run. */
   constructor(pepper: KeyedHash, parameters: Argon2Parameters = argon2Default, concurrency?: number, share = 1) {
     this.#pepper = pepper;
     this.#parameters = parameters;
@@ -77,8 +76,8 @@ export class PasswordHasher {
   }
 
   /**
-   * What is kept of a hash that another system made: {@link verify} judges by it, and {@link isOutdated} says so.
-   * @throws ForeignHashError with the reason why it can't be used
+   * @returns the stored form of another system's hash. {@link verify} accepts it; {@link isOutdated} returns true for it.
+   * @throws ForeignHashError if the hash cannot be used
    */
   adopt(foreign: string): string {
     const { recipe, digest } = parseForeignHash(foreign);
@@ -86,24 +85,24 @@ export class PasswordHasher {
   }
 
   /**
-   * Whether the password belongs to the PHC string. Without one (no such account) the same work is done on a fixed
-   * string that nothing matches, so that the time tells nothing. Empty is like none: an account without a password.
-   * @param asTyped what another system hashed, which need not have normalised it
-   * @throws DomainError `overloaded` before anything is hashed
+   * Whether the password matches the stored string. For an unknown account (undefined) or an account without a password
+   * (empty), it does the same work on a dummy, so that the duration does not reveal which accounts exist.
+   * @param asTyped the password before normalisation, which another system may not have applied
+   * @throws DomainError `overloaded` before any hashing
    */
   async verify(password: string, phc: string | undefined, asTyped = password): Promise<boolean> {
     const imported = phc === undefined ? undefined : decodeImported(phc);
     if (imported) return timingSafeEqual(await this.#compute(() => deriveForeign(imported, asTyped)), imported.tag);
-    const known = phc === '' ? undefined : phc;
-    const { parameters, salt, tag } = decodePhc(known ?? this.#dummy);
+    const stored = phc === '' ? undefined : phc;
+    const { parameters, salt, tag } = decodePhc(stored ?? this.#dummy);
     const matches = timingSafeEqual(await this.#derive(password, salt, parameters), tag);
-    return matches && known !== undefined;
+    return matches && stored !== undefined;
   }
 
   /**
-   * {@link verify} for a sign-in: after the same work for every stored string, and for none. That is one hash of ours and
-   * one of each imported recipe, of which those that the string has no use for are computed for nothing.
-   * @param recipes of imported hashes that wait for their first sign-in, as {@link matchedRecipes} chooses them
+   * {@link verify} with the same work for each stored string and for none: one Argon2id hash of this service and one hash
+   * for each imported recipe. The results of the recipes that the string does not have are discarded.
+   * @param recipes of imported hashes before their first sign-in, from {@link matchedRecipes}
    */
   async verifyAlike(
     password: string,
@@ -117,31 +116,31 @@ export class PasswordHasher {
     for (const recipe of recipes) {
       const isOwn = recipe === ownRecipe;
       const computed = isOwn && imported ? imported : decodeImported(`${recipe},keyid=${pepperId}$${dummyRest}`);
-      if (!computed) throw new Error('a recipe is not in a known form');
+      if (!computed) throw new Error('a recipe has an unknown format');
       const digest = await this.#compute(() => deriveForeign(computed, asTyped));
       const matches = timingSafeEqual(digest, computed.tag);
       if (isOwn) isRight = matches;
     }
     const native = await this.verify(password, imported ? undefined : phc);
     if (!imported) return native;
-    // Its recipe is too new to be known, or too costly to be matched.
+    // The recipe was imported after the list was read, or is too costly to be matched.
     return recipes.includes(ownRecipe ?? '') ? isRight : this.verify(password, phc, asTyped);
   }
 
-  /** Whether a stored string was made with other parameters than today's, or by another system. */
+  /** Whether a stored string has other parameters than new ones, or comes from another system. */
   isOutdated(phc: string): boolean {
     if (importedPattern.test(phc)) return true;
     const { parameters } = decodePhc(phc);
     return JSON.stringify(parameters) !== JSON.stringify(this.#parameters);
   }
 
-  /** How many checks may be in progress before the last of them is expected to wait too long. */
+  /** Maximum of verifications in progress for which the last is not expected to wait too long. */
   get checksMax(): number {
     const inTime = Math.floor((this.concurrency * limits.hashWaitMsMax) / this.#hashMs);
     return Math.max(1, Math.min(this.concurrency + this.queueMax, inTime));
   }
 
-  /** @throws DomainError `overloaded` when a hash asked for now would have to wait too long */
+  /** @throws DomainError `overloaded` if a hash that is requested now would wait too long */
   assertCapacity(): void {
     const waiting = this.#queue.length;
     const expectedWaitMs = ((waiting + 1) / this.concurrency) * this.#hashMs;
@@ -156,10 +155,10 @@ export class PasswordHasher {
     return this.#compute(() => hashRaw(password, { memoryCost, timeCost, parallelism, outputLen: tagBytes, salt }));
   }
 
-  /** In its turn, then under the pepper. */
+  /** Computes the hash when a slot is free, then its MAC under the pepper. */
   async #compute(hash: () => Promise<Buffer>): Promise<Buffer> {
     this.assertCapacity();
-    await this.#enter();
+    await this.#acquireSlot();
     const startedMs = monotonicMs();
     try {
       const raw = await hash();
@@ -167,11 +166,11 @@ export class PasswordHasher {
       return this.#pepper.mac(raw);
     } finally {
       this.#hashMs = this.#hashMs * 0.9 + (monotonicMs() - startedMs) * 0.1;
-      this.#leave();
+      this.#releaseSlot();
     }
   }
 
-  async #enter(): Promise<void> {
+  async #acquireSlot(): Promise<void> {
     if (this.stats.running < this.concurrency) {
       this.stats.running++;
       return;
@@ -181,8 +180,8 @@ export class PasswordHasher {
     this.stats.waiting--;
   }
 
-  /** Hands the place to the next in line, so that a newcomer can't take it in between. */
-  #leave(): void {
+  /** Passes the slot directly to the next waiting hash, so that a later request cannot take it. */
+  #releaseSlot(): void {
     const next = this.#queue.shift();
     if (next) next();
     else this.stats.running--;
@@ -197,7 +196,7 @@ function encodePhc({ memoryKib, passes, lanes }: Argon2Parameters, salt: Uint8Ar
 
 function decodePhc(phc: string): { parameters: Argon2Parameters; salt: Buffer; tag: Buffer } {
   const [, memoryKib, passes, lanes, salt, tag] = phcPattern.exec(phc) ?? [];
-  if (salt === undefined || tag === undefined) throw new Error('a stored password hash is not in a known form');
+  if (salt === undefined || tag === undefined) throw new Error('a stored password hash has an unknown format');
   return {
     parameters: { memoryKib: Number(memoryKib), passes: Number(passes), lanes: Number(lanes) },
     salt: Buffer.from(salt, 'base64'),
@@ -208,14 +207,11 @@ function decodePhc(phc: string): { parameters: Argon2Parameters; salt: Buffer; t
 const encodeImported = (recipe: ForeignRecipe, tag: Uint8Array): string =>
   `$imported$${recipe.scheme}$${encodeParameters(recipe)},keyid=${pepperId}$${toBase64(recipe.salt)}$${toBase64(tag)}`;
 
-/** As the database has it: a stored string up to its `keyid`. */
+/** The part of a stored string before `keyid`, as queries return it. */
 const recipeOf = (recipe: Omit<ForeignRecipe, 'salt'>): string =>
   `$imported$${recipe.scheme}$${encodeParameters({ ...recipe, salt: Buffer.of() })}`;
 
-/**
- * The recipes whose work every sign-in matches: the cheapest first, as long as together they cost at most what one hash
- * may that an import accepts.
- */
+/** The recipes whose work every sign-in does: the cheapest first, up to the maximum cost of one imported hash. */
 export function matchedRecipes(recipes: readonly string[]): string[] {
   const costs = recipes
     .map((recipe) => ({ recipe, decoded: decodeImported(`${recipe},keyid=${pepperId}$${dummyRest}`) }))
@@ -225,7 +221,7 @@ export function matchedRecipes(recipes: readonly string[]): string[] {
   return costs.filter(({ cost }) => (left -= cost) >= 0).map(({ recipe }) => recipe);
 }
 
-/** @returns undefined for what isn't of another system */
+/** @returns undefined if the hash was not imported */
 function decodeImported(text: string): (ForeignRecipe & { tag: Buffer }) | undefined {
   const [, scheme, parameters, salt, tag] = importedPattern.exec(text) ?? [];
   if (scheme === undefined || parameters === undefined || salt === undefined || tag === undefined) return undefined;

@@ -1,6 +1,7 @@
 /**
- * Secrets at rest: AES-256-GCM with a random nonce. The row's id is authenticated with it, so that a sealed value
- * can't be moved to another row. Sealed form: version byte, nonce (12 bytes), ciphertext, tag (16 bytes).
+ * Encryption of secrets at rest: AES-256-GCM (NIST SP 800-38D) with a random nonce. The row's id is additional
+ * authenticated data, so a sealed value cannot be moved to another row. Sealed form: version byte, nonce (12 bytes),
+ * ciphertext, tag (16 bytes).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
@@ -28,9 +29,9 @@ export class Sealer {
     ]);
   }
 
-  /** @throws when a single bit was changed, the row is another, or the master key is another */
+  /** @throws Error if the value was changed, or was sealed for another row or with another key */
   open(rowId: string, sealed: Uint8Array): string {
-    if (sealed[0] !== version) throw new Error('sealed with an unknown version');
+    if (sealed[0] !== version) throw new Error('the sealed value has an unknown version');
     const nonce = sealed.subarray(1, 1 + nonceBytes);
     const ciphertext = sealed.subarray(1 + nonceBytes, sealed.length - tagBytes);
     const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce, { authTagLength: tagBytes })

@@ -1,13 +1,13 @@
 /**
- * Random secrets as text, their checksums, and the wrapper that keeps a secret out of logs.
- * Random numbers come from the operating system (ASVS 11.5.1).
+ * Random secrets as text, their checksums, and a type that keeps secrets out of logs. Random bytes come from the
+ * operating system's generator (ASVS 11.5.1).
  */
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { crc32 } from 'node:zlib';
 
 const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** The largest multiple of 62 that a byte can hold: bytes from here on would favour the first digits. */
+/** The largest multiple of 62 that a byte can hold. Larger bytes are skipped: they would favour the first digits. */
 const unbiasedBytes = 248;
 
 /** `chars` base62 characters, each of 5.954 random bits. */
@@ -21,21 +21,21 @@ export function randomBase62(chars: number): string {
   return text;
 }
 
-/** An id of at least 128 random bits behind a prefix that names its kind: `acc_…`, `ses_…`. */
+/** A prefix that names the kind (`acc_`, `ses_`), and 131 random bits. */
 export const randomId = (prefix: string): string => `${prefix}_${randomBase62(22)}`;
 
-/** Six base62 characters of CRC-32: tells a mistyped or cut credential without asking anything. It proves nothing. */
+/** CRC-32 as six base62 characters. It detects a mistyped or truncated credential without a lookup and proves nothing. */
 export function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';
-  for (let place = 0; place < 6; place++) {
+  for (let index = 0; index < 6; index++) {
     digits = base62Digits.charAt(rest % 62) + digits;
     rest = Math.floor(rest / 62);
   }
   return digits;
 }
 
-/** Bytes as a big-endian number in base62, padded to `chars`. */
+/** Bytes as a big-endian number in base62, padded to `chars` characters. */
 export function toBase62(bytes: Uint8Array, chars: number): string {
   let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
   let text = '';
@@ -46,7 +46,10 @@ export function toBase62(bytes: Uint8Array, chars: number): string {
   return text.padStart(chars, '0');
 }
 
-/** The inverse of {@link toBase62}; undefined for another character or a number that doesn't fit `byteCount` bytes. */
+/**
+ * The inverse of {@link toBase62}.
+ * @returns undefined for another character, or a number that does not fit into `byteCount` bytes
+ */
 export function fromBase62(text: string, byteCount: number): Buffer | undefined {
   let number = 0n;
   for (const char of text) {
@@ -58,7 +61,7 @@ export function fromBase62(text: string, byteCount: number): Buffer | undefined 
   return hex.length === byteCount * 2 ? Buffer.from(hex, 'hex') : undefined;
 }
 
-/** A secret text that prints as `[redacted]` wherever it ends up by mistake; `reveal()` is the only way to it. */
+/** A secret text. Printing or serialising it yields `[redacted]`; only `reveal()` returns it. */
 export class Secret {
   readonly #value: string;
 

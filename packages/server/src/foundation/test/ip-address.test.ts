@@ -1,4 +1,4 @@
-/** What counts as the same address, and as a trusted network. */
+/** Ranges of IP addresses, as limits and trusted proxies use them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ipRange, isLoopback, isWithin, toCidr } from '../ip-address.ts';
@@ -16,11 +16,11 @@ const ranges: Readonly<Record<string, string>> = {
   '::1': '0:0:0:0:0:0:0:0/64',
 };
 
-for (const [address, range] of Object.entries(ranges)) {
-  test(`${address} is counted as ${range}`, () => assert.equal(ipRange(address), range));
+for (const [ip, range] of Object.entries(ranges)) {
+  test(`${ip} is in the range ${range}`, () => assert.equal(ipRange(ip), range));
 }
 
-test('what is no address is counted together, whatever it says', () => {
+test('all texts that are no IP addresses share one range', () => {
   for (const text of [
     '',
     'unknown',
@@ -36,7 +36,7 @@ test('what is no address is counted together, whatever it says', () => {
   }
 });
 
-const within: readonly (readonly [address: string, cidr: string, isInside: boolean])[] = [
+const within: readonly (readonly [ip: string, cidr: string, isInside: boolean])[] = [
   ['10.255.255.255', '10.0.0.0/8', true],
   ['11.0.0.0', '10.0.0.0/8', false],
   ['::ffff:10.0.0.1', '10.0.0.0/8', true],
@@ -51,11 +51,11 @@ const within: readonly (readonly [address: string, cidr: string, isInside: boole
   ['', '::/0', false],
 ];
 
-for (const [address, cidr, isInside] of within) {
-  test(`${address} is ${isInside ? '' : 'not '}within ${cidr}`, () => assert.equal(isWithin(address, cidr), isInside));
+for (const [ip, cidr, isInside] of within) {
+  test(`${ip} is ${isInside ? '' : 'not '}within ${cidr}`, () => assert.equal(isWithin(ip, cidr), isInside));
 }
 
-test('a single address is the smallest network; nothing else is taken for one', () => {
+test('an IP address becomes a network of one address, and any other text is rejected', () => {
   assert.equal(toCidr('192.0.2.7'), '192.0.2.7/32');
   assert.equal(toCidr('2001:db8::7'), '2001:db8::7/128');
   assert.equal(toCidr('10.0.0.0/8'), '10.0.0.0/8');
@@ -80,7 +80,7 @@ test('a single address is the smallest network; nothing else is taken for one', 
   }
 });
 
-test('only addresses of this machine are loopback', () => {
+test('only IP addresses of this machine are loopback', () => {
   for (const host of ['localhost', '127.0.0.1', '127.255.255.254', '::1', '::ffff:127.0.0.1'])
     assert.equal(isLoopback(host), true, host);
   for (const host of [

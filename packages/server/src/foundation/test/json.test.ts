@@ -1,4 +1,4 @@
-/** JSON that two parsers could understand differently is refused (ASVS 1.5.2, 1.5.3). */
+/** JSON that two parsers may interpret differently is rejected (ASVS 1.5.2, 1.5.3). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
@@ -7,7 +7,7 @@ import { parseJson } from '../json.ts';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 
-function assertRefused(bytes: Uint8Array): void {
+function assertRejected(bytes: Uint8Array): void {
   assert.throws(
     () => parseJson(bytes),
     (error) => error instanceof DomainError && error.code === 'malformed_json',
@@ -17,7 +17,7 @@ function assertRefused(bytes: Uint8Array): void {
 const nested = (depth: number, [open, close]: readonly [string, string]): string =>
   open.repeat(depth) + close.repeat(depth);
 
-test('what is unambiguous is parsed as JSON.parse does', () => {
+test('unambiguous JSON is parsed like JSON.parse does', () => {
   const texts = [
     'null',
     '0',
@@ -64,25 +64,25 @@ const ambiguous: Readonly<Record<string, string>> = {
 };
 
 for (const [name, text] of Object.entries(ambiguous)) {
-  test(`refused: ${name}`, { tags: ['asvs:1.5.2', 'asvs:15.3.6', 'asvs:15.3.7'] }, () => {
-    assert.doesNotThrow(() => void JSON.parse(text), 'otherwise this proves nothing');
-    assertRefused(Buffer.from(text));
+  test(`ambiguous JSON is rejected: ${name}`, { tags: ['asvs:1.5.2', 'asvs:15.3.6', 'asvs:15.3.7'] }, () => {
+    assert.doesNotThrow(() => void JSON.parse(text), 'the text is valid JSON');
+    assertRejected(Buffer.from(text));
   });
 }
 
-test('nesting ends at its limit, for objects, arrays and both', { tags: ['asvs:1.5.2'] }, () => {
+test('nesting beyond the limit is rejected, for objects, arrays and both', { tags: ['asvs:1.5.2'] }, () => {
   const depth = limits.jsonDepthMax;
   assert.deepEqual(parse(nested(depth, ['[', ']'])), JSON.parse(nested(depth, ['[', ']'])));
-  assertRefused(Buffer.from(nested(depth + 1, ['[', ']'])));
+  assertRejected(Buffer.from(nested(depth + 1, ['[', ']'])));
   const objects = (levels: number): string => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
   assert.deepEqual(parse(objects(depth)), JSON.parse(objects(depth)));
-  assertRefused(Buffer.from(objects(depth + 1)));
-  assertRefused(Buffer.from(`[${objects(depth)}]`));
+  assertRejected(Buffer.from(objects(depth + 1)));
+  assertRejected(Buffer.from(`[${objects(depth)}]`));
   const sideBySide = `[${Array.from({ length: 100 }, () => nested(depth - 1, ['[', ']'])).join(',')}]`;
-  assert.deepEqual(parse(sideBySide), JSON.parse(sideBySide), 'siblings don’t add up');
+  assert.deepEqual(parse(sideBySide), JSON.parse(sideBySide), 'siblings do not count as nesting');
 });
 
-test('what is no JSON or no UTF-8 is refused', () => {
+test('text that is not JSON in UTF-8 is rejected', () => {
   for (const text of [
     '',
     ' ',
@@ -101,7 +101,7 @@ test('what is no JSON or no UTF-8 is refused', () => {
     '\ufeff{}',
     '// c\n{}',
   ]) {
-    assertRefused(Buffer.from(text));
+    assertRejected(Buffer.from(text));
   }
   const broken = [
     [0x22, 0xff, 0x22],
@@ -110,14 +110,14 @@ test('what is no JSON or no UTF-8 is refused', () => {
     [0x22, 0xc3],
     [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00],
   ];
-  for (const bytes of broken) assertRefused(Uint8Array.from(bytes));
+  for (const bytes of broken) assertRejected(Uint8Array.from(bytes));
 });
 
-// With a step that costs the length of the text for each character, each of these would take hours, not milliseconds.
-test('a mebibyte of the worst there is is answered like any other', () => {
+// With a step whose cost grows with the length of the text, each of these would take hours instead of milliseconds.
+test('a mebibyte of worst-case JSON is parsed in linear time', () => {
   const size = 2 ** 20;
   for (const unit of ['[', '{', '"', '\\', '{"a":', '[[', '"\\', '\\"', ' ', '{"a":"'])
-    assertRefused(Buffer.from(unit.repeat(size / unit.length)));
+    assertRejected(Buffer.from(unit.repeat(size / unit.length)));
   const escapes = JSON.stringify('\\"'.repeat(size / 4));
   assert.equal(parse(escapes), '\\"'.repeat(size / 4));
   const spaced = `{"a"${' '.repeat(size)}:1}`;

@@ -1,9 +1,9 @@
-/** Who may own a file with a secret, and who else may read it. */
+/** Owners and modes of files with secrets. */
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readSecretFile, refusalOf, type FileAccess, type ProcessIdentity } from '../secret-file.ts';
+import { readSecretFile, rejectionReasonOf, type FileAccess, type ProcessIdentity } from '../secret-file.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 
 const service: ProcessIdentity = { uid: 1000, gid: 1000, groups: [1000, 2000] };
@@ -13,10 +13,10 @@ const ofService = (mode: number): FileAccess => ({ uid: 1000, gid: 1000, mode: 0
 const ofRoot = (gid: number, mode: number): FileAccess => ({ uid: 0, gid, mode: 0o100_000 | mode });
 const ofOther = (mode: number): FileAccess => ({ uid: 1001, gid: 2000, mode: 0o100_000 | mode });
 
-const refusal = (self: ProcessIdentity, file: FileAccess, mayBeWorldReadable: boolean): string =>
-  refusalOf('/secret', file, self, { mayBeWorldReadable }) ?? 'accepted';
+const resultOf = (self: ProcessIdentity, file: FileAccess, mayBeWorldReadable: boolean): string =>
+  rejectionReasonOf('/secret', file, self, { mayBeWorldReadable }) ?? 'accepted';
 
-// Owner and mode; by default; where world-readable files are accepted.
+// Process, file, result by default, result if world-readable files are accepted.
 const cases: readonly (readonly [string, ProcessIdentity, FileAccess, RegExp, RegExp])[] = [
   ['own 0600', service, ofService(0o600), /^accepted$/, /^accepted$/],
   ['own 0400', service, ofService(0o400), /^accepted$/, /^accepted$/],
@@ -39,17 +39,17 @@ const cases: readonly (readonly [string, ProcessIdentity, FileAccess, RegExp, Re
   ['Kubernetes with fsGroup, as root', root, ofRoot(2000, 0o440), /^accepted$/, /^accepted$/],
 ];
 for (const [name, self, file, byDefault, accepting] of cases) {
-  test(`a secret file is refused or accepted by its owner and mode: ${name}`, () => {
-    assert.match(refusal(self, file, false), byDefault);
-    assert.match(refusal(self, file, true), accepting);
+  test(`a secret file is accepted or rejected by its owner and mode: ${name}`, () => {
+    assert.match(resultOf(self, file, false), byDefault);
+    assert.match(resultOf(self, file, true), accepting);
   });
 }
 
-test('where there are no owners and modes, every file is accepted', () => {
-  assert.equal(refusalOf('/secret', ofService(0o666), undefined, { mayBeWorldReadable: false }), undefined);
+test('every file is accepted on a system without owners and modes', () => {
+  assert.equal(rejectionReasonOf('/secret', ofService(0o666), undefined, { mayBeWorldReadable: false }), undefined);
 });
 
-test('the file behind a link is judged, as Kubernetes mounts it', () => {
+test('the target of a symbolic link is checked, as Kubernetes mounts secrets', () => {
   using folder = newTempFolder();
   const [data, link] = [join(folder.path, 'data'), join(folder.path, 'master-key')];
   writeFileSync(data, ' secret\n', { mode: 0o600 });
@@ -63,7 +63,7 @@ test('the file behind a link is judged, as Kubernetes mounts it', () => {
 
 test(
   'a file of root with a group of the process is read from the disk',
-  { skip: process.getuid?.() !== 0 && 'only root gives files away' },
+  { skip: process.getuid?.() !== 0 && 'only root can change the owner of a file' },
   () => {
     using folder = newTempFolder();
     const path = join(folder.path, 'master-key');

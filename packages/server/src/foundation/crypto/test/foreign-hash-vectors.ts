@@ -1,6 +1,6 @@
 /**
- * Password hashes as other systems made them, each with the password it belongs to. Made with argon2-cffi, bcrypt, passlib,
- * Django, Werkzeug, the C library's crypt(3) and Python's hashlib; the last is a published test of crypt_blowfish.
+ * Password hashes of other systems with their passwords. They were made with argon2-cffi, bcrypt, passlib, Django, Werkzeug,
+ * the C library's crypt(3) and Python's hashlib. The last is a published test of crypt_blowfish.
  */
 export interface ForeignVector {
   readonly name: string;

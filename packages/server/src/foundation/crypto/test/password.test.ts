@@ -1,4 +1,4 @@
-/** Password hashes: right by an independent Argon2id, peppered, bounded, and renewed without anyone waiting for it. */
+/** Password hashes: equal to an independent Argon2id, under the pepper, bounded, and renewed after a sign-in. */
 import assert from 'node:assert/strict';
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,7 +42,7 @@ const vectors: readonly (readonly [password: string, parameters: Argon2Parameter
   ['x'.repeat(limits.passwordBytesMax), cheap],
 ];
 
-test('the Argon2id in use computes what Node’s own does', { tags: ['asvs:11.2.1'] }, async () => {
+test('the Argon2id library and Node return the same hashes', { tags: ['asvs:11.2.1'] }, async () => {
   for (const [password, parameters] of vectors) {
     const salt = randomBytes(16);
     const { memoryKib: memoryCost, passes: timeCost, lanes: parallelism } = parameters;
@@ -52,7 +52,7 @@ test('the Argon2id in use computes what Node’s own does', { tags: ['asvs:11.2.
 });
 
 test(
-  'what is stored is a PHC string: Argon2id with its parameters and a salt of its own, then the pepper',
+  'the stored form is a PHC string of Argon2id with its parameters and a unique salt, under the pepper',
   { tags: ['asvs:11.4.2'] },
   async () => {
     for (const [password, parameters] of vectors) {
@@ -67,21 +67,25 @@ test(
   },
 );
 
-test('the parameters are those of the requirement unless others are given', { tags: ['asvs:11.4.2'] }, async () => {
+test('the default parameters are those of ASVS', { tags: ['asvs:11.4.2'] }, async () => {
   assert.match(await new PasswordHasher(pepper).hash('x'), /^\$argon2id\$v=19\$m=47104,t=1,p=1,/);
 });
 
-test('a hash matches its password and no other, not even one that begins alike', { tags: ['asvs:6.2.8'] }, async () => {
-  const hasher = new PasswordHasher(pepper, cheap);
-  const start = 'x'.repeat(72);
-  const phc = await hasher.hash(`${start}1`);
-  assert.equal(await hasher.verify(`${start}1`, phc), true);
-  for (const other of [`${start}2`, start, `${start}11`, `X${start.slice(1)}1`, '']) {
-    assert.equal(await hasher.verify(other, phc), false, other);
-  }
-});
+test(
+  'a hash matches only its password, also among passwords with a long common prefix',
+  { tags: ['asvs:6.2.8'] },
+  async () => {
+    const hasher = new PasswordHasher(pepper, cheap);
+    const start = 'x'.repeat(72);
+    const phc = await hasher.hash(`${start}1`);
+    assert.equal(await hasher.verify(`${start}1`, phc), true);
+    for (const other of [`${start}2`, start, `${start}11`, `X${start.slice(1)}1`, '']) {
+      assert.equal(await hasher.verify(other, phc), false, other);
+    }
+  },
+);
 
-test('without the pepper a stolen hash confirms nothing', async () => {
+test('a stolen hash cannot be verified without the pepper', async () => {
   const phc = await new PasswordHasher(pepper, cheap).hash(goodPassword);
   const { salt, tag } = partsOf(phc);
   assert.notDeepEqual(argon2id(goodPassword, salt, cheap), tag);
@@ -90,7 +94,7 @@ test('without the pepper a stolen hash confirms nothing', async () => {
 });
 
 test(
-  'a hash made with other parameters is judged by its own, and known to be outdated',
+  'a hash with other parameters is verified with those parameters, and is outdated',
   { tags: ['asvs:11.2.2'] },
   async () => {
     const today = new PasswordHasher(pepper, cheap);
@@ -107,7 +111,7 @@ test(
   },
 );
 
-test('an unknown account costs one hash, like a known one, and nothing matches it', async () => {
+test('an unknown account takes one hash, like a known one, and no password matches', async () => {
   const hasher = new PasswordHasher(pepper, cheap);
   const phc = await hasher.hash(goodPassword);
   for (const [stored, expected] of [
@@ -120,36 +124,36 @@ test('an unknown account costs one hash, like a known one, and nothing matches i
   }
 });
 
-/** How many of many hashes asked for at once are taken, and how the others are refused. */
+/** The number of simultaneous hashes that are accepted, and the Retry-After of the others. */
 const queues: readonly (readonly [bound: string, concurrency: number, waiting: number, retryAfterSeconds: number])[] = [
   ['its length', 2, limits.hashQueueMax, 1],
-  ['the wait that is expected of 30 ms for each', 1, 50, 2],
+  ['the expected waiting time of 30 ms for each hash', 1, 50, 2],
 ];
 for (const [bound, concurrency, waiting, retryAfterSeconds] of queues) {
   test(
-    `the queue is bounded by ${bound}, and what doesn’t fit is never hashed`,
+    `the queue is bounded by ${bound}, and a rejected password is not hashed`,
     { tags: ['asvs:15.2.2'] },
     async () => {
       const hasher = new PasswordHasher(pepper, cheap, concurrency);
-      const asked = Array.from({ length: 100 }, () => hasher.verify(goodPassword, undefined));
-      const taken = concurrency + waiting;
-      assert.deepEqual(hasher.stats, { running: concurrency, waiting, hashed: 0, refused: 100 - taken });
-      const results = await Promise.allSettled(asked);
+      const requested = Array.from({ length: 100 }, () => hasher.verify(goodPassword, undefined));
+      const accepted = concurrency + waiting;
+      assert.deepEqual(hasher.stats, { running: concurrency, waiting, hashed: 0, refused: 100 - accepted });
+      const results = await Promise.allSettled(requested);
       assert.deepEqual(
         results.map(({ status }) => status),
-        [...Array<string>(taken).fill('fulfilled'), ...Array<string>(100 - taken).fill('rejected')],
+        [...Array<string>(accepted).fill('fulfilled'), ...Array<string>(100 - accepted).fill('rejected')],
       );
-      for (const result of results.slice(taken)) {
+      for (const result of results.slice(accepted)) {
         assert.ok(result.status === 'rejected' && isOverloaded(result.reason));
         assert.equal((result.reason as DomainError).options.retryAfterSeconds, retryAfterSeconds);
       }
-      assert.deepEqual(hasher.stats, { running: 0, waiting: 0, hashed: taken, refused: 100 - taken });
+      assert.deepEqual(hasher.stats, { running: 0, waiting: 0, hashed: accepted, refused: 100 - accepted });
       assert.equal(await hasher.verify(goodPassword, undefined), false);
     },
   );
 }
 
-test('several workers share the bounds of the machine: each has its part of the places, and one at least', async () => {
+test('several workers share the bounds of the machine, and each has at least one slot', async () => {
   const whole = new PasswordHasher(pepper, cheap);
   const shared = (count: number) => new PasswordHasher(pepper, cheap, undefined, 1 / count);
   assert.equal(whole.queueMax, limits.hashQueueMax);
@@ -173,20 +177,20 @@ function accountsOf(db: Db, hasher: PasswordHasher): Accounts {
   });
 }
 
-/** @throws when it doesn't come true within five seconds */
+/** @throws AssertionError if the condition is false for five seconds */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 1_000; turn++) {
     if (await condition()) return;
     await sleep(5);
   }
-  assert.fail('it never came true');
+  assert.fail('the condition stayed false');
 }
 
 const email = 'you@example.com';
 const storedHash = async (db: Db): Promise<string> => (await findCredentials(db, email))?.passwordHash ?? '';
 
 test(
-  'when the parameters change, a sign-in renews the stored hash, after it has been answered',
+  'after a change of the parameters, a sign-in renews the stored hash after its response',
   { tags: ['asvs:11.2.2'] },
   async () => {
     for (const open of Object.values(databases)) {
@@ -199,14 +203,14 @@ test(
 
       assert.equal(await accounts.authenticate(email, new Secret('a wrong password')), undefined);
       const before = await accounts.authenticate(email, new Secret(goodPassword));
-      // Two verifications: the renewal has not been computed when the answer is there.
+      // Two verifications: the renewal has not been computed when the sign-in returns.
       assert.equal(hasher.stats.hashed, 2);
       assert.equal(await storedHash(db), old);
       await until(async () => (await storedHash(db)) !== old);
 
       assert.match(await storedHash(db), /^\$argon2id\$v=19\$m=128,/);
       const after = await accounts.authenticate(email, new Secret(goodPassword));
-      // The sessions that there are live on.
+      // Existing sessions continue.
       assert.deepEqual(after, before);
       assert.equal(hasher.stats.hashed, 4);
       assert.equal(hasher.stats.running, 0);

@@ -1,4 +1,4 @@
-/** What is sealed opens whole, in its own row, under its own key, or not at all. */
+/** A sealed value opens only unchanged, in its row and with its key. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { Sealer } from '../seal.ts';
 const sealer = new Sealer(Buffer.alloc(32, 7));
 const plain = '{"kty":"EC","d":"secret é"}';
 
-test('a sealed value opens to what was sealed, and doesn’t show it', { tags: ['asvs:14.2.4'] }, () => {
+test('a sealed value opens to the original text and does not contain it', { tags: ['asvs:14.2.4'] }, () => {
   for (const text of ['', 'a', plain, 'x'.repeat(10_000)]) {
     const sealed = sealer.seal('row', text);
     assert.equal(sealer.open('row', sealed), text);
@@ -17,14 +17,14 @@ test('a sealed value opens to what was sealed, and doesn’t show it', { tags: [
   assert.ok(!sealer.seal('row', plain).includes('secret'));
 });
 
-test('sealing twice gives two nonces', { tags: ['asvs:11.3.2'] }, () => {
+test('sealing the same text twice uses two nonces', { tags: ['asvs:11.3.2'] }, () => {
   const nonces = new Set(
     Array.from({ length: 1_000 }, () => sealer.seal('row', plain).subarray(1, 13).toString('hex')),
   );
   assert.equal(nonces.size, 1_000);
 });
 
-test('no single bit can be changed', { tags: ['asvs:11.3.1', 'asvs:11.3.2', 'asvs:11.3.3'] }, () => {
+test('a sealed value with one changed bit is rejected', { tags: ['asvs:11.3.1', 'asvs:11.3.2', 'asvs:11.3.3'] }, () => {
   const sealed = sealer.seal('row', plain);
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const altered = Buffer.from(sealed);
@@ -33,7 +33,7 @@ test('no single bit can be changed', { tags: ['asvs:11.3.1', 'asvs:11.3.2', 'asv
   }
 });
 
-test('nothing can be cut off or added', { tags: ['asvs:11.3.3'] }, () => {
+test('a truncated or extended sealed value is rejected', { tags: ['asvs:11.3.3'] }, () => {
   const sealed = sealer.seal('row', plain);
   for (let length = 0; length < sealed.length; length++) {
     assert.throws(() => sealer.open('row', sealed.subarray(0, length)), `${length} bytes`);
@@ -42,12 +42,12 @@ test('nothing can be cut off or added', { tags: ['asvs:11.3.3'] }, () => {
   assert.throws(() => sealer.open('row', Buffer.concat([sealed, Buffer.of(0)])));
 });
 
-test('a value can’t be moved to another row', { tags: ['asvs:11.3.3'] }, () => {
+test('a sealed value cannot be moved to another row', { tags: ['asvs:11.3.3'] }, () => {
   const sealed = sealer.seal('row', plain);
   for (const row of ['', 'Row', 'row ', 'row2', 'ro']) assert.throws(() => sealer.open(row, sealed), row);
 });
 
-test('no other key opens it', () => {
+test('a sealed value cannot be opened with another key', () => {
   const sealed = sealer.seal('row', plain);
   const almost = Buffer.alloc(32, 7);
   almost[31] = 6;

@@ -1,4 +1,4 @@
-/** Random text, checksums, base62, and a secret that nothing prints. */
+/** Random text, checksums, base62 and secrets that are never printed. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** The value of base62 text, digit by digit. */
 const valueOf = (text: string): number => [...text].reduce((value, digit) => value * 62 + digits.indexOf(digit), 0);
 
-test('bytes survive the way to base62 and back, leading zeros included', () => {
+test('base62 decodes to the encoded bytes, including leading zeros', () => {
   for (const length of [1, 16, 32, 68]) {
     const chars = Math.ceil((length * 8) / Math.log2(62));
     const samples = [
@@ -29,7 +29,7 @@ test('bytes survive the way to base62 and back, leading zeros included', () => {
   }
 });
 
-test('text that is not the base62 of that many bytes is refused', () => {
+test('text that is not the base62 of the expected number of bytes is rejected', () => {
   assert.equal(fromBase62('48', 1), undefined, '256 needs two bytes');
   assert.deepEqual(fromBase62('47', 1), Buffer.of(255));
   for (const text of ['-0', '0_', 'é', '0 ', '\u0000', '٣']) assert.equal(fromBase62(text, 4), undefined, text);
@@ -37,7 +37,7 @@ test('text that is not the base62 of that many bytes is refused', () => {
 });
 
 test(
-  'random text has the length asked for and uses every digit about equally',
+  'random text has the requested length and uses each digit about equally often',
   { tags: ['asvs:7.2.3', 'asvs:11.5.1'] },
   () => {
     for (const chars of [1, 22, 43, 100]) assert.match(randomBase62(chars), new RegExp(`^[0-9A-Za-z]{${chars}}$`));
@@ -51,13 +51,13 @@ test(
   },
 );
 
-test('no two of ten thousand ids are the same', { tags: ['asvs:10.3.3'] }, () => {
+test('ten thousand ids are all different', { tags: ['asvs:10.3.3'] }, () => {
   const ids = new Set(Array.from({ length: 10_000 }, () => randomId('acc')));
   assert.equal(ids.size, 10_000);
   for (const id of ids) assert.match(id, /^acc_[0-9A-Za-z]{22}$/);
 });
 
-test('a checksum is the CRC-32 of the text in six digits', () => {
+test('a checksum is the CRC-32 of the text in six base62 digits', () => {
   // The check value of CRC-32: https://reveng.sourceforge.io/crc-catalogue/17plus.htm#crc.cat.crc-32-iso-hdlc
   assert.equal(crc32('123456789'), 0xcbf43926);
   assert.equal(valueOf(checksum('123456789')), 0xcbf43926);
@@ -69,7 +69,7 @@ test('a checksum is the CRC-32 of the text in six digits', () => {
   assert.equal(checksum(''), '000000');
 });
 
-test('a secret is revealed by one method and printed by none', () => {
+test('only reveal() returns a secret, and printing it yields [redacted]', () => {
   const canary = 'canary-7f3a';
   const secret = new Secret(canary);
   assert.equal(secret.reveal(), canary);
@@ -93,7 +93,7 @@ test('a secret is revealed by one method and printed by none', () => {
   }
 });
 
-test('a secret never reaches a log line, at any level and however deep', { tags: ['asvs:16.2.5'] }, () => {
+test('a secret does not reach a log line, at any level or nesting', { tags: ['asvs:16.2.5'] }, () => {
   const canary = 'canary-7f3a';
   const lines: string[] = [];
   const log = createLog('trace', { write: (line: string) => void lines.push(line) });

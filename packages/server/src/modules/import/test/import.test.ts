@@ -103,9 +103,9 @@ const badLines: readonly (readonly [line: string | object | Uint8Array, reason: 
   ['{"email":"a@example.com"', /^it is not JSON in UTF-8$/],
   ['[]', /^it is not a JSON object$/],
   ['"a@example.com"', /^it is not a JSON object$/],
-  ['{"email":"a@example.com","email":"b@example.com"}', /named twice/],
+  ['{"email":"a@example.com","email":"b@example.com"}', /occurs twice/],
   ['{"email":"a@example.com","__proto__":{}}', /not allowed/],
-  [`{"email":"a@example.com","disabled":${'['.repeat(9)}${']'.repeat(9)}}`, /nests too deep/],
+  [`{"email":"a@example.com","disabled":${'['.repeat(9)}${']'.repeat(9)}}`, /nested too deeply/],
   [Buffer.from('{"email":"\xff@example.com"}', 'latin1'), /^it is not JSON in UTF-8$/],
   [tooLong, /^it is longer than 65536 bytes$/],
   [{}, /^email is missing$/],
@@ -121,7 +121,7 @@ const badLines: readonly (readonly [line: string | object | Uint8Array, reason: 
   [{ email: 'a@example.com', createdAt: '1969-12-31T00:00:00Z' }, /^createdAt is not a time/],
   [{ email: 'a@example.com', createdAt: '2024-02-03' }, /^createdAt is not a time/],
   [{ email: 'a@example.com', createdAt: '2099-01-01T00:00:00Z' }, /^createdAt lies in the future$/],
-  [{ email: 'a@example.com', passwordHash: 'secret' }, /^its passwordHash can’t be used: its form is not known/],
+  [{ email: 'a@example.com', passwordHash: 'secret' }, /^its passwordHash can’t be used: its format is not a known one/],
   [{ email: 'a@example.com', passwordHash: bcrypt.replace('$04$', '$20$') }, /costs too much: its cost is 20/],
 ];
 
