@@ -1,13 +1,13 @@
-/** What tests of administration begin with: administrators, somebody to be administered, and a good request to each route. */
+/** Administrators, an account for them to change, and a valid request to each of their routes. */
 import assert from 'node:assert/strict';
 import { allRoutes, type AccountDetail, type RouteContract } from '@keyreeve/contract';
 import { Secret } from '../src/foundation/crypto/secret.ts';
 import { basic, bearer, goodPassword, operator, type Answered, type SignedIn, type TestApp } from './new-app.ts';
 
-/** Every route that asks for an administrator, whoever wrote it. */
+/** Every route that requires an administrator. */
 export const administratorRoutes = allRoutes.filter(({ auth }) => auth === 'administrator');
 
-export async function signInAgain(app: TestApp, email: string, password = goodPassword): Promise<string> {
+export async function newAccessToken(app: TestApp, email: string, password = goodPassword): Promise<string> {
   const answer = await app.call('POST', '/auth/token', { headers: basic(email, password) });
   assert.equal(answer.status, 200, answer.text);
   return (answer.json as { accessToken: string }).accessToken;
@@ -18,13 +18,13 @@ let administrators = 0;
 /** A new administrator with a session. */
 export async function newAdministrator(app: TestApp, email?: string): Promise<SignedIn> {
   const { accounts } = app.service.services;
-  const address = email ?? `admin${++administrators}@example.com`;
-  const account = await accounts.create(operator, address, new Secret(goodPassword), 'admin');
+  const newEmail = email ?? `admin${++administrators}@example.com`;
+  const account = await accounts.create(operator, newEmail, new Secret(goodPassword), 'admin');
   const pair = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
   return { account, ...(pair.json as { accessToken: string; refreshToken: string }) };
 }
 
-/** Somebody with a session and a key. */
+/** An account with a session and a key. */
 export interface Target extends SignedIn {
   readonly keyId: number;
   readonly key: string;
@@ -45,7 +45,7 @@ export async function newTarget(app: TestApp, email?: string): Promise<Target> {
 }
 
 const webhook = { url: 'https://example.com/hook', events: ['account.created'] };
-/** A body that each route would accept; a route whose body is missing here can't be tested, and so fails. */
+/** A body that each route accepts, by the id of the route. A test fails for a route without a body here. */
 export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminInviteAccount: { email: 'invited@example.com' },
   adminReportCompromised: {},
@@ -54,7 +54,7 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   createWebhook: webhook,
 };
 
-/** A request that would be answered well, were it an administrator’s. */
+/** A request that succeeds if an administrator sends it. */
 export function goodRequest(
   { id, method, path, body }: RouteContract,
   target: Target,
@@ -66,11 +66,11 @@ export function goodRequest(
     .replace(':sessionId', target.sessionId);
   assert.ok(!filled.includes(':'), `${id}: fill in ${filled}`);
   if (!body) return [method, filled, {}];
-  assert.ok(goodBodies[id], `${id}: a body is missing in admin-kit.ts`);
+  assert.ok(goodBodies[id], `${id}: goodBodies has no body for this route`);
   return [method, filled, { json: goodBodies[id] }];
 }
 
-/** One of an administrator’s, about an account. */
+/** Sends an administrator's request to `/admin/${path}`. */
 export const administer = (
   app: TestApp,
   { accessToken }: Pick<SignedIn, 'accessToken'>,
@@ -80,11 +80,11 @@ export const administer = (
 ): Promise<Answered> =>
   app.call(method, `/admin/${path}`, { headers: bearer(accessToken), ...(json === undefined ? {} : { json }) });
 
-/** As an administrator reads it. */
 export async function detailOf(app: TestApp, administrator: SignedIn, id: string): Promise<AccountDetail> {
   const answer = await administer(app, administrator, 'GET', `accounts/${id}`);
   assert.equal(answer.status, 200, answer.text);
   return answer.json as AccountDetail;
 }
 
-export const codeOf = (answer: Answered): string | undefined => (answer.json as { code?: string } | undefined)?.code;
+export const problemCode = (answer: Answered): string | undefined =>
+  (answer.json as { code?: string } | undefined)?.code;

@@ -1,4 +1,4 @@
-/** An account with a second factor, and the program that shows its codes: RFC 6238 by node:crypto alone. */
+/** An account with a second factor, and an authenticator for it: RFC 6238, independent of the implementation under test. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { basic, bearer, goodPassword, type Answered, type SignedIn, type TestApp } from './new-app.ts';
@@ -24,7 +24,7 @@ export function codeAt(secret: string, now: number): string {
 }
 const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** A code that belongs to no step near now. */
+/** @returns a code that is wrong for the two steps before and after the current one as well */
 export function wrongCode(secret: string, now: number): string {
   const right = new Set([-2, -1, 0, 1, 2].map((step) => codeAt(secret, now + step * stepSeconds * 1000)));
   for (let guess = 0; ; guess++) {
@@ -44,7 +44,6 @@ export async function signInWith(app: TestApp, email: string, code?: string): Pr
   return answer.json as SignedIn;
 }
 
-/** With an access token. */
 export const as = (
   app: TestApp,
   { accessToken }: Pick<SignedIn, 'accessToken'>,
@@ -54,22 +53,22 @@ export const as = (
 ): Promise<Answered> =>
   app.call(method, path, { headers: bearer(accessToken), ...(json === undefined ? {} : { json }) });
 
-export async function begin(app: TestApp, user: Pick<SignedIn, 'accessToken'>): Promise<string> {
+export async function beginEnrolment(app: TestApp, user: Pick<SignedIn, 'accessToken'>): Promise<string> {
   const answer = await as(app, user, 'POST', factorPath, { currentPassword: goodPassword });
   assert.equal(answer.status, 201, answer.text);
   return (answer.json as { secret: string }).secret;
 }
 
-/** The code of the present step is used up by it; {@link nextStep} has a new one. */
+/** Uses the code of the current step; {@link nextStep} provides another one. */
 export async function enrol(app: TestApp, user: SignedIn): Promise<Enrolled> {
-  const secret = await begin(app, user);
+  const secret = await beginEnrolment(app, user);
   const answer = await as(app, user, 'POST', `${factorPath}/confirm`, { code: codeAt(secret, app.clock.now()) });
   assert.equal(answer.status, 200, answer.text);
   return { ...user, secret, ...(answer.json as { recoveryCodes: string[] }) };
 }
 
-/** A new account with a second factor, whose next code is unused. */
-export async function enrolled(app: TestApp, email?: string): Promise<Enrolled> {
+/** A new account with a second factor, whose code of the current step is unused. */
+export async function newEnrolledAccount(app: TestApp, email?: string): Promise<Enrolled> {
   const user = await enrol(app, await app.signIn(email));
   nextStep(app);
   return user;

@@ -1,4 +1,4 @@
-/** Rows that store tests begin with. Each has one name, from which its other values follow. */
+/** Rows for store tests. The name of a row determines its other values. */
 import assert from 'node:assert/strict';
 import { createAccount } from '../src/modules/accounts/store.ts';
 import { createKey, type NewKey } from '../src/modules/api-keys/store.ts';
@@ -14,7 +14,7 @@ export const operator = { kind: 'operator' } as const;
 export const now = Date.UTC(2026, 10, 21, 9, 30);
 export const dayMs = 86_400_000;
 
-/** @returns its id */
+/** @returns the id of the account */
 export async function addAccount(db: Db, name = 'ada', role: 'user' | 'admin' = 'user'): Promise<string> {
   const id = `acc_${name}`;
   const account = {
@@ -42,7 +42,6 @@ export const newKey = (accountId: string, nickname: string, more: Partial<NewKey
   ...more,
 });
 
-/** @returns its hash */
 export async function addKey(db: Db, accountId: string, nickname: string, more: Partial<NewKey> = {}): Promise<NewKey> {
   const key = newKey(accountId, nickname, more);
   await createKey(db, operator, key, 1_000, undefined);
@@ -90,15 +89,15 @@ export async function addSigningKey(db: Db, kid: string, more: Partial<SigningKe
   return key;
 }
 
-/** The row of a read that many shared: PostgreSQL's also tells which question it answers. */
+/** A row of a coalesced read, without the column in which PostgreSQL returns the position of the lookup. */
 export function withoutOrdinal(row: object | undefined): object {
   const { ordinal: _, ...columns } = { ordinal: undefined, ...row };
   return columns;
 }
 
-/** What was recorded while `work` ran. */
-export async function recordedBy(db: Db, work: () => Promise<unknown>): Promise<AuditRow[]> {
+/** @returns the audit events that `action` recorded */
+export async function auditEventsOf(db: Db, action: () => Promise<unknown>): Promise<AuditRow[]> {
   const before = (await listAuditEvents(db)).length;
-  await work();
+  await action();
   return (await listAuditEvents(db)).slice(before);
 }

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { linkIn } from '../../test-kit/mailbox.ts';
 import { goodPassword } from '../../test-kit/new-app.ts';
-import { newLife, otherPassword, type Life } from '../../test-kit/mailed-app.ts';
+import { newAccountClient, otherPassword, type AccountClient } from '../../test-kit/account-client.ts';
 import { openBrowser } from './browser.ts';
 
 const email = 'ada@example.com';
@@ -34,13 +34,13 @@ async function open(browser: Browser, link: string): Promise<Visit> {
 
 const says = (page: Page, text: RegExp): Promise<void> => page.getByRole('status').filter({ hasText: text }).waitFor();
 
-function inBrowser(guarantee: string, prove: (browser: Browser, life: Life) => Promise<void>): void {
+function inBrowser(guarantee: string, prove: (browser: Browser, client: AccountClient) => Promise<void>): void {
   test(guarantee, { timeout: 300_000 }, async (t: TestContext) => {
     const browser = await openBrowser(t);
     if (!browser) return;
     try {
-      await using life = await newLife();
-      await prove(browser, life);
+      await using client = await newAccountClient();
+      await prove(browser, client);
     } finally {
       await browser.close();
     }
@@ -49,9 +49,9 @@ function inBrowser(guarantee: string, prove: (browser: Browser, life: Life) => P
 
 inBrowser(
   'a sign-up is verified on its page, and the code leaves by the person’s click alone',
-  async (browser, life) => {
-    await life.signUp(email);
-    const link = linkIn(await life.mailbox.next({ to: email }));
+  async (browser, client) => {
+    await client.signUp(email);
+    const link = linkIn(await client.mailbox.next({ to: email }));
     const { page, requests, complaints } = await open(browser, link);
     const { origin } = new URL(link);
     assert.equal(page.url(), `${origin}/account/verify-email`, 'the code is gone from the address bar');
@@ -63,7 +63,7 @@ inBrowser(
     await page.getByLabel('Password').fill(goodPassword);
     await page.getByRole('button').click();
     await says(page, /verified/);
-    await life.signIn(email);
+    await client.signIn(email);
     assert.equal(await page.getByRole('button').isVisible(), false, 'it can’t be sent twice');
     assert.deepEqual(
       requests.slice(1),
@@ -78,11 +78,11 @@ inBrowser(
   },
 );
 
-inBrowser('a password is reset on its page, which lists the keys that go on working', async (browser, life) => {
-  const tokens = await life.member(email);
-  await life.createKey(tokens, '<b>billing</b>');
-  await life.post('/auth/password-resets', { email });
-  const first = linkIn(await life.mailbox.next({ subject: 'Set a new password' }));
+inBrowser('a password is reset on its page, which lists the keys that go on working', async (browser, client) => {
+  const tokens = await client.newAccount(email);
+  await client.createKey(tokens, '<b>billing</b>');
+  await client.post('/auth/password-resets', { email });
+  const first = linkIn(await client.mailbox.next({ subject: 'Set a new password' }));
   const { page, complaints } = await open(browser, first);
   const field = page.getByLabel('New password');
   assert.deepEqual(
@@ -96,10 +96,10 @@ inBrowser('a password is reset on its page, which lists the keys that go on work
   await page.getByRole('button').click();
   await says(page, /in force/);
   assert.equal(await page.getByRole('listitem').innerText(), '<b>billing</b>', 'what is said is text');
-  await life.signIn(email, otherPassword);
+  await client.signIn(email, otherPassword);
 
-  await life.post('/auth/password-resets', { email });
-  const second = await open(browser, linkIn(await life.mailbox.next({ subject: 'Set a new password' })));
+  await client.post('/auth/password-resets', { email });
+  const second = await open(browser, linkIn(await client.mailbox.next({ subject: 'Set a new password' })));
   await second.page.getByLabel('New password').fill(goodPassword);
   await second.page.getByLabel('delete all my API keys').check();
   await second.page.getByRole('button').click();
@@ -111,29 +111,29 @@ inBrowser('a password is reset on its page, which lists the keys that go on work
   );
 });
 
-inBrowser('who comes without a code can ask for the mail', async (browser, life) => {
-  await life.member(email);
-  await life.settled();
-  const { page } = await open(browser, `${life.app.service.publicUrl}/account/reset-password`);
+inBrowser('who comes without a code can ask for the mail', async (browser, client) => {
+  await client.newAccount(email);
+  await client.untilOutboxEmpty();
+  const { page } = await open(browser, `${client.app.service.publicUrl}/account/reset-password`);
   await page.getByLabel('Email').fill(email);
   await page.getByRole('button').click();
   await says(page, /on its way/);
-  assert.ok(await life.code(email, 'Set a new password'));
+  assert.ok(await client.nextCode(email, 'Set a new password'));
 });
 
-inBrowser('a new email is confirmed on its page with the password', async (browser, life) => {
-  const tokens = await life.member(email);
-  await life.as(tokens, 'PUT', '/auth/account/email', { email: 'new@example.com', currentPassword: goodPassword });
-  const { page } = await open(browser, linkIn(await life.mailbox.next({ to: 'new@example.com' })));
+inBrowser('a new email is confirmed on its page with the password', async (browser, client) => {
+  const tokens = await client.newAccount(email);
+  await client.as(tokens, 'PUT', '/auth/account/email', { email: 'new@example.com', currentPassword: goodPassword });
+  const { page } = await open(browser, linkIn(await client.mailbox.next({ to: 'new@example.com' })));
   const field = page.getByLabel('Password');
   assert.equal(await field.getAttribute('autocomplete'), 'current-password');
   await field.fill(goodPassword);
   await page.getByRole('button').click();
   await says(page, /new email/);
-  await life.signIn('new@example.com');
+  await client.signIn('new@example.com');
 });
 
-inBrowser('a link that is no longer valid states the next step', async (browser, life) => {
+inBrowser('a link that is no longer valid states the next step', async (browser, client) => {
   const code = `krvc_${'0'.repeat(49)}`;
   const steps = {
     'verify-email': /Enter your email address/,
@@ -144,7 +144,7 @@ inBrowser('a link that is no longer valid states the next step', async (browser,
     'accept-invitation': /ask an administrator for a new invitation/,
   };
   for (const [name, step] of Object.entries(steps)) {
-    const { page } = await open(browser, `${life.app.service.publicUrl}/account/${name}#${code}`);
+    const { page } = await open(browser, `${client.app.service.publicUrl}/account/${name}#${code}`);
     for (const field of await page.locator('input[type=password]:visible').all()) await field.fill(goodPassword);
     await page.locator('button:visible').click();
     await says(page, /no longer valid/);

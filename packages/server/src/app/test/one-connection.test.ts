@@ -11,11 +11,19 @@ import { basic, bearer, goodPassword, operator, type Answered, type SignedIn } f
 import { currentKind } from '../../../test-kit/new-db.ts';
 import { newReceiver, type Receiver } from '../../../test-kit/webhook-receiver.ts';
 import { administer, newAdministrator, newTarget, type Target } from '../../../test-kit/administrators.ts';
-import { newLife, otherPassword, type Life } from '../../../test-kit/mailed-app.ts';
-import { as, begin, codeAt, enrol, factorPath, nextStep, signInWith } from '../../../test-kit/authenticator.ts';
+import { newAccountClient, otherPassword, type AccountClient } from '../../../test-kit/account-client.ts';
+import {
+  as,
+  beginEnrolment,
+  codeAt,
+  enrol,
+  factorPath,
+  nextStep,
+  signInWith,
+} from '../../../test-kit/authenticator.ts';
 
 interface Stage {
-  readonly life: Life;
+  readonly client: AccountClient;
   readonly receiver: Receiver;
 }
 /** Prepares what the route needs and sends a request that succeeds. */
@@ -30,7 +38,7 @@ const demoteAll = sql('test_demote_all', `update accounts set role = 'user'`);
 /** A request of a new account about itself. */
 const own =
   (method: string, path: (user: Target) => string, json?: object): Send =>
-  async ({ life: { app } }) => {
+  async ({ client: { app } }) => {
     const user = await newTarget(app, newEmail());
     return as(app, user, method, path(user), json);
   };
@@ -38,7 +46,7 @@ const own =
 /** A request of a new administrator about a new account. */
 const administered =
   (method: string, path: (target: Target) => string, json?: object): Send =>
-  async ({ life: { app } }) => {
+  async ({ client: { app } }) => {
     const target = await newTarget(app, newEmail());
     return administer(app, await newAdministrator(app, newEmail()), method, path(target), json);
   };
@@ -48,7 +56,7 @@ const change = (name: string): Send => administered('POST', ({ account }) => `ac
 const withFactor =
   (send: (stage: Stage, user: SignedIn, code: string) => Promise<Answered>): Send =>
   async (stage) => {
-    const { app } = stage.life;
+    const { app } = stage.client;
     const user = await enrol(app, await app.signIn(newEmail()));
     nextStep(app);
     return send(stage, user, codeAt(user.secret, app.clock.now()));
@@ -57,7 +65,7 @@ const withFactor =
 /** A request of an administrator about a new webhook endpoint. */
 const ofWebhook =
   (method: string, path: (id: string) => string): Send =>
-  async ({ life: { app }, receiver }) => {
+  async ({ client: { app }, receiver }) => {
     const administrator = await newAdministrator(app, newEmail());
     const json = { url: receiver.url, events: ['account.enabled'] };
     const created = await administer(app, administrator, 'POST', 'webhooks', json);
@@ -72,7 +80,7 @@ const ofWebhook =
 /** A request about the key of a new account, with a key that may verify. */
 const verifying =
   (path: string, body: (key: string) => { json: unknown } | { body: string }): Send =>
-  async ({ life: { app } }) => {
+  async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
     const request = body(key);
     const type = 'json' in request ? 'application/json' : 'application/x-www-form-urlencoded';
@@ -82,22 +90,22 @@ const verifying =
 
 const read =
   (path: string): Send =>
-  ({ life: { app } }) =>
+  ({ client: { app } }) =>
     app.call('GET', path);
 
 /** One for each route, by its id. */
 const requests: Readonly<Record<string, Send>> = {
-  issueTokens: async ({ life: { app } }) => {
+  issueTokens: async ({ client: { app } }) => {
     const { email } = await app.createAccount(newEmail());
     return app.call('POST', '/auth/token', { headers: basic(email, password) });
   },
-  refreshTokens: async ({ life }) => {
-    const { refreshToken } = await life.app.signIn(newEmail());
-    return life.post('/auth/token/refresh', { refreshToken });
+  refreshTokens: async ({ client }) => {
+    const { refreshToken } = await client.app.signIn(newEmail());
+    return client.post('/auth/token/refresh', { refreshToken });
   },
-  revokeTokens: async ({ life }) => {
-    const { refreshToken } = await life.app.signIn(newEmail());
-    return life.post('/auth/token/revoke', { refreshToken });
+  revokeTokens: async ({ client }) => {
+    const { refreshToken } = await client.app.signIn(newEmail());
+    return client.post('/auth/token/revoke', { refreshToken });
   },
   createKey: own('POST', () => '/auth/api-keys', { nickname: 'second' }),
   listKeys: own('GET', () => '/auth/api-keys'),
@@ -106,41 +114,41 @@ const requests: Readonly<Record<string, Send>> = {
   endSession: own('DELETE', ({ sessionId }) => `/auth/sessions/${sessionId}`),
   endOtherSessions: own('DELETE', () => '/auth/sessions'),
   beginSecondFactor: own('POST', () => factorPath, { currentPassword: password }),
-  confirmSecondFactor: async ({ life: { app } }) => {
+  confirmSecondFactor: async ({ client: { app } }) => {
     const user = await app.signIn(newEmail());
-    const code = codeAt(await begin(app, user), app.clock.now());
+    const code = codeAt(await beginEnrolment(app, user), app.clock.now());
     return as(app, user, 'POST', `${factorPath}/confirm`, { code });
   },
-  removeSecondFactor: withFactor(({ life: { app } }, user, code) =>
+  removeSecondFactor: withFactor(({ client: { app } }, user, code) =>
     as(app, user, 'DELETE', factorPath, { currentPassword: password, code }),
   ),
-  replaceRecoveryCodes: withFactor(({ life: { app } }, user, code) =>
+  replaceRecoveryCodes: withFactor(({ client: { app } }, user, code) =>
     as(app, user, 'POST', '/auth/account/recovery-codes', { currentPassword: password, code }),
   ),
-  signUp: ({ life }) => life.post('/auth/accounts', { email: newEmail(), password }),
-  verifyAccount: async ({ life }) => {
+  signUp: ({ client }) => client.post('/auth/accounts', { email: newEmail(), password }),
+  verifyAccount: async ({ client }) => {
     const email = newEmail();
-    await life.signUp(email);
-    return life.verify(await life.verificationCode(email));
+    await client.signUp(email);
+    return client.verifyEmail(await client.verificationCode(email));
   },
-  resendVerification: async ({ life }) => {
+  resendVerification: async ({ client }) => {
     const email = newEmail();
-    await life.signUp(email);
-    return life.post('/auth/accounts/verify/resend', { email });
+    await client.signUp(email);
+    return client.post('/auth/accounts/verify/resend', { email });
   },
-  requestPasswordReset: async ({ life }) => {
-    const { email } = await life.app.createAccount(newEmail());
-    return life.post('/auth/password-resets', { email });
+  requestPasswordReset: async ({ client }) => {
+    const { email } = await client.app.createAccount(newEmail());
+    return client.post('/auth/password-resets', { email });
   },
-  confirmPasswordReset: async ({ life }) => {
-    const { account } = await newTarget(life.app, newEmail());
-    return life.reset(await life.resetCode(account.email), otherPassword, { revokeKeys: true });
+  confirmPasswordReset: async ({ client }) => {
+    const { account } = await newTarget(client.app, newEmail());
+    return client.confirmReset(await client.resetCode(account.email), otherPassword, { revokeKeys: true });
   },
-  acceptInvitation: async ({ life }) => {
+  acceptInvitation: async ({ client }) => {
     const email = newEmail();
-    await administer(life.app, await newAdministrator(life.app, newEmail()), 'POST', 'accounts', { email });
-    const code = await life.code(email, /invited/);
-    return life.post('/auth/accounts/accept-invitation', { code, password });
+    await administer(client.app, await newAdministrator(client.app, newEmail()), 'POST', 'accounts', { email });
+    const code = await client.nextCode(email, /invited/);
+    return client.post('/auth/accounts/accept-invitation', { code, password });
   },
   getOwnAccount: own('GET', () => '/auth/account'),
   changePassword: own('PUT', () => '/auth/account/password', {
@@ -148,37 +156,37 @@ const requests: Readonly<Record<string, Send>> = {
     newPassword: otherPassword,
     revokeKeys: true,
   }),
-  changeEmail: async ({ life: { app } }) => {
+  changeEmail: async ({ client: { app } }) => {
     const json = { email: newEmail(), currentPassword: password };
     return as(app, await app.signIn(newEmail()), 'PUT', '/auth/account/email', json);
   },
-  confirmEmailChange: async ({ life }) => {
+  confirmEmailChange: async ({ client }) => {
     const email = newEmail();
-    const user = await life.app.signIn(newEmail());
-    await as(life.app, user, 'PUT', '/auth/account/email', { email, currentPassword: password });
-    return life.post('/auth/account/email/confirm', { code: await life.code(email, /Confirm/), password });
+    const user = await client.app.signIn(newEmail());
+    await as(client.app, user, 'PUT', '/auth/account/email', { email, currentPassword: password });
+    return client.post('/auth/account/email/confirm', { code: await client.nextCode(email, /Confirm/), password });
   },
-  undoEmailChange: async ({ life }) => {
+  undoEmailChange: async ({ client }) => {
     const [before, after] = [newEmail(), newEmail()];
-    const user = await life.app.signIn(before);
-    await as(life.app, user, 'PUT', '/auth/account/email', { email: after, currentPassword: password });
-    await life.post('/auth/account/email/confirm', { code: await life.code(after, /Confirm/), password });
-    return life.post('/auth/account/email/undo', { code: await life.code(before, /was changed/) });
+    const user = await client.app.signIn(before);
+    await as(client.app, user, 'PUT', '/auth/account/email', { email: after, currentPassword: password });
+    await client.post('/auth/account/email/confirm', { code: await client.nextCode(after, /Confirm/), password });
+    return client.post('/auth/account/email/undo', { code: await client.nextCode(before, /was changed/) });
   },
-  acceptEmail: async ({ life }) => {
-    const [{ id }, email] = [await life.app.createAccount(newEmail()), newEmail()];
-    await life.app.service.services.emailSetting.request(operator, id, email);
-    return life.post('/auth/account/email/accept', { code: await life.code(email, /Confirm/) });
+  acceptEmail: async ({ client }) => {
+    const [{ id }, email] = [await client.app.createAccount(newEmail()), newEmail()];
+    await client.app.service.services.emailSetting.request(operator, id, email);
+    return client.post('/auth/account/email/accept', { code: await client.nextCode(email, /Confirm/) });
   },
   changeLanguage: own('PUT', () => '/auth/account/language', { language: 'de' }),
   deleteAccount: own('DELETE', () => '/auth/account', { currentPassword: password }),
   adminListAccounts: administered('GET', ({ account }) => `accounts?query=${account.id}`),
-  adminInviteAccount: async ({ life: { app } }) =>
+  adminInviteAccount: async ({ client: { app } }) =>
     administer(app, await newAdministrator(app, newEmail()), 'POST', 'accounts', { email: newEmail() }),
   adminGetAccount: administered('GET', ({ account }) => `accounts/${account.id}`),
   adminDeleteAccount: administered('DELETE', ({ account }) => `accounts/${account.id}`),
   adminSetRole: administered('PUT', ({ account }) => `accounts/${account.id}/role`, { role: 'admin' }),
-  adminInviteAgain: async ({ life: { app } }) => {
+  adminInviteAgain: async ({ client: { app } }) => {
     const administrator = await newAdministrator(app, newEmail());
     const invited = await administer(app, administrator, 'POST', 'accounts', { email: newEmail() });
     return administer(app, administrator, 'POST', `accounts/${(invited.json as { id: string }).id}/invite`);
@@ -189,7 +197,7 @@ const requests: Readonly<Record<string, Send>> = {
   adminRevokeKeys: change('revoke-keys'),
   adminResetPassword: change('reset-password'),
   adminReportCompromised: change('compromised'),
-  adminSetEmail: async ({ life: { app } }) => {
+  adminSetEmail: async ({ client: { app } }) => {
     const administrator = await newAdministrator(app, newEmail());
     const { secret } = await enrol(app, administrator);
     nextStep(app);
@@ -199,7 +207,7 @@ const requests: Readonly<Record<string, Send>> = {
   },
   adminRequireSecondFactor: change('require-second-factor'),
   adminWaiveSecondFactor: change('waive-second-factor'),
-  adminRemoveSecondFactor: withFactor(async ({ life: { app } }, { account }) => {
+  adminRemoveSecondFactor: withFactor(async ({ client: { app } }, { account }) => {
     const administrator = await newAdministrator(app, newEmail());
     return administer(app, administrator, 'POST', `accounts/${account.id}/remove-second-factor`);
   }),
@@ -208,13 +216,13 @@ const requests: Readonly<Record<string, Send>> = {
   adminListSessions: administered('GET', ({ account }) => `accounts/${account.id}/sessions`),
   adminEndSession: administered('DELETE', ({ account, sessionId }) => `accounts/${account.id}/sessions/${sessionId}`),
   adminListAudit: administered('GET', ({ account }) => `audit?account=${account.id}`),
-  createFirstAdministrator: async ({ life }) => {
-    const { app } = life;
+  createFirstAdministrator: async ({ client }) => {
+    const { app } = client;
     // It makes an administrator only while there is none.
     await app.db.transaction((tx) => tx.run(demoteAll));
     let code = '';
     await app.service.services.firstAdministrator.makeCode((text) => (code = text.reveal()));
-    return life.post('/auth/first-administrator', { code, email: newEmail(), password });
+    return client.post('/auth/first-administrator', { code, email: newEmail(), password });
   },
   createWebhook: ofWebhook('GET', (id) => `webhooks/${id}`),
   listWebhooks: ofWebhook('GET', () => 'webhooks'),
@@ -224,7 +232,7 @@ const requests: Readonly<Record<string, Send>> = {
   enableWebhook: ofWebhook('POST', (id) => `webhooks/${id}/enable`),
   rotateWebhookSecret: ofWebhook('POST', (id) => `webhooks/${id}/rotate-secret`),
   testWebhook: ofWebhook('POST', (id) => `webhooks/${id}/test`),
-  forward: async ({ life: { app } }) => {
+  forward: async ({ client: { app } }) => {
     const { key } = await newTarget(app, newEmail());
     return app.call('GET', '/auth/forward', { headers: bearer(key) });
   },
@@ -258,15 +266,17 @@ function limitPools({ mock }: TestContext): void {
 
 async function drive(routes: readonly RouteContract[]): Promise<void> {
   await using receiver = await newReceiver();
-  await using life = await newLife({ KEYREEVE_THROTTLE: 'on', KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' });
+  await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'on', KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' });
   for (const { id } of routes) {
     const send = requests[id];
     assert.ok(send, `${id}: a request is missing in one-connection.test.ts`);
-    const { status, text } = await send({ life, receiver });
+    const { status, text } = await send({ client, receiver });
     assert.ok(status >= 200 && status < 300, `${id}: ${status} ${text}`);
   }
-  await life.settled();
-  const failed = life.app.logLines.filter((line) => /"status":50[03]|"event":"outbox_(?:failed|given_up)"/.test(line));
+  await client.untilOutboxEmpty();
+  const failed = client.app.logLines.filter((line) =>
+    /"status":50[03]|"event":"outbox_(?:failed|given_up)"/.test(line),
+  );
   assert.deepEqual(failed, []);
 }
 

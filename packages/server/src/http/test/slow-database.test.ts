@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { bearer, newApp } from '../../../test-kit/new-app.ts';
 import { newPlace } from '../../../test-kit/new-db.ts';
 import { FaultProxy } from '../../../test/revocation-check/fault-proxy.ts';
-import { codeOf } from '../../../test-kit/administrators.ts';
+import { problemCode } from '../../../test-kit/administrators.ts';
 
 const clients = 400;
 
@@ -21,7 +21,7 @@ test('400 creations of one account at 0.3 s a response are each done, or rejecte
     ),
   );
   proxy.delayMs = 0;
-  const outcomes = new Set(answers.map((answer) => codeOf(answer) ?? answer.status));
+  const outcomes = new Set(answers.map((answer) => problemCode(answer) ?? answer.status));
   for (const outcome of outcomes)
     assert.ok([201, 'too_many_in_progress', 'unavailable'].includes(outcome), `${outcome}`);
   assert.ok(outcomes.has(201) && outcomes.has('too_many_in_progress'), [...outcomes].join());

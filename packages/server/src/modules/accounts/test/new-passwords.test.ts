@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { allRoutes, type ErrorCode } from '@keyreeve/contract';
 import { bearer, goodPassword, type Answered } from '../../../../test-kit/new-app.ts';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
-import { assertRefused, newLife, otherPassword, type Life } from '../../../../test-kit/mailed-app.ts';
+import {
+  assertRejected,
+  newAccountClient,
+  otherPassword,
+  type AccountClient,
+} from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const invited = 'grace.hopper@example.com';
@@ -12,13 +17,13 @@ const email = 'ada.lovelace@example.com';
 /** By the route: the same request with another password each time. */
 type Place = (password: string) => Promise<Answered>;
 
-async function placesOf(life: Life): Promise<Readonly<Record<string, Place>>> {
-  const { app } = life;
+async function placesOf(client: AccountClient): Promise<Readonly<Record<string, Place>>> {
+  const { app } = client;
   let first = '';
   await app.service.services.firstAdministrator.makeCode((text) => (first = text.reveal()));
   const createFirstAdministrator: Place = (password) =>
-    life.post('/auth/first-administrator', { code: first, email: 'first@example.com', password });
-  assertRefused(await createFirstAdministrator('passwordpassword'), 'password_common');
+    client.post('/auth/first-administrator', { code: first, email: 'first@example.com', password });
+  assertRejected(await createFirstAdministrator('passwordpassword'), 'password_common');
   assert.equal((await createFirstAdministrator(goodPassword)).status, 201);
 
   const administrator = await newAdministrator(app);
@@ -27,15 +32,15 @@ async function placesOf(life: Life): Promise<Readonly<Record<string, Place>>> {
     json: { email: invited },
   });
   assert.equal(invitation.status, 201, invitation.text);
-  const invitationCode = await life.code(invited, /invited/);
-  const member = await life.member(email);
-  const resetCode = await life.resetCode(email);
+  const invitationCode = await client.nextCode(invited, /invited/);
+  const member = await client.newAccount(email);
+  const resetCode = await client.resetCode(email);
   return {
-    signUp: (password) => life.post('/auth/accounts', { email: 'new@example.com', password }),
-    confirmPasswordReset: (password) => life.reset(resetCode, password),
+    signUp: (password) => client.post('/auth/accounts', { email: 'new@example.com', password }),
+    confirmPasswordReset: (password) => client.confirmReset(resetCode, password),
     changePassword: (newPassword) =>
-      life.as(member, 'PUT', '/auth/account/password', { currentPassword: goodPassword, newPassword }),
-    acceptInvitation: (password) => life.post('/auth/accounts/accept-invitation', { code: invitationCode, password }),
+      client.as(member, 'PUT', '/auth/account/password', { currentPassword: goodPassword, newPassword }),
+    acceptInvitation: (password) => client.post('/auth/accounts/accept-invitation', { code: invitationCode, password }),
   };
 }
 
@@ -52,18 +57,18 @@ test(
   'every place where a password is set refuses what is short, guessable, common or can’t be sent',
   { tags: ['asvs:6.2.4', 'asvs:6.2.11', 'asvs:6.2.12', 'asvs:6.3.2'] },
   async () => {
-    await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
-    const places = await placesOf(life);
+    await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
+    const places = await placesOf(client);
     const inContract = allRoutes.filter(({ errors }) => (errors as readonly string[]).includes('password_common'));
     assert.deepEqual(
       [...Object.keys(places), 'createFirstAdministrator'].toSorted(),
       inContract.map(({ id }) => id).toSorted(),
     );
     for (const [route, set] of Object.entries(places)) {
-      for (const [password, code] of refused) assertRefused(await set(password), code, route);
+      for (const [password, code] of refused) assertRejected(await set(password), code, route);
     }
-    assertRefused(await places['changePassword']!('ada.lovelace 2026'), 'password_context', 'the own email');
-    assertRefused(await places['acceptInvitation']!('Grace Hopper 1906'), 'password_context', 'the invited email');
+    assertRejected(await places['changePassword']!('ada.lovelace 2026'), 'password_context', 'the own email');
+    assertRejected(await places['acceptInvitation']!('Grace Hopper 1906'), 'password_context', 'the invited email');
     for (const route of ['signUp', 'changePassword', 'acceptInvitation']) {
       const { status, text } = await places[route]!(otherPassword);
       assert.ok(status === 200 || status === 202, `${route}: ${text}`);
@@ -72,10 +77,10 @@ test(
 );
 
 test('a code from a mail outlives passwords that are refused', async () => {
-  await using life = await newLife();
-  await life.member(email);
-  const code = await life.resetCode(email);
-  assertRefused(await life.reset(code, 'passwordpassword'), 'password_common');
-  assert.equal((await life.reset(code, otherPassword)).status, 200);
-  await life.signIn(email, otherPassword);
+  await using client = await newAccountClient();
+  await client.newAccount(email);
+  const code = await client.resetCode(email);
+  assertRejected(await client.confirmReset(code, 'passwordpassword'), 'password_common');
+  assert.equal((await client.confirmReset(code, otherPassword)).status, 200);
+  await client.signIn(email, otherPassword);
 });

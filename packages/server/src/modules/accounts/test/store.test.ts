@@ -6,7 +6,15 @@ import * as store from '../store.ts';
 import { findKeyStates, listAccountKeys } from '../../api-keys/store.ts';
 import { findLiveSession, findSessionStates } from '../../sessions/store.ts';
 import { onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
-import { addAccount, addKey, addSession, addSigningKey, now, operator, recordedBy } from '../../../../test-kit/rows.ts';
+import {
+  addAccount,
+  addKey,
+  addSession,
+  addSigningKey,
+  now,
+  operator,
+  auditEventsOf,
+} from '../../../../test-kit/rows.ts';
 
 const ada: store.AccountRow = {
   id: 'acc_ada',
@@ -43,7 +51,7 @@ onEachDatabase('nothing but the exact id or email key finds an account', async (
 onEachDatabase('an email has one account, however many ask for it at once', async (opened) => {
   const { db } = opened;
   const rivals = rivalsMin * 2;
-  const recorded = await recordedBy(db, async () => {
+  const recorded = await auditEventsOf(db, async () => {
     const created = await raceToValues(opened, rivals, (connection, rival) =>
       store.createAccount(connection, operator, {
         ...ada,

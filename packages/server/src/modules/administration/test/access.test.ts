@@ -6,7 +6,7 @@ import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../
 import {
   administer,
   administratorRoutes,
-  codeOf,
+  problemCode,
   detailOf,
   goodRequest,
   newAdministrator,
@@ -29,7 +29,7 @@ async function assertAllRefuse(
   for (const route of routes) {
     const [method, path, options] = goodRequest(route, target);
     const answer = await app.call(method, path, { ...options, headers });
-    assert.deepEqual([answer.status, codeOf(answer)], expected, `${method} ${path}`);
+    assert.deepEqual([answer.status, problemCode(answer)], expected, `${method} ${path}`);
   }
   assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
 }

@@ -7,7 +7,7 @@ import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../
 import {
   administer,
   administratorRoutes,
-  codeOf,
+  problemCode,
   detailOf,
   goodBodies,
   goodRequest,
@@ -208,7 +208,7 @@ test('an id that names nothing, or something else, is answered 404 on every rout
     for (const id of ids) {
       const asked = path.replace(target.account.id, id);
       const answer = await app.call(method, asked, { ...options, headers: bearer(administrator.accessToken) });
-      assert.deepEqual([answer.status, codeOf(answer)], [404, 'account_not_found'], `${method} ${asked}`);
+      assert.deepEqual([answer.status, problemCode(answer)], [404, 'account_not_found'], `${method} ${asked}`);
     }
   }
   assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
@@ -231,7 +231,7 @@ test('a key and a session are found only with the account that they belong to', 
   ];
   for (const [part, code] of wrong) {
     const answer = await administer(app, administrator, 'DELETE', `accounts/${one.account.id}/${part}`);
-    assert.deepEqual([answer.status, codeOf(answer)], [404, code], part);
+    assert.deepEqual([answer.status, problemCode(answer)], [404, code], part);
   }
   for (const { accessToken, key } of [one, other]) {
     for (const credential of [accessToken, key])
@@ -265,7 +265,11 @@ test(
       const [method, path] = goodRequest(route, target);
       for (const extra of extras) {
         const answer = await app.call(method, path, { headers, json: { ...goodBodies[route.id], ...extra } });
-        assert.deepEqual([answer.status, codeOf(answer)], [400, 'invalid_request'], `${path} ${JSON.stringify(extra)}`);
+        assert.deepEqual(
+          [answer.status, problemCode(answer)],
+          [400, 'invalid_request'],
+          `${path} ${JSON.stringify(extra)}`,
+        );
       }
     }
     for (const method of ['PUT', 'PATCH', 'POST']) {

@@ -4,7 +4,7 @@ import { Secret } from '../../../foundation/crypto/secret.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { bearer, goodPassword, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
-import { codeOf, newAdministrator, signInAgain } from '../../../../test-kit/administrators.ts';
+import { problemCode, newAdministrator, newAccessToken } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 /** What the command line writes into its file. */
@@ -22,7 +22,7 @@ const emails = async (app: TestApp): Promise<string[]> =>
   (await Array.fromAsync(app.service.services.accounts.list())).map(({ email, role }) => `${email} ${role}`);
 
 function assertInvalid(answer: Answered, what = ''): void {
-  assert.deepEqual([answer.status, codeOf(answer)], [400, 'code_invalid'], what);
+  assert.deepEqual([answer.status, problemCode(answer)], [400, 'code_invalid'], what);
 }
 
 test('the code makes an administrator whose email is verified, and it signs in', async () => {
@@ -31,7 +31,7 @@ test('the code makes an administrator whose email is verified, and it signs in',
   assert.equal(made.status, 201, made.text);
   const { id, ...shown } = made.json as { id: string };
   assert.deepEqual(shown, { email: 'Root@Example.org', role: 'admin' });
-  const accessToken = await signInAgain(app, 'root@example.org');
+  const accessToken = await newAccessToken(app, 'root@example.org');
   const read = await app.call('GET', `/admin/accounts/${id}`, { headers: bearer(accessToken) });
   assert.equal(read.status, 200, read.text);
   assert.equal((read.json as { verified: boolean }).verified, true);
@@ -131,11 +131,11 @@ test('a code that is none is refused before anything costly, and a bad request l
   ];
   for (const [email, more, expected] of bad) {
     const answer = await redeem(app, code, email, more);
-    assert.deepEqual([answer.status, codeOf(answer)], [400, expected], email);
+    assert.deepEqual([answer.status, problemCode(answer)], [400, expected], email);
   }
   await app.createAccount('taken@example.org');
   const taken = await redeem(app, code, 'Taken@example.org');
-  assert.deepEqual([taken.status, codeOf(taken)], [409, 'account_exists']);
+  assert.deepEqual([taken.status, problemCode(taken)], [409, 'account_exists']);
   assert.equal((await redeem(app, code)).status, 201);
 });
 
@@ -151,6 +151,6 @@ test('the first who signs up is an account like any other', async () => {
   const verified = await app.call('POST', '/auth/accounts/verify', { json: { code, password: goodPassword } });
   assert.equal(verified.status, 200, verified.text);
   assert.deepEqual(await emails(app), ['first@example.org user']);
-  const headers = bearer(await signInAgain(app, 'first@example.org'));
+  const headers = bearer(await newAccessToken(app, 'first@example.org'));
   assert.equal((await app.call('GET', '/admin/accounts', { headers })).status, 403);
 });

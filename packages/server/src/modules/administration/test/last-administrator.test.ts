@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { sql } from '../../../foundation/database/sql.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { newApp, operator, type Answered, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
-import { administer, codeOf, newAdministrator } from '../../../../test-kit/administrators.ts';
+import { administer, problemCode, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const rivalsMax = 16;
@@ -40,7 +40,7 @@ for (const [what, remove] of Object.entries(removals)) {
     // It may do so to itself, as long as another is left.
     assert.equal((await remove(app, one, one.account.id)).status, 200);
     const refused = await remove(app, other, other.account.id);
-    assert.deepEqual([refused.status, codeOf(refused)], [409, 'last_administrator']);
+    assert.deepEqual([refused.status, problemCode(refused)], [409, 'last_administrator']);
     assert.equal((await administer(app, other, 'GET', 'accounts')).status, 200);
     await app.service.services.accounts.delete(operator, other.account.id);
     assert.equal(await able(app), 0);
@@ -75,7 +75,7 @@ test('who is invited as an administrator is none who is left until the invitatio
   const invited = await administer(app, administrator, 'POST', 'accounts', { email: 'new@example.org', role: 'admin' });
   assert.equal(invited.status, 201, invited.text);
   const refused = await removals['deleted']?.(app, administrator, administrator.account.id);
-  assert.equal(refused && codeOf(refused), 'last_administrator');
+  assert.equal(refused && problemCode(refused), 'last_administrator');
 });
 
 test('the last administrator can’t mark itself compromised, one of two can, and an operator can', async () => {
@@ -87,7 +87,7 @@ test('the last administrator can’t mark itself compromised, one of two can, an
     administer(app, by, 'POST', `accounts/${by.account.id}/compromised`);
   assert.equal((await report(one)).status, 200);
   const refused = await report(other);
-  assert.deepEqual([refused.status, codeOf(refused)], [409, 'last_administrator']);
+  assert.deepEqual([refused.status, problemCode(refused)], [409, 'last_administrator']);
   assert.equal((await administer(app, other, 'GET', 'accounts')).status, 200, 'nothing has changed');
   await app.service.services.administration.recoverAccount(operator, other.account.id);
   assert.equal((await administer(app, other, 'GET', 'accounts')).status, 401);
@@ -110,7 +110,7 @@ test('an account whose email nobody has verified is made no administrator', asyn
   const { account } = await app.signIn();
   await app.db.transaction((tx) => tx.run(unverify, [account.id]));
   const refused = await administer(app, administrator, 'PUT', `accounts/${account.id}/role`, { role: 'admin' });
-  assert.deepEqual([refused.status, codeOf(refused)], [409, 'account_unverified']);
+  assert.deepEqual([refused.status, problemCode(refused)], [409, 'account_unverified']);
   await assert.rejects(app.service.services.accounts.setRole(operator, account.id, 'admin'), {
     code: 'account_unverified',
   });

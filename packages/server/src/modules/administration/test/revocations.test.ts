@@ -15,15 +15,15 @@ import {
 } from '../../../../test-kit/new-app.ts';
 import {
   administer,
-  codeOf,
+  problemCode,
   detailOf,
   newAdministrator,
   newTarget,
-  signInAgain,
+  newAccessToken,
   type Target,
 } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
-import { codeAt, enrolled, trySignIn } from '../../../../test-kit/authenticator.ts';
+import { codeAt, newEnrolledAccount, trySignIn } from '../../../../test-kit/authenticator.ts';
 
 const newPassword = 'saddle quartz meadow 77';
 const codePattern = /krvc_[0-9A-Za-z]{49}/;
@@ -202,7 +202,7 @@ test('a password reset goes to the owner by mail, and the administrator never se
   assert.deepEqual(await whatWorks(app, target), { session: true, key: true, signIn: true }, 'until it is used');
   await resetWith(app, mailbox, 'ada@example.org');
   assert.deepEqual(await whatWorks(app, target), { session: false, key: true, signIn: false });
-  await signInAgain(app, 'ada@example.org', newPassword);
+  await newAccessToken(app, 'ada@example.org', newPassword);
   assert.ok(!app.logLines.join('').includes('krvc_'));
 });
 
@@ -221,9 +221,9 @@ test('an account that somebody has got into comes back to its owner with a new p
   const late = await app.call('POST', '/auth/password-resets/confirm', {
     json: { code: stolen, password: newPassword },
   });
-  assert.equal(codeOf(late), 'code_invalid');
+  assert.equal(problemCode(late), 'code_invalid');
   await resetWith(app, mailbox, 'ada@example.org');
-  await signInAgain(app, 'ada@example.org', newPassword);
+  await newAccessToken(app, 'ada@example.org', newPassword);
 });
 
 test('without mail nothing is begun that only mail can finish', async () => {
@@ -239,7 +239,7 @@ test('without mail nothing is begun that only mail can finish', async () => {
   ];
   for (const [path, json] of asked) {
     const answer = await administer(app, administrator, 'POST', path, json);
-    assert.deepEqual([answer.status, codeOf(answer)], [409, 'mail_not_configured'], path);
+    assert.deepEqual([answer.status, problemCode(answer)], [409, 'mail_not_configured'], path);
   }
   assert.deepEqual(await listAuditEvents(app.db), before);
 });
@@ -272,14 +272,14 @@ test(
       assert.equal(answer.status, 401);
     }
     const twice = await administer(app, administrator, 'POST', 'accounts', { email: 'NEW@example.org' });
-    assert.deepEqual([twice.status, codeOf(twice)], [409, 'account_exists']);
+    assert.deepEqual([twice.status, problemCode(twice)], [409, 'account_exists']);
 
     assert.equal((await administer(app, administrator, 'POST', `accounts/${id}/invite`)).status, 200);
     const second = await invite();
     assert.equal(await accept(app, first), 400);
     app.clock.advance({ seconds: 3_600 });
     assert.equal(await accept(app, second), 400);
-    const recent = { accessToken: await signInAgain(app, administrator.account.email) };
+    const recent = { accessToken: await newAccessToken(app, administrator.account.email) };
     assert.equal((await administer(app, recent, 'POST', `accounts/${id}/invite`)).status, 200);
     const third = await invite();
     const answers = await Promise.all(Array.from({ length: 4 }, () => accept(app, third)));
@@ -287,10 +287,10 @@ test(
       answers.toSorted((a, b) => a - b),
       [200, 400, 400, 400],
     );
-    const member: Pick<SignedIn, 'accessToken'> = { accessToken: await signInAgain(app, 'new@example.org') };
+    const member: Pick<SignedIn, 'accessToken'> = { accessToken: await newAccessToken(app, 'new@example.org') };
     assert.equal((await administer(app, member, 'GET', 'accounts')).status, 200);
     const late = await administer(app, recent, 'POST', `accounts/${id}/invite`);
-    assert.deepEqual([late.status, codeOf(late)], [409, 'account_has_password']);
+    assert.deepEqual([late.status, problemCode(late)], [409, 'account_has_password']);
   },
 );
 
@@ -303,7 +303,7 @@ test('a second factor is required, waived and removed; each shows', async () => 
   assert.equal(((await ask('require-second-factor')).json as AccountDetail).requiresSecondFactor, true);
   assert.equal(((await ask('waive-second-factor')).json as AccountDetail).requiresSecondFactor, false);
   const none = await ask('remove-second-factor');
-  assert.deepEqual([none.status, codeOf(none)], [409, 'second_factor_not_enrolled']);
+  assert.deepEqual([none.status, problemCode(none)], [409, 'second_factor_not_enrolled']);
   const actions = (await listAuditEvents(app.db))
     .map(({ action }) => action)
     .filter((action) => /required|waived/.test(action));
@@ -315,7 +315,7 @@ test('a lost second factor is removed: the password is enough, its sessions have
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const administrator = await newAdministrator(app);
-  const user = await enrolled(app, 'ada@example.org');
+  const user = await newEnrolledAccount(app, 'ada@example.org');
   assert.equal((await detailOf(app, administrator, user.account.id)).secondFactor, true);
   assert.equal((await trySignIn(app, 'ada@example.org')).status, 401);
   await mailbox.next({ to: 'ada@example.org', subject: 'was added' });
@@ -336,7 +336,7 @@ test('a lost second factor is removed: the password is enough, its sessions have
 test('a second factor stays in force when an account is taken back', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
-  const user = await enrolled(app, 'ada@example.org');
+  const user = await newEnrolledAccount(app, 'ada@example.org');
   const administrator = await newAdministrator(app);
   const take = async (path: string): Promise<void> => {
     const answer = await administer(app, administrator, 'POST', `accounts/${user.account.id}/${path}`);
@@ -351,7 +351,7 @@ test('a second factor stays in force when an account is taken back', async () =>
   assert.doesNotMatch(voided.text, /do nothing|127\.0\.0\.1/);
   const [code = ''] = codePattern.exec(voided.text) ?? [];
   const late = await app.call('POST', '/auth/password-resets/confirm', { json: { code, password: newPassword } });
-  assert.equal(codeOf(late), 'code_invalid');
+  assert.equal(problemCode(late), 'code_invalid');
   await resetWith(app, mailbox, 'ada@example.org');
   assert.equal((await trySignIn(app, 'ada@example.org', undefined, newPassword)).status, 401);
   const right = codeAt(user.secret, app.clock.now());

@@ -8,7 +8,12 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { codeIn } from '../../../../test-kit/mailbox.ts';
 import { goodPassword, type Answered } from '../../../../test-kit/new-app.ts';
-import { assertRefused, newLife, otherPassword, type Life } from '../../../../test-kit/mailed-app.ts';
+import {
+  assertRejected,
+  newAccountClient,
+  otherPassword,
+  type AccountClient,
+} from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const email = 'ada@example.com';
@@ -35,16 +40,16 @@ const showTrail = (db: Db): Promise<number> => rename(db, 'audit_events_away', '
 interface Operation {
   readonly rows: readonly (readonly [actor: 'account' | 'mailbox', action: AuditAction])[];
   /** @returns the request, after all that it needs */
-  readonly prepare: (life: Life) => Promise<() => Promise<Answered>>;
+  readonly prepare: (client: AccountClient) => Promise<() => Promise<Answered>>;
 }
 
 const operations: Readonly<Record<string, Operation>> = {
   'a verification': {
     rows: [['mailbox', 'account.verified']],
-    prepare: async (life) => {
-      await life.signUp(email);
-      const code = await life.verificationCode(email);
-      return () => life.verify(code);
+    prepare: async (client) => {
+      await client.signUp(email);
+      const code = await client.verificationCode(email);
+      return () => client.verifyEmail(code);
     },
   },
   'a reset that deletes a key': {
@@ -52,76 +57,76 @@ const operations: Readonly<Record<string, Operation>> = {
       ['mailbox', 'api_key.deleted'],
       ['mailbox', 'account.password_set'],
     ],
-    prepare: async (life) => {
-      await life.createKey(await life.member(email));
-      const code = await life.resetCode(email);
-      return () => life.reset(code, otherPassword, { revokeKeys: true });
+    prepare: async (client) => {
+      await client.createKey(await client.newAccount(email));
+      const code = await client.resetCode(email);
+      return () => client.confirmReset(code, otherPassword, { revokeKeys: true });
     },
   },
   'a change of the password': {
     rows: [['account', 'account.password_set']],
-    prepare: async (life) => {
-      const tokens = await life.member(email);
+    prepare: async (client) => {
+      const tokens = await client.newAccount(email);
       const body = { currentPassword: goodPassword, newPassword: otherPassword };
-      return () => life.as(tokens, 'PUT', '/auth/account/password', body);
+      return () => client.as(tokens, 'PUT', '/auth/account/password', body);
     },
   },
   'a request to change the email': {
     rows: [['account', 'account.email_change_requested']],
-    prepare: async (life) => {
-      const tokens = await life.member(email);
+    prepare: async (client) => {
+      const tokens = await client.newAccount(email);
       const body = { email: 'new@example.com', currentPassword: goodPassword };
-      return () => life.as(tokens, 'PUT', '/auth/account/email', body);
+      return () => client.as(tokens, 'PUT', '/auth/account/email', body);
     },
   },
   'a change of the email': {
     rows: [['mailbox', 'account.email_changed']],
-    prepare: async (life) => {
+    prepare: async (client) => {
       const body = { email: 'new@example.com', currentPassword: goodPassword };
-      await life.as(await life.member(email), 'PUT', '/auth/account/email', body);
-      const code = await life.code('new@example.com', 'Confirm your new email');
-      return () => life.post('/auth/account/email/confirm', { code, password: goodPassword });
+      await client.as(await client.newAccount(email), 'PUT', '/auth/account/email', body);
+      const code = await client.nextCode('new@example.com', 'Confirm your new email');
+      return () => client.post('/auth/account/email/confirm', { code, password: goodPassword });
     },
   },
   'an undone change of the email': {
     rows: [['mailbox', 'account.email_change_undone']],
-    prepare: async (life) => {
+    prepare: async (client) => {
       const body = { email: 'new@example.com', currentPassword: goodPassword };
-      await life.as(await life.member(email), 'PUT', '/auth/account/email', body);
-      const code = await life.code('new@example.com', 'Confirm your new email');
-      await life.post('/auth/account/email/confirm', { code, password: goodPassword });
-      const undo = codeIn(await life.mailbox.next({ to: email, subject: /was changed/ }));
-      return () => life.post('/auth/account/email/undo', { code: undo });
+      await client.as(await client.newAccount(email), 'PUT', '/auth/account/email', body);
+      const code = await client.nextCode('new@example.com', 'Confirm your new email');
+      await client.post('/auth/account/email/confirm', { code, password: goodPassword });
+      const undo = codeIn(await client.mailbox.next({ to: email, subject: /was changed/ }));
+      return () => client.post('/auth/account/email/undo', { code: undo });
     },
   },
   'an email that an operator has set': {
     rows: [['mailbox', 'account.email_changed']],
-    prepare: async (life) => {
-      const { emailSetting } = life.app.service.services;
-      const { id } = await life.app.createAccount(email);
+    prepare: async (client) => {
+      const { emailSetting } = client.app.service.services;
+      const { id } = await client.app.createAccount(email);
       await emailSetting.request({ kind: 'operator' }, id, 'new@example.com');
-      const code = await life.code('new@example.com', 'Confirm your new email');
-      return () => life.post('/auth/account/email/accept', { code });
+      const code = await client.nextCode('new@example.com', 'Confirm your new email');
+      return () => client.post('/auth/account/email/accept', { code });
     },
   },
   'a deletion': {
     rows: [['account', 'account.deleted']],
-    prepare: async (life) => {
-      const tokens = await life.member(email);
-      return () => life.as(tokens, 'DELETE', '/auth/account', { currentPassword: goodPassword });
+    prepare: async (client) => {
+      const tokens = await client.newAccount(email);
+      return () => client.as(tokens, 'DELETE', '/auth/account', { currentPassword: goodPassword });
     },
   },
 };
 
 for (const [what, { rows, prepare }] of Object.entries(operations)) {
   test(`${what} is recorded with its actor, and doesn’t happen when it can’t be`, async () => {
-    await using life = await newLife();
-    const { db } = life.app;
-    const ask = await prepare(life);
-    await life.settled();
+    await using client = await newAccountClient();
+    const { db } = client.app;
+    const ask = await prepare(client);
+    await client.untilOutboxEmpty();
     const [before, trail] = [await contents(db), await listAuditEvents(db)];
     await hideTrail(db);
-    assertRefused(await ask(), 'unavailable');
+    assertRejected(await ask(), 'unavailable');
     await showTrail(db);
     assert.equal(await contents(db), before);
     assert.deepEqual(await listAuditEvents(db), trail);
@@ -139,20 +144,20 @@ for (const [what, { rows, prepare }] of Object.entries(operations)) {
 }
 
 test('a sign-up and a reset that can’t be recorded make no account, no code and no mail, and are done later', async () => {
-  await using life = await newLife();
-  const { db, clock } = life.app;
-  await life.member('bob@example.com');
-  await life.settled();
+  await using client = await newAccountClient();
+  const { db, clock } = client.app;
+  await client.newAccount('bob@example.com');
+  await client.untilOutboxEmpty();
   const trail = await listAuditEvents(db);
   const ofAccounts = sql<object>(
     'test_accounts_and_codes',
     `select a.id, c.purpose from accounts a left join one_time_codes c on c.account_pk = a.pk order by a.id`,
   );
   const before = await db.all(ofAccounts);
-  const failures = (): number => life.app.logLines.filter((line) => line.includes('outbox_failed')).length;
+  const failures = (): number => client.app.logLines.filter((line) => line.includes('outbox_failed')).length;
   await hideTrail(db);
-  await life.signUp(email);
-  await life.post('/auth/password-resets', { email: 'bob@example.com' });
+  await client.signUp(email);
+  await client.post('/auth/password-resets', { email: 'bob@example.com' });
   const giveUpAt = monotonicMs() + 30_000;
   while (failures() < 2) {
     assert.ok(monotonicMs() < giveUpAt, 'the outbox was never looked at');
@@ -161,8 +166,8 @@ test('a sign-up and a reset that can’t be recorded make no account, no code an
   assert.deepEqual(await db.all(ofAccounts), before);
   await showTrail(db);
   clock.advance({ seconds: 60 });
-  assert.equal((await life.verify(await life.verificationCode(email))).status, 200);
-  assert.equal((await life.reset(await life.code('bob@example.com', 'Set a new password'))).status, 200);
+  assert.equal((await client.verifyEmail(await client.verificationCode(email))).status, 200);
+  assert.equal((await client.confirmReset(await client.nextCode('bob@example.com', 'Set a new password'))).status, 200);
   const recorded = (await listAuditEvents(db)).slice(trail.length).map(({ action }) => action);
   for (const action of ['account.created', 'account.verification_requested', 'account.password_reset_requested'])
     assert.equal(recorded.filter((one) => one === action).length, 1, action);

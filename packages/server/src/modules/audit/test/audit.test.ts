@@ -29,7 +29,7 @@ import {
   newSigningKey,
   now,
   operator,
-  recordedBy,
+  auditEventsOf,
 } from '../../../../test-kit/rows.ts';
 
 const ada: Principal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
@@ -210,7 +210,7 @@ const renameTrail = (db: Db, from: string, to: string): Promise<number> =>
 onEachDatabase('a refresh is the one change without an event', async ({ db }) => {
   await prepare(db);
   const before = await contents(db);
-  const recorded = await recordedBy(db, () => tokens.rotateRefreshToken(db, rotation(1)));
+  const recorded = await auditEventsOf(db, () => tokens.rotateRefreshToken(db, rotation(1)));
   assert.deepEqual(recorded, []);
   assert.notEqual(await contents(db), before);
 });
@@ -219,11 +219,11 @@ for (const [action, { change, rows, refused }] of Object.entries(operations)) {
   onEachDatabase(`${action} is recorded once with its actor, and not when it is refused`, async ({ db }) => {
     await prepare(db);
     const before = await contents(db);
-    const recordedWhenRefused = await recordedBy(db, () => refused(db).catch(() => undefined));
+    const recordedWhenRefused = await auditEventsOf(db, () => refused(db).catch(() => undefined));
     assert.deepEqual(recordedWhenRefused, []);
     assert.equal(await contents(db), before, 'a refusal changes nothing');
 
-    const recorded = await recordedBy(db, () => change(db));
+    const recorded = await auditEventsOf(db, () => change(db));
     assert.notEqual(await contents(db), before);
     assert.deepEqual(
       recorded.map(({ at, ...rest }) => {

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { newApp, type Answered } from '../../../../test-kit/new-app.ts';
-import { codeAt, enrolled, nextStep, signInWith, trySignIn, wrongCode } from '../../../../test-kit/authenticator.ts';
+import {
+  codeAt,
+  newEnrolledAccount,
+  nextStep,
+  signInWith,
+  trySignIn,
+  wrongCode,
+} from '../../../../test-kit/authenticator.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 test(
@@ -11,7 +18,7 @@ test(
   async () => {
     await using app = await newApp();
     const plain = await app.signIn('plain@example.com');
-    const { account, secret, recoveryCodes } = await enrolled(app, 'ada@example.com');
+    const { account, secret, recoveryCodes } = await newEnrolledAccount(app, 'ada@example.com');
     const before = (await listAuditEvents(app.db)).length;
     await signInWith(app, plain.account.email);
     await signInWith(app, account.email, codeAt(secret, app.clock.now()));
@@ -34,7 +41,7 @@ test(
   { tags: ['asvs:16.3.1'] },
   async () => {
     await using app = await newApp();
-    const { account, secret } = await enrolled(app, 'ada@example.com');
+    const { account, secret } = await newEnrolledAccount(app, 'ada@example.com');
     const wrong = 'velvet orbit wombat 24';
     const refused: readonly (readonly [code: string, ask: () => Promise<Answered>])[] = [
       ['invalid_credentials', () => trySignIn(app, account.email, undefined, wrong)],

@@ -92,7 +92,7 @@ for (const from of databaseKinds) {
         (await listAuditEvents(source.db)).map((row) => ({ ...row })),
       );
       assert.equal(trail.at(-1)?.action, 'installation.restored');
-      // Life goes on after the rows that brought their ids along.
+      // AccountClient goes on after the rows that brought their ids along.
       await addKey(target.db, await addAccount(target.db, 'new'), 'first');
       assert.equal(await countOf(target.db, 'api_keys'), 3);
     });

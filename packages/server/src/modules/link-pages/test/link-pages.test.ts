@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { allRoutes } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
-import { newLife, otherPassword, type Life } from '../../../../test-kit/mailed-app.ts';
+import { newAccountClient, otherPassword, type AccountClient } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const pages = allRoutes.filter(({ path }) => path.startsWith('/account/')).map(({ path }) => path);
 const email = 'ada@example.com';
 
-const pageAt = async (life: Life, path: string): Promise<{ html: string; headers: Headers }> => {
-  const { status, text: html, headers } = await life.app.call('GET', path);
+const pageAt = async (client: AccountClient, path: string): Promise<{ html: string; headers: Headers }> => {
+  const { status, text: html, headers } = await client.app.call('GET', path);
   assert.equal(status, 200, path);
   return { html, headers };
 };
@@ -24,10 +24,10 @@ test(
   'a page for a link in mail loads nothing, and runs the one script that its policy names by its hash',
   { tags: ['asvs:3.4.3', 'asvs:3.7.1', 'asvs:14.3.3'] },
   async () => {
-    await using life = await newLife();
+    await using client = await newAccountClient();
     assert.ok(pages.length >= 4, pages.join());
     for (const path of pages) {
-      const { html, headers } = await pageAt(life, path);
+      const { html, headers } = await pageAt(client, path);
       const [script = '', ...scripts] = between(html, 'script');
       const [style = '', ...styles] = between(html, 'style');
       assert.deepEqual([scripts, styles], [[], []]);
@@ -48,23 +48,23 @@ test(
   'a visit to a link in a mail changes nothing, and the code is as good as before',
   { tags: ['asvs:3.5.3'] },
   async () => {
-    await using life = await newLife();
-    await life.member(email);
-    await life.post('/auth/password-resets', { email });
-    const mail = await life.mailbox.next({ to: email, subject: 'Set a new password' });
+    await using client = await newAccountClient();
+    await client.newAccount(email);
+    await client.post('/auth/password-resets', { email });
+    const mail = await client.mailbox.next({ to: email, subject: 'Set a new password' });
     const [link = ''] = /https?:\S+#krvc_\w+/.exec(mail.text) ?? [];
     const { pathname, hash } = new URL(link);
-    await life.settled();
-    const before = await listAuditEvents(life.app.db);
-    const first = await pageAt(life, pathname);
-    for (const method of ['GET', 'HEAD', 'GET', 'OPTIONS', 'GET']) await life.app.call(method, pathname);
+    await client.untilOutboxEmpty();
+    const before = await listAuditEvents(client.app.db);
+    const first = await pageAt(client, pathname);
+    for (const method of ['GET', 'HEAD', 'GET', 'OPTIONS', 'GET']) await client.app.call(method, pathname);
     // A scanner that sends the fragment as well, as no browser does.
-    await life.app.call('GET', `${pathname}?${hash.slice(1)}`);
-    const { html } = await pageAt(life, pathname);
+    await client.app.call('GET', `${pathname}?${hash.slice(1)}`);
+    const { html } = await pageAt(client, pathname);
     assert.equal(html, first.html);
     assert.ok(!html.includes('krvc_'));
-    assert.deepEqual(await listAuditEvents(life.app.db), before);
-    assert.equal((await life.reset(hash.slice(1), otherPassword)).status, 200);
+    assert.deepEqual(await listAuditEvents(client.app.db), before);
+    assert.equal((await client.confirmReset(hash.slice(1), otherPassword)).status, 200);
   },
 );
 
@@ -72,9 +72,9 @@ test(
   'the script shows what a server says as text, and keeps nothing',
   { tags: ['asvs:3.2.2', 'asvs:14.3.3'] },
   async () => {
-    await using life = await newLife();
+    await using client = await newAccountClient();
     for (const path of pages) {
-      const [script = ''] = between((await pageAt(life, path)).html, 'script');
+      const [script = ''] = between((await pageAt(client, path)).html, 'script');
       assert.match(script, /\.textContent = /);
       assert.doesNotMatch(
         script,
@@ -88,10 +88,10 @@ test(
   'passwords are typed into fields that hide them and that password managers know',
   { tags: ['asvs:6.2.6', 'asvs:6.2.7'] },
   async () => {
-    await using life = await newLife();
+    await using client = await newAccountClient();
     let found = 0;
     for (const path of pages) {
-      const { html } = await pageAt(life, path);
+      const { html } = await pageAt(client, path);
       for (const [input] of html.matchAll(/<input[^>]*name="(?:password|newPassword|currentPassword)"[^>]*>/g)) {
         found++;
         assert.match(input, /type="password"/);
@@ -104,12 +104,12 @@ test(
 );
 
 test('a page names the operator, the rule for passwords and, where one is configured, the page for signing in', async () => {
-  await using life = await newLife({
+  await using client = await newAccountClient({
     KEYREEVE_SIGN_IN_URL: 'https://example.com/sign-in',
     KEYREEVE_PASSWORD_LENGTH_MIN: '17',
   });
   for (const path of pages) {
-    const { html } = await pageAt(life, path);
+    const { html } = await pageAt(client, path);
     assert.match(html, /<p class="operator">Example<\/p>/, path);
     assert.ok(html.includes('&quot;signInUrl&quot;:&quot;https://example.com/sign-in&quot;'), path);
     if (html.includes('autocomplete="new-password"')) assert.match(html, /At least 17 characters\./, path);
@@ -117,7 +117,7 @@ test('a page names the operator, the rule for passwords and, where one is config
 });
 
 test('a page is in the language that the browser prefers', async () => {
-  await using life = await newLife();
+  await using client = await newAccountClient();
   for (const [accepted, language, title] of [
     [undefined, 'en', 'Set a new password'],
     ['de', 'de', 'Neues Passwort setzen'],
@@ -128,7 +128,7 @@ test('a page is in the language that the browser prefers', async () => {
     [';;q=,', 'en', 'Set a new password'],
   ] as const) {
     const headers = accepted === undefined ? {} : { 'accept-language': accepted };
-    const { status, text, headers: answered } = await life.app.call('GET', '/account/reset-password', { headers });
+    const { status, text, headers: answered } = await client.app.call('GET', '/account/reset-password', { headers });
     assert.equal(status, 200);
     assert.ok(text.includes(`<html lang="${language}">`) && text.includes(`<h1>${title}</h1>`), String(accepted));
     assert.deepEqual([answered.get('content-language'), answered.get('vary')], [language, 'Accept-Language']);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { goodPassword, type Answered } from '../../../../test-kit/new-app.ts';
-import { newLife, type Life } from '../../../../test-kit/mailed-app.ts';
+import { newAccountClient, type AccountClient } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import {
   as,
@@ -16,24 +16,24 @@ import {
   wrongCode,
 } from '../../../../test-kit/authenticator.ts';
 
-const fail = (life: Life, email: string): Promise<Answered> =>
-  trySignIn(life.app, email, undefined, 'a wrong password of some length');
+const fail = (client: AccountClient, email: string): Promise<Answered> =>
+  trySignIn(client.app, email, undefined, 'a wrong password of some length');
 
 test('a sign-in after five failures is told to the account, one after four is not', async () => {
-  await using life = await newLife();
-  const { app, mailbox } = life;
+  await using client = await newAccountClient();
+  const { app, mailbox } = client;
   for (const [email, failures] of [
     ['four@example.com', limits.suspiciousFailures - 1],
     ['five@example.com', limits.suspiciousFailures],
   ] as const) {
     await app.createAccount(email);
-    for (let n = 0; n < failures; n++) await fail(life, email);
+    for (let n = 0; n < failures; n++) await fail(client, email);
     app.clock.advance({ seconds: 60 });
     await signInWith(app, email);
     // The failures are over: the next sign-in is an ordinary one.
     await signInWith(app, email);
   }
-  await life.settled();
+  await client.untilOutboxEmpty();
   const [mail, ...others] = mailbox.messages;
   assert.deepEqual(others, []);
   assert.ok(mail);
@@ -48,20 +48,20 @@ test('a sign-in after five failures is told to the account, one after four is no
 });
 
 test('wrong codes are failures too, and nothing is told of a sign-in that didnâ€™t happen', async () => {
-  await using life = await newLife();
-  const { app, mailbox } = life;
+  await using client = await newAccountClient();
+  const { app, mailbox } = client;
   const user = await enrol(app, await app.signIn('ada@example.com'));
-  await life.settled();
+  await client.untilOutboxEmpty();
   const before = mailbox.messages.length;
   for (let n = 0; n < limits.suspiciousFailures; n++) {
     app.clock.advance({ seconds: 60 });
     await trySignIn(app, 'ada@example.com', wrongCode(user.secret, app.clock.now()));
   }
-  await life.settled();
+  await client.untilOutboxEmpty();
   assert.equal(mailbox.messages.length, before);
   app.clock.advance({ seconds: 60 });
   await signInWith(app, 'ada@example.com', codeAt(user.secret, app.clock.now()));
-  await life.settled();
+  await client.untilOutboxEmpty();
   assert.deepEqual(
     mailbox.messages.slice(before).map(({ to }) => to),
     [['ada@example.com']],
@@ -69,15 +69,15 @@ test('wrong codes are failures too, and nothing is told of a sign-in that didnâ€
 });
 
 test('a factor added, a recovery code used, a factor removed: each is told once, and no mail holds a secret', async () => {
-  await using life = await newLife();
-  const { app, mailbox } = life;
+  await using client = await newAccountClient();
+  const { app, mailbox } = client;
   const user = await enrol(app, await app.signIn('ada@example.com'));
   const { secret, recoveryCodes } = user;
   nextStep(app);
   await Promise.all(Array.from({ length: 4 }, () => trySignIn(app, 'ada@example.com', recoveryCodes[0])));
   const proof = { currentPassword: goodPassword, code: codeAt(secret, app.clock.now()) };
   assert.equal((await as(app, user, 'DELETE', factorPath, proof)).status, 204);
-  await life.settled();
+  await client.untilOutboxEmpty();
   const subjects = mailbox.messages.map(({ subject }) => subject).toSorted();
   assert.equal(subjects.length, 3, subjects.join('; '));
   assert.match(subjects[0] ?? '', /recovery code .* was used/);

@@ -7,10 +7,10 @@ import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import {
   as,
-  begin,
+  beginEnrolment,
   codeAt,
   enrol,
-  enrolled,
+  newEnrolledAccount,
   factorPath,
   nextStep,
   otpHeader,
@@ -32,7 +32,7 @@ test(
   { tags: ['asvs:2.4.1', 'asvs:6.6.3'] },
   async () => {
     await using app = await newApp({ environment: trusting });
-    const { account, secret, recoveryCodes } = await enrolled(app);
+    const { account, secret, recoveryCodes } = await newEnrolledAccount(app);
     const guess = (code: string, n: number): Promise<Answered> =>
       app.call('POST', '/auth/token', {
         headers: { ...basic(account.email, goodPassword), [otpHeader]: code, 'x-forwarded-for': `198.51.100.${n}` },
@@ -54,7 +54,7 @@ test(
   { tags: ['asvs:6.6.3'] },
   async () => {
     await using app = await newApp({ environment: trusting });
-    const { account, secret, recoveryCodes } = await enrolled(app);
+    const { account, secret, recoveryCodes } = await newEnrolledAccount(app);
     let guesses = 0;
     let looked = 0;
     const guess = (code: string): Promise<Answered> =>
@@ -82,7 +82,7 @@ test(
 
 test('asking for the code costs no attempt, and takes no failure back', async () => {
   await using app = await newApp({ environment: trusting });
-  const { account, secret } = await enrolled(app);
+  const { account, secret } = await newEnrolledAccount(app);
   const from = (password: string, code?: string): Promise<Answered> =>
     app.call('POST', '/auth/token', {
       headers: {
@@ -105,7 +105,7 @@ test('asking for the code costs no attempt, and takes no failure back', async ()
 
 test('wrong codes count as failed sign-ins of their address', async () => {
   await using app = await newApp({ environment: trusting });
-  const { account, secret } = await enrolled(app);
+  const { account, secret } = await newEnrolledAccount(app);
   const hashes = (): number => app.service.services.hasher.stats.hashed;
   const guess = (): Promise<Answered> =>
     app.call('POST', '/auth/token', {
@@ -122,7 +122,7 @@ test('wrong codes count as failed sign-ins of their address', async () => {
 
 test('wrong current passwords and wrong codes of a session are limited, and of that session alone', async () => {
   await using app = await newApp();
-  const user = await enrolled(app);
+  const user = await newEnrolledAccount(app);
   const replace = (currentPassword: string, code: string): Promise<Answered> =>
     as(app, user, 'POST', '/auth/account/recovery-codes', { currentPassword, code });
   const guesses: Answered[] = [];
@@ -143,7 +143,7 @@ test('wrong current passwords and wrong codes of a session are limited, and of t
 test('codes that finish an enrolment are counted too', async () => {
   await using app = await newApp();
   const user = await app.signIn();
-  const secret = await begin(app, user);
+  const secret = await beginEnrolment(app, user);
   const confirm = (code: string): Promise<Answered> => as(app, user, 'POST', `${factorPath}/confirm`, { code });
   const wrong = wrongCode(secret, app.clock.now());
   const answers = await Promise.all(Array.from({ length: 16 }, () => confirm(wrong)));
@@ -153,7 +153,7 @@ test('codes that finish an enrolment are counted too', async () => {
 test('of sixteen that confirm at once one does, with its ten codes', async () => {
   await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' }, areRequestsLimited: false });
   const user = await app.signIn();
-  const secret = await begin(app, user);
+  const secret = await beginEnrolment(app, user);
   const code = codeAt(secret, app.clock.now());
   const answers = await Promise.all(
     Array.from({ length: 16 }, () => as(app, user, 'POST', `${factorPath}/confirm`, { code })),
@@ -214,13 +214,13 @@ test(
   async () => {
     await using app = await newApp();
     const { accounts, administration } = app.service.services;
-    const user = await enrolled(app, 'ada@example.com');
+    const user = await newEnrolledAccount(app, 'ada@example.com');
     await accounts.requireSecondFactor(operator, user.account.id, true);
     await administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
     refused(await as(app, user, 'GET', '/auth/sessions'), 'invalid_access_token');
     const again = await signInWith(app, 'ada@example.com');
     refused(await as(app, again, 'GET', '/auth/sessions'), 'second_factor_enrolment_required');
-    await begin(app, again);
+    await beginEnrolment(app, again);
     const removing = administration.removeSecondFactor(operator, user.account.id, '192.0.2.1');
     await assert.rejects(removing, { code: 'second_factor_not_enrolled' }, 'one that was only begun is none');
   },
@@ -229,7 +229,7 @@ test(
 test('a disabled account is told nothing of its factor, and a new password leaves it in force', async () => {
   await using app = await newApp();
   const { accounts } = app.service.services;
-  const { account, secret } = await enrolled(app);
+  const { account, secret } = await newEnrolledAccount(app);
   await accounts.disable(operator, account.id);
   for (const code of [undefined, codeAt(secret, app.clock.now())])
     refused(await trySignIn(app, account.email, code), 'invalid_credentials');
@@ -242,7 +242,7 @@ test('a disabled account is told nothing of its factor, and a new password leave
 
 test('every kind of credential is good in its own place only', { tags: ['asvs:6.3.4'] }, async () => {
   await using app = await newApp();
-  const user = await enrolled(app);
+  const user = await newEnrolledAccount(app);
   const key = (await as(app, user, 'POST', '/auth/api-keys', { nickname: 'k' })).json as { key: string };
   const oneTimeCode = app.service.services.codes.make().text.reveal();
   const credentials: Readonly<Record<string, string>> = {

@@ -7,10 +7,10 @@ import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import {
   as,
-  begin,
+  beginEnrolment,
   codeAt,
   enrol,
-  enrolled,
+  newEnrolledAccount,
   factorPath,
   nextStep,
   signInWith,
@@ -81,7 +81,7 @@ test(
 
 test('a sign-in needs the code, and says so after a right password only', { tags: ['asvs:6.3.3'] }, async () => {
   await using app = await newApp();
-  const { account, secret } = await enrolled(app);
+  const { account, secret } = await newEnrolledAccount(app);
   const code = codeAt(secret, app.clock.now());
   const missing = await trySignIn(app, account.email);
   refused(missing, 'second_factor_required');
@@ -98,7 +98,7 @@ test('a sign-in needs the code, and says so after a right password only', { tags
 
 test('with a wrong password the answer is the same to the byte, whatever the code and whether there is a factor', async () => {
   await using app = await newApp();
-  const { secret } = await enrolled(app, 'ada@example.com');
+  const { secret } = await newEnrolledAccount(app, 'ada@example.com');
   await app.createAccount('bob@example.com');
   const bodies = new Set<string>();
   for (const email of ['ada@example.com', 'bob@example.com', 'nobody@example.com']) {
@@ -120,7 +120,7 @@ test('an account without a factor signs in whatever the header says', async () =
 
 test('a code is accepted one step early and one step late, no further', { tags: ['asvs:6.5.5'] }, async () => {
   await using app = await newApp();
-  const { account, secret } = await enrolled(app);
+  const { account, secret } = await newEnrolledAccount(app);
   app.clock.advance({ seconds: 10 * stepSeconds });
   const at = (steps: number): string => codeAt(secret, app.clock.now() + steps * stepSeconds * 1000);
   refused(await trySignIn(app, account.email, at(-2)), 'second_factor_invalid');
@@ -146,7 +146,7 @@ test('a code is accepted once, and none from before it', { tags: ['asvs:6.5.1'] 
 test('of sixteen that sign in with one code at once, one does', { tags: ['asvs:6.5.1'] }, async () => {
   for (const kind of ['code', 'recovery code'] as const) {
     await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' }, areRequestsLimited: false });
-    const user = await enrolled(app);
+    const user = await newEnrolledAccount(app);
     const code = kind === 'code' ? codeNow(app, user) : (user.recoveryCodes[0] ?? '');
     const answers = await Promise.all(Array.from({ length: 16 }, () => trySignIn(app, user.account.email, code)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1, kind);
@@ -160,8 +160,8 @@ test(
   { tags: ['asvs:6.4.4', 'asvs:6.5.1'] },
   async () => {
     await using app = await newApp();
-    const ada = await enrolled(app);
-    const bob = await enrolled(app);
+    const ada = await newEnrolledAccount(app);
+    const bob = await newEnrolledAccount(app);
     const [first = '', second = ''] = ada.recoveryCodes;
     refused(await trySignIn(app, bob.account.email, first), 'second_factor_invalid');
     await signInWith(app, ada.account.email, first);
@@ -178,7 +178,7 @@ test(
 
 test('new recovery codes need the password and a code, and void the old ones', async () => {
   await using app = await newApp();
-  const user = await enrolled(app);
+  const user = await newEnrolledAccount(app);
   const replace = (currentPassword: string, code: string): Promise<Answered> =>
     as(app, user, 'POST', '/auth/account/recovery-codes', { currentPassword, code });
   refused(await replace('a wrong password of some length', codeNow(app, user)), 'password_wrong');
@@ -194,7 +194,7 @@ test('new recovery codes need the password and a code, and void the old ones', a
 
 test('removing it needs the password and a code; then the password alone signs in, and no recovery code is left', async () => {
   await using app = await newApp();
-  const user = await enrolled(app);
+  const user = await newEnrolledAccount(app);
   const other = await signInWith(app, user.account.email, codeNow(app, user));
   nextStep(app);
   const remove = (currentPassword: string, code: string): Promise<Answered> =>
@@ -219,13 +219,13 @@ test('an enrolment is replaced by beginning again, ends after ten minutes, and i
   const confirm = (secret: string, by = user): Promise<Answered> =>
     as(app, by, 'POST', `${factorPath}/confirm`, { code: codeAt(secret, app.clock.now()) });
   refused(await confirm('A'.repeat(32)), 'second_factor_not_enrolled');
-  const first = await begin(app, user);
-  const second = await begin(app, user);
+  const first = await beginEnrolment(app, user);
+  const second = await beginEnrolment(app, user);
   refused(await confirm(first), 'second_factor_wrong');
   app.clock.advance({ seconds: 601 });
   const later = await signInWith(app, user.account.email);
   refused(await confirm(second, { ...user, ...later }), 'second_factor_not_enrolled');
-  const third = await begin(app, later);
+  const third = await beginEnrolment(app, later);
   app.clock.advance({ seconds: 300 });
   assert.equal((await confirm(third, { ...user, ...later })).status, 200);
   refused(await as(app, later, 'POST', factorPath, { currentPassword: goodPassword }), 'second_factor_exists');
@@ -233,7 +233,7 @@ test('an enrolment is replaced by beginning again, ends after ten minutes, and i
 
 test('what changes a factor needs a recent sign-in', { tags: ['asvs:7.5.1'] }, async () => {
   await using app = await newApp();
-  const user = await enrolled(app);
+  const user = await newEnrolledAccount(app);
   app.clock.advance({ seconds: 301 });
   const proof = { currentPassword: goodPassword, code: codeNow(app, user) };
   refused(await as(app, user, 'POST', factorPath, { currentPassword: goodPassword }), 'reauth_required');
@@ -262,7 +262,7 @@ test('a body with a field more or of another type is refused, and changes nothin
 
 test('neither the secret nor a recovery code is in the log or the trail', async () => {
   await using app = await newApp();
-  const { secret, recoveryCodes, account } = await enrolled(app);
+  const { secret, recoveryCodes, account } = await newEnrolledAccount(app);
   await signInWith(app, account.email, recoveryCodes[0]);
   const log = app.logLines.join('\n');
   for (const text of [secret, ...recoveryCodes]) {

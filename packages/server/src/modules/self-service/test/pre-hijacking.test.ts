@@ -10,12 +10,12 @@ import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import {
   attackersPassword,
-  assertRefused,
-  newLife,
+  assertRejected,
+  newAccountClient,
   otherPassword,
-  type Life,
+  type AccountClient,
   type Tokens,
-} from '../../../../test-kit/mailed-app.ts';
+} from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const victim = 'victim@example.com';
@@ -29,97 +29,100 @@ const insertKey = sql(
 );
 
 /** Everything that can be done with an account whose email isn't verified: one that was imported with its password. */
-async function prepare(life: Life): Promise<{ tokens: Tokens; change: string; accountId: string }> {
-  const { db, clock, service } = life.app;
+async function prepare(client: AccountClient): Promise<{ tokens: Tokens; change: string; accountId: string }> {
+  const { db, clock, service } = client.app;
   const passwordHash = await service.services.hasher.hash(attackersPassword);
   const imported = { id: randomId('acc'), email: victim, canonicalEmail: victim, passwordHash, role: 'user' } as const;
   assert.ok(await createAccount(db, operator, { ...imported, now: clock.now(), isUnverified: true }));
-  await life.signUp(victim, attackersPassword);
-  await life.settled();
-  const tokens = await life.signIn(victim, attackersPassword);
-  const { id: accountId } = (await life.as(tokens, 'GET', '/auth/account')).json as { id: string };
-  const asked = await life.as(tokens, 'PUT', '/auth/account/email', {
+  await client.signUp(victim, attackersPassword);
+  await client.untilOutboxEmpty();
+  const tokens = await client.signIn(victim, attackersPassword);
+  const { id: accountId } = (await client.as(tokens, 'GET', '/auth/account')).json as { id: string };
+  const asked = await client.as(tokens, 'PUT', '/auth/account/email', {
     email: attacker,
     currentPassword: attackersPassword,
   });
   assert.equal(asked.status, 202, asked.text);
-  assertRefused(await life.as(tokens, 'POST', '/auth/api-keys', { nickname: 'early' }), 'email_unverified');
-  const change = await life.code(attacker, 'Confirm your new email');
-  await life.enrol(tokens, attackersPassword);
-  await life.app.db.transaction((tx) => tx.run(insertKey, [accountId, newKey(accountId, 'early').hash]));
+  assertRejected(await client.as(tokens, 'POST', '/auth/api-keys', { nickname: 'early' }), 'email_unverified');
+  const change = await client.nextCode(attacker, 'Confirm your new email');
+  await client.enrol(tokens, attackersPassword);
+  await client.app.db.transaction((tx) => tx.run(insertKey, [accountId, newKey(accountId, 'early').hash]));
   return { tokens, change, accountId };
 }
 
 async function assertNothingIsLeft(
-  life: Life,
+  client: AccountClient,
   { tokens, change }: { tokens: Tokens; change: string },
   password: string,
 ): Promise<void> {
-  assert.equal(await life.isLive(tokens), false);
-  assertRefused(await life.post('/auth/token/refresh', { refreshToken: tokens.refreshToken }), 'invalid_refresh_token');
-  assertRefused(await life.trySignIn(victim, attackersPassword), 'invalid_credentials');
+  assert.equal(await client.isSignedIn(tokens), false);
+  assertRejected(
+    await client.post('/auth/token/refresh', { refreshToken: tokens.refreshToken }),
+    'invalid_refresh_token',
+  );
+  assertRejected(await client.trySignIn(victim, attackersPassword), 'invalid_credentials');
   for (const attempt of [attackersPassword, password]) {
-    const confirmed = await life.post('/auth/account/email/confirm', { code: change, password: attempt });
-    assertRefused(confirmed, 'code_invalid');
+    const confirmed = await client.post('/auth/account/email/confirm', { code: change, password: attempt });
+    assertRejected(confirmed, 'code_invalid');
   }
   // Without a code of the attacker's second factor.
-  const own = await life.signIn(victim, password);
-  const { json } = await life.as(own, 'GET', '/auth/account');
+  const own = await client.signIn(victim, password);
+  const { json } = await client.as(own, 'GET', '/auth/account');
   const { email, verified, secondFactor } = json as Record<string, unknown>;
   assert.deepEqual({ email, verified, secondFactor }, { email: victim, verified: true, secondFactor: false });
-  assert.deepEqual((await life.as(own, 'GET', '/auth/api-keys')).json, { apiKeys: [] });
+  assert.deepEqual((await client.as(own, 'GET', '/auth/api-keys')).json, { apiKeys: [] });
 }
 
 test('who signs up with somebody else’s email has no session, and so nothing to prepare', async () => {
-  await using life = await newLife();
-  await life.signUp(victim, attackersPassword);
-  await life.settled();
-  assertRefused(await life.trySignIn(victim, attackersPassword), 'invalid_credentials');
+  await using client = await newAccountClient();
+  await client.signUp(victim, attackersPassword);
+  await client.untilOutboxEmpty();
+  assertRejected(await client.trySignIn(victim, attackersPassword), 'invalid_credentials');
 });
 
 test('the owner who signs up as well and verifies has the account alone', async () => {
-  await using life = await newLife();
-  const prepared = await prepare(life);
-  const strangers = await life.verificationCode(victim);
-  await life.signUp(victim, goodPassword);
-  const code = await life.verificationCode(victim);
+  await using client = await newAccountClient();
+  const prepared = await prepare(client);
+  const strangers = await client.verificationCode(victim);
+  await client.signUp(victim, goodPassword);
+  const code = await client.verificationCode(victim);
   // The attacker's password is not the one of this sign-up, and the owner's not the one of the attacker's.
-  assertRefused(await life.verify(code, attackersPassword), 'invalid_credentials');
-  assertRefused(await life.verify(strangers, goodPassword), 'invalid_credentials');
-  assert.equal((await life.verify(code, goodPassword)).status, 200);
-  assertRefused(await life.verify(strangers, attackersPassword), 'code_invalid');
-  await assertNothingIsLeft(life, prepared, goodPassword);
+  assertRejected(await client.verifyEmail(code, attackersPassword), 'invalid_credentials');
+  assertRejected(await client.verifyEmail(strangers, goodPassword), 'invalid_credentials');
+  assert.equal((await client.verifyEmail(code, goodPassword)).status, 200);
+  assertRejected(await client.verifyEmail(strangers, attackersPassword), 'code_invalid');
+  await assertNothingIsLeft(client, prepared, goodPassword);
 });
 
 test('the owner who asks for a password reset has the account alone', async () => {
-  await using life = await newLife();
-  const prepared = await prepare(life);
-  const strangers = await life.verificationCode(victim);
-  const answer = await life.reset(await life.resetCode(victim), otherPassword);
+  await using client = await newAccountClient();
+  const prepared = await prepare(client);
+  const strangers = await client.verificationCode(victim);
+  const answer = await client.confirmReset(await client.resetCode(victim), otherPassword);
   assert.deepEqual((answer.json as { apiKeys: unknown[] }).apiKeys, []);
-  assertRefused(await life.verify(strangers, attackersPassword), 'code_invalid');
-  await assertNothingIsLeft(life, prepared, otherPassword);
+  assertRejected(await client.verifyEmail(strangers, attackersPassword), 'code_invalid');
+  await assertNothingIsLeft(client, prepared, otherPassword);
 });
 
 test('an account that changes its email to its own address frees the one that it was squatting on', async () => {
-  await using life = await newLife();
-  const { change } = await prepare(life);
-  await life.verificationCode(victim);
-  const confirmed = await life.post('/auth/account/email/confirm', { code: change, password: attackersPassword });
+  await using client = await newAccountClient();
+  const { change } = await prepare(client);
+  await client.verificationCode(victim);
+  const confirmed = await client.post('/auth/account/email/confirm', { code: change, password: attackersPassword });
   assert.equal(confirmed.status, 200, confirmed.text);
-  await life.member(victim);
+  await client.newAccount(victim);
 });
 
 test('the owner of an address is not led to take over a stranger’s account by a click', async () => {
-  await using life = await newLife();
-  const tokens = await life.member(attacker, attackersPassword);
-  await life.as(tokens, 'PUT', '/auth/account/email', { email: victim, currentPassword: attackersPassword });
-  const code = await life.code(victim, 'Confirm your new email');
-  assertRefused(
-    await life.post('/auth/account/email/confirm', { code, password: goodPassword }),
+  await using client = await newAccountClient();
+  const tokens = await client.newAccount(attacker, attackersPassword);
+  await client.as(tokens, 'PUT', '/auth/account/email', { email: victim, currentPassword: attackersPassword });
+  const code = await client.nextCode(victim, 'Confirm your new email');
+  assertRejected(
+    await client.post('/auth/account/email/confirm', { code, password: goodPassword }),
     'invalid_credentials',
   );
-  await life.member(victim);
-  const late = await life.post('/auth/account/email/confirm', { code, password: attackersPassword });
-  assertRefused(late, 'account_exists');
+  await client.newAccount(victim);
+  const late = await client.post('/auth/account/email/confirm', { code, password: attackersPassword });
+  assertRejected(late, 'account_exists');
 });

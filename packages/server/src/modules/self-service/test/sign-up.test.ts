@@ -4,7 +4,12 @@ import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { codeIn } from '../../../../test-kit/mailbox.ts';
 import { goodPassword, newApp } from '../../../../test-kit/new-app.ts';
-import { assertRefused, newLife, otherPassword, type Life } from '../../../../test-kit/mailed-app.ts';
+import {
+  assertRejected,
+  newAccountClient,
+  otherPassword,
+  type AccountClient,
+} from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const email = 'ada@example.com';
@@ -13,20 +18,20 @@ test(
   'who signs up and verifies has an account like any other, and then makes keys',
   { tags: ['asvs:2.3.1'] },
   async () => {
-    await using life = await newLife();
-    await life.signUp('Ada@Example.com');
-    const mail = await life.mailbox.next({ to: 'Ada@example.com' });
+    await using client = await newAccountClient();
+    await client.signUp('Ada@Example.com');
+    const mail = await client.mailbox.next({ to: 'Ada@example.com' });
     assert.match(mail.subject, /^Confirm your email address/);
 
     const code = codeIn(mail);
-    const verified = await life.verify(code);
+    const verified = await client.verifyEmail(code);
     assert.deepEqual([verified.status, Object.keys(verified.json as object)], [200, ['message']]);
-    const tokens = await life.signIn(email);
-    await life.createKey(tokens);
-    const { json } = await life.as(tokens, 'GET', '/auth/account');
+    const tokens = await client.signIn(email);
+    await client.createKey(tokens);
+    const { json } = await client.as(tokens, 'GET', '/auth/account');
     const { id, createdAt, ...account } = json as { id: string; createdAt: string };
     assert.match(id, /^acc_/);
-    assert.equal(createdAt, new Date(life.app.clock.now()).toISOString());
+    assert.equal(createdAt, new Date(client.app.clock.now()).toISOString());
     assert.deepEqual(account, {
       email: 'Ada@Example.com',
       role: 'user',
@@ -35,7 +40,7 @@ test(
       requiresSecondFactor: false,
       language: null,
     });
-    const actions = (await listAuditEvents(life.app.db)).filter(({ accountId }) => accountId === id);
+    const actions = (await listAuditEvents(client.app.db)).filter(({ accountId }) => accountId === id);
     assert.deepEqual(
       actions.map(({ actor, action }) => `${actor} ${action}`),
       [
@@ -55,18 +60,18 @@ test('sign-up is closed unless the operator opens it, also to who would not be a
     [email, goodPassword],
     ['no address', 'short'],
   ]) {
-    assertRefused(await app.call('POST', '/auth/accounts', { json: { email: address, password } }), 'signup_closed');
+    assertRejected(await app.call('POST', '/auth/accounts', { json: { email: address, password } }), 'signup_closed');
   }
 });
 
 test('a known email, an unknown and a disabled one get the same answer, and no account is changed', async () => {
-  await using life = await newLife();
-  const { app } = life;
-  await life.member('known@example.com');
+  await using client = await newAccountClient();
+  const { app } = client;
+  await client.newAccount('known@example.com');
   await app.service.services.accounts.disable({ kind: 'operator' }, (await app.createAccount('off@example.com')).id);
   const answers = [];
   for (const name of ['known', 'off', 'new']) {
-    const { status, text, headers } = await life.post('/auth/accounts', {
+    const { status, text, headers } = await client.post('/auth/accounts', {
       email: `${name}@example.com`,
       password: otherPassword,
     });
@@ -75,23 +80,23 @@ test('a known email, an unknown and a disabled one get the same answer, and no a
   assert.deepEqual(answers[0], answers[2]);
   assert.deepEqual(answers[1], answers[2]);
   for (const name of ['known', 'off']) {
-    const mail = await life.mailbox.next({ to: `${name}@example.com` });
+    const mail = await client.mailbox.next({ to: `${name}@example.com` });
     assert.match(mail.subject, /^You already have an account/);
     assert.ok(!mail.text.includes('krvc_'), 'it has no code');
   }
-  assert.ok(await life.verificationCode('new@example.com'));
-  assertRefused(await life.trySignIn('known@example.com', otherPassword), 'invalid_credentials');
-  await life.signIn('known@example.com');
+  assert.ok(await client.verificationCode('new@example.com'));
+  assertRejected(await client.trySignIn('known@example.com', otherPassword), 'invalid_credentials');
+  await client.signIn('known@example.com');
 });
 
 test('whoever signs up with an email can’t tell by a sign-in whether it had an account', async () => {
-  await using life = await newLife();
-  await life.member('known@example.com');
+  await using client = await newAccountClient();
+  await client.newAccount('known@example.com');
   const answers = [];
   for (const name of ['known', 'new']) {
-    await life.signUp(`${name}@example.com`, otherPassword);
-    await life.settled();
-    const { status, json } = await life.trySignIn(`${name}@example.com`, otherPassword);
+    await client.signUp(`${name}@example.com`, otherPassword);
+    await client.untilOutboxEmpty();
+    const { status, json } = await client.trySignIn(`${name}@example.com`, otherPassword);
     answers.push({ status, code: (json as { code: string }).code });
   }
   assert.deepEqual(answers[0], { status: 401, code: 'invalid_credentials' });
@@ -99,54 +104,54 @@ test('whoever signs up with an email can’t tell by a sign-in whether it had an
 });
 
 test('an address is told a few times a day that it has an account, and no more', async () => {
-  await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
-  await life.member(email);
-  for (let n = 0; n < limits.accountExistsMailsMax + 3; n++) await life.signUp(email, otherPassword);
-  await life.settled();
-  const told = life.mailbox.messages.filter(({ subject }) => subject.startsWith('You already have'));
+  await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
+  await client.newAccount(email);
+  for (let n = 0; n < limits.accountExistsMailsMax + 3; n++) await client.signUp(email, otherPassword);
+  await client.untilOutboxEmpty();
+  const told = client.mailbox.messages.filter(({ subject }) => subject.startsWith('You already have'));
   assert.equal(told.length, limits.accountExistsMailsMax);
-  life.app.clock.advance({ days: 1, seconds: 1 });
-  await life.signUp(email, otherPassword);
-  await life.mailbox.next({ subject: /^You already have/ });
+  client.app.clock.advance({ days: 1, seconds: 1 });
+  await client.signUp(email, otherPassword);
+  await client.mailbox.next({ subject: /^You already have/ });
 });
 
 test(
   'a code is good once, with the password of its own sign-up, and a wrong one doesn’t use it up',
   { tags: ['asvs:6.6.2'] },
   async () => {
-    await using life = await newLife();
-    await life.signUp(email);
-    const code = await life.verificationCode(email);
-    assertRefused(await life.verify(code, otherPassword), 'invalid_credentials');
-    assert.equal((await life.verify(code)).status, 200);
-    assertRefused(await life.verify(code), 'code_invalid');
+    await using client = await newAccountClient();
+    await client.signUp(email);
+    const code = await client.verificationCode(email);
+    assertRejected(await client.verifyEmail(code, otherPassword), 'invalid_credentials');
+    assert.equal((await client.verifyEmail(code)).status, 200);
+    assertRejected(await client.verifyEmail(code), 'code_invalid');
   },
 );
 
 test('of sixteen who use a code at once one succeeds', async () => {
-  await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
-  await life.signUp(email);
-  const code = await life.verificationCode(email);
-  const answers = await Promise.all(Array.from({ length: 16 }, () => life.verify(code)));
+  await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
+  await client.signUp(email);
+  const code = await client.verificationCode(email);
+  const answers = await Promise.all(Array.from({ length: 16 }, () => client.verifyEmail(code)));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-  for (const answer of answers.filter(({ status }) => status !== 200)) assertRefused(answer, 'code_invalid');
-  const verified = (await listAuditEvents(life.app.db)).filter(({ action }) => action === 'account.verified');
+  for (const answer of answers.filter(({ status }) => status !== 200)) assertRejected(answer, 'code_invalid');
+  const verified = (await listAuditEvents(client.app.db)).filter(({ action }) => action === 'account.verified');
   assert.equal(verified.length, 1);
 });
 
 test('of sixteen who sign up with one email at once each has a code of its own, and one account is verified', async () => {
-  await using life = await newLife({ KEYREEVE_THROTTLE: 'off' }, false);
+  await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   const passwords = Array.from({ length: 16 }, (_, n) => `${goodPassword} number ${n}`);
-  await Promise.all(passwords.map((password) => life.signUp(email, password)));
-  await life.settled();
-  const codes = await Promise.all(passwords.map(() => life.verificationCode(email)));
+  await Promise.all(passwords.map((password) => client.signUp(email, password)));
+  await client.untilOutboxEmpty();
+  const codes = await Promise.all(passwords.map(() => client.verificationCode(email)));
   assert.equal(new Set(codes).size, 16);
-  const created = (await listAuditEvents(life.app.db)).filter(({ action }) => action === 'account.created');
+  const created = (await listAuditEvents(client.app.db)).filter(({ action }) => action === 'account.created');
   assert.equal(created.length, 1);
   // The mails come in any order: each code is tried with one password after the other, all codes at once.
   const isVerified = await Promise.all(
     codes.map(async (code) => {
-      for (const password of passwords) if ((await life.verify(code, password)).status === 200) return true;
+      for (const password of passwords) if ((await client.verifyEmail(code, password)).status === 200) return true;
       return false;
     }),
   );
@@ -154,40 +159,40 @@ test('of sixteen who sign up with one email at once each has a code of its own, 
 });
 
 test('a code is good for a day', { tags: ['asvs:6.5.5'] }, async () => {
-  await using life = await newLife();
-  await life.signUp(email);
-  const code = await life.verificationCode(email);
-  life.app.clock.advance({ seconds: limits.verificationCodeSeconds });
-  assertRefused(await life.verify(code), 'code_invalid');
-  await life.signUp(email);
-  const next = await life.verificationCode(email);
-  life.app.clock.advance({ seconds: limits.verificationCodeSeconds - 1 });
-  assert.equal((await life.verify(next)).status, 200);
+  await using client = await newAccountClient();
+  await client.signUp(email);
+  const code = await client.verificationCode(email);
+  client.app.clock.advance({ seconds: limits.verificationCodeSeconds });
+  assertRejected(await client.verifyEmail(code), 'code_invalid');
+  await client.signUp(email);
+  const next = await client.verificationCode(email);
+  client.app.clock.advance({ seconds: limits.verificationCodeSeconds - 1 });
+  assert.equal((await client.verifyEmail(next)).status, 200);
 });
 
 test('the mail of a sign-up can be sent again, with the password of the newest one', async () => {
-  await using life = await newLife();
-  const resend = (address: string) => life.post('/auth/accounts/verify/resend', { email: address });
-  await life.signUp(email);
-  await life.verificationCode(email);
-  life.app.clock.advance({ seconds: 1 });
-  await life.signUp(email, otherPassword);
-  await life.verificationCode(email);
+  await using client = await newAccountClient();
+  const resend = (address: string) => client.post('/auth/accounts/verify/resend', { email: address });
+  await client.signUp(email);
+  await client.verificationCode(email);
+  client.app.clock.advance({ seconds: 1 });
+  await client.signUp(email, otherPassword);
+  await client.verificationCode(email);
   const [known, unknown] = [await resend(email), await resend('nobody@example.com')];
   assert.deepEqual([known.status, known.text], [unknown.status, unknown.text]);
-  const code = await life.verificationCode(email);
-  assertRefused(await life.verify(code, goodPassword), 'invalid_credentials');
-  assert.equal((await life.verify(code, otherPassword)).status, 200);
+  const code = await client.verificationCode(email);
+  assertRejected(await client.verifyEmail(code, goodPassword), 'invalid_credentials');
+  assert.equal((await client.verifyEmail(code, otherPassword)).status, 200);
   // A verified account is not written to.
   await resend(email);
-  await life.settled();
-  assert.deepEqual(life.mailbox.unread, []);
+  await client.untilOutboxEmpty();
+  assert.deepEqual(client.mailbox.unread, []);
 });
 
 test('what is no new account’s email or password is refused alike for known and unknown emails', async () => {
-  await using life = await newLife();
-  await life.member(email);
-  await life.settled();
+  await using client = await newAccountClient();
+  await client.newAccount(email);
+  await client.untilOutboxEmpty();
   const cases = [
     ['short', 'password_too_short'],
     [`x${'ab c'.repeat(300)}`, 'password_too_long'],
@@ -197,7 +202,7 @@ test('what is no new account’s email or password is refused alike for known an
   ] as const;
   for (const [password, code] of cases) {
     for (const address of [email, 'unknown@example.com'])
-      assertRefused(await life.post('/auth/accounts', { email: address, password }), code, address);
+      assertRejected(await client.post('/auth/accounts', { email: address, password }), code, address);
   }
   for (const address of [
     'ada',
@@ -207,25 +212,25 @@ test('what is no new account’s email or password is refused alike for known an
     'a\r\nBcc: eve@example.com',
     'ada@[127.0.0.1]',
   ])
-    assertRefused(await life.post('/auth/accounts', { email: address, password: goodPassword }), 'email_invalid');
-  await life.settled();
-  assert.deepEqual(life.mailbox.unread, []);
+    assertRejected(await client.post('/auth/accounts', { email: address, password: goodPassword }), 'email_invalid');
+  await client.untilOutboxEmpty();
+  assert.deepEqual(client.mailbox.unread, []);
 });
 
 test('an email in Unicode is one account in every way of writing it', async () => {
-  await using life = await newLife();
-  await life.signUp('ada@bücher.example');
-  const mail = await life.mailbox.next();
+  await using client = await newAccountClient();
+  await client.signUp('ada@bücher.example');
+  const mail = await client.mailbox.next();
   assert.deepEqual(mail.to.length, 1);
-  await life.signUp('ADA@BU\u0308CHER.example', otherPassword);
-  await life.settled();
-  const created = (await listAuditEvents(life.app.db)).filter(({ action }) => action === 'account.created');
+  await client.signUp('ADA@BU\u0308CHER.example', otherPassword);
+  await client.untilOutboxEmpty();
+  const created = (await listAuditEvents(client.app.db)).filter(({ action }) => action === 'account.created');
   assert.equal(created.length, 1);
-  assert.equal((await life.verify(codeIn(mail))).status, 200);
-  await life.signIn('ada@xn--bcher-kva.example');
+  assert.equal((await client.verifyEmail(codeIn(mail))).status, 200);
+  await client.signIn('ada@xn--bcher-kva.example');
   for (const address of ['ädа@example.com', 'ada@example。com', 'ａda@example.com'])
-    assertRefused(
-      await life.post('/auth/accounts', { email: address, password: goodPassword }),
+    assertRejected(
+      await client.post('/auth/accounts', { email: address, password: goodPassword }),
       'email_invalid',
       address,
     );
@@ -260,59 +265,67 @@ test(
   'a field that no body has is refused, whatever it would set, and nothing is done',
   { tags: ['asvs:8.2.3', 'asvs:15.3.3'] },
   async () => {
-    await using life = await newLife();
-    const tokens = await life.member(email);
-    const before = await listAuditEvents(life.app.db);
+    await using client = await newAccountClient();
+    const tokens = await client.newAccount(email);
+    const before = await listAuditEvents(client.app.db);
     for (const [route, body] of Object.entries(bodies)) {
       const [method = '', path = ''] = route.split(' ');
       for (const [name, value] of Object.entries(unwanted)) {
-        const answer = await life.as(tokens, method, path, { ...body, [name]: value });
-        assertRefused(answer, 'invalid_request', `${route} ${name}`);
+        const answer = await client.as(tokens, method, path, { ...body, [name]: value });
+        assertRejected(answer, 'invalid_request', `${route} ${name}`);
         assert.deepEqual(
           (answer.json as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer),
           [`/${name}`],
         );
       }
       const [missing = ''] = Object.keys(body);
-      assertRefused(await life.as(tokens, method, path, { ...body, [missing]: undefined }), 'invalid_request', route);
-      assertRefused(await life.as(tokens, method, path, { ...body, [missing]: 7 }), 'invalid_request', route);
+      assertRejected(
+        await client.as(tokens, method, path, { ...body, [missing]: undefined }),
+        'invalid_request',
+        route,
+      );
+      assertRejected(await client.as(tokens, method, path, { ...body, [missing]: 7 }), 'invalid_request', route);
     }
-    await life.settled();
-    assert.deepEqual(await listAuditEvents(life.app.db), before);
-    assert.deepEqual(life.mailbox.unread, []);
+    await client.untilOutboxEmpty();
+    assert.deepEqual(await listAuditEvents(client.app.db), before);
+    assert.deepEqual(client.mailbox.unread, []);
   },
 );
 
-async function drain(life: Life, count: number, ask: (n: number) => Promise<{ status: number }>): Promise<void> {
+async function drain(
+  client: AccountClient,
+  count: number,
+  ask: (n: number) => Promise<{ status: number }>,
+): Promise<void> {
   for (let n = 0; n < count; n++) assert.equal((await ask(n)).status, 202, `${n}`);
-  await life.settled();
+  await client.untilOutboxEmpty();
 }
 
 test(
   'nobody floods a mailbox by sign-ups: by one email and its aliases, known or not, from anywhere',
   { tags: ['asvs:2.4.1'] },
   async () => {
-    await using life = await newLife({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
-    await life.app.createAccount('known@example.com');
+    await using client = await newAccountClient({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
+    await client.app.createAccount('known@example.com');
     for (const name of ['known', 'unknown']) {
       const from = (n: number) => `198.51.100.${n + (name === 'known' ? 0 : 100)}`;
       const ask = (n: number) =>
-        life.post(
+        client.post(
           '/auth/accounts',
           { email: `${name}${n % 2 ? `+${n}` : ''}@example.com`, password: goodPassword },
           from(n),
         );
-      await drain(life, limits.signUpsPerEmailMax, ask);
+      await drain(client, limits.signUpsPerEmailMax, ask);
       const refused = await ask(50);
-      assertRefused(refused, 'too_many_requests', name);
+      assertRejected(refused, 'too_many_requests', name);
       // The count falls by one at a time.
       const seconds = limits.mailRequestWindowSeconds / limits.signUpsPerEmailMax;
       assert.equal(refused.headers.get('retry-after'), String(seconds));
-      const again = await life.post('/auth/accounts/verify/resend', { email: `${name}@example.com` }, from(51));
-      assertRefused(again, 'too_many_requests', name);
+      const again = await client.post('/auth/accounts/verify/resend', { email: `${name}@example.com` }, from(51));
+      assertRejected(again, 'too_many_requests', name);
     }
-    life.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
-    await life.signUp('unknown@example.com');
+    client.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
+    await client.signUp('unknown@example.com');
   },
 );
 
@@ -320,16 +333,16 @@ test(
   'nobody makes hashes for nothing: sign-ups from one address range and from one network are counted',
   { tags: ['asvs:2.4.1'] },
   async () => {
-    await using life = await newLife({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
-    const { hasher } = life.app.service.services;
+    await using client = await newAccountClient({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
+    const { hasher } = client.app.service.services;
     const ask = (n: number, from: string) =>
-      life.post('/auth/accounts', { email: `u${n}@example.com`, password: goodPassword }, from);
+      client.post('/auth/accounts', { email: `u${n}@example.com`, password: goodPassword }, from);
     for (let n = 0; n < limits.mailRequestsPerAddressMax; n++)
       assert.equal((await ask(n, `2001:db8:1:1::${n.toString(16)}`)).status, 202);
     const { hashed } = hasher.stats;
     // Another address of the same /64, in another way of writing it; and a header that no trusted proxy wrote.
-    assertRefused(await ask(900, '2001:DB8:0001:0001:ffff:0:0:1'), 'too_many_requests');
-    assertRefused(await ask(901, '203.0.113.9, 2001:db8:1:1::5'), 'too_many_requests');
+    assertRejected(await ask(900, '2001:DB8:0001:0001:ffff:0:0:1'), 'too_many_requests');
+    assertRejected(await ask(901, '203.0.113.9, 2001:db8:1:1::5'), 'too_many_requests');
     assert.equal(hasher.stats.hashed, hashed, 'nothing was hashed');
     assert.equal((await ask(902, '2001:db8:1:2::1')).status, 202, 'the next link is another range');
   },

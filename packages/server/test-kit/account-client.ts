@@ -1,4 +1,4 @@
-/** A service that sends real mail, with sign-up open, and the steps of an account's life as a product's page takes them. */
+/** A client of a service with open sign-up, and a mail server that receives the service's mail over SMTP. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ErrorCode } from '@keyreeve/contract';
@@ -15,13 +15,13 @@ export interface Tokens {
   readonly refreshToken: string;
 }
 
-/** Other good passwords. */
+/** These passwords satisfy every rule, as `goodPassword` does. */
 export const otherPassword = 'a quiet harbour under seven moons';
 export const attackersPassword = 'forty purple ladders in the rain';
 
 const waitMsMax = 30_000;
 
-export class Life implements AsyncDisposable {
+export class AccountClient implements AsyncDisposable {
   readonly app: TestApp;
   readonly mailbox: Mailbox;
 
@@ -30,9 +30,9 @@ export class Life implements AsyncDisposable {
     this.mailbox = mailbox;
   }
 
-  /** From `from`, when the app trusts the test as its proxy. */
-  post(path: string, json: unknown, from?: string): Promise<Answered> {
-    const headers = from === undefined ? {} : { 'x-forwarded-for': from };
+  /** @param clientIp works only if the service trusts 127.0.0.1 as its proxy */
+  post(path: string, json: unknown, clientIp?: string): Promise<Answered> {
+    const headers = clientIp === undefined ? {} : { 'x-forwarded-for': clientIp };
     return this.app.call('POST', path, { json, headers });
   }
 
@@ -45,33 +45,33 @@ export class Life implements AsyncDisposable {
     assert.equal(answer.status, 202, answer.text);
   }
 
-  verify(code: string, password = goodPassword): Promise<Answered> {
+  verifyEmail(code: string, password = goodPassword): Promise<Answered> {
     return this.post('/auth/accounts/verify', { code, password });
   }
 
-  /** Of the next mail to the address. */
-  async code(to: string, subject: string | RegExp): Promise<string> {
+  /** @returns the one-time code in the next mail to the email address */
+  async nextCode(to: string, subject: string | RegExp): Promise<string> {
     return codeIn(await this.mailbox.next({ to, subject }));
   }
 
   verificationCode(to: string): Promise<string> {
-    return this.code(to, 'Confirm your email address');
+    return this.nextCode(to, 'Confirm your email address');
   }
 
   async resetCode(email: string): Promise<string> {
     const answer = await this.post('/auth/password-resets', { email });
     assert.equal(answer.status, 202, answer.text);
-    return this.code(email, 'Set a new password');
+    return this.nextCode(email, 'Set a new password');
   }
 
-  reset(code: string, password = otherPassword, more: object = {}): Promise<Answered> {
+  confirmReset(code: string, password = otherPassword, more: object = {}): Promise<Answered> {
     return this.post('/auth/password-resets/confirm', { code, password, ...more });
   }
 
-  /** Signed up, verified and signed in. */
-  async member(email: string, password = goodPassword): Promise<Tokens> {
+  /** Signs up, verifies the email address and signs in. */
+  async newAccount(email: string, password = goodPassword): Promise<Tokens> {
     await this.signUp(email, password);
-    const answer = await this.verify(await this.verificationCode(email), password);
+    const answer = await this.verifyEmail(await this.verificationCode(email), password);
     assert.equal(answer.status, 200, answer.text);
     return this.signIn(email, password);
   }
@@ -92,12 +92,11 @@ export class Life implements AsyncDisposable {
     return answer.json as { id: number; key: string };
   }
 
-  async isLive(tokens: Tokens): Promise<boolean> {
+  async isSignedIn(tokens: Tokens): Promise<boolean> {
     return (await this.as(tokens, 'GET', '/auth/account')).status === 200;
   }
 
-  /** Whether a service lets the key in. */
-  async works(key: string): Promise<boolean> {
+  async isKeyAccepted(key: string): Promise<boolean> {
     return (await this.app.call('GET', '/auth/forward', { headers: bearer(key) })).status === 200;
   }
 
@@ -113,8 +112,8 @@ export class Life implements AsyncDisposable {
     return secret;
   }
 
-  /** Once all that was asked for has been done and every mail has been handed over. */
-  async settled(): Promise<void> {
+  /** Waits until every job is done, so that every mail has been delivered. */
+  async untilOutboxEmpty(): Promise<void> {
     const giveUpAt = monotonicMs() + waitMsMax;
     while ((await countJobs(this.app.db, 1)).length > 0) {
       assert.ok(monotonicMs() < giveUpAt, 'the outbox is not empty');
@@ -129,11 +128,11 @@ export class Life implements AsyncDisposable {
   }
 }
 
-/** @param areRequestsLimited false where the test asks more often for mail than a client may */
-export async function newLife(
+/** @param areRequestsLimited false if the test requests mail more often than the rate limits allow */
+export async function newAccountClient(
   environment: Readonly<Record<string, string>> = {},
   areRequestsLimited = true,
-): Promise<Life> {
+): Promise<AccountClient> {
   const mailbox = await Mailbox.start();
   const app = await newApp({
     clock: new FakeClock(),
@@ -143,8 +142,8 @@ export async function newLife(
     await mailbox[Symbol.asyncDispose]();
     throw error;
   });
-  return new Life(app, mailbox);
+  return new AccountClient(app, mailbox);
 }
 
-export const assertRefused = (answer: Answered, code: ErrorCode, what = ''): void =>
+export const assertRejected = (answer: Answered, code: ErrorCode, what = ''): void =>
   void assertProblem(fromFetch(answer), code, what);
