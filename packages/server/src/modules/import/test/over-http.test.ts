@@ -1,4 +1,4 @@
-/** Imported accounts sign in with the passwords that they have, and imported keys work like all others, over HTTP. */
+/** Imported accounts sign in with their existing passwords, and imported keys work like other keys, over HTTP. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mock } from 'node:test';
@@ -19,7 +19,7 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 const masterKey = randomBytes(32);
 const newImportApp = () => newApp({ environment: { KEYREEVE_MASTER_KEY: masterKey.toString('base64url') } });
 
-/** As the command line does, on a connection of its own. Every line must be taken. */
+/** Imports as the command line does. Every line must be imported. */
 async function importLines<Item>(importer: Importer<Item>, lines: readonly object[]): Promise<void> {
   const source = async function* (): AsyncGenerator<Uint8Array> {
     for (const line of lines) yield Buffer.from(`${JSON.stringify(line)}\n`);
@@ -38,19 +38,19 @@ const importKeys = ({ db, clock }: TestApp, lines: readonly object[]): Promise<v
   return importLines(keyImporter(operator, { db, clock, keyHash, keysPerAccountMax: 100, isDryRun: false }), lines);
 };
 
-/** @throws when it doesn't come true within ten seconds */
+/** @throws after about ten seconds */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 1_000; turn++) {
     if (await condition()) return;
     await sleep(10);
   }
-  assert.fail('it never came true');
+  assert.fail('the condition stayed false for ten seconds');
 }
 
 const signIn = async (app: TestApp, email: string, password: string): Promise<number> =>
   (await app.call('POST', '/auth/token', { headers: basic(email, password) })).status;
 
-test('with each kind of hash an account signs in with its password and no other, and the hash is ours then', async () => {
+test('an account with an imported hash of any kind signs in with its password only, and gets a hash of Keyreeve’s own', async () => {
   await using app = await newImportApp();
   const emailOf = (index: number): string => `user${index}@example.com`;
   await importAccounts(
@@ -74,7 +74,7 @@ test('with each kind of hash an account signs in with its password and no other,
   assert.equal(renewals.length, foreignVectors.length);
 });
 
-test('an imported account that is disabled, or has no password, doesn’t sign in', async () => {
+test('an imported account that is disabled or has no password cannot sign in', async () => {
   await using app = await newImportApp();
   const { hash = '', password = '' } = foreignVectors.find(({ name }) => name === 'scrypt, better-auth') ?? {};
   await importAccounts(app, [
@@ -87,8 +87,8 @@ test('an imported account that is disabled, or has no password, doesn’t sign i
   assert.equal(await signIn(app, 'disabled@example.com', password), 200);
 });
 
-/** Questions about credentials and whether any were imported; what the service does besides isn't counted. */
-function countQuestions() {
+/** Counts the reads of credentials and of whether keys were imported. Other reads are not counted. */
+function countReads() {
   const drivers = [SqliteDb.prototype, PostgresDb.prototype];
   const alone = drivers.map((driver) => mock.method(driver, 'all'));
   const shared = drivers.map((driver) => mock.method(driver, 'getMany'));
@@ -100,7 +100,7 @@ function countQuestions() {
   };
 }
 
-/** As other systems make them. */
+/** Keys in the formats of other systems. */
 const foreignKeys = ['sk_live_4eC39HqLyjWDarjtT1zdp7dc', 'QbKxYwTtPzVnMhRd', 'krv_old', 'a.b-c~d+e/f=='];
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
@@ -131,7 +131,7 @@ async function fixture() {
   };
 }
 
-test('an imported key is accepted wherever ours are, listed and deleted as they are, and dead from then on', async () => {
+test('an imported key is accepted, listed and deleted like other keys, and rejected after its deletion', async () => {
   await using at = await fixture();
   const { app, account, accessToken } = at;
   const lines = foreignKeys.map((text, index) => ({
@@ -154,8 +154,7 @@ test('an imported key is accepted wherever ours are, listed and deleted as they 
   );
   for (const [index, text] of foreignKeys.entries()) {
     const key = apiKeys.find(({ nickname }) => nickname === `old ${index}`);
-    const verdict = await at.verify(text);
-    assert.deepEqual(verdict, {
+    assert.deepEqual(await at.verify(text), {
       valid: true,
       type: 'api_key',
       accountId: account.id,
@@ -170,7 +169,7 @@ test('an imported key is accepted wherever ours are, listed and deleted as they 
       assert.equal(answer.headers.get('x-keyreeve-key-id'), String(key?.id));
     }
     assert.equal(((await at.introspect(text)) as { active: boolean }).active, true);
-    // It manages no keys, as ours don't.
+    // An API key cannot manage API keys.
     assert.equal((await app.call('GET', '/auth/api-keys', { headers: bearer(text) })).status, 401);
 
     const deleted = await app.call('DELETE', `/auth/api-keys/${key?.id}`, { headers: bearer(accessToken) });
@@ -182,15 +181,15 @@ test('an imported key is accepted wherever ours are, listed and deleted as they 
   }
 });
 
-test('a running service learns of the first import within the bound, and asks no more often than that', async () => {
+test('a running service detects the first import within the bound, and checks no more often than that', async () => {
   await using at = await fixture();
   const { app, account } = at;
   const [text = ''] = foreignKeys;
-  using reads = countQuestions();
+  using reads = countReads();
   const refused = async (): Promise<void> => {
     const before = reads.count();
     assert.deepEqual(await at.batch([text, text]), ['malformed', 'malformed']);
-    // The service's own key.
+    // The read of the service's own key.
     assert.equal(reads.count(), before + 1);
   };
   await refused();
@@ -201,13 +200,13 @@ test('a running service learns of the first import within the bound, and asks no
   app.clock.advance({ seconds: 1 });
   const before = reads.count();
   assert.deepEqual(await at.batch([text, text]), ['valid', 'valid']);
-  // The service's own key, whether there are any, and the two.
+  // The reads of the service's own key, of whether keys were imported, and of the two keys.
   assert.equal(reads.count(), before + 4);
   assert.deepEqual(await at.batch([text]), ['valid']);
   assert.equal(reads.count(), before + 6);
 });
 
-test('a service that starts after the import knows of it at once', async () => {
+test('a service that starts after the import accepts imported keys immediately', async () => {
   await using at = await fixture();
   const [text = ''] = foreignKeys;
   await importKeys(at.app, [{ account: at.account.id, nickname: 'old', hash: sha256(text) }]);
@@ -216,7 +215,7 @@ test('a service that starts after the import knows of it at once', async () => {
   assert.equal((await second.call('GET', '/auth/forward', { headers: bearer(text) })).status, 200);
 });
 
-test('our other credentials, a JWT and what looks like a key of ours are never looked up as another system’s', async () => {
+test('a Keyreeve credential, a JWT or a text in the format of a Keyreeve key is never looked up as an imported key', async () => {
   await using at = await fixture();
   const { app, account, refreshToken } = at;
   const never = [
@@ -235,7 +234,7 @@ test('our other credentials, a JWT and what looks like a key of ours are never l
   );
   app.clock.advance({ seconds: limits.importedKeysLookSeconds });
   assert.equal((await at.forward({ 'x-api-key': longest })).status, 200);
-  using reads = countQuestions();
+  using reads = countReads();
   for (const text of never) {
     assert.equal((await at.forward({ 'x-api-key': text })).status, 401, text);
     assert.equal((await at.forward(bearer(text))).status, 401, text);
