@@ -117,7 +117,7 @@ export class AccountClient implements AsyncDisposable {
     const giveUpAt = monotonicMs() + waitMsMax;
     while ((await countJobs(this.app.db, 1)).length > 0) {
       assert.ok(monotonicMs() < giveUpAt, 'the outbox is not empty');
-      this.app.service.services.outbox.lookSoon();
+      this.app.service.services.outbox.pollSoon();
       await turn();
     }
   }

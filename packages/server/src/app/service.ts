@@ -164,10 +164,10 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     });
     await services.signingKeys.ensure();
     await services.verifier.prepare();
-    await services.journal?.keepUp({
+    await services.journal?.start({
       onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
       onDamage: ({ message }) => log.error({ event: 'deletion_journal_damaged', detail: message }),
-      onForgotten: (forgotten) => log.warn({ event: 'deletion_journal_ahead', ...forgotten, detail: aheadHint }),
+      onLost: (forgotten) => log.warn({ event: 'deletion_journal_ahead', ...forgotten, detail: aheadHint }),
     });
     const { trustedProxies, corsOrigins } = config;
     const linkPages = linkPagesOf(config, publicUrl);
@@ -186,7 +186,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     listener = app.listener;
     stands(app);
     services.outbox.start();
-    services.webhooks.follower.start();
+    services.webhooks.publisher.start();
     return { server, health, errors, services, publicUrl, url: urlOf(config.host, address.port) };
   } catch (error) {
     // It would keep the process that has failed to start.
@@ -272,7 +272,7 @@ async function end(
 ): Promise<boolean> {
   health.isStopping = true;
   const isDrained = await drain(servers, drainSeconds, () => (health.isClosed = true));
-  await services.webhooks.follower.stop();
+  await services.webhooks.publisher.stop();
   await services.outbox.stop();
   await housekeeping.stop();
   services.journal?.stop();

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
 import { writeBackup } from '../modules/backup/write-backup.ts';
-import { isForgetful } from '../modules/deletion-journal/trail.ts';
+import { hasLost } from '../modules/deletion-journal/lost-records.ts';
 import { jsonHelp, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 
@@ -30,7 +30,7 @@ async function backup({ to, ...options }: BackupCommandOptions): Promise<void> {
     const counts = await writeBackup({ db, keys, clock: systemClock, version, path });
     // So that the journal is known to reach beyond the backup.
     const forgotten = await journal?.catchUp();
-    if (forgotten && isForgetful(forgotten)) process.stderr.write(warning);
+    if (forgotten && hasLost(forgotten)) process.stderr.write(warning);
     return counts;
   });
   print(

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { limits, webhookEvents } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
-import { toWebhook } from '../modules/webhooks/endpoint-view.ts';
+import { toWebhook } from '../modules/webhooks/endpoints.ts';
 import { collect, jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 import { UsageError } from './failure.ts';

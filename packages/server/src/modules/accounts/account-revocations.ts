@@ -9,7 +9,7 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
-import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
+import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { allowedBefore, type Guard } from './guard.ts';
 import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Farewell } from './store.ts';
@@ -26,7 +26,7 @@ export interface AccountRevocationsOptions {
 
 /** What is tried again when a change's outcome is unknown. */
 export interface RetriedChange<T> {
-  /** See {@link UnfinishedRevocations}. */
+  /** See {@link PendingChanges}. */
   readonly kind: string;
   readonly change: () => Promise<T>;
   /** Ends what must have ended, unless it has ended already. Retried until it succeeds. */
@@ -35,7 +35,7 @@ export interface RetriedChange<T> {
 
 export class AccountRevocations {
   /** Accounts whose credentials are answered 503. */
-  readonly unfinished = new UnfinishedRevocations<string>();
+  readonly unfinished = new PendingChanges<string>();
   readonly #options: AccountRevocationsOptions;
 
   constructor(options: AccountRevocationsOptions) {
@@ -100,7 +100,7 @@ export class AccountRevocations {
       if (isOutcomeUnknown(error)) {
         const finishAndRecord = async (): Promise<void> => {
           await finish();
-          this.#options.revocations?.lookSoon();
+          this.#options.revocations?.catchUpSoon();
         };
         this.unfinished.add(id, { kind, finish: finishAndRecord });
       }

@@ -9,7 +9,7 @@ import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
-import { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
+import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
@@ -54,7 +54,7 @@ function randomKeyId(): number {
 }
 
 export class ApiKeys {
-  readonly unfinished = new UnfinishedRevocations<number>();
+  readonly unfinished = new PendingChanges<number>();
   readonly #options: ApiKeysOptions;
   /** By this process: later creations need no write for it. */
   #isPrefixRecorded = false;
@@ -183,7 +183,7 @@ export class ApiKeys {
       if (isOutcomeUnknown(error)) {
         const finish = async (): Promise<void> => {
           await store.finishDeletion(db, principal, accountId, id, now);
-          revocations?.lookSoon();
+          revocations?.catchUpSoon();
         };
         this.unfinished.add(id, { kind: 'delete', finish });
       }

@@ -32,7 +32,7 @@ export interface ReplayedOnLive extends ReplayResult {
 }
 
 /** What ends a dry run's transaction. */
-class TakenBack extends Error {
+class DryRunRollback extends Error {
   readonly result: ReplayedOnLive;
 
   constructor(result: ReplayedOnLive) {
@@ -57,7 +57,7 @@ export async function replayOnLive(principal: Principal, options: ReplayOptions)
     await journal?.catchUp();
     return result;
   } catch (error) {
-    if (isDryRun && error instanceof TakenBack) return error.result;
+    if (isDryRun && error instanceof DryRunRollback) return error.result;
     throw error;
   }
 }
@@ -78,7 +78,7 @@ async function replayWithin(
   if (Object.values(replayed).some((count) => count > 0)) await endAllSessionsTx(tx);
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
   const result = { replayed, unconfirmed, journalCompleteUntil };
-  if (isDryRun) throw new TakenBack(result);
+  if (isDryRun) throw new DryRunRollback(result);
   await recordEvent(tx, { at: now, principal, action: 'installation.journal_replayed', details: { ...replayed } });
   return result;
 }

@@ -83,7 +83,7 @@ async function restoreWithin(
   // What has been deleted in the database that is about to go. In its journal it serves every later restore as well;
   // without one it is kept in files for as long as this takes, for there may be much of it.
   const own = journal ?? new DeletionJournal({ folder: spool, db, clock, keys });
-  if (isReplacing) await own.takeFrom(tx);
+  if (isReplacing) await own.completeFrom(tx);
   const sources = {
     folders: [...new Set([own.folder, ...journalFolders])],
     keys,

@@ -20,7 +20,7 @@ import {
   type Position,
 } from './files.ts';
 import { identityOf, isChange, revocationsOf, type Revocation, type Revocations } from './revocation.ts';
-import { findForgotten, isForgetful, revocationsAfter, type Forgotten } from './trail.ts';
+import { findLostRecords, hasLost, revocationsAfter, type LostRecords } from './lost-records.ts';
 
 /** By then a transaction that has taken an event's id has ended, and clocks differ by less. */
 const settledMs = 600_000;
@@ -37,11 +37,11 @@ export interface DeletionJournalOptions {
 }
 
 /** Receives what happens between calls. */
-export interface JournalWatch {
+export interface JournalListener {
   readonly onFailure: (error: unknown) => void;
   /** A file that is not trustworthy, at each catching up. */
   readonly onDamage: (error: JournalError) => void;
-  readonly onForgotten: (forgotten: Forgotten) => void;
+  readonly onLost: (forgotten: LostRecords) => void;
 }
 
 interface Waiting {
@@ -57,7 +57,7 @@ export class DeletionJournal implements Revocations {
   #waiting: Waiting[] = [];
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
-  #watch: JournalWatch | undefined;
+  #watch: JournalListener | undefined;
   /** Paths of files that are not trustworthy. What they held has been written anew from the audit trail. */
   readonly #damaged = new Set<string>();
 
@@ -76,14 +76,14 @@ export class DeletionJournal implements Revocations {
   async recordChanges(accountId: string, at: number): Promise<void> {
     const { db } = this.#options;
     const events = await listRevocationEventsAt(db, accountId, at).catch((error: unknown) => {
-      this.lookSoon();
+      this.catchUpSoon();
       throw error;
     });
     const changes = events.flatMap(revocationsOf).filter(({ kind }) => isChange(kind));
     if (changes.length > 0) await this.record(changes);
   }
 
-  lookSoon(): void {
+  catchUpSoon(): void {
     this.#schedule(retryMs);
   }
 
@@ -93,7 +93,7 @@ export class DeletionJournal implements Revocations {
    * @returns what the journal knows and the database has forgotten: then the journal isn't said to be complete
    * @throws JournalError for a `position.json` of another installation, Error of the file system, DomainError `unavailable`
    */
-  async catchUp(onDamage?: (error: JournalError) => void): Promise<Forgotten> {
+  async catchUp(onDamage?: (error: JournalError) => void): Promise<LostRecords> {
     const { folder, db, clock, keys } = this.#options;
     const at = clock.now();
     const damage: JournalError[] = [];
@@ -102,13 +102,13 @@ export class DeletionJournal implements Revocations {
     const event = Math.max(from, await newestEventIdBefore(db, at - settledMs));
     await this.#bringIn(db, position.hasChanges ? from : 0);
     const since = isSameTrail ? position.at - fileClockMs : 0;
-    const forgotten = await findForgotten(
+    const forgotten = await findLostRecords(
       db,
       this.#linesSince(since, (error) => damage.push(error)),
     );
     for (const error of damage) onDamage?.(error);
     await this.#writeAnew(damage);
-    if (!isForgetful(forgotten)) {
+    if (!hasLost(forgotten)) {
       await writePosition(folder, keys, { event, mark: await findEventMark(db, event), at, hasChanges: true });
     }
     return forgotten;
@@ -132,7 +132,7 @@ export class DeletionJournal implements Revocations {
    * Brings in what a database knows that is about to be replaced. It may be an old copy: only up to its newest event is
    * the journal complete by it.
    */
-  async takeFrom(reader: Reader): Promise<void> {
+  async completeFrom(reader: Reader): Promise<void> {
     const { folder, keys } = this.#options;
     const { position, isSameTrail } = await this.#positionIn(reader);
     await this.#bringIn(reader, isSameTrail && position.hasChanges ? position.event : 0);
@@ -147,7 +147,7 @@ export class DeletionJournal implements Revocations {
    * Catches up now and from time to time, sooner after a failure: for a process that runs for long.
    * @throws what {@link catchUp} throws, the first time
    */
-  async keepUp(watch: JournalWatch): Promise<void> {
+  async start(watch: JournalListener): Promise<void> {
     this.#tell(await this.catchUp(watch.onDamage), watch);
     this.#watch = watch;
     this.#schedule(catchUpEveryMs);
@@ -211,8 +211,8 @@ export class DeletionJournal implements Revocations {
     await file.append(revocations);
   }
 
-  #tell(forgotten: Forgotten, { onForgotten }: JournalWatch): void {
-    if (isForgetful(forgotten)) onForgotten(forgotten);
+  #tell(forgotten: LostRecords, { onLost }: JournalListener): void {
+    if (hasLost(forgotten)) onLost(forgotten);
   }
 
   /** An id alone says little: a trail that went back may have gone on from there, past it. */

@@ -1,10 +1,11 @@
 /**
- * Changes that take rights away from an account (a role, a password, an email address, a second factor, a recovery code):
- * written to the deletion journal after the commit and before the response, as deletions are.
+ * Writes changes that take rights away to the deletion journal, after their commit and before the response, as deletions
+ * are. Such a change removes a role, password, email address, second factor, recovery code or webhook endpoint.
  */
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
-import type { Revocations } from './revocation.ts';
+import type { Revocation, Revocations } from './revocation.ts';
 
+/** The journal records all changes of this account with this time. */
 export interface AccountChange {
   readonly accountId: string;
   /** The time that the change's audit events carry, in milliseconds. */
@@ -12,12 +13,14 @@ export interface AccountChange {
 }
 
 /**
+ * @param revocations undefined without a journal
+ * @param recorded what the journal records
  * @param change one transaction
- * @throws what `change` throws; DomainError `unavailable` when the journal cannot be written, and the change holds then
+ * @throws what `change` throws; DomainError `unavailable` when the journal cannot be written, although the change holds
  */
 export async function recordingChanges<T>(
   revocations: Revocations | undefined,
-  { accountId, at }: AccountChange,
+  recorded: AccountChange | Revocation,
   change: () => Promise<T>,
 ): Promise<T> {
   let result: T;
@@ -25,9 +28,10 @@ export async function recordingChanges<T>(
     result = await change();
   } catch (error) {
     // The audit log decides whether it happened.
-    if (isOutcomeUnknown(error)) revocations?.lookSoon();
+    if (isOutcomeUnknown(error)) revocations?.catchUpSoon();
     throw error;
   }
-  await revocations?.recordChanges(accountId, at);
+  if ('kind' in recorded) await revocations?.record([recorded]);
+  else await revocations?.recordChanges(recorded.accountId, recorded.at);
   return result;
 }

@@ -55,7 +55,7 @@ export interface Revocations {
    */
   recordChanges(accountId: string, at: number): Promise<void>;
   /** For a change whose outcome was unknown: only the audit trail knows what happened. */
-  lookSoon(): void;
+  catchUpSoon(): void;
 }
 
 /** Whether a line of a journal file is one that this version writes. A newer version may write other kinds. */

@@ -84,7 +84,7 @@ export class Mailer {
 
   /** After the commit. */
   sendSoon(): void {
-    this.#outbox.lookSoon();
+    this.#outbox.pollSoon();
   }
 }
 

@@ -124,7 +124,7 @@ function failureOf(error: unknown): JobFailure {
   const isAboutThis = /^(?:RCPT TO|DATA)/.test(command) && responseCode !== undefined && responseCode !== 421;
   if (!isAboutThis) return new JobFailure(`the mail server: ${said}`, 'queue');
   const isRecipient = command.startsWith('RCPT TO') && responseCode >= 500 && !/\b5\.7\.\d+/.test(message);
-  return new JobFailure(`the mail server: ${said}`, isRecipient ? 'final' : 'work');
+  return new JobFailure(`the mail server: ${said}`, isRecipient ? 'final' : 'job');
 }
 
 /** A server may repeat what it refuses: an address, or the link in a message. */

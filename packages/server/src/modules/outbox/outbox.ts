@@ -16,25 +16,25 @@ import * as store from './store.ts';
 export const jobKinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
 export type JobKind = (typeof jobKinds)[number];
 
-export interface Work {
+export interface Job {
   readonly id: string;
   readonly payload: unknown;
   readonly createdAt: number;
   /** This one included. */
   readonly attempts: number;
   /** Takes it out in the handler's own transaction, so that it happens once even after a crash. */
-  readonly finishIn: (tx: Transaction) => Promise<void>;
+  readonly finishTx: (tx: Transaction) => Promise<void>;
 }
 
 /** @throws JobFailure, or any other error, which counts as a failure of this work alone */
-export type Handler = (work: Work) => Promise<void>;
+export type Handler = (work: Job) => Promise<void>;
 
 /** Why work couldn't be done, and what that says about the rest. */
 export class JobFailure extends Error {
   /** `work`: try it again; `queue`: the way is blocked, all in the queue waits; `final`: it can never succeed. */
-  readonly scope: 'work' | 'queue' | 'final';
+  readonly scope: 'job' | 'queue' | 'final';
 
-  constructor(message: string, scope: 'work' | 'queue' | 'final', options?: ErrorOptions) {
+  constructor(message: string, scope: 'job' | 'queue' | 'final', options?: ErrorOptions) {
     super(message, options);
     this.scope = scope;
   }
@@ -46,7 +46,7 @@ export interface OutboxOptions {
   readonly seal: Sealer;
   /** Of {@link Outbox.delayed}; none unless given. */
   readonly delayMsMax?: number;
-  /** Work that failed and is tried again, or was given up. */
+  /** Job that failed and is tried again, or was given up. */
   readonly onFailure?: (failure: {
     kind: string;
     id: string;
@@ -112,7 +112,7 @@ export class Outbox {
   }
 
   /** Begun here and not ended. */
-  get underWay(): number {
+  get runningCount(): number {
     return this.#running.size;
   }
 
@@ -143,12 +143,12 @@ export class Outbox {
   /** Until `stop`. */
   start(): void {
     this.#isStopped = false;
-    this.#timer = setInterval(() => this.lookSoon(), lookEveryMs).unref();
-    this.lookSoon();
+    this.#timer = setInterval(() => this.pollSoon(), lookEveryMs).unref();
+    this.pollSoon();
   }
 
   /** After a commit: nobody waits for the next look. */
-  lookSoon(): void {
+  pollSoon(): void {
     if (this.#isStopped) return;
     if (this.#looking) this.#isAskedAgain = true;
     else this.#looking = asSystem(() => this.#look());
@@ -211,9 +211,9 @@ export class Outbox {
 
   /** Each group of queues has slots of its own: slow webhook receivers take none from mail. */
   #room(queue: string): number {
-    const underWay = [...this.#running.values()];
-    const inGroup = underWay.filter((work) => groupOf(work.queue) === groupOf(queue)).length;
-    const inQueue = underWay.filter((work) => work.queue === queue).length;
+    const runningCount = [...this.#running.values()];
+    const inGroup = runningCount.filter((work) => groupOf(work.queue) === groupOf(queue)).length;
+    const inQueue = runningCount.filter((work) => work.queue === queue).length;
     return Math.min(limits.outboxUnderWayMax - inGroup, perQueueMax - inQueue);
   }
 
@@ -224,7 +224,7 @@ export class Outbox {
     if (this.#running.has(row.id)) return;
     const ended = this.#do(row).finally(() => {
       this.#running.delete(row.id);
-      this.lookSoon();
+      this.pollSoon();
     });
     // Before the first renewal is due, and no later than others would find the claim of the oldest expired.
     if (this.#running.size === 0) this.#renewAt = this.#options.clock.now() + renewEveryMs;
@@ -238,9 +238,9 @@ export class Outbox {
     try {
       const handler = this.#handlers.get(kind);
       // An instance of another version, or of another configuration, may know it.
-      if (!handler) throw new JobFailure(`nothing here does ${kind}`, 'work');
+      if (!handler) throw new JobFailure(`nothing here does ${kind}`, 'job');
       const payload: unknown = JSON.parse(seal.open(id, row.payload));
-      await handler({ id, payload, createdAt, attempts, finishIn: (tx) => store.removeJob(tx, id) });
+      await handler({ id, payload, createdAt, attempts, finishTx: (tx) => store.removeJob(tx, id) });
       await db.transaction((tx) => store.removeJob(tx, id));
       this.#holds.delete(queue);
       this.#count(kind, 'done');
@@ -253,7 +253,7 @@ export class Outbox {
   async #fail({ id, kind, queue, createdAt, attempts }: store.JobRow, error: unknown): Promise<void> {
     const { db, clock, onFailure } = this.#options;
     const now = clock.now();
-    const scope = error instanceof JobFailure ? error.scope : 'work';
+    const scope = error instanceof JobFailure ? error.scope : 'job';
     const isFinal = scope === 'final' || now - createdAt > limits.outboxKeptDays * 86_400_000;
     this.#count(kind, isFinal ? 'givenUp' : 'failed');
     onFailure?.({ kind, id, attempts, isFinal, error });

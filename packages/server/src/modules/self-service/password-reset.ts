@@ -16,7 +16,7 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
-import type { Work } from '../outbox/outbox.ts';
+import type { Job } from '../outbox/outbox.ts';
 import { insertJob } from '../outbox/store.ts';
 import { deletingKeys, recordDeletedKeys, revokeAllCredentials } from './revoke-all-credentials.ts';
 import { mailbox, system, type SelfServiceOptions, type LiveKey } from './options.ts';
@@ -58,7 +58,7 @@ export class PasswordReset {
     const work: ResetWork = { canonicalEmail, address };
     const row = outbox.delayed(outbox.prepare('password_reset', 'account-life', work));
     await db.transaction((tx) => insertJob(tx, row));
-    outbox.lookSoon();
+    outbox.pollSoon();
   }
 
   /**
@@ -75,12 +75,12 @@ export class PasswordReset {
     await this.#set(codeText, 'accept_invitation', { password, revokesKeys: false, address });
   }
 
-  async #send({ payload, finishIn }: Work): Promise<void> {
+  async #send({ payload, finishTx }: Job): Promise<void> {
     const { db, clock, mailer } = this.#options;
     const { canonicalEmail, address } = payload as ResetWork;
     const now = clock.now();
     await db.transaction(async (tx) => {
-      await finishIn(tx);
+      await finishTx(tx);
       const account = await lockAccountByEmailTx(tx, canonicalEmail);
       // After a restore the address may be one that the owner has given up.
       const isSent = account?.disabledAt === null && account.emailUnconfirmedSince === null;

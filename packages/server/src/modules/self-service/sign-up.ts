@@ -15,7 +15,7 @@ import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
-import type { Work } from '../outbox/outbox.ts';
+import type { Job } from '../outbox/outbox.ts';
 import { insertJob } from '../outbox/store.ts';
 import { system, type SelfServiceOptions } from './options.ts';
 import { newestSignUpHash } from './store.ts';
@@ -75,15 +75,15 @@ export class SignUp {
     const { db, outbox } = this.#options;
     const row = outbox.delayed(outbox.prepare('sign_up', 'account-life', work));
     await db.transaction((tx) => insertJob(tx, row));
-    outbox.lookSoon();
+    outbox.pollSoon();
   }
 
-  async #complete({ payload, finishIn }: Work): Promise<void> {
+  async #complete({ payload, finishTx }: Job): Promise<void> {
     const { db, mailer } = this.#options;
     const { address, canonicalEmail, passwordHash, language = null } = payload as SignUpWork;
     const now = this.#options.clock.now();
     await db.transaction(async (tx) => {
-      await finishIn(tx);
+      await finishTx(tx);
       const id = passwordHash === null ? undefined : randomId('acc');
       const isNew =
         id !== undefined &&

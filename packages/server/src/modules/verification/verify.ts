@@ -10,7 +10,7 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import type { UnfinishedRevocations } from '../deletion-journal/unfinished-revocations.ts';
+import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { ImportedKeys } from './imported-keys.ts';
 import { LastUsed } from './last-used.ts';
@@ -54,8 +54,8 @@ export interface VerifierOptions {
   readonly clock: Clock;
   readonly hash: KeyedHash;
   readonly tokens: Tokens;
-  readonly unfinished: UnfinishedRevocations<number>;
-  readonly unfinishedAccounts: UnfinishedRevocations<string>;
+  readonly unfinished: PendingChanges<number>;
+  readonly unfinishedAccounts: PendingChanges<string>;
   /** The current prefix and the earlier ones. */
   readonly keyPrefixes: readonly string[];
 }

@@ -1,16 +1,16 @@
 /** Webhook endpoints: administrators and operators set them up and change them. */
-import { limits, type WebhookEvent, webhookEvents } from '@keyreeve/contract';
+import { limits, webhookEvents, type Webhook, type WebhookEvent } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
-import type { Revocation, Revocations } from '../deletion-journal/revocation.ts';
+import { recordingChanges } from '../deletion-journal/recording-changes.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { acceptUrl } from './endpoint-url.ts';
-import { bodyOf } from './follower.ts';
+import { bodyOf } from './publisher.ts';
 import { succeed, type Attempt, type Sender, type StoredSecret } from './sender.ts';
 import { makeSigningSecret } from './signature.ts';
 import * as store from './store.ts';
@@ -89,9 +89,11 @@ export class Endpoints {
 
   /** @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable` */
   async disable(principal: Principal, id: string): Promise<void> {
-    const at = this.#options.clock.now();
-    const change = () => store.disableEndpoint(this.#options.db, principal, id, at);
-    await this.#recording({ kind: 'webhook_disabled', id, at }, change);
+    const { db, clock, journal } = this.#options;
+    const at = clock.now();
+    await recordingChanges(journal, { kind: 'webhook_disabled', id, at }, () =>
+      store.disableEndpoint(db, principal, id, at),
+    );
   }
 
   /** @throws DomainError `webhook_not_found`, `invalid_access_token` */
@@ -101,9 +103,11 @@ export class Endpoints {
 
   /** @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable` */
   async delete(principal: Principal, id: string): Promise<void> {
-    const at = this.#options.clock.now();
-    const change = () => store.deleteEndpoint(this.#options.db, principal, id, at);
-    await this.#recording({ kind: 'webhook_deleted', id, at }, change);
+    const { db, clock, journal } = this.#options;
+    const at = clock.now();
+    await recordingChanges(journal, { kind: 'webhook_deleted', id, at }, () =>
+      store.deleteEndpoint(db, principal, id, at),
+    );
   }
 
   /**
@@ -129,19 +133,6 @@ export class Endpoints {
     const messageId = randomId('msg');
     return sender.attempt(endpoint, messageId, bodyOf(messageId, 'webhook.test', clock.now(), { endpointId: id }));
   }
-
-  /** A restore must not send events again to a receiver that an administrator has removed. */
-  async #recording(revocation: Revocation, change: () => Promise<void>): Promise<void> {
-    const { journal } = this.#options;
-    try {
-      await change();
-    } catch (error) {
-      // The audit log decides whether it happened.
-      if (isOutcomeUnknown(error)) journal?.lookSoon();
-      throw error;
-    }
-    await journal?.record([revocation]);
-  }
 }
 
 const neverTried = { lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
@@ -158,4 +149,20 @@ const toEndpoint = (row: store.CountedEndpointRow): Endpoint => ({
   lastDeliveredAt: row.lastDeliveredAt,
   lastFailedAt: row.lastFailedAt,
   lastFailure: row.lastFailure,
+});
+
+const instantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
+
+/** The endpoint as the API and the command line show it, copied field by field. */
+export const toWebhook = (endpoint: Endpoint): Webhook => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  events: [...endpoint.events],
+  createdAt: toInstant(endpoint.createdAt),
+  updatedAt: toInstant(endpoint.updatedAt),
+  disabledAt: instantOrNull(endpoint.disabledAt),
+  waiting: endpoint.waiting,
+  lastDeliveredAt: instantOrNull(endpoint.lastDeliveredAt),
+  lastFailedAt: instantOrNull(endpoint.lastFailedAt),
+  lastFailure: endpoint.lastFailure,
 });

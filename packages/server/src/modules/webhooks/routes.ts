@@ -2,8 +2,7 @@
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
-import type { Endpoints } from './endpoints.ts';
-import { toWebhook } from './endpoint-view.ts';
+import { toWebhook, type Endpoints } from './endpoints.ts';
 
 export function webhookRoutes(endpoints: Endpoints): readonly Route[] {
   return [

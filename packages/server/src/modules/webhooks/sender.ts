@@ -4,9 +4,9 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { JobFailure, type Work } from '../outbox/outbox.ts';
+import { JobFailure, type Job } from '../outbox/outbox.ts';
 import { RefusedTarget, type AddressGuard } from './address-guard.ts';
-import type { WebhookWork } from './follower.ts';
+import type { WebhookWork } from './publisher.ts';
 import { post, TimedOut } from './post.ts';
 import { signedHeaders } from './signature.ts';
 import { disableEndpoint, findEndpoint, noteDelivery, noteFailure, type EndpointRow } from './store.ts';
@@ -52,7 +52,7 @@ export class Sender {
   }
 
   /** The outbox's handler. @throws JobFailure */
-  readonly deliver = async ({ id, payload }: Pick<Work, 'id' | 'payload'>): Promise<void> => {
+  readonly deliver = async ({ id, payload }: Pick<Job, 'id' | 'payload'>): Promise<void> => {
     const { db, clock } = this.#options;
     const { endpointId, body } = payload as WebhookWork;
     const endpoint = await findEndpoint(db, endpointId);
@@ -68,7 +68,7 @@ export class Sender {
     }
     await noteFailure(db, endpointId, now, failure);
     if (status === gone) return disableEndpoint(db, { kind: 'system' }, endpointId, now, failure);
-    throw new JobFailure(failure, isBlocked ? 'queue' : 'work');
+    throw new JobFailure(failure, isBlocked ? 'queue' : 'job');
   };
 
   /** One request. Never throws for what the endpoint does. */

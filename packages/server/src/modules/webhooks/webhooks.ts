@@ -6,7 +6,7 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { AddressGuard, type Resolve, type WebhookTarget } from './address-guard.ts';
 import { Endpoints } from './endpoints.ts';
-import { Follower } from './follower.ts';
+import { Publisher } from './publisher.ts';
 import { Sender } from './sender.ts';
 
 export interface WebhooksOptions {
@@ -26,14 +26,14 @@ export interface WebhooksOptions {
 export class Webhooks {
   readonly endpoints: Endpoints;
   /** Started by whoever serves. */
-  readonly follower: Follower;
+  readonly publisher: Publisher;
   readonly sender: Sender;
 
   constructor({ db, clock, seal, outbox, targets, journal, onFailure, resolve }: WebhooksOptions) {
     const guard = new AddressGuard(targets, resolve);
     this.sender = new Sender({ db, clock, seal, guard });
     this.endpoints = new Endpoints({ db, clock, seal, guard, sender: this.sender, journal });
-    this.follower = new Follower({ db, outbox, ...(onFailure ? { onFailure } : {}) });
+    this.publisher = new Publisher({ db, outbox, ...(onFailure ? { onFailure } : {}) });
     outbox.handle('webhook', this.sender.deliver);
   }
 }

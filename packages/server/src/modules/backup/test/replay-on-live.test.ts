@@ -7,7 +7,7 @@ import { replayOnLive, type ReplayOptions } from '../replay-on-live.ts';
 import { restoreBackup } from '../restore.ts';
 import { writeBackup } from '../write-backup.ts';
 import type { Db } from '../../../foundation/database/db.ts';
-import { DeletionJournal, type JournalWatch } from '../../deletion-journal/deletion-journal.ts';
+import { DeletionJournal, type JournalListener } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal, readPosition } from '../../deletion-journal/files.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
@@ -100,21 +100,21 @@ onEachDatabase('a database that has forgotten a deletion is noticed until the jo
   assert.equal(position?.at, later);
 
   const told: unknown[] = [];
-  const watch: JournalWatch = {
+  const watch: JournalListener = {
     onFailure: (error) => assert.fail(String(error)),
     onDamage: (error) => assert.fail(String(error)),
-    onForgotten: (forgotten) => told.push(forgotten.working),
+    onLost: (forgotten) => told.push(forgotten.working),
   };
   const journal = journalIn(reverted.db, folder, later + hourMs);
   // Its trail may even have grown past where the other one was.
   for (let round = 0; round < 5; round++) await addKey(reverted.db, 'acc_ada', `new ${round}`);
-  await journal.keepUp(watch);
+  await journal.start(watch);
   journal.stop();
   assert.deepEqual(told, [1]);
   // A journal that knows better than its database isn't said to be complete by it.
   assert.deepEqual(await readPosition(folder, keys), position);
   await replay(reverted.db, [], { journal });
-  await journal.keepUp(watch);
+  await journal.start(watch);
   journal.stop();
   assert.deepEqual(told, [1]);
   assert.equal((await readPosition(folder, keys))?.at, later + hourMs);

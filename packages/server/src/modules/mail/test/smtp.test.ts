@@ -116,12 +116,12 @@ test('no value makes a header or a recipient of its own', { tags: ['asvs:1.3.11'
 
 const refusals: readonly (readonly [what: string, reply: string, scope: JobFailure['scope'], isMessage?: true])[] = [
   ['an unknown recipient', '550 5.1.1 no such mailbox ada@example.com', 'final'],
-  ['a full mailbox', '452 4.2.2 mailbox full', 'work'],
-  ['greylisting', '451 4.7.1 come back later', 'work'],
-  ['a server that doesn’t relay for us', '550 5.7.1 relaying denied', 'work'],
+  ['a full mailbox', '452 4.2.2 mailbox full', 'job'],
+  ['greylisting', '451 4.7.1 come back later', 'job'],
+  ['a server that doesn’t relay for us', '550 5.7.1 relaying denied', 'job'],
   ['a server that is going away', '421 4.3.2 shutting down', 'queue'],
-  ['a message that is put off', '451 4.3.0 try again', 'work', true],
-  ['a message that is refused', `554 5.7.1 blocked because of ${link} and krvc_secret`, 'work', true],
+  ['a message that is put off', '451 4.3.0 try again', 'job', true],
+  ['a message that is refused', `554 5.7.1 blocked because of ${link} and krvc_secret`, 'job', true],
 ];
 
 for (const [what, reply, scope, isMessage] of refusals) {

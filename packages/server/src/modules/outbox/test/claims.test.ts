@@ -31,7 +31,7 @@ onEachDatabase('the work of a process that was killed is done within 15 seconds'
   await until('the other is done', waitMsMax, () => done.length === 1);
   assert.deepEqual(done, [['two', 1]]);
   clock.advance({ seconds: 15 });
-  worker.outbox.lookSoon();
+  worker.outbox.pollSoon();
   await until('all is done', waitMsMax, () => isEmpty(db));
   assert.deepEqual(done[1], ['one', 2]);
 });
@@ -54,14 +54,14 @@ onEachDatabase('another process does not begin what a living one works on, howev
   two.outbox.start();
   for (let passed = 0; passed < 60; passed += 5) {
     clock.advance({ seconds: 5 });
-    one.outbox.lookSoon();
+    one.outbox.pollSoon();
     // Its claim now lasts longer than the moment to which the clock goes next.
     await until(
       'the claim is renewed',
       waitMsMax,
       async () => (await store.findDueQueues(opened.db, clock.now() + 14_999)).length === 0,
     );
-    two.outbox.lookSoon();
+    two.outbox.pollSoon();
   }
   slow.open();
   await until('it is done', waitMsMax, () => isEmpty(opened.db));
@@ -81,7 +81,7 @@ onEachDatabase('work that takes longer than its claim is not begun again by the 
   await until('it has begun', waitMsMax, () => begun === 1);
   clock.advance({ seconds: 16 });
   await until('it is claimed anew', waitMsMax, async () => {
-    worker.outbox.lookSoon();
+    worker.outbox.pollSoon();
     return (await store.findDueQueues(db, clock.now())).length === 0;
   });
   slow.open();

@@ -25,7 +25,7 @@ export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: JobK
     await db.transaction(async (tx) => {
       for (const row of rows) await store.insertJob(tx, row);
     });
-    outbox.lookSoon();
+    outbox.pollSoon();
   };
   return { outbox, failures, put, [Symbol.asyncDispose]: () => outbox.stop() };
 }

@@ -110,8 +110,8 @@ onEachDatabase('what fails is tried again, each time after twice as long, an hou
   await worker.put('mail', 'one');
   for (let attempt = 1; attempt <= 14; attempt++) {
     await until(`attempt ${attempt}`, waitMsMax, () => {
-      worker.outbox.lookSoon();
-      return triedAt.length === attempt && worker.outbox.underWay === 0;
+      worker.outbox.pollSoon();
+      return triedAt.length === attempt && worker.outbox.runningCount === 0;
     });
     const seconds = Math.min(3_600, 5 * 2 ** (attempt - 1));
     clock.advance({ seconds: seconds - 1 });
@@ -143,14 +143,14 @@ onEachDatabase('a blocked way holds all of its queue back and no other; then eve
   // An hour in steps: each attempt is by few, and far apart.
   for (let minute = 0; minute < 60; minute++) {
     clock.advance({ seconds: 60 });
-    worker.outbox.lookSoon();
+    worker.outbox.pollSoon();
     await new Promise(setImmediate);
   }
   assert.ok(tried.length < 12 * 20, `${tried.length} attempts in an hour`);
   assert.equal(done.length, 5);
   isDown = false;
   clock.advance({ seconds: 300 });
-  worker.outbox.lookSoon();
+  worker.outbox.pollSoon();
   await until('all is done', waitMsMax, () => isEmpty(db));
   assert.deepEqual(done.toSorted(), [...numbered('m', 12), ...numbered('o', 5)].toSorted());
 });
@@ -168,14 +168,14 @@ onEachDatabase('what can never succeed is given up at once; everything else afte
     [[true, 1]],
   );
   await worker.put('mail', 'late');
-  await until('it failed', waitMsMax, () => worker.failures.length === 2 && worker.outbox.underWay === 0);
+  await until('it failed', waitMsMax, () => worker.failures.length === 2 && worker.outbox.runningCount === 0);
   clock.advance({ days: limits.outboxKeptDays });
-  worker.outbox.lookSoon();
-  await until('it failed again', waitMsMax, () => worker.failures.length === 3 && worker.outbox.underWay === 0);
+  worker.outbox.pollSoon();
+  await until('it failed again', waitMsMax, () => worker.failures.length === 3 && worker.outbox.runningCount === 0);
   assert.equal(worker.failures[2]?.isFinal, false);
   clock.advance({ seconds: 3_600 });
   await until('it is given up', waitMsMax, () => {
-    worker.outbox.lookSoon();
+    worker.outbox.pollSoon();
     return isEmpty(db);
   });
   assert.deepEqual(worker.outbox.counts.get('mail'), { done: 0, failed: 2, givenUp: 2 });
@@ -186,23 +186,23 @@ onEachDatabase(
   async ({ db }) => {
     let fails = true;
     const clock = new FakeClock(now);
-    await using worker = newWorker(db, clock, async ({ finishIn }) => {
+    await using worker = newWorker(db, clock, async ({ finishTx }) => {
       await db.transaction(async (tx) => {
-        await finishIn(tx);
+        await finishTx(tx);
         await store.insertJob(tx, worker.outbox.prepare('webhook', 'next', 'follows', 'follows'));
         if (fails) throw new Error('rolled back');
       });
     });
     worker.outbox.start();
     await worker.put('mail', 'one');
-    await until('it failed', waitMsMax, () => worker.failures.length === 1 && worker.outbox.underWay === 0);
+    await until('it failed', waitMsMax, () => worker.failures.length === 1 && worker.outbox.runningCount === 0);
     assert.deepEqual(
       (await store.countJobs(db, 10)).map(({ kind }) => kind),
       ['mail'],
     );
     fails = false;
     clock.advance({ seconds: 5 });
-    worker.outbox.lookSoon();
+    worker.outbox.pollSoon();
     await until('it is done', waitMsMax, async () =>
       (await store.countJobs(db, 10)).every(({ kind }) => kind === 'webhook'),
     );
@@ -258,7 +258,7 @@ onEachDatabase('work that nobody here knows waits for somebody who does', async 
   await using worker = newWorker(db, clock, () => Promise.resolve(), 'webhook');
   worker.outbox.start();
   await worker.put('mail', 'one');
-  await until('it is put off', waitMsMax, () => worker.failures.length === 1 && worker.outbox.underWay === 0);
+  await until('it is put off', waitMsMax, () => worker.failures.length === 1 && worker.outbox.runningCount === 0);
   assert.deepEqual(await store.findDueQueues(db, now + 4_999), []);
   assert.deepEqual(await store.findDueQueues(db, now + 5_000), ['mail']);
   assert.equal(worker.failures.length, 1);
@@ -280,7 +280,7 @@ onEachDatabase('a database that can’t be reached is told once, and work goes o
   worker.outbox.start();
   await worker.put('mail', 'one');
   await until('it was asked again and again', waitMsMax, () => {
-    worker.outbox.lookSoon();
+    worker.outbox.pollSoon();
     return asked >= 5;
   });
   assert.deepEqual(

@@ -9,7 +9,7 @@ import { DomainError } from '../../../foundation/errors.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import type { WebhookWork } from '../follower.ts';
+import type { WebhookWork } from '../publisher.ts';
 import { Webhooks } from '../webhooks.ts';
 import { codeOf, onEachDatabase, outcomes, race, raceToValues } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
@@ -32,8 +32,8 @@ const clear = sql('test_clear_outbox', `delete from outbox`);
 const dropProgress = sql('test_drop_progress', `delete from webhook_progress where chain = $1`);
 
 const opened = ({ id, payload }: Waiting): WebhookWork => JSON.parse(keys.outboxSeal.open(id, payload)) as WebhookWork;
-const tell = async ({ follower }: Webhooks): Promise<void> => {
-  while (await follower.look());
+const tell = async ({ publisher }: Webhooks): Promise<void> => {
+  while (await publisher.look());
 };
 interface Told {
   readonly id: string;
@@ -135,7 +135,7 @@ onEachDatabase('what was rolled back is never told, and a look that fails leaves
       throw new Error('not committed');
     }),
   );
-  await assert.rejects(newWebhooks(breaking).follower.look(), /not committed/);
+  await assert.rejects(newWebhooks(breaking).publisher.look(), /not committed/);
   assert.deepEqual(await waitingFor(db, id), []);
   await tell(newWebhooks(db));
   assert.deepEqual(accountsIn(await waitingFor(db, id)), ['acc_ada']);

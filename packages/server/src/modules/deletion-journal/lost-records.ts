@@ -31,17 +31,17 @@ export async function* revocationsAfter(reader: Reader, event: number): AsyncGen
 }
 
 /** What the journal knows and the database doesn't: it is older than it was, as after a failover or a file copy. */
-export interface Forgotten {
+export interface LostRecords {
   /** Keys, accounts and signing keys that were deleted or revoked and work, and changes of accounts that were lost. */
   readonly working: number;
   /** The journal names an event that the trail hasn't reached. */
   readonly isBehind: boolean;
 }
 
-export const isForgetful = ({ working, isBehind }: Forgotten): boolean => working > 0 || isBehind;
+export const hasLost = ({ working, isBehind }: LostRecords): boolean => working > 0 || isBehind;
 
 /** A line is written after its commit, so what a line says must be seen by whatever is read after the line. */
-export async function findForgotten(reader: Reader, journal: AsyncIterable<Revocation>): Promise<Forgotten> {
+export async function findLostRecords(reader: Reader, journal: AsyncIterable<Revocation>): Promise<LostRecords> {
   const waiting: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
   let working = 0;
   let newestKnown = 0;

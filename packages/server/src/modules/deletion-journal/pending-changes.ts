@@ -13,7 +13,7 @@ const retryAfterSeconds = 1;
 /** Longer than any read takes: a read that was sent before the change was finished may still return the old state. */
 const settleMs = 10_000;
 
-export interface UnfinishedChange {
+export interface PendingChange {
   /** Two pending changes of one id with the same kind do the same: one of them is enough. */
   readonly kind: string;
   /** Makes the change unless it has happened already. Retried until it succeeds. */
@@ -22,7 +22,7 @@ export interface UnfinishedChange {
 
 /** The pending changes of one id, in the order in which they were requested. */
 interface Queue {
-  readonly changes: UnfinishedChange[];
+  readonly changes: PendingChange[];
   /** How many were added since the queue exists. */
   added: number;
   /** Whether the first change is being tried at the moment, or was made just now. */
@@ -32,7 +32,7 @@ interface Queue {
 }
 
 /** @typeParam Id of a key or of an account */
-export class UnfinishedRevocations<Id extends string | number> {
+export class PendingChanges<Id extends string | number> {
   readonly #queues = new Map<Id, Queue>();
   #count = 0;
 
@@ -47,7 +47,7 @@ export class UnfinishedRevocations<Id extends string | number> {
   }
 
   /** Changes of one id are finished one after another, in the order of these calls. */
-  add(id: Id, change: UnfinishedChange): void {
+  add(id: Id, change: PendingChange): void {
     const queue = this.#queues.get(id);
     if (!queue) {
       const started: Queue = { changes: [change], added: 1, isTrying: false, settling: undefined };
@@ -82,7 +82,7 @@ export class UnfinishedRevocations<Id extends string | number> {
   }
 }
 
-async function finishOne(queue: Queue, { finish }: UnfinishedChange): Promise<void> {
+async function finishOne(queue: Queue, { finish }: PendingChange): Promise<void> {
   for (let ms = retryMsFirst; ; ms = Math.min(retryMsMax, 2 * ms)) {
     queue.isTrying = true;
     try {

@@ -22,7 +22,7 @@ import {
   type UntoldEvent,
 } from './store.ts';
 
-export interface FollowerOptions {
+export interface PublisherOptions {
   readonly db: Db;
   readonly outbox: Outbox;
   readonly onFailure?: (error: unknown) => void;
@@ -37,25 +37,25 @@ export interface WebhookWork {
 
 const lookEveryMs = 1_000;
 
-export class Follower {
-  readonly #options: FollowerOptions;
+export class Publisher {
+  readonly #options: PublisherOptions;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   /** Told once, not every second. */
   #isFailing = false;
 
-  constructor(options: FollowerOptions) {
+  constructor(options: PublisherOptions) {
     this.#options = options;
   }
 
   /** Until `stop`. */
   start(): void {
-    this.#timer = setInterval(() => this.lookSoon(), lookEveryMs).unref();
-    this.lookSoon();
+    this.#timer = setInterval(() => this.pollSoon(), lookEveryMs).unref();
+    this.pollSoon();
   }
 
   /** Nobody waits for the next look. */
-  lookSoon(): void {
+  pollSoon(): void {
     if (this.#timer === undefined || this.#looking) return;
     this.#looking = this.#lookOn().finally(() => (this.#looking = undefined));
   }
@@ -85,7 +85,7 @@ export class Follower {
     const byChain = Map.groupBy(events, ({ chain }) => chain);
     const steps = [...byChain.values()].flatMap((news) => this.#step(news, endpoints));
     await takeSteps(db, steps);
-    if (steps.some(({ work }) => work.length > 0)) outbox.lookSoon();
+    if (steps.some(({ work }) => work.length > 0)) outbox.pollSoon();
     return [...byChain.values()].some((news) => news.length === limits.webhookEventsPerLookMax);
   }
 

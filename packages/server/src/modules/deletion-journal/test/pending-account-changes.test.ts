@@ -1,0 +1,145 @@
+/** Several changes of unknown outcome to one account: each is finished, in the order in which they were requested. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Principal } from '../../../foundation/principal.ts';
+import { readConfig } from '../../../app/config.ts';
+import { Secret } from '../../../foundation/crypto/secret.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { wire, type Services } from '../../../app/wiring.ts';
+import { behind, Line } from '../../../../test-kit/broken-connection.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { keys, operator } from '../../../../test-kit/rows.ts';
+
+const waitMsMax = 10_000;
+const password = new Secret('wombat orbit velvet 42');
+const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+const client = { clientIp: '192.0.2.1', userAgent: '' };
+
+const instanceOn = (db: Db, clock: FakeClock): Services => {
+  const installation = { db, keys, migrated: [] };
+  return wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost', argon2 });
+};
+
+async function until(isSo: () => Promise<boolean> | boolean, what: string): Promise<void> {
+  const deadline = performance.now() + waitMsMax;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline, what);
+    await turn();
+  }
+}
+
+interface Stage {
+  readonly line: Line;
+  /** Its transactions go over the line. */
+  readonly broken: Services;
+  /** Another instance on the same database. */
+  readonly other: Services;
+  readonly id: string;
+  readonly key: string;
+  readonly accessToken: string;
+}
+
+async function stageOn(db: Db): Promise<Stage> {
+  const line = new Line();
+  const clock = new FakeClock();
+  const [broken, other] = [instanceOn(behind(db, line), clock), instanceOn(db, clock)];
+  await broken.signingKeys.ensure();
+  const { id } = await broken.accounts.create(operator, 'ada@example.com', password, 'user');
+  const { secret } = await broken.apiKeys.create(operator, id, { nickname: 'key' });
+  const { accessToken } = await broken.tokens.signIn('ada@example.com', password, client);
+  return { line, broken, other, id, key: secret.reveal(), accessToken };
+}
+
+const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailable';
+
+type Change = (services: Services, id: string) => Promise<unknown>;
+const changes: Readonly<Record<string, Change>> = {
+  'delete keys': ({ administration }, id) => administration.revokeKeys(operator, id),
+  disable: ({ accounts }, id) => accounts.disable(operator, id),
+  delete: ({ accounts }, id) => accounts.delete(operator, id),
+};
+
+const pairs: readonly (readonly [first: string, second: string, actions: readonly string[]])[] = [
+  ['delete keys', 'disable', ['api_key.deleted', 'account.disabled']],
+  ['delete keys', 'delete', ['api_key.deleted', 'account.deleted']],
+  ['disable', 'delete', ['account.disabled', 'account.deleted']],
+  ['disable', 'delete keys', ['account.disabled', 'api_key.deleted']],
+];
+
+for (const [first, second, actions] of pairs) {
+  onEachDatabase(`to ${second} after a pending change to ${first} is kept, and finished after it`, async ({ db }) => {
+    const { line, broken, id, key, accessToken } = await stageOn(db);
+    const before = (await listAuditEvents(db)).length;
+    line.state = 'cut before';
+    await assert.rejects(async () => changes[first]?.(broken, id), isUnavailable);
+    await assert.rejects(async () => changes[second]?.(broken, id), isUnavailable);
+    for (const credential of [key, accessToken])
+      await assert.rejects(broken.verifier.verify(credential), isUnavailable);
+
+    line.state = 'whole';
+    const recorded = async () => (await listAuditEvents(db)).slice(before).map(({ action }) => action);
+    await until(async () => (await recorded()).length >= actions.length, 'a change was never finished');
+    assert.deepEqual(await recorded(), actions);
+    assert.equal((await broken.verifier.verify(key)).valid, false);
+    assert.equal((await broken.verifier.verify(accessToken)).valid, false);
+  });
+}
+
+for (const state of ['cut before', 'cut after'] as const) {
+  onEachDatabase(
+    `an acknowledged request to enable an account survives a pending disabling that was ${state} its commit`,
+    async ({ db }) => {
+      const { line, broken, other, id, key } = await stageOn(db);
+      line.state = state;
+      await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
+      // On another instance, so that this one's retry can only come afterwards.
+      assert.equal((await other.accounts.enable(operator, id)).disabledAt, null);
+      const { commits } = line;
+      line.state = 'whole';
+      await until(() => line.commits > commits, 'the disabling was never tried again');
+      assert.equal((await other.accounts.find(id)).disabledAt, null);
+      assert.equal((await other.verifier.verify(key)).valid, true);
+      const enabled = (await listAuditEvents(db)).filter(({ action }) => action === 'account.enabled');
+      assert.equal(enabled.length, state === 'cut after' ? 1 : 0, 'enabling an enabled account is no event');
+    },
+  );
+}
+
+onEachDatabase(
+  'a disabling after that request is finished, although an older one is pending as well',
+  async ({ db }) => {
+    const { line, broken, other, id } = await stageOn(db);
+    line.state = 'cut before';
+    await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
+    await other.accounts.enable(operator, id);
+    await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
+    line.state = 'whole';
+    await until(async () => (await other.accounts.find(id)).disabledAt !== null, 'it was never finished');
+  },
+);
+
+for (const [what, change] of [
+  ['disable', ({ accounts }, by, id) => accounts.disable(by, id)],
+  ['delete', ({ accounts }, by, id) => accounts.delete(by, id)],
+] as const satisfies readonly (readonly [
+  string,
+  (services: Services, by: Principal, id: string) => Promise<unknown>,
+])[]) {
+  onEachDatabase(
+    `a pending request to ${what} an administrator is finished, although the account is the last administrator by then`,
+    async ({ db }) => {
+      const { line, broken, other, id, key } = await stageOn(db);
+      const { id: byId } = await other.accounts.create(operator, 'bob@example.com', password, 'admin');
+      await other.accounts.setRole(operator, id, 'admin');
+      const { accessToken } = await other.tokens.signIn('bob@example.com', password, client);
+      const by = { ...(await other.tokens.principalOf(accessToken)), actsAs: 'administrator' as const };
+      line.state = 'cut before';
+      await assert.rejects(change(broken, by, id), isUnavailable);
+      await other.accounts.setRole(operator, byId, 'user');
+      line.state = 'whole';
+      await until(async () => !(await other.verifier.verify(key)).valid, 'it was never finished');
+    },
+  );
+}
