@@ -1,10 +1,10 @@
 /**
- * The keys that sign access tokens. They live in the database, the private halves sealed under the master key.
+ * The keys that sign access tokens. They are in the database, with the private keys sealed under the master key.
  *
- * A key is published before it signs, so that whoever caches the public keys knows it in time, and stays published
- * until the last token that it signed has expired (RFC 7517). The times alone decide which key signs: the newest active
- * one of the configured algorithm. When the clock is behind the activation of all of them, the newest signs: a clock that
- * was set back must not stop sign-ins. A revoked key is gone at once.
+ * A key is published (RFC 7517) before it signs, so that clients that cache the public keys fetch it in time. It stays
+ * published until the last token that it signed has expired. The newest active key of the configured algorithm signs.
+ * When the clock is behind the activation of all keys, the newest signs: a clock that was set back must not stop
+ * sign-ins. A revoked key is neither published nor accepted from then on.
  */
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose';
@@ -28,7 +28,7 @@ import {
 export const signingAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const;
 export type SigningAlgorithm = (typeof signingAlgorithms)[number];
 
-/** `next`: published, doesn't sign yet. `active`: signs. `retired`: still verifies. `gone`: neither. */
+/** `next`: published, does not sign yet. `active`: signs. `retired`: published, no longer signs. `gone`: not published. */
 export type SigningKeyState = 'next' | 'active' | 'retired' | 'gone';
 
 export interface SigningKey {
@@ -46,7 +46,7 @@ export interface SigningKeysOptions {
   readonly seal: Sealer;
   readonly alg: SigningAlgorithm;
   readonly accessTokenTtlSeconds: number;
-  /** None where no journal is kept. */
+  /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
 }
 
@@ -55,10 +55,10 @@ const kidPattern = /^[A-Za-z0-9_-]{22}$/;
 
 export class SigningKeys {
   readonly #options: SigningKeysOptions;
-  /** Imported key material by kid. It never changes; whether a key may be used is read each time. */
+  /** Imported keys by `kid`. They never change. Whether a key may be used is read from the database each time. */
   readonly #publicKeys = new Map<string, { alg: string; key: CryptoKey }>();
   readonly #privateKeys = new Map<string, CryptoKey>();
-  /** All that ask at once get the same list. */
+  /** Calls at the same time share one read. */
   readonly #times: CoalescingReader<undefined, SigningKeyTimes[]>;
 
   constructor(options: SigningKeysOptions) {
@@ -71,8 +71,8 @@ export class SigningKeys {
   }
 
   /**
-   * Makes the first key of the configured algorithm, unless there is one that signs. It signs at once: nobody caches
-   * anything yet. One whose time is yet to come doesn't do: until then nobody could sign in.
+   * Creates a key of the configured algorithm unless one is active: without an active key sign-ins would fail. The new
+   * key signs at once, because no client has cached the public keys yet.
    */
   async ensure(): Promise<void> {
     const { db, alg, clock } = this.#options;
@@ -82,7 +82,7 @@ export class SigningKeys {
     await createFirstSigningKey(db, await this.#generate(now));
   }
 
-  /** Every key ever made with its state now, newest last. */
+  /** All keys that were ever created, with their current states, newest last. */
   async list(): Promise<SigningKey[]> {
     const rows = await listSigningKeys(this.#options.db);
     return rows.map((row) => ({
@@ -96,15 +96,17 @@ export class SigningKeys {
   }
 
   /**
-   * Makes the next key. It begins to sign once others have had time to fetch it; with `immediately` it signs at once
-   * and every other key is revoked, which ends all access tokens there are (for when a key has leaked).
+   * Creates the next key. It starts to sign after `limits.signingKeyLeadSeconds`, so that clients can fetch it first.
+   * @param options.immediately for a leaked key: the new key signs at once and all others are revoked, which invalidates
+   *   all access tokens
+   * @returns its `kid`
    */
   async rotate(principal: Principal, { immediately }: { immediately: boolean }): Promise<string> {
     const { db, clock, revocations } = this.#options;
     const now = clock.now();
     const key = await this.#generate(immediately ? now : now + limits.signingKeyLeadSeconds * 1000);
     await createSigningKey(db, principal, key, immediately);
-    // All that ever were: they are few, and what was recorded twice counts once.
+    // All revoked keys: they are few, and a repeated record has no effect.
     const revoked =
       immediately && revocations ? (await listSigningKeys(db)).filter((row) => row.revokedAt !== null) : [];
     if (revoked.length > 0)
@@ -114,7 +116,7 @@ export class SigningKeys {
     return key.kid;
   }
 
-  /** What others check tokens with: public halves only. */
+  /** The published keys, without their private parts. */
   async jwks(): Promise<Jwks> {
     const rows = await listSigningKeys(this.#options.db);
     return {
@@ -129,12 +131,12 @@ export class SigningKeys {
   }
 
   /**
-   * The key that signs now. Callers that sign at the same time share the read.
+   * The key that signs now.
    * @throws DomainError `unavailable` when there is no unrevoked key of the configured algorithm
    */
   async signer(): Promise<{ kid: string; alg: string; key: CryptoKey }> {
     const { db, alg, seal } = this.#options;
-    const times = this.#signing(await this.#listTimes());
+    const times = this.#activeKey(await this.#listTimes());
     if (!times) throw unavailable(new Error(`there is no unrevoked signing key for ${alg}; restart to create one`));
     const { kid } = times;
     let key = this.#privateKeys.get(kid);
@@ -149,14 +151,14 @@ export class SigningKeys {
   }
 
   /**
-   * The public key of a token's `kid`, whose algorithm is the only one it may be used with. Whether it still counts is
-   * asked afterwards: {@link vouchesFor}, and together with the session whether it is revoked (`tokens/store.ts`).
+   * The public key with this `kid`, and the only algorithm that it may be used with. It may be retired or revoked: check
+   * {@link mayHaveSigned}, and the revocation together with the session (`sessions/store.ts`).
    */
   async verifier(kid: unknown): Promise<{ alg: string; key: CryptoKey } | undefined> {
     if (typeof kid !== 'string' || !kidPattern.test(kid)) return undefined;
-    const known = this.#publicKeys.get(kid);
-    if (known) return known;
-    // What anybody can make up costs a read that others share, and nothing more.
+    const cached = this.#publicKeys.get(kid);
+    if (cached) return cached;
+    // Any client can invent a `kid`, so it costs a shared read at most.
     if (!(await this.#listTimes()).some((candidate) => candidate.kid === kid)) return undefined;
     const row = (await listSigningKeys(this.#options.db)).find((candidate) => candidate.kid === kid);
     if (!row) return undefined;
@@ -167,17 +169,17 @@ export class SigningKeys {
   }
 
   /**
-   * Whether a token that the key has signed can be one of ours: made before another key took over, not longer ago than
-   * tokens live, and not by a key that is yet to take over. So a stolen key that does not sign now is of no use. Read
-   * each time, because a rotation may have been made elsewhere.
-   * @param issuedAt milliseconds
+   * Whether this installation can have signed a token with the key at that time: after the key's activation, before the
+   * activation of its successor, and within the lifetime of tokens. So a stolen key that does not sign now is useless.
+   * Read each time, because another instance may have rotated the keys.
+   * @param issuedAt milliseconds since 1970
    */
-  async vouchesFor(kid: string, issuedAt: number): Promise<boolean> {
+  async mayHaveSigned(kid: string, issuedAt: number): Promise<boolean> {
     const rows = await this.#listTimes();
     const row = rows.find((candidate) => candidate.kid === kid);
-    if (!row || this.#isAheadOfItsTime(row, rows, issuedAt)) return false;
+    if (!row || this.#isNotActiveYet(row, rows, issuedAt)) return false;
     const until = this.#signsUntil(row, rows);
-    return issuedAt <= until + skewMs && this.#options.clock.now() <= until + this.#keptMs;
+    return issuedAt <= until + skewMs && this.#options.clock.now() <= until + this.#retentionMs;
   }
 
   async #listTimes(): Promise<readonly SigningKeyTimes[]> {
@@ -186,25 +188,26 @@ export class SigningKeys {
 
   #stateOf(row: SigningKeyTimes, rows: readonly SigningKeyTimes[]): SigningKeyState {
     if (row.revokedAt !== null) return 'gone';
-    if (row === this.#signing(rows)) return 'active';
+    if (row === this.#activeKey(rows)) return 'active';
     const now = this.#options.clock.now();
     if (row.activatesAt > now) return 'next';
-    return now <= this.#signsUntil(row, rows) + this.#keptMs ? 'retired' : 'gone';
+    return now <= this.#signsUntil(row, rows) + this.#retentionMs ? 'retired' : 'gone';
   }
 
-  /** The newest active key of the configured algorithm; when none is active yet, the newest. */
-  #signing<Row extends SigningKeyTimes>(rows: readonly Row[]): Row | undefined {
+  /** The newest active key of the configured algorithm. When none is active yet: the newest. */
+  #activeKey<Row extends SigningKeyTimes>(rows: readonly Row[]): Row | undefined {
     const { alg, clock } = this.#options;
     const usable = rows.filter((row) => row.alg === alg && row.revokedAt === null);
     return usable.findLast((row) => row.activatesAt <= clock.now()) ?? usable.at(-1);
   }
 
   /**
-   * Whether the key is not active yet while another unrevoked one of its algorithm is. With tolerance for both: an
-   * instance whose clock is behind may have signed when no key was active yet, and one that is ahead with this one. The
-   * time in a token tells which, but a thief chooses it: so it counts as far as clocks may differ.
+   * Whether the key is not active yet although another unrevoked key of its algorithm is. Clocks may differ: an instance
+   * whose clock is ahead may already sign with this key, and one whose clock is behind may have signed with it when no
+   * key was active yet. The second case depends on the token's own time, which a thief of the key chooses. So that time
+   * counts only within the tolerated clock difference.
    */
-  #isAheadOfItsTime(row: SigningKeyTimes, rows: readonly SigningKeyTimes[], issuedAt: number): boolean {
+  #isNotActiveYet(row: SigningKeyTimes, rows: readonly SigningKeyTimes[], issuedAt: number): boolean {
     const now = this.#options.clock.now();
     const signedAt = Math.max(issuedAt, now - skewMs);
     return (
@@ -214,8 +217,9 @@ export class SigningKeys {
   }
 
   /**
-   * When the next key takes over; for ever when there is none. `rows` are ordered by when they begin.
-   * Keys of another algorithm than the configured one no longer sign, and so take nothing over from one that does.
+   * When the next key is activated; infinity without one. A key of an algorithm that is not configured does not sign, so
+   * it does not succeed a key that does.
+   * @param rows ordered by activation
    */
   #signsUntil(row: SigningKeyTimes, rows: readonly SigningKeyTimes[]): number {
     const { alg } = this.#options;
@@ -225,8 +229,8 @@ export class SigningKeys {
     return successor?.activatesAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** How long a key is published after its last token was made. */
-  get #keptMs(): number {
+  /** How long a key stays published after it has signed its last token. */
+  get #retentionMs(): number {
     return this.#options.accessTokenTtlSeconds * 1000 + skewMs;
   }
 

@@ -1,11 +1,11 @@
-/** Rows of signing keys. */
+/** The table of signing keys. */
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-/** What the state of a key follows from, together with the others'. */
+/** The state of a key depends on its own times and those of the other keys. */
 export interface SigningKeyTimes {
   readonly kid: string;
   readonly alg: string;
@@ -22,20 +22,20 @@ export interface SigningKeyRow extends SigningKeyTimes {
 const times = `kid, alg, created_at as "createdAt", activates_at as "activatesAt", revoked_at as "revokedAt"`;
 const order = 'order by activates_at, created_at, kid';
 
-// Few rows: one per rotation. Newest last.
+// One row per rotation, newest last.
 const listKeys = sql<SigningKeyRow>(
   'list_signing_keys',
   `select ${times}, public_jwk as "publicJwk", private_jwk as "privateJwk" from signing_keys ${order}`,
 );
-// The same for every access token.
+// Read for each access token, so without the keys themselves.
 const listTimes = sql<SigningKeyTimes>('list_signing_key_times', `select ${times} from signing_keys ${order}`);
 const insertKey = sql(
   'insert_signing_key',
   `insert into signing_keys (kid, alg, public_jwk, private_jwk, created_at, activates_at, revoked_at)
    values ($1, $2, $3, $4, $5, $6, null)`,
 );
-// Whether a first key is still needed is decided by the insert itself: several instances may start at once, each with
-// its own idea of now. One that was made to sign at once therefore counts even if its time is a moment ahead.
+// The insert itself decides whether a first key is needed: several instances may start at once, with different clocks.
+// So a key that was created to sign at once counts even when its activation is slightly in the future.
 const insertFirstKey = sql(
   'insert_first_signing_key',
   `insert into signing_keys (kid, alg, public_jwk, private_jwk, created_at, activates_at, revoked_at)
@@ -45,7 +45,7 @@ const insertFirstKey = sql(
      where alg = $2 and revoked_at is null and (activates_at <= $6 or activates_at <= created_at)
    )`,
 );
-// Who makes a key decides by the others there are. On PostgreSQL that takes a lock; SQLite has one writer anyway.
+// The creation of a key depends on the other keys, so PostgreSQL needs a lock. SQLite has one writer.
 const lockKeys = sql('lock_signing_keys', {
   sqlite: `select null`,
   postgres: `lock table signing_keys in share row exclusive mode`,
@@ -66,7 +66,7 @@ export const listSigningKeyTimes = (db: Db): Promise<SigningKeyTimes[]> => db.al
 const valuesOf = (key: SigningKeyRow) =>
   [key.kid, key.alg, key.publicJwk, key.privateJwk, key.createdAt, key.activatesAt] as const;
 
-/** Adds the key if none of its algorithm signs by then. */
+/** Adds the key unless another key of its algorithm is active by then. */
 export async function createFirstSigningKey(db: Db, key: SigningKeyRow): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.all(lockKeys);
@@ -76,7 +76,7 @@ export async function createFirstSigningKey(db: Db, key: SigningKeyRow): Promise
   });
 }
 
-/** Adds the next key; with `revokeOthers` every other key is dropped in the same step. */
+/** Adds the next key. @param revokeOthers whether the same transaction revokes all other keys */
 export async function createSigningKey(
   db: Db,
   principal: Principal,

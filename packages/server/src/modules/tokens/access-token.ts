@@ -95,7 +95,7 @@ export class AccessTokens {
       if (typeof sub !== 'string' || typeof sid !== 'string' || !isNumericDate(iat) || !isNumericDate(exp))
         return undefined;
       if (iat > clock.now() / 1000 + limits.clockSkewSeconds) return undefined;
-      if (!(await signingKeys.vouchesFor(kid, iat * 1000))) return undefined;
+      if (!(await signingKeys.mayHaveSigned(kid, iat * 1000))) return undefined;
       return { kid, accountId: sub, sessionId: sid, issuedAt: iat, expiresAt: exp };
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -1,4 +1,4 @@
-/** What others need to check our access tokens offline: proved with a JWT library that is not the one that signs. */
+/** Verification of access tokens outside the service, with another JWT library than the one that signs. */
 import assert from 'node:assert/strict';
 import { createPublicKey, type JsonWebKeyInput } from 'node:crypto';
 import jwt from 'jsonwebtoken';
@@ -10,7 +10,7 @@ interface Jwk {
   readonly alg: jwt.Algorithm;
 }
 
-/** As a resource server would: the key by its kid, the algorithm from the key, issuer and audience as configured. */
+/** Like a resource server: finds the key by its `kid` and takes the algorithm from the key. */
 async function verifyOffline(app: TestApp, accessToken: string, audience: string): Promise<jwt.JwtPayload> {
   const discovery = await app.call('GET', '/.well-known/oauth-authorization-server');
   const { issuer, jwks_uri: jwksUri } = discovery.json as { issuer: string; jwks_uri: string };
@@ -31,7 +31,7 @@ async function verifyOffline(app: TestApp, accessToken: string, audience: string
 
 for (const alg of ['ES256', 'RS256']) {
   test(
-    `a public JWT library verifies a ${alg} access token from the published keys`,
+    `another JWT library verifies a ${alg} access token with the published keys`,
     { tags: ['asvs:11.2.1'] },
     async () => {
       await using app = await newApp({ environment: { KEYREEVE_JWT_ALG: alg, KEYREEVE_AUDIENCE: 'orders' } });
@@ -51,28 +51,32 @@ for (const alg of ['ES256', 'RS256']) {
   );
 }
 
-test('the published keys are public, cacheable for five minutes and complete', { tags: ['asvs:14.2.2'] }, async () => {
-  await using app = await newApp();
-  const answer = await app.call('GET', '/.well-known/jwks.json');
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
-  assert.equal(answer.headers.get('cache-control'), 'public, max-age=300');
-  const { keys } = answer.json as { keys: Record<string, string>[] };
-  assert.equal(keys.length, 1);
-  const { kid, x, y, ...rest } = keys[0] ?? {};
-  assert.deepEqual(rest, { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
-  assert.match(kid ?? '', /^[\w-]{22}$/);
-  for (const coordinate of [x, y]) assert.match(coordinate ?? '', /^[\w-]{43}$/);
-});
+test(
+  'the published keys are complete, contain no private part and are cacheable for five minutes',
+  { tags: ['asvs:14.2.2'] },
+  async () => {
+    await using app = await newApp();
+    const answer = await app.call('GET', '/.well-known/jwks.json');
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(answer.headers.get('cache-control'), 'public, max-age=300');
+    const { keys } = answer.json as { keys: Record<string, string>[] };
+    assert.equal(keys.length, 1);
+    const { kid, x, y, ...rest } = keys[0] ?? {};
+    assert.deepEqual(rest, { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
+    assert.match(kid ?? '', /^[\w-]{22}$/);
+    for (const coordinate of [x, y]) assert.match(coordinate ?? '', /^[\w-]{43}$/);
+  },
+);
 
 test(
-  'discovery names the issuer, the keys and introspection, and offers no grant',
+  'discovery returns the URLs of the issuer, keys and introspection, and no grant types',
   { tags: ['asvs:10.4.4'] },
   async () => {
     await using app = await newApp({
       environment: { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
     });
-    // Not even a forged host changes an address that is published.
+    // A forged host does not change the published URLs.
     const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
     const answer = await app.call('GET', '/.well-known/oauth-authorization-server', { headers });
     assert.equal(answer.status, 200);
@@ -89,7 +93,7 @@ test(
   },
 );
 
-test('without a public address the issuer is the port that was picked', async () => {
+test('without a public URL the issuer contains the port that was chosen', async () => {
   await using app = await newApp();
   const { port } = new URL(app.url);
   const { json } = await app.call('GET', '/.well-known/oauth-authorization-server');

@@ -1,4 +1,4 @@
-/** Signing keys: every algorithm, rotation that nobody notices, and rotation that ends every token. */
+/** Signing keys: every algorithm, rotation without rejected tokens, and rotation that revokes all tokens. */
 import assert from 'node:assert/strict';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { createSigningKey, listSigningKeys } from '../store.ts';
@@ -48,7 +48,7 @@ async function status(app: TestApp, accessToken: string): Promise<number> {
 
 for (const [alg, expected] of Object.entries(fieldsByAlg)) {
   test(
-    `${alg}: tokens are signed and accepted with it, and its public key has no private part`,
+    `${alg} signs and verifies access tokens, and its published key has no private part`,
     { tags: ['asvs:11.2.3', 'asvs:11.6.1'] },
     async () => {
       await using app = await newApp({ environment: { KEYREEVE_JWT_ALG: alg } });
@@ -65,7 +65,7 @@ for (const [alg, expected] of Object.entries(fieldsByAlg)) {
   );
 }
 
-test('a new signing key is published ten minutes before it signs, and the old one until its last token has ended', async () => {
+test('a new signing key is published ten minutes before it signs, and the old one until its last token has expired', async () => {
   await using app = await newApp();
   const { accessToken: first, refreshToken } = await app.signIn();
   const old = kidOf(first) ?? '';
@@ -96,34 +96,34 @@ test('a new signing key is published ten minutes before it signs, and the old on
   assert.deepEqual(await states(app), ['gone', 'active']);
 });
 
-test('rotating at once ends every access token there is, while sessions go on with the new key', async () => {
+test('an immediate rotation invalidates all access tokens, and sessions continue with the new key', async () => {
   await using app = await newApp();
   const { accessToken, refreshToken } = await app.signIn();
-  const waiting = await rotate(app, false);
+  const next = await rotate(app, false);
   assert.equal(await status(app, accessToken), 200);
 
-  const next = await rotate(app, true);
+  const current = await rotate(app, true);
   assert.equal(await status(app, accessToken), 401);
   const answer = await app.call('POST', '/auth/verify', {
     headers: bearer(await app.serviceKey()),
     json: { credential: accessToken },
   });
   assert.deepEqual(answer.json, { valid: false, code: 'not_found' });
-  assert.deepEqual(await kids(app), [next]);
-  assert.notEqual(next, waiting);
+  assert.deepEqual(await kids(app), [current]);
+  assert.notEqual(current, next);
 
   const refreshed = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
   const { accessToken: fresh } = refreshed.json as { accessToken: string };
-  assert.equal(kidOf(fresh), next);
+  assert.equal(kidOf(fresh), current);
   assert.equal(await status(app, fresh), 200);
-  // Neither the old key nor the one that was to follow ever comes back.
+  // Neither the old key nor the one that was to follow is used again.
   app.clock.advance({ seconds: 601 });
-  assert.deepEqual(await kids(app), [next]);
-  assert.equal(kidOf((await app.signIn()).accessToken), next);
+  assert.deepEqual(await kids(app), [current]);
+  assert.equal(kidOf((await app.signIn()).accessToken), current);
 });
 
-/** What a thief of the key that signs now could make of a token at any later time. */
-async function thiefOf(app: TestApp, accessToken: string) {
+/** Signs the claims of a token with the current key, as a thief of that key could. */
+async function newForger(app: TestApp, accessToken: string) {
   const { key, kid, alg } = await app.service.services.signingKeys.signer();
   const claims = decodeJwt(accessToken);
   return (issuedAt: number, lifeSeconds = 600): Promise<string> =>
@@ -132,18 +132,18 @@ async function thiefOf(app: TestApp, accessToken: string) {
       .sign(key);
 }
 
-test('a key that another has taken over from signs nothing new, 30 seconds of tolerance aside', async () => {
+test('a token that a retired key signs is rejected, with 30 seconds of tolerance', async () => {
   await using app = await newApp();
   const { accessToken } = await app.signIn();
-  const stolen = await thiefOf(app, accessToken);
+  const forge = await newForger(app, accessToken);
   await rotate(app, false);
-  const takenOverAt = app.clock.now() / 1000 + 600;
+  const retiredAt = app.clock.now() / 1000 + 600;
   app.clock.advance({ seconds: 600 });
   assert.deepEqual(await states(app), ['retired', 'active']);
-  assert.equal(await status(app, await stolen(takenOverAt - 1)), 200);
-  assert.equal(await status(app, await stolen(takenOverAt + 30)), 200);
+  assert.equal(await status(app, await forge(retiredAt - 1)), 200);
+  assert.equal(await status(app, await forge(retiredAt + 30)), 200);
   const serviceKey = bearer(await app.serviceKey());
-  for (const token of [await stolen(takenOverAt + 30.001), await stolen(takenOverAt + 31)]) {
+  for (const token of [await forge(retiredAt + 30.001), await forge(retiredAt + 31)]) {
     app.clock.advance({ seconds: 1 });
     assert.equal(await status(app, token), 401);
     const verified = await app.call('POST', '/auth/verify', { headers: serviceKey, json: { credential: token } });
@@ -156,7 +156,7 @@ test('a key that another has taken over from signs nothing new, 30 seconds of to
   }
 });
 
-test('a key that is yet to take over signs nothing, 30 seconds of tolerance aside', async () => {
+test('a token that a key signs before its activation is rejected, with 30 seconds of tolerance', async () => {
   await using app = await newApp();
   const { accessToken } = await app.signIn();
   const next = await rotate(app, false);
@@ -164,18 +164,18 @@ test('a key that is yet to take over signs nothing, 30 seconds of tolerance asid
   const { kid, key } = await app.service.services.signingKeys.signer();
   assert.equal(kid, next);
   app.clock.advance({ seconds: -600 });
-  const stolen = (): Promise<string> =>
+  const forge = (): Promise<string> =>
     new SignJWT({ ...decodeJwt(accessToken), iat: app.clock.now() / 1000, exp: app.clock.now() / 1000 + 600 })
       .setProtectedHeader({ alg: 'ES256', kid, typ: 'at+jwt' })
       .sign(key);
-  assert.equal(await status(app, await stolen()), 401);
+  assert.equal(await status(app, await forge()), 401);
   app.clock.advance({ seconds: 569 });
-  assert.equal(await status(app, await stolen()), 401);
+  assert.equal(await status(app, await forge()), 401);
   app.clock.advance({ seconds: 1 });
-  assert.equal(await status(app, await stolen()), 200);
+  assert.equal(await status(app, await forge()), 200);
 });
 
-test('every instance accepts what another signs whose clock is 30 seconds off, also around a rotation', async () => {
+test('instances whose clocks differ by 30 seconds accept each other’s tokens, also during a rotation', async () => {
   await using place = await newPlace();
   const environment = { KEYREEVE_PUBLIC_URL: 'http://localhost:1' };
   await using one = await newApp({ place, environment });
@@ -185,14 +185,14 @@ test('every instance accepts what another signs whose clock is 30 seconds off, a
   other.clock.advance({ seconds: 510 });
   for (let step = 0; step < 10; step++) {
     const [ahead, behind] = [await one.signIn(`a${step}@example.com`), await other.signIn(`b${step}@example.com`)];
-    assert.equal(await status(other, ahead.accessToken), 200, `of the clock ahead, step ${step}`);
-    assert.equal(await status(one, behind.accessToken), 200, `of the clock behind, step ${step}`);
+    assert.equal(await status(other, ahead.accessToken), 200, `clock ahead, step ${step}`);
+    assert.equal(await status(one, behind.accessToken), 200, `clock behind, step ${step}`);
     one.clock.advance({ seconds: 10 });
     other.clock.advance({ seconds: 10 });
   }
 });
 
-test('a clock behind the creation of the only key stops neither sign-ins nor refreshes', async () => {
+test('sign-ins and refreshes work when the clock is behind the creation of the only key', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
   const only = await rotate(app, true);
@@ -203,7 +203,7 @@ test('a clock behind the creation of the only key stops neither sign-ins nor ref
   assert.equal(await status(app, accessToken), 200);
   const refreshed = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
   assert.equal(refreshed.status, 200, refreshed.text);
-  // Of several keys of which none is active yet, the newest.
+  // When none of several keys is active yet, the newest signs.
   app.clock.advance({ seconds: 86_400 });
   const newest = await rotate(app, false);
   app.clock.advance({ seconds: -10 });
@@ -211,11 +211,11 @@ test('a clock behind the creation of the only key stops neither sign-ins nor ref
   assert.equal(kidOf(last.accessToken), newest);
   assert.equal(await status(app, last.accessToken), 200);
   app.clock.advance({ seconds: 30 });
-  assert.equal(await status(app, last.accessToken), 200, 'where the clock is 30 seconds ahead');
+  assert.equal(await status(app, last.accessToken), 200, 'clock 30 seconds ahead');
   assert.equal(kidOf((await app.signIn()).accessToken), only);
 });
 
-test('a sign-in and a refresh without a signing key answer 503 and change nothing', async () => {
+test('without a signing key a sign-in and a refresh return 503 and change nothing', async () => {
   await using app = await newApp();
   const { accessToken, account, refreshToken } = await app.signIn();
   const before = await listAuditEvents(app.db);
@@ -231,34 +231,34 @@ test('a sign-in and a refresh without a signing key answer 503 and change nothin
   assert.equal(kidOf((refreshed.json as { accessToken: string }).accessToken), next);
 });
 
-test('a key that is gone verifies nothing, however long a token claims to live', async () => {
+test('a token whose key is no longer published is rejected, whatever expiry it has', async () => {
   await using app = await newApp();
   const { accessToken } = await app.signIn();
-  const stolen = await thiefOf(app, accessToken);
+  const forge = await newForger(app, accessToken);
   await rotate(app, false);
-  const immortal = await stolen(app.clock.now() / 1000, 86_400);
+  const longLived = await forge(app.clock.now() / 1000, 86_400);
   app.clock.advance({ seconds: 600 + 630 });
   assert.deepEqual(await states(app), ['retired', 'active']);
-  assert.equal(await status(app, immortal), 200);
+  assert.equal(await status(app, longLived), 200);
   app.clock.advance({ seconds: 1 });
   assert.deepEqual(await states(app), ['gone', 'active']);
-  assert.equal(await status(app, immortal), 401);
+  assert.equal(await status(app, longLived), 401);
   assert.equal(await status(app, (await app.signIn()).accessToken), 200);
 });
 
-test('a key that was to take over and was revoked before has taken nothing over', async () => {
+test('a key that was revoked before its activation retires no other key', async () => {
   await using app = await newApp();
   await rotate(app, false);
   const revoked = await rotate(app, true);
   assert.deepEqual(await kids(app), [revoked]);
   const { accessToken } = await app.signIn();
-  const signedOn = await thiefOf(app, accessToken);
+  const forge = await newForger(app, accessToken);
   app.clock.advance({ seconds: 6000 });
-  assert.equal(await status(app, await signedOn(app.clock.now() / 1000)), 200);
+  assert.equal(await status(app, await forge(app.clock.now() / 1000)), 200);
 });
 
 test(
-  'an installation that goes back to an earlier algorithm signs with its earlier key, and accepts it',
+  'after a return to an earlier algorithm the earlier key signs and verifies',
   { tags: ['asvs:9.1.2', 'asvs:11.2.2'] },
   async () => {
     const clock = new FakeClock();
@@ -284,12 +284,12 @@ test(
     const last = await app.signIn('four@example.com');
     app.clock.advance({ seconds: 2 });
     assert.equal(await status(app, last.accessToken), 200);
-    assert.ok((await kids(app)).includes(es ?? ''), 'its last token lives still');
+    assert.ok((await kids(app)).includes(es ?? ''), 'its last token is still valid');
     assert.equal(kidOf((await app.signIn('five@example.com')).accessToken), next);
   },
 );
 
-test('the private halves are nowhere in the database in clear', { tags: ['asvs:13.3.1'] }, async () => {
+test('the database contains no private key in clear', { tags: ['asvs:13.3.1'] }, async () => {
   await using app = await newApp();
   await rotate(app, false);
   for (const { publicJwk, privateJwk } of await listSigningKeys(app.db)) {

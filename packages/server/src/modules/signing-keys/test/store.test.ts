@@ -1,4 +1,4 @@
-/** The contract of `signing-keys/store.ts`. */
+/** The table of signing keys, on each database. */
 import assert from 'node:assert/strict';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -8,14 +8,14 @@ import { addSigningKey, newSigningKey, now, operator } from '../../../../test-ki
 
 const listed = async (db: Db): Promise<string[]> => (await store.listSigningKeys(db)).map(({ kid }) => kid);
 
-onEachDatabase('a signing key comes back as it was stored', async ({ db }) => {
+onEachDatabase('a signing key is read as it was written', async ({ db }) => {
   const key = await addSigningKey(db, 'one', { privateJwk: Uint8Array.of(0, 255, 10), activatesAt: now + 600 });
   const [row] = await store.listSigningKeys(db);
   assert.ok(row);
   assert.deepEqual({ ...row, privateJwk: Uint8Array.from(row.privateJwk) }, key);
 });
 
-onEachDatabase('however many instances start at once, one first key is made', async (opened) => {
+onEachDatabase('instances that start at once create one first key', async (opened) => {
   await raceToValues(opened, rivalsMin * 2, (connection, rival) =>
     store.createFirstSigningKey(connection, newSigningKey(`k${rival}`)),
   );
@@ -28,7 +28,7 @@ onEachDatabase('however many instances start at once, one first key is made', as
   );
 });
 
-onEachDatabase('each algorithm has a first key of its own, also after all were revoked', async ({ db }) => {
+onEachDatabase('each algorithm has its own first key, also after all were revoked', async ({ db }) => {
   await store.createFirstSigningKey(db, newSigningKey('es'));
   await store.createFirstSigningKey(db, newSigningKey('ed', { alg: 'EdDSA' }));
   await store.createFirstSigningKey(db, newSigningKey('es again'));
@@ -38,7 +38,7 @@ onEachDatabase('each algorithm has a first key of its own, also after all were r
   assert.deepEqual((await listed(db)).toSorted(), ['ed', 'es', 'es later', 'rs']);
 });
 
-onEachDatabase('keys are listed by when they begin to sign', async ({ db }) => {
+onEachDatabase('keys are listed in the order of their activation', async ({ db }) => {
   await addSigningKey(db, 'third', { activatesAt: now + 20, createdAt: now });
   await addSigningKey(db, 'second', { activatesAt: now + 10, createdAt: now + 1 });
   await addSigningKey(db, 'first', { activatesAt: now + 10, createdAt: now });
@@ -46,7 +46,7 @@ onEachDatabase('keys are listed by when they begin to sign', async ({ db }) => {
 });
 
 onEachDatabase(
-  'a rotation leaves the others; with revocation it drops them all, those revoked before unchanged',
+  'a rotation with revocation revokes all other keys and leaves earlier revocations unchanged',
   async ({ db }) => {
     await addSigningKey(db, 'one');
     await addSigningKey(db, 'two', { alg: 'EdDSA' });
@@ -60,10 +60,10 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('of rotations that revoke all others at once the last is the only one left', async (opened) => {
+onEachDatabase('concurrent rotations with revocation leave exactly one unrevoked key', async (opened) => {
   await raceToValues(opened, rivalsMin, (connection, rival) =>
     store.createSigningKey(connection, operator, newSigningKey(`k${rival}`), true),
   );
-  const live = (await store.listSigningKeys(opened.db)).filter(({ revokedAt }) => revokedAt === null);
-  assert.equal(live.length, 1);
+  const unrevoked = (await store.listSigningKeys(opened.db)).filter(({ revokedAt }) => revokedAt === null);
+  assert.equal(unrevoked.length, 1);
 });
