@@ -11,7 +11,7 @@ import type { ResultCounts } from '../modules/verification/verify.ts';
 
 export interface MetricsSources {
   readonly verifications: ResultCounts;
-  readonly logins: SignInCounts;
+  readonly signIns: SignInCounts;
   readonly passwords: PasswordStats;
   readonly dbTimes: DbTimes;
   readonly writes: WriteHealth;
@@ -32,10 +32,10 @@ export class Metrics {
   readonly #registry = new Registry();
 
   constructor(sources: MetricsSources, worker?: number) {
-    const { verifications, logins, passwords, dbTimes, writes, outbox, webhooks } = sources;
+    const { verifications, signIns, passwords, dbTimes, writes, outbox, webhooks } = sources;
     collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
     this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verifications);
-    this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => logins);
+    this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => signIns);
     this.#counter('keyreeve_password_hashes_total', 'Password hashes computed, or refused by a full queue', () => ({
       hashed: passwords.hashed,
       refused: passwords.refused,

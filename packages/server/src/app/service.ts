@@ -245,7 +245,7 @@ function lazyMetrics(
         new module.Metrics(
           {
             verifications: verifier.counts,
-            logins: tokens.logins,
+            signIns: tokens.signIns,
             passwords: hasher.stats,
             dbTimes: db.times,
             writes: db.writes,

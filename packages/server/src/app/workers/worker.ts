@@ -17,12 +17,12 @@ export async function runWorker(config: Config, clock: Clock): Promise<number> {
   const log = createLog(config.logLevel).child({ worker: start.worker });
   const service = await startWorkerService({ config: { ...config, port: start.port }, clock, log }, start);
   const { unanswered } = service.services.tokens;
-  unanswered.onNote = (refresh) => tell({ kind: 'unanswered_refresh', ...refresh });
+  unanswered.onRecord = (refresh) => tell({ kind: 'unanswered_refresh', ...refresh });
   void service.replaced?.then(({ path }) => tell({ kind: 'database_replaced', path }));
   return new Promise((resolve) => {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void service.stop().then((isDrained) => resolve(isDrained ? 0 : 1));
-      if (message.kind === 'unanswered_refresh') unanswered.keep(message);
+      if (message.kind === 'unanswered_refresh') unanswered.add(message);
       if (message.kind === 'metrics') void tellMetrics(service.metrics, message.id, log);
     });
     // A mistake in the program: nothing it does from here on can be trusted (ASVS 16.5.4).

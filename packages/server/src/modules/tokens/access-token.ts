@@ -1,6 +1,6 @@
 /**
- * Access tokens: JWTs after RFC 9068. A token's key decides the one algorithm it may be used with; nothing in the token
- * chooses a key but its `kid` (RFC 8725 sections 3.1 to 3.12). A token has exactly one accepted spelling.
+ * Access tokens: JWTs (RFC 9068). Only the `kid` selects the key, and the key determines the algorithm (RFC 8725 sections
+ * 3.1 to 3.12). Each token has exactly one accepted encoding.
  */
 import { jwtVerify, SignJWT } from 'jose';
 import { limits } from '@keyreeve/contract';
@@ -11,7 +11,7 @@ import { parseJson } from '../../foundation/json.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 
 const tokenType = 'at+jwt';
-/** The only client: the account itself, on this contract. */
+/** RFC 9068 requires a client. Keyreeve has only one: the account itself. */
 const clientId = 'keyreeve';
 const jtiChars = 22;
 const headerNames = new Set(['alg', 'kid', 'typ']);
@@ -33,7 +33,7 @@ export interface AccessTokenClaims {
   readonly expiresAt: number;
 }
 
-/** @param authenticatedAt milliseconds: when the password was given */
+/** @param authenticatedAt the time of the sign-in, in milliseconds since 1970 */
 export type SignAccessToken = (accountId: string, sessionId: string, authenticatedAt: number) => Promise<string>;
 
 export class AccessTokens {
@@ -44,7 +44,7 @@ export class AccessTokens {
   }
 
   /**
-   * Chooses the key first: a caller that then commits a change can no longer fail for lack of a key.
+   * Loads the key now: a caller that commits a change before it signs cannot fail for lack of a key.
    * @throws DomainError `unavailable`
    */
   async signer(): Promise<SignAccessToken> {
@@ -65,17 +65,18 @@ export class AccessTokens {
   }
 
   /**
-   * Checks signature, type, issuer, audience and times, also those of the key. Whether the session lives and the key is
-   * not revoked is asked afterwards.
-   * @returns the claims; `expired` for a token of ours whose time is over; undefined for anything else
+   * Verifies signature, type, issuer, audience and times, also those of the key. The caller then checks the session and
+   * the revocation of the key.
+   * @returns the claims; `expired` for a token whose only fault is its expiry; otherwise undefined
+   * @throws DomainError `unavailable`
    */
-  async check(token: string): Promise<AccessTokenClaims | 'expired' | undefined> {
+  async verify(token: string): Promise<AccessTokenClaims | 'expired' | undefined> {
     const { signingKeys, clock, issuer, audience } = this.#options;
     try {
       const parts = partsOf(token);
       if (!parts) return undefined;
       const header = parseJson(parts.header) as Record<string, unknown>;
-      // Whatever would choose a key or change how the token is read (jku, jwk, x5c, crit, b64, zip) is not ours.
+      // Rejects headers that select a key or change the encoding (jku, jwk, x5c, crit, b64, zip).
       if (!Object.keys(header).every((name) => headerNames.has(name))) return undefined;
       const { kid } = header;
       const verifier = await signingKeys.verifier(kid);
@@ -89,7 +90,7 @@ export class AccessTokens {
         requiredClaims: ['iss', 'aud', 'sub', 'sid', 'iat', 'exp'],
         currentDate: new Date(clock.now()),
       });
-      // Again, and strictly: jose takes the last of two claims of one name, another parser may take the first.
+      // Rejects duplicate claims: jose uses the last one, another parser may use the first.
       parseJson(parts.payload);
       const { sub, sid, iat, exp } = payload;
       if (typeof sub !== 'string' || typeof sid !== 'string' || !isNumericDate(iat) || !isNumericDate(exp))
@@ -100,7 +101,7 @@ export class AccessTokens {
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
       if (code === 'ERR_JWT_EXPIRED') return 'expired';
-      // jose's own refusals carry a code; anything else, such as a database that can't be reached, is not a verdict.
+      // Errors of jose have such a code. Other errors, such as an unreachable database, are no verification result.
       if (typeof code === 'string' && code.startsWith('ERR_J')) return undefined;
       if (error instanceof DomainError && error.code === 'malformed_json') return undefined;
       if (error instanceof TypeError) return undefined;
@@ -111,8 +112,8 @@ export class AccessTokens {
 
 /**
  * The decoded header and payload of a compact JWS (RFC 7515 section 7.1).
- * @returns undefined unless each part is in its only canonical base64url spelling (RFC 4648 section 3.5): the unused bits
- *   of a last character would otherwise give one token several spellings, which deny lists and caches take for others
+ * @returns undefined unless each part is canonical base64url (RFC 4648 section 3.5). The unused bits of the last character
+ *   would otherwise give one token several encodings, which deny lists and caches treat as different tokens.
  */
 function partsOf(token: string): { header: Buffer; payload: Buffer } | undefined {
   const decoded = token.split('.', 4).map(fromCanonicalBase64url);
@@ -125,9 +126,9 @@ function fromCanonicalBase64url(text: string): Buffer | undefined {
   return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
-/** 9999-12-31T23:59:59Z: later instants have no form in RFC 3339. */
+/** 9999-12-31T23:59:59Z: RFC 3339 cannot express later times. */
 const secondsMax = 253_402_300_799;
 
-/** Whole seconds since 1970 that a result can show. RFC 7519 allows fractions; our tokens have none. */
+/** Whole seconds since 1970 that RFC 3339 can express. RFC 7519 allows fractions; our tokens have none. */
 const isNumericDate = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= secondsMax;

@@ -1,14 +1,14 @@
 /**
- * Refresh tokens. A token names its session and its generation, and proves both:
+ * Refresh tokens. A token contains its session and its generation, and a proof of both:
  *
  *     krvr_ base62( session (16 bytes) | generation (4) | secret (32) | proof (16) ) checksum
  *
- * - `proof` is a MAC over the rest, so a token of an older generation is known for ours without keeping it, and garbage
- *   that names a session is refused before anything is read.
- * - The successor's secret is a MAC over its predecessor, so the same successor can be given twice without storing it,
- *   and only to whoever holds the predecessor.
+ * - `proof` is a MAC over the other parts. So the server recognises tokens of older generations without storing them, and
+ *   rejects forged tokens without a database read.
+ * - The successor's secret is a MAC over its predecessor. So the server can return the same successor twice without
+ *   storing it, and only to a client that holds the predecessor.
  *
- * The database keeps the keyed hash of the current token only (docs/decisions/0005-refresh-tokens.md).
+ * The database contains only the keyed hash of the current token (docs/decisions/0005-refresh-tokens.md).
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { checksumChars, refreshTokenBodyChars, refreshTokenPrefix } from '@keyreeve/contract';
@@ -28,7 +28,7 @@ export interface RefreshToken {
   readonly sessionId: string;
   /** 1 for the first of a session. */
   readonly generation: number;
-  /** What is stored of it: 33 bytes. */
+  /** Stored instead of the token: 33 bytes. */
   readonly hash: Buffer;
 }
 
@@ -46,14 +46,14 @@ export class RefreshTokens {
     return this.#make(randomBytes(sessionBytes), 1, randomBytes(secretBytes));
   }
 
-  /** The token that replaces this one: always the same. */
+  /** The token that replaces this one. The same token always has the same successor. */
   successor(token: RefreshToken): RefreshToken {
     const session = fromBase62(token.sessionId.slice(sessionIdPrefix.length), sessionBytes);
     if (!session) throw new Error('a parsed token has a session id');
     return this.#make(session, token.generation + 1, this.#keys.refreshTokenSuccessor.mac(token.text.reveal()));
   }
 
-  /** @returns undefined for whatever this installation did not make */
+  /** @returns undefined for a text that this installation did not create */
   parse(text: string): RefreshToken | undefined {
     const prefixChars = refreshTokenPrefix.length + 1;
     const bodyEnd = prefixChars + refreshTokenBodyChars;
@@ -61,8 +61,8 @@ export class RefreshTokens {
     if (text.slice(bodyEnd) !== checksum(text.slice(0, bodyEnd))) return undefined;
     const body = fromBase62(text.slice(prefixChars, bodyEnd), bodyBytes);
     if (!body) return undefined;
-    const proven = body.subarray(0, bodyBytes - proofBytes);
-    if (!timingSafeEqual(this.#proof(proven), body.subarray(bodyBytes - proofBytes))) return undefined;
+    const payload = body.subarray(0, bodyBytes - proofBytes);
+    if (!timingSafeEqual(this.#proof(payload), body.subarray(bodyBytes - proofBytes))) return undefined;
     return {
       text: new Secret(text),
       sessionId: sessionId(body.subarray(0, sessionBytes)),
@@ -72,9 +72,9 @@ export class RefreshTokens {
   }
 
   #make(session: Buffer, generation: number, secret: Buffer): RefreshToken {
-    const proven = Buffer.concat([session, Buffer.alloc(generationBytes), secret]);
-    proven.writeUInt32BE(generation, sessionBytes);
-    const body = toBase62(Buffer.concat([proven, this.#proof(proven)]), refreshTokenBodyChars);
+    const payload = Buffer.concat([session, Buffer.alloc(generationBytes), secret]);
+    payload.writeUInt32BE(generation, sessionBytes);
+    const body = toBase62(Buffer.concat([payload, this.#proof(payload)]), refreshTokenBodyChars);
     const unchecked = `${refreshTokenPrefix}_${body}`;
     const text = unchecked + checksum(unchecked);
     return {
@@ -85,12 +85,12 @@ export class RefreshTokens {
     };
   }
 
-  #proof(proven: Uint8Array): Buffer {
-    return this.#keys.refreshTokenGeneration.mac(proven).subarray(0, proofBytes);
+  #proof(payload: Uint8Array): Buffer {
+    return this.#keys.refreshTokenGeneration.mac(payload).subarray(0, proofBytes);
   }
 }
 
-/** Whether a text can be a session’s id at all. */
+/** Whether a text has the form of a session id. */
 export const isSessionId = (text: string): boolean => /^ses_[0-9A-Za-z]{22}$/.test(text);
 
 const sessionId = (bytes: Uint8Array): string => sessionIdPrefix + toBase62(bytes, sessionIdChars);

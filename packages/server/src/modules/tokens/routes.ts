@@ -1,4 +1,4 @@
-/** HTTP of sessions, public keys and discovery. */
+/** HTTP routes of sign-in, sessions, published keys and discovery. */
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { parseBasic } from '../../http/basic-authentication.ts';
@@ -7,7 +7,7 @@ import { route, type Route } from '../../http/route.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import type { Tokens } from './tokens.ts';
 
-/** Everything malformed is refused like a wrong password. */
+/** A malformed header is rejected like a wrong password. */
 function basicOf(presented: PresentedCredential) {
   const credential = presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   if (!credential) throw new DomainError('invalid_credentials');
@@ -26,7 +26,7 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
     route(contract.refreshTokens, async ({ body: { refreshToken } }) => ({
       status: 200,
       body: await tokens.refresh(refreshToken),
-      onLost: () => tokens.noteLostRefresh(refreshToken),
+      onLost: () => tokens.recordLostRefresh(refreshToken),
     })),
     route(contract.revokeTokens, async ({ body }) => {
       await tokens.signOut(body.refreshToken);
@@ -52,7 +52,7 @@ export function sessionRoutes(tokens: Tokens): readonly Route[] {
   ];
 }
 
-/** @param issuer the public address */
+/** @param issuer the public URL */
 export function discoveryRoutes(signingKeys: SigningKeys, issuer: string): readonly Route[] {
   const cacheControl = contract.discoveryCacheControl;
   const metadata: contract.Metadata = {
@@ -60,7 +60,7 @@ export function discoveryRoutes(signingKeys: SigningKeys, issuer: string): reado
     jwks_uri: `${issuer}${contract.getJwks.path}`,
     introspection_endpoint: `${issuer}${contract.introspect.path}`,
     introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
-    // No authorization endpoint, no grant: RFC 8414 asks for the fields, so they are empty.
+    // Empty, because there are no grants. RFC 8414 requires the fields.
     response_types_supported: [],
     grant_types_supported: [],
     service_documentation: `${issuer}${contract.getDocs.path}`,

@@ -1,6 +1,4 @@
-/**
- * The end of a sign-in: the session, the code that it took, and the mail that tells of it, in one commit.
- */
+/** The last step of a sign-in: one transaction creates the session, uses the one-time code and queues the mail. */
 import { limits } from '@keyreeve/contract';
 import type { AuthenticatedAccount } from '../accounts/accounts.ts';
 import { findAccount } from '../accounts/store.ts';
@@ -24,54 +22,53 @@ export interface Client {
 export interface SessionStart {
   readonly account: AuthenticatedAccount;
   readonly session: Omit<NewSession, 'accountId' | 'accountEpoch' | 'details'>;
-  /** Of the second factor, when the account has one. */
+  /** Proof of the second factor, when the account has one. */
   readonly proof: FactorProof | undefined;
-  /** Failed sign-ins in a row before this one. */
+  /** Consecutive failed sign-ins before this one. */
   readonly failures: number;
   readonly sessionsMax: number;
-  /** None where no journal is kept. */
+  /** Absent without a deletion journal. */
   readonly revocations: Revocations | undefined;
 }
 
 /**
- * @param andThen in the session's own transaction
- * @returns whether there is a session: false when the account has changed meanwhile
- * @throws DomainError `second_factor_invalid` when a rival took the code first; nothing is kept then, nor when `andThen` throws
+ * @param onCreatedTx called in the same transaction; when it throws, nothing is stored
+ * @returns false when the account has changed since its password was checked: then there is no session
+ * @throws DomainError `second_factor_invalid` when another request used the one-time code first; nothing is stored
  */
 export async function startSession(
   db: Db,
   mailer: Mailer,
   start: SessionStart,
-  andThen: (tx: Transaction) => Promise<void>,
+  onCreatedTx: (tx: Transaction) => Promise<void>,
 ): Promise<boolean> {
   const { account, session, proof, failures, sessionsMax, revocations } = start;
   const { id: sessionId, now } = session;
   const principal: AccountPrincipal = { kind: 'account', accountId: account.id, sessionId };
   const isSuspicious = failures >= limits.suspiciousFailures;
-  // Read only where there may be something to tell.
-  const isTold = mailer.isConfigured && (isSuspicious || proof?.kind === 'recovery_code');
-  const to = isTold ? (await findAccount(db, account.id, ''))?.email : undefined;
+  const isMailed = mailer.isConfigured && (isSuspicious || proof?.kind === 'recovery_code');
+  const to = isMailed ? (await findAccount(db, account.id, ''))?.email : undefined;
   const details = {
     ...(proof ? { secondFactor: proof.kind } : {}),
     ...(isSuspicious ? { failuresBefore: failures } : {}),
   };
   const row: NewSession = { ...session, accountId: account.id, accountEpoch: account.sessionEpoch, details };
-  const work = async (tx: Transaction): Promise<boolean> => {
+  const createTx = async (tx: Transaction): Promise<boolean> => {
     if (!(await createSessionTx(tx, row, sessionsMax))) return false;
-    const taken = proof && (await takeProofTx(tx, principal, account.id, proof, now));
-    if (proof && !taken) throw new DomainError('second_factor_invalid');
-    if (to !== undefined) await tell(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...taken });
-    await andThen(tx);
+    const used = proof && (await takeProofTx(tx, principal, account.id, proof, now));
+    if (proof && !used) throw new DomainError('second_factor_invalid');
+    if (to !== undefined) await queueMailsTx(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...used });
+    await onCreatedTx(tx);
     return true;
   };
   const isCreated = await (proof?.kind === 'recovery_code'
-    ? recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(work))
-    : db.transaction(work));
+    ? recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(createTx))
+    : db.transaction(createTx));
   if (isCreated && to !== undefined) mailer.sendSoon();
   return isCreated;
 }
 
-async function tell(
+async function queueMailsTx(
   tx: Transaction,
   mailer: Mailer,
   to: string,
@@ -89,7 +86,7 @@ async function tell(
   }
 }
 
-/** What is kept of what a client says of itself: printable and bounded. */
+/** The stored description of a client: printable characters only, and bounded. */
 export const describeClient = ({ clientIp, userAgent }: Client): Pick<NewSession, 'address' | 'program'> => ({
   address: printable(clientIp).slice(0, limits.addressCharsMax),
   program: printable(userAgent).slice(0, limits.programCharsMax),

@@ -1,4 +1,4 @@
-/** Sessions: signing in, refreshing, signing out, and judging an access token. */
+/** Sign-in, refresh, sign-out, sessions of an account, and verification of access tokens. */
 import { timingSafeEqual } from 'node:crypto';
 import { limits, type ErrorCode, type ListedSession, type TokenPair } from '@keyreeve/contract';
 import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
@@ -32,7 +32,7 @@ export interface TokensOptions {
   readonly accounts: Accounts;
   readonly secondFactors: SecondFactors;
   readonly mailer: Mailer;
-  /** None where no journal is kept. */
+  /** Absent without a deletion journal. */
   readonly revocations: Revocations | undefined;
   readonly signInLimits: SignInLimits;
   readonly checks: PasswordChecks;
@@ -46,25 +46,24 @@ export interface TokensOptions {
   readonly onFailedSignIn?: (failure: FailedSignIn) => void;
 }
 
-/** What a client sends to sign in. */
 interface SignIn {
   readonly user: string;
   readonly password: Secret;
   readonly client: Client;
-  /** Of the second factor. */
+  /** One-time code or recovery code of the second factor. */
   readonly code: string | undefined;
   readonly onFound: (accountId: string) => void;
 }
 
-/** What a security monitor is given of a failed sign-in: never the email. */
+/** The log record of a failed sign-in, for security monitors. It never contains the email. */
 export interface FailedSignIn {
   readonly clientIp: string;
-  /** Null for an email without an account, and where the attempt was rejected before the account was looked up. */
+  /** Null for an email without an account, and when the attempt was rejected before the account was looked up. */
   readonly accountId: string | null;
   readonly reason: ErrorCode;
 }
 
-/** Why an access token is not good. */
+/** Why an access token is rejected. */
 export type AccessTokenRefusal = 'malformed' | 'expired' | 'not_found' | 'disabled';
 
 export type AccessTokenResult =
@@ -73,7 +72,7 @@ export type AccessTokenResult =
       readonly claims: AccessTokenClaims;
       readonly role: Role;
       readonly signedInAt: number;
-      /** The account lacks the second factor that is required of it: the token is good for enrolling one. */
+      /** Whether the account lacks a required second factor: then the token is valid only for enrolling one. */
       readonly mustEnrol: boolean;
     }
   | { readonly valid: false; readonly code: AccessTokenRefusal };
@@ -82,19 +81,19 @@ export type AccessTokenResult =
 export type SignInCounts = Record<'accepted' | 'refused' | 'throttled' | 'overloaded', number>;
 
 /**
- * Whether a rejected sign-in may have been a guess. A right password without the code that it needs is none, and neither is
- * a sign-in beyond the limits of successful sign-ins and of those in progress.
+ * Whether a rejected sign-in may have been a guess. A right password without the required one-time code is not, nor is a
+ * sign-in above the limits of successful sign-ins or of password checks in progress.
  */
 const mayBeGuess = ({ code, options: { rate } }: DomainError): boolean =>
   code === 'invalid_credentials' ||
   code === 'second_factor_invalid' ||
   (code === 'too_many_attempts' && rate?.policy === failedSignIns);
-/** Of a sign-in that was checked. */
+/** Codes of sign-ins that were rejected after the check of the password. */
 const refusalCodes: readonly ErrorCode[] = ['invalid_credentials', 'second_factor_required', 'second_factor_invalid'];
 
 export class Tokens {
   readonly unanswered: UnansweredRefreshes;
-  readonly logins: SignInCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
+  readonly signIns: SignInCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
   readonly #options: TokensOptions;
   readonly #sessions: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
   readonly #live: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
@@ -109,7 +108,7 @@ export class Tokens {
 
   /**
    * Starts a session.
-   * @param oneTimePassword a code of the second factor, or a recovery code; looked at after a right password only
+   * @param oneTimePassword a one-time code or recovery code; checked only after a right password
    * @throws DomainError `invalid_credentials`, `second_factor_required`, `second_factor_invalid`, `too_many_attempts`,
    *   `overloaded`
    */
@@ -118,22 +117,23 @@ export class Tokens {
     const onFound = (id: string): void => void (accountId = id);
     try {
       const pair = await this.#signIn({ user, password, client, code: oneTimePassword, onFound });
-      this.logins.accepted++;
+      this.signIns.accepted++;
       return pair;
     } catch (error) {
       const code = error instanceof DomainError ? error.code : undefined;
-      if (code !== undefined && refusalCodes.includes(code)) this.logins.refused++;
-      if (code === 'too_many_attempts') this.logins.throttled++;
+      if (code !== undefined && refusalCodes.includes(code)) this.signIns.refused++;
+      if (code === 'too_many_attempts') this.signIns.throttled++;
       if (error instanceof DomainError && mayBeGuess(error))
         this.#options.onFailedSignIn?.({ clientIp: client.clientIp, accountId, reason: error.code });
-      if (code === 'overloaded') this.logins.overloaded++;
+      if (code === 'overloaded') this.signIns.overloaded++;
       throw error;
     }
   }
 
   /**
-   * Replaces a refresh token. One that was just issued is returned again. The immediate predecessor gets the same
-   * successor for a while; anything older ends the session (RFC 9700 section 4.14.2).
+   * Replaces a refresh token. A token that was issued within `limits.refreshReuseSeconds` is returned again. The
+   * predecessor of the current token gets the same successor during the grace time. An older token ends the session
+   * (RFC 9700 section 4.14.2).
    * @throws DomainError `invalid_refresh_token`, `refresh_token_reused`, `unavailable`
    */
   async refresh(text: string): Promise<TokenPair> {
@@ -142,18 +142,18 @@ export class Tokens {
     try {
       return await this.#refresh(presented);
     } catch (error) {
-      if (error instanceof DomainError && error.code === 'unavailable') this.#noteUnanswered(presented, true);
+      if (error instanceof DomainError && error.code === 'unavailable') this.#recordUnanswered(presented, true);
       throw error;
     }
   }
 
   /** Records that the response to a refresh was not written, so that a later retry of its client succeeds. */
-  noteLostRefresh(text: string): void {
+  recordLostRefresh(text: string): void {
     const presented = this.#options.refreshTokens.parse(text);
-    if (presented) this.#noteUnanswered(presented, false);
+    if (presented) this.#recordUnanswered(presented, false);
   }
 
-  /** Ends the session of a refresh token, be it the current one or a replaced one. Nothing happens for any other text. */
+  /** Ends the session of a current or replaced refresh token. Ignores any other text. */
   async signOut(text: string): Promise<void> {
     const { db, clock, refreshTokens } = this.#options;
     const presented = refreshTokens.parse(text);
@@ -161,13 +161,13 @@ export class Tokens {
     const now = clock.now();
     const { sessionId } = presented;
     const session = await this.#live.read([now, sessionId]);
-    // Nothing is left to end. The end that this read saw may not have reached the standby yet.
+    // The session has ended. That commit may not have reached the standby yet.
     if (!session) return db.confirm();
     const principal: Principal = { kind: 'account', accountId: session.accountId, sessionId };
     await store.endSession(db, principal, sessionId, 'session.ended', now);
   }
 
-  /** Those of the account that live, newest first. */
+  /** The account's current sessions, newest first. */
   async listSessions({ accountId, sessionId }: AccountPrincipal): Promise<ListedSession[]> {
     const { db, clock } = this.#options;
     const rows = await store.listAccountSessions(db, accountId, clock.now());
@@ -193,19 +193,19 @@ export class Tokens {
     if (!isOwn || !(await store.endOwnSession(db, principal, id, now))) throw new DomainError('session_not_found');
   }
 
-  /** @returns how many ended @throws DomainError `invalid_access_token` */
+  /** @returns the number of ended sessions @throws DomainError `invalid_access_token` */
   endOtherSessions(principal: AccountPrincipal): Promise<number> {
     const { db, clock } = this.#options;
     return store.endOtherSessions(db, principal, clock.now());
   }
 
   /**
-   * Reads the session and the account each time: signing out, a new password and a disabled account act at once.
+   * Reads the session and the account each time: sign-out, a new password and disabling take effect immediately.
    * @throws DomainError `unavailable` when the account may have been deleted or disabled
    */
   async verify(accessToken: string): Promise<AccessTokenResult> {
     const { clock, accessTokens } = this.#options;
-    const claims = await accessTokens.check(accessToken);
+    const claims = await accessTokens.verify(accessToken);
     if (claims === undefined) return { valid: false, code: 'malformed' };
     if (claims === 'expired') return { valid: false, code: 'expired' };
     const session = await this.#sessions.read([claims.sessionId, claims.kid]);
@@ -220,7 +220,7 @@ export class Tokens {
   }
 
   /**
-   * @param isOpenBeforeEnrolment whether an account without the second factor that is required of it will do
+   * @param isOpenBeforeEnrolment whether to accept an account that lacks a required second factor
    * @throws DomainError `invalid_access_token`, `second_factor_enrolment_required`
    */
   async principalOf(accessToken: string, isOpenBeforeEnrolment = false): Promise<AccountPrincipal> {
@@ -232,7 +232,7 @@ export class Tokens {
     return { kind: 'account', accountId, sessionId, kid, role, signedInAt };
   }
 
-  /** For what is dangerous. @throws DomainError `reauth_required` when the session didn’t begin lately */
+  /** For sensitive operations. @throws DomainError `reauth_required` when the sign-in was too long ago */
   assertRecent({ signedInAt = 0 }: AccountPrincipal): void {
     const recentMs = limits.recentSignInSeconds * 1000;
     if (!isRecent(this.#options.clock.now(), signedInAt, recentMs)) throw new DomainError('reauth_required');
@@ -245,12 +245,12 @@ export class Tokens {
     const issuedUntil = now - limits.refreshReuseSeconds * 1000;
     const current = await this.#live.read([now, sessionId]);
     if (!current) return this.#rejectRefresh();
-    // Before the rotation: one that is committed must not fail for lack of a signing key.
+    // Before the rotation: a committed rotation must not fail for lack of a signing key.
     const sign = await accessTokens.signer();
-    const isYoung = current.rotatedAt > issuedUntil && current.rotatedAt <= now;
-    if (isYoung && isCurrent(presented, current)) return pairOf(sign, current, presented);
+    const isReusable = current.rotatedAt > issuedUntil && current.rotatedAt <= now;
+    if (isReusable && isCurrent(presented, current)) return pairOf(sign, current, presented);
     const successor = refreshTokens.successor(presented);
-    // Only the newest token can be replaced, so any other doesn't occupy the writer.
+    // Only the newest token can be replaced, so other tokens need no write.
     const isNewest = generation === current.generation;
     const rotation = {
       sessionId,
@@ -264,9 +264,9 @@ export class Tokens {
       isNewest && (await store.rotateRefreshToken(db, { ...rotation, idleExpiresAt: now + idleTtlSeconds * 1000 }));
     if (rotated) return pairOf(sign, rotated, successor);
     const session = isNewest ? await this.#live.read([now, sessionId]) : current;
-    // A generation that is yet to come can only stem from a database that was restored: it proves no theft.
+    // A future generation was issued before the database was restored from a backup: it does not prove theft.
     if (!session || generation >= session.generation) return this.#rejectRefresh();
-    // The rotation that the read saw may not have reached the standby yet.
+    // The rotation that was read may not have reached the standby yet.
     if (!isNewest) await db.confirm();
     if (isCurrent(successor, session) && this.#isInGrace(presented, session.rotatedAt, now))
       return pairOf(sign, session, successor);
@@ -280,11 +280,11 @@ export class Tokens {
     throw new DomainError('invalid_refresh_token');
   }
 
-  #noteUnanswered({ sessionId, generation }: RefreshToken, isOutage: boolean): void {
-    this.unanswered.note({ sessionId, generation, failedAt: this.#options.clock.now(), isOutage });
+  #recordUnanswered({ sessionId, generation }: RefreshToken, isOutage: boolean): void {
+    this.unanswered.record({ sessionId, generation, failedAt: this.#options.clock.now(), isOutage });
   }
 
-  /** Whether the token before the current one was first presented in time, also when that got no answer. */
+  /** Whether the predecessor of the current token was presented within the grace time, with or without a response. */
   #isInGrace(presented: RefreshToken, rotatedAt: number, now: number): boolean {
     const graceMs = this.#options.graceSeconds * 1000;
     const failedAt = this.unanswered.failedAt(presented);
@@ -294,7 +294,7 @@ export class Tokens {
   async #signIn(signIn: SignIn): Promise<TokenPair> {
     const { signInLimits, checks } = this.#options;
     const { user, client } = signIn;
-    // A rejection here costs reads alone: a flood of them takes neither places nor commits.
+    // A rejection here costs only reads: a flood of attempts uses neither slots nor commits.
     const attempt = await signInLimits.assess({
       canonicalEmail: parseEmail(user)?.key ?? user,
       clientIp: client.clientIp,
@@ -302,21 +302,21 @@ export class Tokens {
     return checks.run(attempt, () => this.#checkSignIn(attempt, signIn));
   }
 
-  /** Counts the attempt, checks password and code, and starts the session. */
+  /** Counts the attempt, checks password and second factor, and starts the session. */
   async #checkSignIn(attempt: AssessedAttempt, { user, password, client, code, onFound }: SignIn): Promise<TokenPair> {
     const { accounts, signInLimits } = this.#options;
     const reservation = await signInLimits.reserve(attempt);
-    const giveBack = async (error: unknown): Promise<never> => {
+    const release = async (error: unknown): Promise<never> => {
       await signInLimits.release(reservation);
       throw error;
     };
-    const account = await accounts.authenticate(user, password, onFound).catch(giveBack);
+    const account = await accounts.authenticate(user, password, onFound).catch(release);
     if (!account) throw new DomainError('invalid_credentials');
     const proof = await this.#prove(account.id, code).catch((error: unknown) =>
-      // A wrong code stays counted. Probing whether one is needed is neither a failure nor a success.
-      error instanceof DomainError && error.code === 'second_factor_invalid' ? Promise.reject(error) : giveBack(error),
+      // A wrong code stays counted. A missing code is neither a failure nor a success.
+      error instanceof DomainError && error.code === 'second_factor_invalid' ? Promise.reject(error) : release(error),
     );
-    // The session is rejected when the account has changed while the password was being hashed.
+    // Fails when the account has changed since the password was checked.
     return this.#startSession(account, client, proof, reservation);
   }
 
@@ -360,7 +360,7 @@ export class Tokens {
   }
 }
 
-/** Whether it is the one token that the session accepts. */
+/** Whether it is the only token that the session accepts. */
 const isCurrent = (token: RefreshToken, session: store.SessionGeneration): boolean =>
   token.generation === session.generation && timingSafeEqual(session.tokenHash, token.hash);
 

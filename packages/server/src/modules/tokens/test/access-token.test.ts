@@ -1,4 +1,4 @@
-/** Access tokens: what they say, and that nothing but what this installation signed for now is accepted (RFC 8725, RFC 9068). */
+/** Access tokens: their claims, and the rejection of forged, altered and expired tokens (RFC 8725, RFC 9068). */
 import assert from 'node:assert/strict';
 import { createHmac, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import type { JWK } from 'jose';
@@ -10,9 +10,9 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Genuine {
   readonly header: Fields;
   readonly payload: Fields;
-  /** Signs with the installation's own key, whatever the header says. */
+  /** Signs with the installation's key, also when the header is wrong. */
   readonly sign: (header: Fields, payload: Fields) => Promise<string>;
-  /** The same for JSON texts, or what is not JSON. */
+  /** The same for texts, which need not be JSON. */
   readonly signTexts: (header: string, payload: string) => Promise<string>;
 }
 
@@ -21,7 +21,7 @@ const encode = (value: unknown): string => encodeText(JSON.stringify(value));
 const decode = (part: string | undefined): Fields =>
   JSON.parse(Buffer.from(part ?? '', 'base64url').toString()) as Fields;
 
-/** A token of the app and the means to make others like it. */
+/** The parts of an access token, and functions that sign others with the same key. */
 async function genuineOf(app: TestApp, { accessToken }: SignedIn): Promise<Genuine> {
   const [header, payload] = accessToken.split('.');
   const { key } = await app.service.services.signingKeys.signer();
@@ -38,7 +38,7 @@ async function genuineOf(app: TestApp, { accessToken }: SignedIn): Promise<Genui
   };
 }
 
-async function assertRefused(app: TestApp, token: string, what: string): Promise<void> {
+async function assertRejected(app: TestApp, token: string, what: string): Promise<void> {
   const headers = bearer(token);
   const managed = await app.call('GET', '/auth/api-keys', { headers });
   assert.equal(managed.status, 401, what);
@@ -83,7 +83,7 @@ test('an access token has exactly the claims of RFC 9068', { tags: ['asvs:9.2.4'
   assert.deepEqual(next, { ...claims, sid, iat: now + 400, exp: now + 1000 });
 });
 
-test('issuer, audience and life are what the operator configured', { tags: ['asvs:9.2.4'] }, async () => {
+test('issuer, audience and lifetime are those of the configuration', { tags: ['asvs:9.2.4'] }, async () => {
   const environment = {
     KEYREEVE_PUBLIC_URL: 'https://auth.example.com',
     KEYREEVE_TRUSTED_PROXIES: '10.0.0.1',
@@ -95,14 +95,14 @@ test('issuer, audience and life are what the operator configured', { tags: ['asv
   const { header, payload, sign: signed } = await genuineOf(app, signedIn);
   const { iss, aud, iat, exp } = payload;
   assert.deepEqual(
-    { iss, aud, life: Number(exp) - Number(iat) },
-    { iss: 'https://auth.example.com', aud: 'orders', life: 60 },
+    { iss, aud, lifetime: Number(exp) - Number(iat) },
+    { iss: 'https://auth.example.com', aud: 'orders', lifetime: 60 },
   );
-  await assertAccepted(app, signedIn.accessToken, 'its own');
-  await assertRefused(app, await signed(header, { ...payload, aud: iss }), 'for the issuer');
+  await assertAccepted(app, signedIn.accessToken, 'unchanged');
+  await assertRejected(app, await signed(header, { ...payload, aud: iss }), 'issuer as audience');
 });
 
-/** Changes of the claims; all are signed with the right key. */
+/** Changes of the claims. All are signed with the right key. */
 function wrongClaims({ iss, aud, sub, sid, iat, exp }: Fields, now: number): readonly (readonly [string, Fields])[] {
   return [
     ['no iss', { iss: undefined }],
@@ -114,7 +114,7 @@ function wrongClaims({ iss, aud, sub, sid, iat, exp }: Fields, now: number): rea
     ['another aud', { aud: 'https://api.example' }],
     ['a list without our aud', { aud: ['https://api.example'] }],
     ['an empty list as aud', { aud: [] }],
-    ['aud with more behind it', { aud: `${String(aud)}.evil.example` }],
+    ['a longer aud', { aud: `${String(aud)}.evil.example` }],
     ['no sub', { sub: undefined }],
     ['sub as a list', { sub: [sub] }],
     ['another account as sub', { sub: 'acc_0000000000000000000000' }],
@@ -141,7 +141,7 @@ function wrongClaims({ iss, aud, sub, sid, iat, exp }: Fields, now: number): rea
   ];
 }
 
-/** Changes of the header; all are signed with the right key. */
+/** Changes of the header. All are signed with the right key. */
 function wrongHeaders(header: Fields, publicJwk: JWK): readonly (readonly [string, Fields])[] {
   return [
     ['no typ', { typ: undefined }],
@@ -160,10 +160,10 @@ function wrongHeaders(header: Fields, publicJwk: JWK): readonly (readonly [strin
     ['a path as kid', { kid: '../../../../dev/null' }],
     ['SQL as kid', { kid: `' union select kid from signing_keys --` }],
     ['a kid with a wildcard', { kid: '%' }],
-    ['the kid and more', { kid: `${String(header['kid'])}A` }],
+    ['a longer kid', { kid: `${String(header['kid'])}A` }],
     ['a number as kid', { kid: 1 }],
     ['a list as kid', { kid: [header['kid']] }],
-    ['a name of every object as kid', { kid: '__proto__' }],
+    ['a property of every object as kid', { kid: '__proto__' }],
     ['jwk', { jwk: publicJwk }],
     ['jku', { jku: 'https://evil.example/jwks.json' }],
     ['x5c', { x5c: ['MIIB'] }],
@@ -177,18 +177,22 @@ function wrongHeaders(header: Fields, publicJwk: JWK): readonly (readonly [strin
   ];
 }
 
-test('a token with a wrong claim and the right key is refused', { tags: ['asvs:9.2.3', 'asvs:10.3.1'] }, async () => {
-  await using app = await newApp();
-  const signedIn = await app.signIn();
-  const { header, payload, sign: signed } = await genuineOf(app, signedIn);
-  await assertAccepted(app, await signed(header, payload), 'unchanged');
-  for (const [what, change] of wrongClaims(payload, app.clock.now() / 1000)) {
-    await assertRefused(app, await signed(header, { ...payload, ...change }), what);
-  }
-  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
-});
+test(
+  'a token with a wrong claim is rejected, although the right key signed it',
+  { tags: ['asvs:9.2.3', 'asvs:10.3.1'] },
+  async () => {
+    await using app = await newApp();
+    const signedIn = await app.signIn();
+    const { header, payload, sign: signed } = await genuineOf(app, signedIn);
+    await assertAccepted(app, await signed(header, payload), 'unchanged');
+    for (const [what, change] of wrongClaims(payload, app.clock.now() / 1000)) {
+      await assertRejected(app, await signed(header, { ...payload, ...change }), what);
+    }
+    await assertAccepted(app, signedIn.accessToken, 'the session is unchanged');
+  },
+);
 
-test('a correctly signed token with an unusable exp fails neither its verification nor its batch', async () => {
+test('a signed token with an unusable exp is malformed and fails no other credential of its batch', async () => {
   await using app = await newApp();
   const signedIn = await app.signIn();
   const { header, payload, sign: signed } = await genuineOf(app, signedIn);
@@ -211,7 +215,7 @@ test('a correctly signed token with an unusable exp fails neither its verificati
   assert.equal((answer.json as { expiresAt: string }).expiresAt, '9999-12-31T23:59:59.000Z');
 });
 
-/** JSON texts that two parsers understand differently; all are signed with the right key. */
+/** JSON texts that parsers interpret differently. All are signed with the right key. */
 function ambiguousTexts(header: Fields, payload: Fields): readonly (readonly [string, string, string])[] {
   const [head, body] = [JSON.stringify(header), JSON.stringify(payload)];
   const twice = (text: string, name: string, value: unknown, isFirst: boolean): string =>
@@ -225,54 +229,54 @@ function ambiguousTexts(header: Fields, payload: Fields): readonly (readonly [st
     ['exp twice, the earlier first', head, twice(body, 'exp', 1, true)],
     ['exp twice, escaped', head, `{"\\u0065xp":1,${body.slice(1)}`],
     ['jti twice, the same', head, twice(body, 'jti', payload['jti'], false)],
-    ['a claim of ours twice, in depth', head, twice(body, 'more', { a: 1 }, false).replace('{"a":1}', '{"a":1,"a":1}')],
-    ['a name of every object as claim', head, `{"__proto__":{},${body.slice(1)}`],
+    ['a nested name twice', head, twice(body, 'more', { a: 1 }, false).replace('{"a":1}', '{"a":1,"a":1}')],
+    ['a property of every object as claim', head, `{"__proto__":{},${body.slice(1)}`],
     ['a header with a byte order mark', `\uFEFF${head}`, body],
     ['a payload that is a list', head, `[${body}]`],
-    ['a payload that is no JSON', head, `${body}}`],
+    ['a payload that is not JSON', head, `${body}}`],
   ];
 }
 
-test('a token with a name twice in its header or payload is refused, though the right key signed it', async () => {
+test('a token with a duplicate name is rejected, although the right key signed it', async () => {
   await using app = await newApp();
   const signedIn = await app.signIn();
   const { header, payload, signTexts } = await genuineOf(app, signedIn);
   await assertAccepted(app, await signTexts(JSON.stringify(header), ` ${JSON.stringify(payload)}`), 'unambiguous');
   for (const [what, head, body] of ambiguousTexts(header, payload))
-    await assertRefused(app, await signTexts(head, body), what);
-  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+    await assertRejected(app, await signTexts(head, body), what);
+  await assertAccepted(app, signedIn.accessToken, 'the session is unchanged');
 });
 
-/** Other texts that a tolerant decoder takes for the same token. */
-function* otherSpellings(token: string): Generator<readonly [string, string]> {
+/** Other texts that a tolerant decoder accepts as the same token. */
+function* otherEncodings(token: string): Generator<readonly [string, string]> {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  // 64 bytes of signature are 86 characters, of whose last only the first two bits count.
+  // The signature of 64 bytes has 86 characters. Only two bits of the last one are used.
   const last = alphabet.indexOf(token.at(-1) ?? '');
   for (let unused = 1; unused < 16; unused++)
     yield [`unused bits ${unused}`, token.slice(0, -1) + (alphabet[last + unused] ?? '')];
   const parts = token.split('.');
   for (const [index, part] of parts.entries()) {
-    const spelled = (text: string): string => parts.with(index, text).join('.');
-    yield [`part ${index} padded`, spelled(part + '='.repeat(-part.length & 3 || 4))];
-    yield [`part ${index} with half its padding`, spelled(`${part}=`)];
-    yield [`part ${index} with a character behind it`, spelled(`${part}!`)];
-    yield [`part ${index} with a character in it`, spelled(`${part.slice(0, 9)}*${part.slice(9)}`)];
+    const encoded = (text: string): string => parts.with(index, text).join('.');
+    yield [`part ${index} padded`, encoded(part + '='.repeat(-part.length & 3 || 4))];
+    yield [`part ${index} with half its padding`, encoded(`${part}=`)];
+    yield [`part ${index} with a character after it`, encoded(`${part}!`)];
+    yield [`part ${index} with a character in it`, encoded(`${part.slice(0, 9)}*${part.slice(9)}`)];
     const base64 = part.replaceAll('-', '+').replaceAll('_', '/');
-    if (base64 !== part) yield [`part ${index} in base64`, spelled(base64)];
+    if (base64 !== part) yield [`part ${index} in base64`, encoded(base64)];
   }
 }
 
-test('a token has exactly one spelling', async () => {
+test('a token has exactly one accepted encoding', async () => {
   await using app = await newApp();
   const signedIn = await app.signIn();
-  const spellings = [...otherSpellings(signedIn.accessToken)];
-  assert.ok(spellings.length >= 17);
-  for (const [what, token] of spellings) await assertRefused(app, token, what);
-  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+  const encodings = [...otherEncodings(signedIn.accessToken)];
+  assert.ok(encodings.length >= 17);
+  for (const [what, token] of encodings) await assertRejected(app, token, what);
+  await assertAccepted(app, signedIn.accessToken, 'the session is unchanged');
 });
 
 test(
-  'a token whose header is not exactly alg, kid and typ is refused, though the right key signed it',
+  'a token with a wrong header is rejected, although the right key signed it',
   { tags: ['asvs:9.1.2', 'asvs:9.1.3', 'asvs:9.2.2'] },
   async () => {
     await using app = await newApp();
@@ -280,13 +284,13 @@ test(
     const { header, payload, sign: signed } = await genuineOf(app, signedIn);
     const { keys } = await app.service.services.signingKeys.jwks();
     for (const [what, change] of wrongHeaders(header, keys[0] as JWK)) {
-      await assertRefused(app, await signed({ ...header, ...change }, payload), what);
+      await assertRejected(app, await signed({ ...header, ...change }, payload), what);
     }
-    await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+    await assertAccepted(app, signedIn.accessToken, 'the session is unchanged');
   },
 );
 
-test('the times of a token have a tolerance of 30 seconds', { tags: ['asvs:9.2.1'] }, async () => {
+test('the times of a token are checked with a tolerance of 30 seconds', { tags: ['asvs:9.2.1'] }, async () => {
   await using app = await newApp();
   const signedIn = await app.signIn();
   const { header, payload, sign: signed } = await genuineOf(app, signedIn);
@@ -301,9 +305,9 @@ test('the times of a token have a tolerance of 30 seconds', { tags: ['asvs:9.2.1
     await assertAccepted(app, await signed(header, { ...payload, ...change }), JSON.stringify(change));
 
   app.clock.advance({ seconds: 629 });
-  await assertAccepted(app, signedIn.accessToken, '29 s after its end');
+  await assertAccepted(app, signedIn.accessToken, '29 s after its expiry');
   app.clock.advance({ seconds: 1 });
-  await assertRefused(app, signedIn.accessToken, '30 s after its end');
+  await assertRejected(app, signedIn.accessToken, '30 s after its expiry');
   const answer = await app.call('POST', '/auth/verify', {
     headers: bearer(await app.serviceKey()),
     json: { credential: signedIn.accessToken },
@@ -311,7 +315,7 @@ test('the times of a token have a tolerance of 30 seconds', { tags: ['asvs:9.2.1
   assert.deepEqual(answer.json, { valid: false, code: 'expired' });
 });
 
-/** Signatures by whoever doesn't hold the key. */
+/** Tokens that are forged without the key. */
 function forgeries(accessToken: string, { header, payload }: Genuine, publicJwk: JWK) {
   const input = `${encode(header)}.${encode(payload)}`;
   const [head = '', body = '', signature = ''] = accessToken.split('.');
@@ -345,7 +349,7 @@ function forgeries(accessToken: string, { header, payload }: Genuine, publicJwk:
       `${head}.${encode({ ...payload, sub: 'acc_0000000000000000000000' })}.${signature}`,
     ],
     [
-      'a longer life under the old signature',
+      'a later expiry under the old signature',
       `${head}.${encode({ ...payload, exp: Number(payload['exp']) + 1 })}.${signature}`,
     ],
     ['a cut signature', accessToken.slice(0, -2)],
@@ -354,43 +358,43 @@ function forgeries(accessToken: string, { header, payload }: Genuine, publicJwk:
     ['one part', head],
     ['four parts', `${accessToken}.${signature}`],
     ['five parts, as an encrypted token has', `${head}.${body}.${signature}.${signature}.${signature}`],
-    ['a header that is no JSON', `eyJ4.${body}.${signature}`],
+    ['a header that is not JSON', `eyJ4.${body}.${signature}`],
     ['a header that is a list', `${encode([header])}.${body}.${signature}`],
     ['nothing between the dots', 'eyJ..'],
     ['the payload first', `${body}.${head}.${signature}`],
   ] as const;
 }
 
-test('a token that this installation did not sign is refused', { tags: ['asvs:7.2.1', 'asvs:9.1.1'] }, async () => {
+test('a token that this installation did not sign is rejected', { tags: ['asvs:7.2.1', 'asvs:9.1.1'] }, async () => {
   const environment = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' };
   await using app = await newApp({ environment });
   const signedIn = await app.signIn();
   const genuine = await genuineOf(app, signedIn);
   const { keys } = await app.service.services.signingKeys.jwks();
   for (const [what, token] of forgeries(signedIn.accessToken, genuine, keys[0] as JWK)) {
-    await assertRefused(app, token, what);
+    await assertRejected(app, token, what);
   }
   await using other = await newApp({ environment });
   const elsewhere = await other.signIn();
-  await assertAccepted(other, elsewhere.accessToken, 'at home');
-  await assertRefused(app, elsewhere.accessToken, 'of another installation with the same address');
+  await assertAccepted(other, elsewhere.accessToken, 'in its own installation');
+  await assertRejected(app, elsewhere.accessToken, 'of another installation with the same URL');
   const { sign: signedElsewhere } = await genuineOf(other, elsewhere);
-  await assertRefused(
+  await assertRejected(
     app,
     await signedElsewhere(genuine.header, genuine.payload),
     'another installation under our kid',
   );
-  await assertAccepted(app, signedIn.accessToken, 'the session is as it was');
+  await assertAccepted(app, signedIn.accessToken, 'the session is unchanged');
 });
 
 test(
-  'a token that names one live account and the session of another is refused',
+  'a token with one account and the session of another is rejected',
   { tags: ['asvs:2.2.3', 'asvs:10.3.2'] },
   async () => {
     await using app = await newApp();
     const one = await app.signIn();
     const two = await app.signIn();
     const { header, payload, sign: signed } = await genuineOf(app, one);
-    await assertRefused(app, await signed(header, { ...payload, sub: two.account.id }), 'mixed');
+    await assertRejected(app, await signed(header, { ...payload, sub: two.account.id }), 'mixed');
   },
 );

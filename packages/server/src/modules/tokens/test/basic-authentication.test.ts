@@ -1,4 +1,4 @@
-/** Signing in over HTTP Basic: what is read, what is refused, and that a refusal says nothing. */
+/** Sign-in with HTTP Basic: accepted and rejected credentials, and rejections that disclose nothing. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { basic, goodPassword, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -10,12 +10,12 @@ const encode = (bytes: string | Uint8Array): string => Buffer.from(bytes).toStri
 const good = encode(`${email}:${goodPassword}`);
 /** One byte beyond a group of three: it ends in `==`. */
 const padded = encode(`${email}:${goodPassword}!!`);
-/** Uses both characters that the URL alphabet has others for. */
+/** Contains both characters in which base64url differs from base64. */
 const urlAlphabet = 'Basic ' + encode(`${email}:>>>???~~~`).replaceAll('/', '_').replaceAll('+', '-');
 const latin1 = (text: string): string => encode(Buffer.from(text, 'latin1'));
 
-/** Refused while it is read: no attempt is counted and no password is hashed. */
-const unreadable: readonly (readonly [what: string, authorization: string | undefined])[] = [
+/** Rejected by the parser: no attempt is counted and no password is hashed. */
+const malformed: readonly (readonly [what: string, authorization: string | undefined])[] = [
   ['no header', undefined],
   ['an empty header', ''],
   ['the scheme alone', 'Basic'],
@@ -23,7 +23,7 @@ const unreadable: readonly (readonly [what: string, authorization: string | unde
   ['Bearer', `Bearer ${good}`],
   ['no space after the scheme', `Basic${good}`],
   ['a tab after the scheme', `Basic\t${good}`],
-  ['a scheme that begins alike', `Basics ${good}`],
+  ['a longer scheme', `Basics ${good}`],
   ['email and password in clear', `Basic ${email}:${goodPassword}`],
   ['no padding', `Basic ${padded.slice(0, -2)}`],
   ['half of the padding', `Basic ${padded.slice(0, -1)}`],
@@ -31,7 +31,7 @@ const unreadable: readonly (readonly [what: string, authorization: string | unde
   ['padding alone', 'Basic ===='],
   ['padding in the middle', `Basic ${encode('you@example.com:w')}${encode('ombat orbit velvet 42')}`],
   ['bits that are not zero under the padding', `Basic ${padded.slice(0, -3)}R==`],
-  ['the URL alphabet', urlAlphabet],
+  ['base64url', urlAlphabet],
   ['a space inside', `Basic ${good.slice(0, 8)} ${good.slice(8)}`],
   ['more after it', `Basic ${good} x`],
   ['a parameter', `Basic ${good};charset=utf-8`],
@@ -61,12 +61,12 @@ const unreadable: readonly (readonly [what: string, authorization: string | unde
   ['a header beyond its limit', `Basic ${'A'.repeat(4096)}`],
 ];
 
-/** Well formed, and not the account's: as much work as for a wrong password. */
+/** Well formed but wrong: each costs the same work as a wrong password. */
 const wrong: readonly (readonly [what: string, email: string, password: string])[] = [
   ['a wrong password', email, `${goodPassword}!`],
   ['an unknown email', 'nobody@example.com', goodPassword],
   ['a disabled account', 'disabled@example.com', goodPassword],
-  ['what is no email', 'you', goodPassword],
+  ['no email address', 'you', goodPassword],
   ['a byte order mark before the email', `\uFEFF${email}`, goodPassword],
   ['a byte order mark before the password', email, `\uFEFF${goodPassword}`],
   ['a space before the password', email, ` ${goodPassword}`],
@@ -79,7 +79,7 @@ const wrong: readonly (readonly [what: string, email: string, password: string])
 const post = (app: TestApp, authorization: string | undefined): Promise<Answered> =>
   app.call('POST', '/auth/token', authorization === undefined ? {} : { headers: { authorization } });
 
-/** All that a client sees, but for what differs between any two answers. */
+/** The response without its date and request id, which always differ. */
 function visible({ status, headers, text, json }: Answered): unknown {
   const { requestId } = json as { requestId: string };
   assert.match(requestId, /^[\w-]{16}$/);
@@ -87,14 +87,14 @@ function visible({ status, headers, text, json }: Answered): unknown {
   return { status, headers: same, text: text.replace(requestId, '') };
 }
 
-function assertRefused(answer: Answered, what: string): void {
+function assertRejected(answer: Answered, what: string): void {
   assert.equal(answer.status, 401, what);
   assert.equal((answer.json as { code: string }).code, 'invalid_credentials', what);
   assert.equal(answer.headers.get('www-authenticate'), challenge, what);
   assert.equal(answer.headers.get('cache-control'), 'no-store', what);
 }
 
-/** fetch joins two lines of one name; this sends them as they are. */
+/** Sends header lines unchanged. `fetch` would join two lines of one name. */
 function postRaw(app: TestApp, lines: readonly string[]): Promise<{ status: number | undefined; text: string }> {
   return new Promise((resolve, reject) => {
     const url = new URL('/auth/token', app.url);
@@ -108,7 +108,7 @@ function postRaw(app: TestApp, lines: readonly string[]): Promise<{ status: numb
 }
 
 test(
-  'every malformed Basic credential is refused like a wrong password, before anything is hashed or counted',
+  'a malformed Basic credential is rejected like a wrong password, but not hashed or counted',
   { tags: ['asvs:1.1.1', 'asvs:7.6.2'] },
   async () => {
     await using app = await newApp();
@@ -116,9 +116,9 @@ test(
     const { stats } = app.service.services.hasher;
     const hashed = stats.hashed;
     const expected = visible(await post(app, basic(email, 'not it').authorization));
-    for (const [what, authorization] of unreadable) {
+    for (const [what, authorization] of malformed) {
       const answer = await post(app, authorization);
-      assertRefused(answer, what);
+      assertRejected(answer, what);
       assert.deepEqual(visible(answer), expected, what);
       assert.equal(stats.hashed, hashed + 1, what);
     }
@@ -126,7 +126,7 @@ test(
   },
 );
 
-test('a wrong password, an unknown email and a disabled account get the same bytes after the same work', async () => {
+test('a wrong password, an unknown email and a disabled account get the same response after the same work', async () => {
   await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' } });
   await app.createAccount(email);
   const { id } = await app.createAccount('disabled@example.com');
@@ -136,7 +136,7 @@ test('a wrong password, an unknown email and a disabled account get the same byt
   for (const [what, user, password] of wrong) {
     const hashed = stats.hashed;
     const answer = await post(app, basic(user, password).authorization);
-    assertRefused(answer, what);
+    assertRejected(answer, what);
     assert.equal(stats.hashed, hashed + 1, what);
     expected ??= visible(answer);
     assert.deepEqual(visible(answer), expected, what);
@@ -144,29 +144,25 @@ test('a wrong password, an unknown email and a disabled account get the same byt
   assert.equal((await post(app, `Basic ${good}`)).status, 200);
 });
 
-test(
-  'two Authorization lines are refused, whichever of them is right, and so is a key beside Basic',
-  { tags: ['asvs:15.3.7'] },
-  async () => {
-    await using app = await newApp();
-    await app.createAccount(email);
-    const right = `Basic ${good}`;
-    const tables = [
-      ['Authorization', right, 'Authorization', right],
-      ['Authorization', right, 'authorization', 'Basic eDp5'],
-      ['authorization', 'Basic eDp5', 'AUTHORIZATION', right],
-      ['Authorization', right, 'X-API-Key', 'krv_x'],
-    ];
-    for (const lines of tables) {
-      const { status, text } = await postRaw(app, lines);
-      assert.equal(status, 401, lines.join());
-      assert.equal((JSON.parse(text) as { code: string }).code, 'invalid_credentials', lines.join());
-    }
-    assert.equal((await postRaw(app, ['Authorization', right])).status, 200);
-  },
-);
+test('two Authorization headers, or an API key beside Basic, are rejected', { tags: ['asvs:15.3.7'] }, async () => {
+  await using app = await newApp();
+  await app.createAccount(email);
+  const right = `Basic ${good}`;
+  const tables = [
+    ['Authorization', right, 'Authorization', right],
+    ['Authorization', right, 'authorization', 'Basic eDp5'],
+    ['authorization', 'Basic eDp5', 'AUTHORIZATION', right],
+    ['Authorization', right, 'X-API-Key', 'krv_x'],
+  ];
+  for (const lines of tables) {
+    const { status, text } = await postRaw(app, lines);
+    assert.equal(status, 401, lines.join());
+    assert.equal((JSON.parse(text) as { code: string }).code, 'invalid_credentials', lines.join());
+  }
+  assert.equal((await postRaw(app, ['Authorization', right])).status, 200);
+});
 
-test('the scheme is read in any case and with any number of spaces', async () => {
+test('the scheme may have any case, and any number of spaces after it', async () => {
   await using app = await newApp();
   await app.createAccount(email);
   for (const scheme of ['basic ', 'BASIC ', 'bAsIc ', 'Basic    ']) {
@@ -175,7 +171,7 @@ test('the scheme is read in any case and with any number of spaces', async () =>
 });
 
 test(
-  'a password is taken as it is: colons, spaces, any script, up to 1,024 bytes, nothing cut',
+  'a password is compared unchanged: colons, spaces, any script, up to 1,024 bytes',
   { tags: ['asvs:6.2.8'] },
   async () => {
     await using app = await newApp();
@@ -213,7 +209,7 @@ test('a composed and a decomposed password are the same password', { tags: ['asv
   }
 });
 
-test('an email finds its account in any case and in both spellings of its domain, and no other account', async () => {
+test('an email finds only its own account, in any case and in both forms of its domain', async () => {
   await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' } });
   const { id } = await app.createAccount('Jo.Doe+work@Bücher.example');
   const aliases = [
@@ -236,7 +232,7 @@ test('an email finds its account in any case and in both spellings of its domain
   }
 });
 
-test('a body and its content type are ignored, whatever they are', async () => {
+test('the body and its content type are ignored', async () => {
   await using app = await newApp();
   await app.createAccount(email);
   const bodies: readonly (readonly [contentType: string, body: string])[] = [
@@ -244,7 +240,7 @@ test('a body and its content type are ignored, whatever they are', async () => {
     ['application/json', JSON.stringify({ email: 'x@example.com', password: 'y', __proto__: null })],
     ['text/plain', 'anything'],
     ['application/x-www-form-urlencoded', 'grant_type=password&username=x'],
-    ['no type at all', 'x'.repeat(20_000)],
+    ['no media type', 'x'.repeat(20_000)],
   ];
   for (const [contentType, body] of bodies) {
     const headers = { authorization: `Basic ${good}`, 'content-type': contentType };

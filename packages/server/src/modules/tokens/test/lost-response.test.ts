@@ -1,4 +1,4 @@
-/** A refresh whose client is gone before its response is written: it may present the same token again later. */
+/** A client that disconnects before the response to its refresh may present the same token again later. */
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ const waitMsMax = 20_000;
 const channel = 'http.server.request.start';
 const touch = sql('test_touch_sessions', 'update sessions set rotated_at = rotated_at');
 
-/** When the next request to this port has begun. */
+/** Resolves when the next request to this port starts. */
 function nextRequest(port: number): Promise<void> {
   return new Promise((resolve) => {
     const onStart = (message: unknown): void => {
@@ -25,8 +25,8 @@ function nextRequest(port: number): Promise<void> {
   });
 }
 
-/** Sends a refresh and drops the connection while the database holds it back. */
-async function refreshAndLeave(app: TestApp, refreshToken: string): Promise<void> {
+/** Sends a refresh and closes the connection while a transaction blocks the rotation. */
+async function refreshAndDisconnect(app: TestApp, refreshToken: string): Promise<void> {
   const port = Number(new URL(app.url).port);
   const started = nextRequest(port);
   const body = JSON.stringify({ refreshToken });
@@ -37,21 +37,21 @@ async function refreshAndLeave(app: TestApp, refreshToken: string): Promise<void
       `POST /auth/token/refresh HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
     await started;
-    // A reset: the server need not read to learn of it, its next write fails.
+    // A reset makes the server's next write fail, even if the server does not read.
     client.resetAndDestroy();
     await once(client, 'close');
   });
 }
 
-test('a client that is gone before the response is written can refresh again after the grace', async () => {
+test('a client that disconnected before the response can refresh again after the grace time', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
   const { unanswered } = app.service.services.tokens;
   app.clock.advance({ seconds: 600 });
-  await refreshAndLeave(app, refreshToken);
+  await refreshAndDisconnect(app, refreshToken);
   const deadline = performance.now() + waitMsMax;
   while (unanswered.size === 0) {
-    assert.ok(performance.now() < deadline, 'the lost response was never noticed');
+    assert.ok(performance.now() < deadline, 'the lost response was not recorded');
     await turn();
   }
   app.clock.advance({ seconds: 120 });
@@ -60,7 +60,7 @@ test('a client that is gone before the response is written can refresh again aft
   assert.notEqual((answer.json as { refreshToken: string }).refreshToken, refreshToken);
 });
 
-test('a response that was written leaves nothing to remember', async () => {
+test('a refresh whose response was written is not recorded', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
   app.clock.advance({ seconds: 600 });

@@ -1,4 +1,4 @@
-/** Refresh tokens as text: they prove their session and generation, and lead to one successor. */
+/** The format of refresh tokens: each proves its session and generation, and has one successor. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
@@ -15,7 +15,7 @@ const shown = ({ text, sessionId, generation, hash }: RefreshToken) => ({
   hash: hash.toString('hex'),
 });
 
-/** The token with its body changed and the checksum made right again. */
+/** A copy of the token with a changed body and the right checksum. */
 function forge(text: string, change: (body: Buffer) => void): string {
   const body = fromBase62(text.slice('krvr_'.length, -6), 68);
   assert.ok(body);
@@ -24,7 +24,7 @@ function forge(text: string, change: (body: Buffer) => void): string {
   return unchecked + checksum(unchecked);
 }
 
-test('a token is parsed to what it was made as', () => {
+test('parsing a token returns the values that it was created from', () => {
   for (let round = 0; round < 50; round++) {
     const made = tokens.first();
     assert.match(made.text.reveal(), /^krvr_[0-9A-Za-z]{98}$/);
@@ -36,13 +36,13 @@ test('a token is parsed to what it was made as', () => {
   }
 });
 
-test('no two sessions and no two tokens are alike', { tags: ['asvs:7.2.2', 'asvs:7.2.3', 'asvs:7.2.4'] }, () => {
+test('session ids and tokens are unique', { tags: ['asvs:7.2.2', 'asvs:7.2.3', 'asvs:7.2.4'] }, () => {
   const made = Array.from({ length: 1_000 }, () => tokens.first());
   assert.equal(new Set(made.map(({ sessionId }) => sessionId)).size, 1_000);
   assert.equal(new Set(made.map(({ text }) => text.reveal())).size, 1_000);
 });
 
-test('a token leads to one successor, from memory and from text alike', () => {
+test('a token has exactly one successor, also after it was parsed', () => {
   const first = tokens.first();
   let token = first;
   const seen = new Set([token.text.reveal()]);
@@ -60,7 +60,7 @@ test('a token leads to one successor, from memory and from text alike', () => {
   assert.equal(seen.size, 50);
 });
 
-test('each character counts: whichever is altered, the token is nobody’s', () => {
+test('a token with an altered character is rejected', () => {
   const text = tokens.first().text.reveal();
   for (let place = 0; place < text.length; place++) {
     for (const step of [1, 7, 36]) {
@@ -71,16 +71,16 @@ test('each character counts: whichever is altered, the token is nobody’s', () 
   }
 });
 
-test('each bit is proven: with a right checksum over an altered body it is still nobody’s', () => {
+test('a token with an altered bit and the right checksum is rejected', () => {
   const text = tokens.first().text.reveal();
-  assert.ok(tokens.parse(forge(text, () => undefined)), 'forging nothing gives the token itself');
+  assert.ok(tokens.parse(forge(text, () => undefined)), 'without a change the copy is the token itself');
   for (let bit = 0; bit < 68 * 8; bit++) {
     const forged = forge(text, (body) => (body[bit >> 3] = (body[bit >> 3] ?? 0) ^ (1 << (bit & 7))));
     assert.equal(tokens.parse(forged), undefined, `bit ${bit}`);
   }
 });
 
-test('nobody can call a token an older or newer generation of its session', () => {
+test('a token with another generation of its session is rejected', () => {
   const text = tokens.successor(tokens.successor(tokens.first())).text.reveal();
   for (const generation of [0, 1, 2, 4, 2 ** 32 - 1]) {
     assert.equal(
@@ -91,12 +91,12 @@ test('nobody can call a token an older or newer generation of its session', () =
   }
 });
 
-test('another installation’s token is nobody’s', () => {
+test('a token of another installation is rejected', () => {
   const other = new RefreshTokens(deriveKeys(Buffer.alloc(32, 8)));
   assert.equal(tokens.parse(other.first().text.reveal()), undefined);
 });
 
-test('only its own exact form is a token', () => {
+test('only the exact form of a token is accepted', () => {
   const text = tokens.first().text.reveal();
   const wrong = [
     '',

@@ -1,4 +1,4 @@
-/** Sessions: refreshing, replays, reuse, expiry, signing out, and what ends them at once. */
+/** Sessions: refresh, reuse of refresh tokens, expiry, sign-out, and changes that end sessions immediately. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
@@ -29,7 +29,7 @@ const signOut = (app: TestApp, refreshToken: string): Promise<Answered> =>
 const list = (app: TestApp, accessToken: string): Promise<Answered> =>
   app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
 
-/** Answers with a pair. */
+/** Asserts that the refresh returns a token pair. */
 async function refreshed(app: TestApp, refreshToken: string): Promise<Pair> {
   const answer = await refresh(app, refreshToken);
   assert.equal(answer.status, 200);
@@ -38,7 +38,7 @@ async function refreshed(app: TestApp, refreshToken: string): Promise<Pair> {
   return answer.json as Pair;
 }
 
-/** The same once the token is old enough to be replaced. */
+/** {@link refreshed} when the token is old enough to be replaced. */
 async function rotated(app: TestApp, refreshToken: string): Promise<Pair> {
   app.clock.advance({ seconds: limits.refreshReuseSeconds });
   const pair = await refreshed(app, refreshToken);
@@ -46,7 +46,7 @@ async function rotated(app: TestApp, refreshToken: string): Promise<Pair> {
   return pair;
 }
 
-function assertRefused(answer: Answered, code: string, what = code): void {
+function assertRejected(answer: Answered, code: string, what = code): void {
   assert.equal(answer.status, 401, what);
   assert.equal((answer.json as { code: string }).code, code, what);
   assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer realm="keyreeve"/, what);
@@ -60,7 +60,7 @@ async function signInAgain(app: TestApp, email: string): Promise<Pair> {
 
 const actions = async (app: TestApp): Promise<string[]> => (await listAuditEvents(app.db)).map(({ action }) => action);
 
-test('a refresh gives a new pair, both of whose tokens work', async () => {
+test('a refresh returns a new token pair, and both tokens are valid', async () => {
   await using app = await newApp();
   const first = await app.signIn();
   app.clock.advance({ seconds: 60 });
@@ -70,7 +70,7 @@ test('a refresh gives a new pair, both of whose tokens work', async () => {
   for (const { accessToken } of [first, second, third]) assert.equal((await list(app, accessToken)).status, 200);
 });
 
-test('a refresh token that was just issued is returned again with a new access token, and nothing is written', async () => {
+test('a refresh token is returned again within 5 seconds of its issue, and nothing is written', async () => {
   await using app = await newApp();
   const first = await app.signIn();
   const rows = () => app.db.all(sql('test_sessions', 'select * from sessions'));
@@ -95,7 +95,7 @@ test('a refresh token that was just issued is returned again with a new access t
   assert.notEqual((await refreshed(app, second.refreshToken)).refreshToken, second.refreshToken);
 });
 
-test('refreshes are in no audit event', async () => {
+test('a refresh records no audit event', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
   const before = await actions(app);
@@ -117,17 +117,21 @@ test('a replaced refresh token gets the same successor for 30 seconds', { tags: 
   await rotated(app, second.refreshToken);
 });
 
-test('a clock that was set back does not lengthen the grace of a replaced token', async () => {
+test('a clock that was set back does not extend the grace time of a replaced token', async () => {
   await using app = await newApp();
   const first = await app.signIn();
   const second = await rotated(app, first.refreshToken);
   app.clock.advance({ seconds: -limits.clockSkewSeconds });
-  assert.equal((await refreshed(app, first.refreshToken)).refreshToken, second.refreshToken, 'as far as clocks differ');
+  assert.equal(
+    (await refreshed(app, first.refreshToken)).refreshToken,
+    second.refreshToken,
+    'within the tolerated clock difference',
+  );
   app.clock.advance({ seconds: -1 });
-  assertRefused(await refresh(app, first.refreshToken), 'refresh_token_reused');
+  assertRejected(await refresh(app, first.refreshToken), 'refresh_token_reused');
 });
 
-test('a clock that was set back makes no earlier sign-in recent', async () => {
+test('a clock that was set back does not make an earlier sign-in recent', async () => {
   await using app = await newApp();
   const { accessToken, refreshToken } = await app.signIn();
   const begin = async (access: string): Promise<string> =>
@@ -136,56 +140,56 @@ test('a clock that was set back makes no earlier sign-in recent', async () => {
         .json as { code: string }
     ).code;
   app.clock.advance({ seconds: -limits.clockSkewSeconds });
-  assert.equal(await begin(accessToken), 'invalid_request', 'as far as clocks differ');
+  assert.equal(await begin(accessToken), 'invalid_request', 'within the tolerated clock difference');
   app.clock.advance({ seconds: -1 });
   const later = await refreshed(app, refreshToken);
   assert.equal(await begin(later.accessToken), 'reauth_required');
 });
 
 const reuses: readonly (readonly [what: string, rotations: number, secondsLater: number])[] = [
-  ['the predecessor after the grace', 1, graceSeconds + 1],
-  ['an older generation within the grace', 2, 0],
+  ['the predecessor after the grace time', 1, graceSeconds + 1],
+  ['an older generation within the grace time', 2, 0],
   ['a much older generation', 5, 3_600],
 ];
 for (const [what, rotations, seconds] of reuses) {
-  test(`a refresh token that was used before ends its session and nothing else: ${what}`, async () => {
+  test(`reuse of a refresh token ends its session and no other session: ${what}`, async () => {
     await using app = await newApp();
     const first = await app.signIn();
     const other = await signInAgain(app, first.account.email);
     let latest: Pair = first;
     for (let turn = 0; turn < rotations; turn++) latest = await rotated(app, latest.refreshToken);
     app.clock.advance({ seconds });
-    // Not expired, so that only the end of its session can refuse it.
+    // Not expired, so that only the end of its session rejects it.
     const { accessToken } = seconds >= 600 ? (latest = await refreshed(app, latest.refreshToken)) : latest;
     assert.equal((await list(app, accessToken)).status, 200);
 
-    assertRefused(await refresh(app, first.refreshToken), 'refresh_token_reused');
-    assertRefused(await list(app, accessToken), 'invalid_access_token');
-    assertRefused(await refresh(app, latest.refreshToken), 'invalid_refresh_token');
-    assertRefused(await refresh(app, first.refreshToken), 'invalid_refresh_token');
+    assertRejected(await refresh(app, first.refreshToken), 'refresh_token_reused');
+    assertRejected(await list(app, accessToken), 'invalid_access_token');
+    assertRejected(await refresh(app, latest.refreshToken), 'invalid_refresh_token');
+    assertRejected(await refresh(app, first.refreshToken), 'invalid_refresh_token');
     await refreshed(app, other.refreshToken);
     assert.equal((await actions(app)).filter((action) => action === 'session.reuse_detected').length, 1);
   });
 }
 
-test('the predecessor alone, one second after the grace, ends the session', { tags: ['asvs:10.4.5'] }, async () => {
+test('the predecessor ends the session one second after the grace time', { tags: ['asvs:10.4.5'] }, async () => {
   await using app = await newApp();
   const first = await app.signIn();
   const second = await rotated(app, first.refreshToken);
   app.clock.advance({ seconds: graceSeconds });
   assert.equal((await refreshed(app, first.refreshToken)).refreshToken, second.refreshToken);
   app.clock.advance({ seconds: 1 });
-  assertRefused(await refresh(app, first.refreshToken), 'refresh_token_reused');
-  assertRefused(await refresh(app, second.refreshToken), 'invalid_refresh_token');
+  assertRejected(await refresh(app, first.refreshToken), 'refresh_token_reused');
+  assertRejected(await refresh(app, second.refreshToken), 'invalid_refresh_token');
 });
 
-/** A text with a right checksum around whatever body. */
+/** The body with the right prefix and checksum. */
 function token(body: Uint8Array): string {
   const unchecked = `krvr_${toBase62(body, 92)}`;
   return unchecked + checksum(unchecked);
 }
 
-/** Made of a token that is good; none is what this installation made. */
+/** Variations of a valid token that this installation did not create. */
 function forgeries(good: string, older: string): readonly (readonly [what: string, text: string])[] {
   const body = fromBase62(good.slice(5, 97), 68) ?? Buffer.alloc(0);
   const changed = (at: number, bytes: Uint8Array): string => {
@@ -210,7 +214,7 @@ function forgeries(good: string, older: string): readonly (readonly [what: strin
     ['random bytes that name the session', changed(16, randomBytes(52))],
     ['another secret', changed(20, randomBytes(32))],
     ['another generation', changed(16, Buffer.of(0, 0, 0, 1))],
-    ['a generation to come', changed(16, Buffer.of(0, 0, 1, 0))],
+    ['a future generation', changed(16, Buffer.of(0, 0, 1, 0))],
     ['a proof of zeros', changed(52, Buffer.alloc(16))],
     ['the proof of an older generation', changed(52, olderBody.subarray(52))],
     ['another session', changed(0, randomBytes(16))],
@@ -218,28 +222,28 @@ function forgeries(good: string, older: string): readonly (readonly [what: strin
   ];
 }
 
-test('garbage never ends a session, not even when it names one', async () => {
+test('a forged refresh token does not end the session that it contains', async () => {
   await using app = await newApp();
   const first = await app.signIn();
   const second = await rotated(app, first.refreshToken);
   const third = await rotated(app, second.refreshToken);
   for (const [what, text] of forgeries(third.refreshToken, second.refreshToken)) {
     assert.notEqual(text, third.refreshToken, what);
-    assertRefused(await refresh(app, text), 'invalid_refresh_token', what);
+    assertRejected(await refresh(app, text), 'invalid_refresh_token', what);
     assert.equal((await signOut(app, text)).status, 204, what);
     assert.equal((await list(app, third.accessToken)).status, 200, what);
   }
   await refreshed(app, third.refreshToken);
 });
 
-test('a session that is not refreshed for 14 days ends', { tags: ['asvs:7.3.1', 'asvs:7.4.1'] }, async () => {
+test('a session ends when it is not refreshed for 14 days', { tags: ['asvs:7.3.1', 'asvs:7.4.1'] }, async () => {
   await using app = await newApp();
-  const kept = await app.signIn();
-  const left = await app.signIn();
+  const used = await app.signIn();
+  const unused = await app.signIn();
   app.clock.advance({ days: 14, seconds: -1 });
-  const next = await refreshed(app, kept.refreshToken);
+  const next = await refreshed(app, used.refreshToken);
   app.clock.advance({ seconds: 1 });
-  assertRefused(await refresh(app, left.refreshToken), 'invalid_refresh_token');
+  assertRejected(await refresh(app, unused.refreshToken), 'invalid_refresh_token');
   app.clock.advance({ days: 14, seconds: -2 });
   await refreshed(app, next.refreshToken);
 });
@@ -258,12 +262,12 @@ test(
     pair = await refreshed(app, pair.refreshToken);
     assert.equal((await list(app, pair.accessToken)).status, 200);
     app.clock.advance({ seconds: 1 });
-    assertRefused(await refresh(app, pair.refreshToken), 'invalid_refresh_token');
-    assertRefused(await list(app, pair.accessToken), 'invalid_access_token');
+    assertRejected(await refresh(app, pair.refreshToken), 'invalid_refresh_token');
+    assertRejected(await list(app, pair.accessToken), 'invalid_access_token');
   },
 );
 
-test('50 parallel refreshes of one token give exactly one successor, to all of them', async () => {
+test('50 parallel refreshes of one token return the same successor', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
   app.clock.advance({ seconds: limits.refreshReuseSeconds });
@@ -275,7 +279,7 @@ test('50 parallel refreshes of one token give exactly one successor, to all of t
 });
 
 test(
-  '50 sessions stay signed in; the next sign-in ends the oldest of them',
+  'an account has up to 50 sessions, and the next sign-in ends the oldest',
   { tags: ['asvs:2.3.2', 'asvs:7.1.2'] },
   async () => {
     await using app = await newApp();
@@ -287,25 +291,28 @@ test(
       pairs.push(await signInAgain(app, first.account.email));
     }
     for (const { accessToken } of pairs) assert.equal((await list(app, accessToken)).status, 200);
-    // Being refreshed makes no session younger.
+    // A refresh does not change the age of a session.
     const oldest = await refreshed(app, first.refreshToken);
     app.clock.advance({ seconds: 1 });
     pairs.push(await signInAgain(app, first.account.email));
-    assertRefused(await list(app, oldest.accessToken), 'invalid_access_token');
-    assertRefused(await refresh(app, oldest.refreshToken), 'invalid_refresh_token');
+    assertRejected(await list(app, oldest.accessToken), 'invalid_access_token');
+    assertRejected(await refresh(app, oldest.refreshToken), 'invalid_refresh_token');
     for (const { accessToken } of pairs.slice(1)) assert.equal((await list(app, accessToken)).status, 200);
     assert.equal((await list(app, stranger.accessToken)).status, 200);
   },
 );
 
-/** Every door that an access token opens, and the answer once it is dead. */
-async function assertDeadEverywhere(app: TestApp, accessToken: string, code: string): Promise<void> {
+/** Asserts that every route rejects the access token. @param code of its verification */
+async function assertRejectedEverywhere(app: TestApp, accessToken: string, code: string): Promise<void> {
   const headers = bearer(accessToken);
   const asService = bearer(await app.serviceKey());
-  assertRefused(await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'x' } }), 'invalid_access_token');
-  assertRefused(await app.call('GET', '/auth/api-keys', { headers }), 'invalid_access_token');
-  assertRefused(await app.call('DELETE', '/auth/api-keys/1', { headers }), 'invalid_access_token');
-  assertRefused(await app.call('GET', '/auth/forward', { headers }), 'invalid_credential');
+  assertRejected(
+    await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'x' } }),
+    'invalid_access_token',
+  );
+  assertRejected(await app.call('GET', '/auth/api-keys', { headers }), 'invalid_access_token');
+  assertRejected(await app.call('DELETE', '/auth/api-keys/1', { headers }), 'invalid_access_token');
+  assertRejected(await app.call('GET', '/auth/forward', { headers }), 'invalid_credential');
   const verified = await app.call('POST', '/auth/verify', { headers: asService, json: { credential: accessToken } });
   assert.deepEqual(verified.json, { valid: false, code });
   const introspected = await app.call('POST', '/auth/introspect', {
@@ -316,7 +323,7 @@ async function assertDeadEverywhere(app: TestApp, accessToken: string, code: str
 }
 
 test(
-  'after a sign-out the access token opens nothing, and other sessions live on',
+  'a sign-out invalidates the access token and leaves other sessions unchanged',
   { tags: ['asvs:7.2.1', 'asvs:7.4.1'] },
   async () => {
     await using app = await newApp();
@@ -325,14 +332,14 @@ test(
     const answer = await signOut(app, refreshToken);
     assert.equal(answer.status, 204);
     assert.equal(answer.text, '');
-    await assertDeadEverywhere(app, accessToken, 'not_found');
-    assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+    await assertRejectedEverywhere(app, accessToken, 'not_found');
+    assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
     assert.equal((await list(app, other.accessToken)).status, 200);
   },
 );
 
 test(
-  'signing out is answered alike for a second time, for an unknown token and for a replaced one, which ends the session',
+  'a sign-out returns the same response for a current, replaced, revoked or unknown token',
   { tags: ['asvs:10.4.9'] },
   async () => {
     await using app = await newApp();
@@ -343,45 +350,45 @@ test(
       const answer = await signOut(app, text);
       assert.deepEqual([answer.status, answer.text, answer.headers.get('cache-control')], expected);
     }
-    assertRefused(await list(app, next.accessToken), 'invalid_access_token');
+    assertRejected(await list(app, next.accessToken), 'invalid_access_token');
   },
 );
 
-test('a new password ends every session at once and is the only one from then on', async () => {
+test('a new password ends all sessions immediately and replaces the old password', async () => {
   await using app = await newApp();
   const { account, accessToken, refreshToken } = await app.signIn();
   const other = await signInAgain(app, account.email);
   const newPassword = 'another velvet wombat 7';
   await app.service.services.accounts.setPassword(operator, account.id, new Secret(newPassword));
-  await assertDeadEverywhere(app, accessToken, 'not_found');
-  assertRefused(await list(app, other.accessToken), 'invalid_access_token');
-  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+  await assertRejectedEverywhere(app, accessToken, 'not_found');
+  assertRejected(await list(app, other.accessToken), 'invalid_access_token');
+  assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
   const signIn = (password: string) => app.call('POST', '/auth/token', { headers: basic(account.email, password) });
   assert.equal((await signIn(goodPassword)).status, 401);
   assert.equal((await signIn(newPassword)).status, 200);
 });
 
 test(
-  'disabling an account ends its sessions at once; enabling it brings none back',
+  'disabling an account ends its sessions immediately, and enabling it restores none',
   { tags: ['asvs:7.4.2'] },
   async () => {
     await using app = await newApp();
     const { account, accessToken, refreshToken } = await app.signIn();
     const { accounts } = app.service.services;
     await accounts.disable(operator, account.id);
-    await assertDeadEverywhere(app, accessToken, 'disabled');
-    assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+    await assertRejectedEverywhere(app, accessToken, 'disabled');
+    assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
     await accounts.enable(operator, account.id);
-    await assertDeadEverywhere(app, accessToken, 'not_found');
-    assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+    await assertRejectedEverywhere(app, accessToken, 'not_found');
+    assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
     await signInAgain(app, account.email);
   },
 );
 
-test('deleting an account ends its sessions at once', { tags: ['asvs:7.4.2'] }, async () => {
+test('deleting an account ends its sessions immediately', { tags: ['asvs:7.4.2'] }, async () => {
   await using app = await newApp();
   const { account, accessToken, refreshToken } = await app.signIn();
   await app.service.services.accounts.delete(operator, account.id);
-  await assertDeadEverywhere(app, accessToken, 'not_found');
-  assertRefused(await refresh(app, refreshToken), 'invalid_refresh_token');
+  await assertRejectedEverywhere(app, accessToken, 'not_found');
+  assertRejected(await refresh(app, refreshToken), 'invalid_refresh_token');
 });

@@ -1,4 +1,4 @@
-/** The record of refreshes that got no response: bounded in number and in time. */
+/** The entries of refreshes without a response are bounded in number and in time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
@@ -12,33 +12,33 @@ const refresh = (sessionId: string, more: Partial<UnansweredRefresh> = {}): Unan
   ...more,
 });
 
-/** A database that a test takes away, and a clock that it moves. */
+/** A database that a test can make unreachable, and a clock that it can set. */
 function fixture() {
-  let [ms, isAway] = [0, false];
+  let [ms, isDown] = [0, false];
   const unanswered = new UnansweredRefreshes({
     ping: async () => {
-      if (isAway) throw new Error('away');
+      if (isDown) throw new Error('down');
     },
     monotonic: () => ms,
   });
   return {
     unanswered,
     advance: (seconds: number) => (ms += seconds * 1000),
-    setAway: (value: boolean) => (isAway = value),
+    setDown: (value: boolean) => (isDown = value),
     failedAt: (sessionId: string, generation = 1) => unanswered.failedAt({ sessionId, generation }),
   };
 }
 
-test('a refresh is remembered for the whole outage and for ten minutes after it', async () => {
+test('an entry lasts for the outage and ten minutes after it', async () => {
   const at = fixture();
-  at.setAway(true);
-  at.unanswered.note(refresh('a'));
+  at.setDown(true);
+  at.unanswered.record(refresh('a'));
   at.advance(86_400);
   assert.equal(at.failedAt('a'), 1_000);
   assert.equal(at.failedAt('a', 2), undefined, 'another token of the session');
   assert.equal(at.failedAt('b'), undefined, 'another session');
-  at.setAway(false);
-  await at.unanswered.settled;
+  at.setDown(false);
+  await at.unanswered.recovered;
   at.advance(limits.unansweredRefreshSeconds - 1);
   assert.equal(at.failedAt('a'), 1_000);
   at.advance(1);
@@ -46,52 +46,52 @@ test('a refresh is remembered for the whole outage and for ten minutes after it'
   assert.equal(at.unanswered.size, 0);
 });
 
-test('a second outage prolongs it, a client that drops its connections does not', async () => {
+test('a second outage extends an entry, and a closed connection does not', async () => {
   for (const [isOutage, expected] of [
     [true, 1_000],
     [false, undefined],
   ] as const) {
     const at = fixture();
-    at.unanswered.note(refresh('a'));
-    await at.unanswered.settled;
+    at.unanswered.record(refresh('a'));
+    await at.unanswered.recovered;
     at.advance(limits.unansweredRefreshSeconds - 1);
-    at.unanswered.note(refresh('a', { failedAt: 2_000, isOutage }));
-    await at.unanswered.settled;
+    at.unanswered.record(refresh('a', { failedAt: 2_000, isOutage }));
+    await at.unanswered.recovered;
     at.advance(1);
     assert.equal(at.failedAt('a'), expected);
   }
 });
 
-test('the newest token of a session counts, and the first failure of each', async () => {
+test('the entry of a session is the first failure of its newest token', async () => {
   const at = fixture();
-  at.unanswered.note(refresh('a', { generation: 2, failedAt: 1 }));
-  at.unanswered.note(refresh('a', { generation: 2, failedAt: 2 }));
-  at.unanswered.note(refresh('a', { generation: 1, failedAt: 3 }));
+  at.unanswered.record(refresh('a', { generation: 2, failedAt: 1 }));
+  at.unanswered.record(refresh('a', { generation: 2, failedAt: 2 }));
+  at.unanswered.record(refresh('a', { generation: 1, failedAt: 3 }));
   assert.deepEqual([at.failedAt('a', 2), at.failedAt('a', 1)], [1, undefined]);
-  at.unanswered.note(refresh('a', { generation: 3, failedAt: 4 }));
+  at.unanswered.record(refresh('a', { generation: 3, failedAt: 4 }));
   assert.deepEqual([at.failedAt('a', 3), at.failedAt('a', 2)], [4, undefined]);
 });
 
-test('the record is bounded: those that came first keep their place until their time is over', async () => {
+test('when the limit of entries is reached, the earlier entries are kept until they expire', async () => {
   const at = fixture();
-  for (let index = 0; index < limits.unansweredRefreshesMax; index++) at.unanswered.note(refresh(`s${index}`));
-  at.unanswered.note(refresh('one more'));
+  for (let index = 0; index < limits.unansweredRefreshesMax; index++) at.unanswered.record(refresh(`s${index}`));
+  at.unanswered.record(refresh('one more'));
   assert.equal(at.unanswered.size, limits.unansweredRefreshesMax);
   assert.deepEqual([at.failedAt('s0'), at.failedAt('one more')], [1_000, undefined]);
-  await at.unanswered.settled;
+  await at.unanswered.recovered;
   at.advance(limits.unansweredRefreshSeconds);
-  at.unanswered.note(refresh('one more'));
+  at.unanswered.record(refresh('one more'));
   assert.deepEqual([at.failedAt('one more'), at.unanswered.size], [1_000, 1]);
 });
 
-test('each piece of news is passed on once, what a peer told is not', async () => {
+test('a new entry is published once, and an entry of another worker is not', async () => {
   const at = fixture();
-  const told: string[] = [];
-  at.unanswered.onNote = ({ sessionId }) => void told.push(sessionId);
-  at.unanswered.note(refresh('own'));
-  at.unanswered.note(refresh('own'));
-  at.unanswered.keep(refresh('of a peer'));
-  at.unanswered.note(refresh('of a peer', { isOutage: false }));
-  assert.deepEqual(told, ['own']);
-  assert.equal(at.failedAt('of a peer'), 1_000);
+  const published: string[] = [];
+  at.unanswered.onRecord = ({ sessionId }) => void published.push(sessionId);
+  at.unanswered.record(refresh('own'));
+  at.unanswered.record(refresh('own'));
+  at.unanswered.add(refresh('of another worker'));
+  at.unanswered.record(refresh('of another worker', { isOutage: false }));
+  assert.deepEqual(published, ['own']);
+  assert.equal(at.failedAt('of another worker'), 1_000);
 });
