@@ -86,6 +86,17 @@ export class AccountClient implements AsyncDisposable {
     return answer.json as Tokens;
   }
 
+  /** Requests another email address for the account. @returns the code that is sent to that email address */
+  async requestEmailChange(tokens: Tokens, email: string, currentPassword = goodPassword): Promise<string> {
+    const answer = await this.as(tokens, 'PUT', '/auth/account/email', { email, currentPassword });
+    assert.equal(answer.status, 202, answer.text);
+    return this.nextCode(email, 'Confirm your new email');
+  }
+
+  confirmEmailChange(code: string, password = goodPassword): Promise<Answered> {
+    return this.post('/auth/account/email/confirm', { code, password });
+  }
+
   async createKey(tokens: Tokens, nickname = 'a key'): Promise<{ id: number; key: string }> {
     const answer = await this.as(tokens, 'POST', '/auth/api-keys', { nickname });
     assert.equal(answer.status, 201, answer.text);

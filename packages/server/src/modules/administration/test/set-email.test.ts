@@ -1,4 +1,4 @@
-/** An administrator or an operator sets an email address, and names whose address is the owner's after a theft. */
+/** An administrator or an operator sets the email address of an account, or restores the previous one after a theft. */
 import assert from 'node:assert/strict';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { codeIn } from '../../../../test-kit/mailbox.ts';
@@ -17,8 +17,8 @@ const owner = 'owner@example.com';
 const thief = 'thief@example.com';
 const fresh = 'fresh@example.com';
 
-/** Signed in with a second factor. */
-async function provenAdministrator(client: AccountClient): Promise<SignedIn> {
+/** An administrator who has signed in with a second factor. */
+async function newAdministratorWithFactor(client: AccountClient): Promise<SignedIn> {
   const administrator = await newAdministrator(client.app);
   const { secret } = await enrol(client.app, administrator);
   nextStep(client.app);
@@ -38,22 +38,21 @@ const emailOf = async (client: AccountClient, id: string): Promise<string> =>
 /** @returns the code of the undo link */
 async function changeEmail(client: AccountClient, from: string, to: string): Promise<string> {
   const tokens = await client.signIn(from);
-  await client.as(tokens, 'PUT', '/auth/account/email', { email: to, currentPassword: goodPassword });
-  const code = await client.nextCode(to, 'Confirm your new email');
-  assert.equal((await client.post('/auth/account/email/confirm', { code, password: goodPassword })).status, 200);
+  const code = await client.requestEmailChange(tokens, to);
+  assert.equal((await client.confirmEmailChange(code)).status, 200);
   return codeIn(await client.mailbox.next({ to: from, subject: /email address.*was changed/ }));
 }
 
-test('an address that an administrator sets is in force once it is confirmed; the present one is told', async () => {
+test('an email address that an administrator sets takes effect when it is confirmed; the current one gets a mail', async () => {
   await using client = await newAccountClient();
-  const administrator = await provenAdministrator(client);
+  const administrator = await newAdministratorWithFactor(client);
   const { account, ...tokens } = await client.app.signIn(owner);
-  const asked = await setEmail(client, administrator, account.id);
-  assert.deepEqual([asked.status, (asked.json as { email: string }).email], [202, owner]);
-  const told = await client.mailbox.next({ to: owner, subject: /was set/ });
-  assert.ok(told.text.includes(fresh) && !told.text.includes('krvc_'));
+  const requested = await setEmail(client, administrator, account.id);
+  assert.deepEqual([requested.status, (requested.json as { email: string }).email], [202, owner]);
+  const announcement = await client.mailbox.next({ to: owner, subject: /was set/ });
+  assert.ok(announcement.text.includes(fresh) && !announcement.text.includes('krvc_'));
   const code = await client.nextCode(fresh, 'Confirm your new email');
-  // A thief in the account can't void it.
+  // A password change by a thief does not invalidate the code.
   const body = { currentPassword: goodPassword, newPassword: otherPassword };
   assert.equal((await client.as(tokens, 'PUT', '/auth/account/password', body)).status, 200);
   assert.equal(await client.isSignedIn(tokens), true);
@@ -62,18 +61,25 @@ test('an address that an administrator sets is in force once it is confirmed; th
   assert.equal(await client.isSignedIn(tokens), false);
   assertRejected(await accept(client, code), 'code_invalid');
   const notice = await client.mailbox.next({ to: owner, subject: /email address.*was changed/ });
-  assert.ok(!notice.text.includes('krvc_'), 'the mailbox before may be the lost one');
+  assert.ok(
+    !notice.text.includes('krvc_'),
+    'there is no undo link, because the owner may have lost the previous mailbox',
+  );
   await client.signIn(fresh, otherPassword);
 });
 
-test('setting an address needs a sign-in with a second factor, and is for no administrator’s account', async () => {
+test('setting an email address requires a sign-in with a second factor, and cannot change an administrator', async () => {
   await using client = await newAccountClient();
   const { account } = await client.app.signIn(owner);
   const plain = await newAdministrator(client.app);
   assert.equal(problemCode(await setEmail(client, plain, account.id)), 'second_factor_not_enrolled');
   await enrol(client.app, plain);
-  assert.equal(problemCode(await setEmail(client, plain, account.id)), 'reauth_required', 'its session began before');
-  const administrator = await provenAdministrator(client);
+  assert.equal(
+    problemCode(await setEmail(client, plain, account.id)),
+    'reauth_required',
+    'the session began without the second factor',
+  );
+  const administrator = await newAdministratorWithFactor(client);
   for (const { id } of [plain.account, administrator.account])
     assert.equal(problemCode(await setEmail(client, administrator, id)), 'administrator_protected');
   assert.equal(problemCode(await setEmail(client, administrator, account.id, plain.account.email)), 'account_exists');
@@ -81,14 +87,14 @@ test('setting an address needs a sign-in with a second factor, and is for no adm
   const set = await setEmail(client, administrator, account.id);
   assert.equal(set.status, 202, set.text);
   const code = await client.nextCode(fresh, 'Confirm your new email');
-  // It becomes an administrator meanwhile.
+  // The account becomes an administrator before the code is used.
   await client.app.service.services.accounts.setRole(operator, account.id, 'admin');
   assertRejected(await accept(client, code), 'code_invalid');
   client.app.clock.advance({ seconds: 301 });
   assert.equal(problemCode(await setEmail(client, administrator, account.id)), 'reauth_required');
 });
 
-test('an operator sets an address also of an administrator and of a disabled account; a newer one replaces it', async () => {
+test('an operator can set the email address of a disabled administrator; a newer one replaces it', async () => {
   await using client = await newAccountClient();
   const { emailSetting, accounts } = client.app.service.services;
   const { account } = await newAdministrator(client.app, owner);
@@ -103,7 +109,7 @@ test('an operator sets an address also of an administrator and of a disabled acc
   assert.deepEqual([email, disabledAt !== null], [fresh, true]);
 });
 
-test('an address that was set voids the links for undoing earlier changes', async () => {
+test('setting an email address invalidates the undo links of earlier changes', async () => {
   await using client = await newAccountClient();
   const { id } = await client.app.createAccount(owner);
   const undo = await changeEmail(client, owner, thief);
@@ -113,16 +119,16 @@ test('an address that was set voids the links for undoing earlier changes', asyn
   assert.equal(await emailOf(client, id), fresh);
 });
 
-test('a report that an account is compromised sends no link to an address that was changed lately, until it is named', async () => {
+test('marking an account compromised after an email change requires a choice of email address for the link', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   const { id } = await client.app.createAccount(owner);
   const undo = await changeEmail(client, owner, thief);
   const stolen = await client.signIn(thief);
-  const refused = await report(client, administrator, id);
-  assert.deepEqual([refused.status, problemCode(refused)], [409, 'email_changed_recently']);
+  const rejected = await report(client, administrator, id);
+  assert.deepEqual([rejected.status, problemCode(rejected)], [409, 'email_changed_recently']);
   assert.equal(problemCode(await report(client, administrator, id, {})), 'email_changed_recently');
-  assert.equal(await client.isSignedIn(stolen), true, 'nothing was done');
+  assert.equal(await client.isSignedIn(stolen), true, 'nothing changed');
   const { emailChanges } = await detailOf(client.app, administrator, id);
   assert.deepEqual(
     emailChanges.map(({ previousEmail }) => previousEmail),
@@ -136,11 +142,11 @@ test('a report that an account is compromised sends no link to an address that w
   assertRejected(await client.post('/auth/account/email/undo', { code: undo }), 'code_invalid');
   await client.untilOutboxEmpty();
   assert.ok(!client.mailbox.messages.some(({ to, text }) => to.includes(thief) && text.includes('reset-password')));
-  // The change is undone, so nothing is left to be named.
+  // The change is undone, so no choice is required.
   assert.equal((await report(client, administrator, id)).status, 200);
 });
 
-test('the current address can be named, and the links of earlier ones are void then', async () => {
+test('choosing the current email address invalidates the undo links of earlier changes', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   const { id } = await client.app.createAccount(owner);
@@ -151,7 +157,7 @@ test('the current address can be named, and the links of earlier ones are void t
   assert.equal(await emailOf(client, id), fresh);
 });
 
-test('after several changes the previous address must be named, and must be one of them', async () => {
+test('after several email changes the request must contain one of the previous email addresses', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   const { id } = await client.app.createAccount(owner);
@@ -161,16 +167,16 @@ test('after several changes the previous address must be named, and must be one 
   assert.equal(problemCode(await to({})), 'email_changed_recently');
   assert.equal(problemCode(await to({ previousEmail: 'second@example.com' })), 'invalid_request');
   for (const body of [{ previousEmail: owner }, { resetTo: 'current', previousEmail: owner }]) {
-    const refused = await report(client, administrator, id, body);
-    assertRejected(refused, 'invalid_request');
-    assert.match(refused.text, /"pointer":"\/previousEmail"/);
+    const rejected = await report(client, administrator, id, body);
+    assertRejected(rejected, 'invalid_request');
+    assert.match(rejected.text, /"pointer":"\/previousEmail"/);
   }
   assert.equal((await to({ previousEmail: 'Owner@example.com' })).status, 200);
   assert.equal(await emailOf(client, id), owner);
   assert.deepEqual((await detailOf(client.app, administrator, id)).emailChanges, []);
 });
 
-test('thirty days after a change, and where there was none, nothing need be named', async () => {
+test('no choice is required without an email change within thirty days', async () => {
   await using client = await newAccountClient();
   const { id } = await client.app.createAccount(owner);
   await changeEmail(client, owner, fresh);
@@ -183,10 +189,10 @@ test('thirty days after a change, and where there was none, nothing need be name
     headers: { ...bearer(administrator.accessToken), 'content-type': 'text/plain' },
     body: 'resetTo',
   });
-  assert.equal(problemCode(body), 'unsupported_media_type', 'an optional body is read when there is one');
+  assert.equal(problemCode(body), 'unsupported_media_type', 'an optional body is validated if present');
 });
 
-/** As a restore does: the email address is one that the account had changed. */
+/** Marks the email address as unconfirmed, as a restore does if the account changed it after the backup. */
 async function unconfirm(client: AccountClient, id: string): Promise<void> {
   client.app.clock.advance({ seconds: 1 });
   const at = client.app.clock.now();
@@ -194,9 +200,9 @@ async function unconfirm(client: AccountClient, id: string): Promise<void> {
   assert.deepEqual(changed, [id]);
 }
 
-test('an administrator sends no link to an email address that a restore brought back, until it is confirmed', async () => {
+test('an administrator cannot send a link to an email address that a restore brought back until it is confirmed', async () => {
   await using client = await newAccountClient();
-  const administrator = await provenAdministrator(client);
+  const administrator = await newAdministratorWithFactor(client);
   const { account, ...tokens } = await client.app.signIn(owner);
   const key = await client.createKey(tokens);
   const invited = await administer(client.app, administrator, 'POST', 'accounts', { email: 'invited@example.com' });
@@ -204,18 +210,18 @@ test('an administrator sends no link to an email address that a restore brought 
   const { id: invitedId } = invited.json as { id: string };
   for (const id of [account.id, invitedId]) await unconfirm(client, id);
   const post = (id: string, path: string) => administer(client.app, administrator, 'POST', `accounts/${id}/${path}`);
-  for (const refused of [
+  for (const rejected of [
     await post(account.id, 'reset-password'),
     await post(account.id, 'compromised'),
     await report(client, administrator, account.id, { resetTo: 'current' }),
     await post(invitedId, 'invite'),
   ]) {
-    assertRejected(refused, 'email_unconfirmed');
-    const { status, detail } = refused.json as { status: number; detail: string };
+    assertRejected(rejected, 'email_unconfirmed');
+    const { status, detail } = rejected.json as { status: number; detail: string };
     assert.equal(status, 409);
     assert.match(detail, /keyreeve account confirm-email.*PUT \/admin\/accounts\/\{id\}\/email/);
   }
-  assert.ok((await client.isSignedIn(tokens)) && (await client.isKeyAccepted(key.key)), 'nothing was done');
+  assert.ok((await client.isSignedIn(tokens)) && (await client.isKeyAccepted(key.key)), 'nothing changed');
   await client.untilOutboxEmpty();
   assert.deepEqual(
     client.mailbox.messages.filter(({ text }) => text.includes('krvc_')).map(({ to }) => to),
@@ -231,7 +237,7 @@ test('an administrator sends no link to an email address that a restore brought 
   await client.nextCode(fresh, 'Set a new password');
 });
 
-test('of an account whose email address a restore brought back, a report can name the previous one', async () => {
+test('a report can choose the previous email address if a restore brought back the current one', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   const { id } = await client.app.createAccount(owner);

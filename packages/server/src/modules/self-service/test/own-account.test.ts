@@ -1,4 +1,4 @@
-/** What an account changes of itself: its password, its email, its end. */
+/** The changes of an account to itself: its password, its email address, its deletion. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
@@ -17,15 +17,13 @@ const newEmail = 'lovelace@example.org';
 
 const changePassword = (client: AccountClient, tokens: Tokens, body: object) =>
   client.as(tokens, 'PUT', '/auth/account/password', body);
-const changeEmail = (client: AccountClient, tokens: Tokens, address = newEmail, currentPassword = goodPassword) =>
-  client.as(tokens, 'PUT', '/auth/account/email', { email: address, currentPassword });
-const confirmEmail = (client: AccountClient, code: string, password = goodPassword) =>
-  client.post('/auth/account/email/confirm', { code, password });
+const changeEmail = (client: AccountClient, tokens: Tokens, to = newEmail, currentPassword = goodPassword) =>
+  client.as(tokens, 'PUT', '/auth/account/email', { email: to, currentPassword });
 const remove = (client: AccountClient, tokens: Tokens, currentPassword = goodPassword) =>
   client.as(tokens, 'DELETE', '/auth/account', { currentPassword });
 
 test(
-  'a changed password ends every other session, and nothing in the request keeps one',
+  'a password change ends every other session, whatever the request contains',
   { tags: ['asvs:6.2.2', 'asvs:7.4.3'] },
   async () => {
     await using client = await newAccountClient();
@@ -52,7 +50,7 @@ test(
         const refreshed = await client.post('/auth/token/refresh', { refreshToken: other.refreshToken });
         assertRejected(refreshed, 'invalid_refresh_token');
       }
-      assert.equal(await client.isSignedIn(tokens), true, 'the own session goes on');
+      assert.equal(await client.isSignedIn(tokens), true, 'the session that made the change continues');
     }
     const refreshed = await client.post('/auth/token/refresh', { refreshToken: tokens.refreshToken });
     assert.equal(refreshed.status, 200);
@@ -61,7 +59,7 @@ test(
   },
 );
 
-test('a changed password makes codes that were sent before void, and deletes the keys when asked', async () => {
+test('a password change invalidates earlier one-time codes, and deletes the API keys on request', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   const key = await client.createKey(tokens);
@@ -77,33 +75,31 @@ test('a changed password makes codes that were sent before void, and deletes the
 });
 
 test(
-  'without the right current password nothing changes, and guesses are counted as at a sign-in',
+  'a change with a wrong current password is rejected and counts as a failed attempt',
   { tags: ['asvs:6.2.3', 'asvs:7.5.1'] },
   async () => {
     await using client = await newAccountClient();
     const tokens = await client.newAccount(email);
     const before = await listAuditEvents(client.app.db);
     const wrong = 'not the password at all';
-    const tries = [
+    const attempts = [
       () => changePassword(client, tokens, { currentPassword: wrong, newPassword: otherPassword }),
       () => changeEmail(client, tokens, newEmail, wrong),
       () => remove(client, tokens, wrong),
     ];
-    for (const [n, ask] of tries.entries()) {
-      assertRejected(await ask(), 'password_wrong', String(n));
-    }
+    for (const [n, attempt] of attempts.entries()) assertRejected(await attempt(), 'password_wrong', String(n));
     const { hasher } = client.app.service.services;
-    for (let n = tries.length; n < limits.secondFactorFreeFailures; n++)
+    for (let n = attempts.length; n < limits.secondFactorFreeFailures; n++)
       await changePassword(client, tokens, { currentPassword: wrong, newPassword: otherPassword });
     const { hashed } = hasher.stats;
-    for (const ask of tries) assertRejected(await ask(), 'too_many_attempts');
-    assertRejected(await remove(client, tokens), 'too_many_attempts', 'not even with the right one');
+    for (const attempt of attempts) assertRejected(await attempt(), 'too_many_attempts');
+    assertRejected(await remove(client, tokens), 'too_many_attempts', 'the correct password is rejected as well');
     assert.equal(hasher.stats.hashed, hashed);
     assert.deepEqual(await listAuditEvents(client.app.db), before);
   },
 );
 
-test('of sixteen password changes at once one succeeds', async () => {
+test('one of sixteen concurrent password changes succeeds', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   const tokens = await client.newAccount(email);
   const passwords = Array.from({ length: 16 }, (_, n) => `${otherPassword} ${n}`);
@@ -116,7 +112,7 @@ test('of sixteen password changes at once one succeeds', async () => {
   await client.signIn(email, done[0]);
 });
 
-test('an account changes its password a bounded number of times in an hour, and another account is not affected', async () => {
+test('password changes are limited per account and hour', async () => {
   await using client = await newAccountClient();
   const [tokens, other] = [await client.newAccount(email), await client.newAccount(newEmail)];
   const passwords = [goodPassword, otherPassword] as const;
@@ -128,10 +124,10 @@ test('an account changes its password a bounded number of times in an hour, and 
   assert.equal((await change(other, 0)).status, 200);
   client.app.clock.advance({ seconds: 3_600 });
   const again = await client.signIn(email, passwords[max % 2]);
-  assert.equal((await change(again, max)).status, 200, 'the rejected change did not happen, and the hour is over');
+  assert.equal((await change(again, max)).status, 200, 'the rejected change had no effect, and the hour is over');
 });
 
-test('a new password obeys the rules, in the words of the account', async () => {
+test('a new password must satisfy the rules, which include words of the email address', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   for (const [newPassword, code] of [
@@ -142,44 +138,40 @@ test('a new password obeys the rules, in the words of the account', async () => 
     assertRejected(await changePassword(client, tokens, { currentPassword: goodPassword, newPassword }), code);
 });
 
-test('a new email is confirmed by its own mailbox, both addresses hear of it, and every session ends', async () => {
+test('a new email address is confirmed by a code sent to it; both addresses get mail, and every session ends', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   const key = await client.createKey(tokens);
-  const asked = await changeEmail(client, tokens);
-  assert.equal(asked.status, 202, asked.text);
+  const code = await client.requestEmailChange(tokens, newEmail);
   const notice = await client.mailbox.next({ to: email, subject: /new email address was requested/ });
   assert.ok(notice.text.includes(newEmail) && !notice.text.includes('krvc_'));
-  const code = await client.nextCode(newEmail, 'Confirm your new email');
   await client.signIn(email);
   const reset = await client.resetCode(email);
 
-  assertRejected(await confirmEmail(client, code, otherPassword), 'invalid_credentials');
-  assert.equal((await confirmEmail(client, code)).status, 200);
-  assertRejected(await confirmEmail(client, code), 'code_invalid');
+  assertRejected(await client.confirmEmailChange(code, otherPassword), 'invalid_credentials');
+  assert.equal((await client.confirmEmailChange(code)).status, 200);
+  assertRejected(await client.confirmEmailChange(code), 'code_invalid');
   assert.equal(await client.isSignedIn(tokens), false);
   assertRejected(await client.confirmReset(reset), 'code_invalid');
   assertRejected(await client.trySignIn(email), 'invalid_credentials');
   const own = await client.signIn(newEmail);
   assert.equal(((await client.as(own, 'GET', '/auth/account')).json as { email: string }).email, newEmail);
-  assert.equal(await client.isKeyAccepted(key.key), true, 'keys go on working');
+  assert.equal(await client.isKeyAccepted(key.key), true, 'API keys still work');
   await client.mailbox.next({ to: email, subject: /email address.*was changed/ });
   await client.newAccount(email);
 });
 
-test('the code of a new email expires, is replaced by a newer one, and survives nothing else', async () => {
+test('the code for a new email address expires and is replaced by a newer one', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
-  await changeEmail(client, tokens);
-  const first = await client.nextCode(newEmail, 'Confirm your new email');
-  await changeEmail(client, tokens, 'third@example.com');
-  assertRejected(await confirmEmail(client, first), 'code_invalid');
-  const second = await client.nextCode('third@example.com', 'Confirm your new email');
+  const first = await client.requestEmailChange(tokens, newEmail);
+  const second = await client.requestEmailChange(tokens, 'third@example.com');
+  assertRejected(await client.confirmEmailChange(first), 'code_invalid');
   client.app.clock.advance({ seconds: limits.emailChangeCodeSeconds });
-  assertRejected(await confirmEmail(client, second), 'code_invalid');
+  assertRejected(await client.confirmEmailChange(second), 'code_invalid');
 });
 
-test('a taken address gets the same answer and another mail, and its account keeps it', async () => {
+test('a request for the email address of another account gets the same response, and that account gets a mail', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   await client.newAccount('bob@example.com');
@@ -191,21 +183,24 @@ test('a taken address gets the same answer and another mail, and its account kee
   assert.ok(!mail.text.includes('krvc_'));
 });
 
-test('of sixteen accounts that take one address at once one gets it', { timeout: 240_000 }, async () => {
-  await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
-  const codes: string[] = [];
-  for (let n = 0; n < 16; n++) {
-    const account = await client.app.createAccount(`user${n}@example.org`);
-    await changeEmail(client, await client.signIn(account.email));
-    codes.push(await client.nextCode(newEmail, 'Confirm your new email'));
-  }
-  const answers = await Promise.all(codes.map((code) => confirmEmail(client, code)));
-  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-  for (const answer of answers.filter(({ status }) => status !== 200)) assertRejected(answer, 'account_exists');
-  await client.signIn(newEmail);
-});
+test(
+  'one of sixteen accounts that concurrently change to the same email address gets it',
+  { timeout: 240_000 },
+  async () => {
+    await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
+    const codes: string[] = [];
+    for (let n = 0; n < 16; n++) {
+      const account = await client.app.createAccount(`user${n}@example.org`);
+      codes.push(await client.requestEmailChange(await client.signIn(account.email), newEmail));
+    }
+    const answers = await Promise.all(codes.map((code) => client.confirmEmailChange(code)));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    for (const answer of answers.filter(({ status }) => status !== 200)) assertRejected(answer, 'account_exists');
+    await client.signIn(newEmail);
+  },
+);
 
-test('a deleted account is gone at once: its sessions, tokens and keys; its email is free again', async () => {
+test('deleting an account ends its sessions, tokens and keys immediately, and frees its email address', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   const other = await client.signIn(email);
@@ -215,8 +210,8 @@ test('a deleted account is gone at once: its sessions, tokens and keys; its emai
   assert.equal(await client.isKeyAccepted(key.key), false);
   for (const session of [tokens, other]) {
     assertRejected(await client.as(session, 'GET', '/auth/account'), 'invalid_access_token');
-    const seen = await client.app.call('GET', '/auth/forward', { headers: bearer(session.accessToken) });
-    assert.equal(seen.status, 401);
+    const forwarded = await client.app.call('GET', '/auth/forward', { headers: bearer(session.accessToken) });
+    assert.equal(forwarded.status, 401);
   }
   assertRejected(await client.confirmReset(code), 'code_invalid');
   assertRejected(await client.trySignIn(email), 'invalid_credentials');
@@ -226,28 +221,32 @@ test('a deleted account is gone at once: its sessions, tokens and keys; its emai
   await client.newAccount(email, otherPassword);
 });
 
-test('what is dangerous needs a session that began lately', { tags: ['asvs:7.5.1', 'asvs:10.3.4'] }, async () => {
-  await using client = await newAccountClient();
-  const tokens = await client.newAccount(email);
-  client.app.clock.advance({ seconds: limits.recentSignInSeconds + 1 });
-  assertRejected(await changeEmail(client, tokens), 'reauth_required');
-  assertRejected(await remove(client, tokens), 'reauth_required');
-  // The password itself can be changed with the password.
-  const body = { currentPassword: goodPassword, newPassword: otherPassword };
-  assert.equal((await changePassword(client, tokens, body)).status, 200);
-  assert.equal((await remove(client, await client.signIn(email, otherPassword), otherPassword)).status, 204);
-});
+test(
+  'changing the email address and deleting the account require a recent sign-in',
+  { tags: ['asvs:7.5.1', 'asvs:10.3.4'] },
+  async () => {
+    await using client = await newAccountClient();
+    const tokens = await client.newAccount(email);
+    client.app.clock.advance({ seconds: limits.recentSignInSeconds + 1 });
+    assertRejected(await changeEmail(client, tokens), 'reauth_required');
+    assertRejected(await remove(client, tokens), 'reauth_required');
+    // A password change requires the current password instead of a recent sign-in.
+    const body = { currentPassword: goodPassword, newPassword: otherPassword };
+    assert.equal((await changePassword(client, tokens, body)).status, 200);
+    assert.equal((await remove(client, await client.signIn(email, otherPassword), otherPassword)).status, 204);
+  },
+);
 
-test('the last administrator stays', async () => {
+test('the last administrator cannot delete their account', async () => {
   await using client = await newAccountClient();
   const { accounts } = client.app.service.services;
-  const { email: address } = await client.app.createAccount('root@example.com');
-  await accounts.setRole({ kind: 'operator' }, address, 'admin');
-  assertRejected(await remove(client, await client.signIn(address)), 'last_administrator');
-  await client.signIn(address);
+  await client.app.createAccount(email);
+  await accounts.setRole({ kind: 'operator' }, email, 'admin');
+  assertRejected(await remove(client, await client.signIn(email)), 'last_administrator');
+  await client.signIn(email);
 });
 
-test('an API key neither reads nor changes its account', async () => {
+test('an API key can neither read nor change its account', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   const { key } = await client.createKey(tokens);

@@ -1,4 +1,4 @@
-/** A forgotten password: the mailbox is the proof, sessions end, and nobody learns who has an account. */
+/** Password reset: a code from the account's mailbox sets the password. Responses do not show whether an account exists. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
@@ -19,14 +19,14 @@ const email = 'ada@example.com';
 const behindProxy = { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' };
 
 test(
-  'a reset sets the password, ends every session, signs nobody in, and leaves the keys that it lists',
+  'a reset sets the password, ends every session, returns no token, and lists the API keys, which it keeps',
   { tags: ['asvs:6.4.3', 'asvs:7.4.3'] },
   async () => {
     await using client = await newAccountClient();
     const sessions = [await client.newAccount(email), await client.signIn(email)] as const;
     const key = await client.createKey(sessions[0], 'billing worker');
-    const asked = await client.post('/auth/password-resets', { email });
-    assert.equal(asked.status, 202);
+    const requested = await client.post('/auth/password-resets', { email });
+    assert.equal(requested.status, 202);
     const mail = await client.mailbox.next({ subject: 'Set a new password' });
     assert.ok(mail.text.includes('billing worker'), 'the mail lists the keys');
     const code = /#(krvc_\w+)/.exec(mail.text)?.[1] ?? '';
@@ -48,12 +48,12 @@ test(
     assertRejected(await client.trySignIn(email), 'invalid_credentials');
     await client.signIn(email, otherPassword);
     assert.equal(await client.isKeyAccepted(key.key), true);
-    const told = await client.mailbox.next({ to: email, subject: /password.*was changed/ });
-    assert.ok(told.text.includes('billing worker'));
+    const notice = await client.mailbox.next({ to: email, subject: /password.*was changed/ });
+    assert.ok(notice.text.includes('billing worker'));
   },
 );
 
-test('a reset that revokes the keys has deleted them all when it is answered', async () => {
+test('a reset that deletes the API keys responds after it has deleted them all', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   const keys = [await client.createKey(tokens, 'one'), await client.createKey(tokens, 'two')];
@@ -69,7 +69,7 @@ test('a reset that revokes the keys has deleted them all when it is answered', a
   );
 });
 
-test('a known, an unknown and a disabled email get the same answer, and only the first gets mail', async () => {
+test('active, disabled and unknown email addresses get the same response, and only the first gets mail', async () => {
   await using client = await newAccountClient();
   const { app } = client;
   await client.newAccount(email);
@@ -77,8 +77,8 @@ test('a known, an unknown and a disabled email get the same answer, and only the
   const { id } = await app.createAccount('off@example.com');
   await app.service.services.accounts.disable({ kind: 'operator' }, id);
   const answers = [];
-  for (const address of [email, 'off@example.com', 'nobody@example.com']) {
-    const { status, text } = await client.post('/auth/password-resets', { email: address });
+  for (const requested of [email, 'off@example.com', 'unknown@example.com']) {
+    const { status, text } = await client.post('/auth/password-resets', { email: requested });
     answers.push({ status, text });
   }
   assert.deepEqual(answers, [answers[0], answers[0], answers[0]]);
@@ -90,7 +90,7 @@ test('a known, an unknown and a disabled email get the same answer, and only the
 });
 
 test(
-  'a code is good once and for ten minutes, and a refused password doesn’t use it up',
+  'a reset code works once, for ten minutes; a rejected password does not use it up',
   { tags: ['asvs:6.4.3', 'asvs:6.5.5'] },
   async () => {
     await using client = await newAccountClient();
@@ -107,7 +107,7 @@ test(
   },
 );
 
-test('of sixteen resets at once, with the newest code or the one before, one sets the password', async () => {
+test('one of sixteen concurrent resets with the newest code or the one before sets the password', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   await client.newAccount(email);
   const codes = [await client.resetCode(email), await client.resetCode(email)];
@@ -119,26 +119,20 @@ test('of sixteen resets at once, with the newest code or the one before, one set
   await client.signIn(email, done[0]);
 });
 
-test('a reset makes every other code void, and the account that was disabled meanwhile is not reset', async () => {
+test('a reset invalidates every other one-time code, and fails if the account has been disabled', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   const code = await client.resetCode(email);
-  const changed = await client.as(tokens, 'PUT', '/auth/account/email', {
-    email: 'new@example.com',
-    currentPassword: goodPassword,
-  });
-  assert.equal(changed.status, 202, changed.text);
-  const change = await client.nextCode('new@example.com', 'Confirm your new email');
+  const change = await client.requestEmailChange(tokens, 'new@example.com');
   assert.equal((await client.confirmReset(code)).status, 200);
-  const confirmed = await client.post('/auth/account/email/confirm', { code: change, password: otherPassword });
-  assertRejected(confirmed, 'code_invalid');
+  assertRejected(await client.confirmEmailChange(change, otherPassword), 'code_invalid');
 
   const third = await client.resetCode(email);
   await client.app.service.services.accounts.disable({ kind: 'operator' }, email);
   assertRejected(await client.confirmReset(third), 'code_invalid');
 });
 
-test('a newer reset replaces the code of an older one', async () => {
+test('a newer reset code replaces the older one', async () => {
   await using client = await newAccountClient();
   await client.newAccount(email);
   const [older, newer] = [await client.resetCode(email), await client.resetCode(email)];
@@ -146,7 +140,7 @@ test('a newer reset replaces the code of an older one', async () => {
   assert.equal((await client.confirmReset(newer)).status, 200);
 });
 
-test('a reset leaves the second factor in force', { tags: ['asvs:6.3.4', 'asvs:6.4.3'] }, async () => {
+test('a reset keeps the second factor', { tags: ['asvs:6.3.4', 'asvs:6.4.3'] }, async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(email);
   await client.enrol(tokens);
@@ -154,7 +148,7 @@ test('a reset leaves the second factor in force', { tags: ['asvs:6.3.4', 'asvs:6
   assertRejected(await client.trySignIn(email, otherPassword), 'second_factor_required');
 });
 
-test('after a reset the owner signs in from where it was made, whatever strangers have tried', async () => {
+test('after a reset the owner can sign in from the same address range, despite failed sign-ins of others', async () => {
   await using client = await newAccountClient({ ...behindProxy });
   await client.newAccount(email);
   const code = await client.resetCode(email);
@@ -164,25 +158,25 @@ test('after a reset the owner signs in from where it was made, whatever stranger
       headers: { ...headers, authorization: `Basic ${Buffer.from(`${email}:wrong`).toString('base64')}` },
     });
   }
-  const from = { 'x-forwarded-for': '203.0.113.77' };
+  const untrusted = { 'x-forwarded-for': '203.0.113.77' };
   const authorization = `Basic ${Buffer.from(`${email}:${otherPassword}`).toString('base64')}`;
-  const refused = await client.app.call('POST', '/auth/token', { headers: { ...from, authorization } });
-  assertRejected(refused, 'too_many_attempts');
+  const rejected = await client.app.call('POST', '/auth/token', { headers: { ...untrusted, authorization } });
+  assertRejected(rejected, 'too_many_attempts');
   const password = otherPassword;
   assert.equal((await client.post('/auth/password-resets/confirm', { code, password }, '203.0.113.78')).status, 200);
   const signedIn = await client.app.call('POST', '/auth/token', {
     headers: { 'x-forwarded-for': '203.0.113.78', authorization },
   });
   assert.equal(signedIn.status, 200, signedIn.text);
-  const elsewhere = await client.app.call('POST', '/auth/token', { headers: { ...from, authorization } });
-  assertRejected(elsewhere, 'too_many_attempts', 'strangers notice nothing of the reset');
+  const elsewhere = await client.app.call('POST', '/auth/token', { headers: { ...untrusted, authorization } });
+  assertRejected(elsewhere, 'too_many_attempts', 'the limit for other ranges is unchanged');
 });
 
 const guessFrom = (client: AccountClient, from: string) =>
   client.app.call('POST', '/auth/token', { headers: { ...basic(email, 'wrong'), 'x-forwarded-for': from } });
 
 for (const what of ['a reset', 'a change'] as const) {
-  test(`after ${what} of a stolen password the thief guesses as a stranger, and the owner as one who is known`, async () => {
+  test(`after ${what} of a stolen password, the thief’s address range is untrusted and the owner’s is trusted`, async () => {
     await using client = await newAccountClient(behindProxy);
     const tokens = await client.newAccount(email);
     const code = await client.resetCode(email);
@@ -205,49 +199,49 @@ for (const what of ['a reset', 'a change'] as const) {
   });
 }
 
-/** Sixty-four at once. On a busy machine the database may refuse some of them: then again, an hour later. */
-async function askAtOnce(client: AccountClient, address: string): Promise<number> {
+/** Sends 64 concurrent requests. Repeats them an hour later if a busy database made the server answer 503 to some. */
+async function requestConcurrently(client: AccountClient, to: string): Promise<number> {
   for (let round = 0; round < 10; round++) {
     const before = client.mailbox.messages.length;
     const answers = await Promise.all(
-      Array.from({ length: 64 }, (_, n) => client.post('/auth/password-resets', { email: address }, `198.51.100.${n}`)),
+      Array.from({ length: 64 }, (_, n) => client.post('/auth/password-resets', { email: to }, `198.51.100.${n}`)),
     );
     await client.untilOutboxEmpty();
     const accepted = answers.filter(({ status }) => status === 202).length;
-    assert.ok(accepted <= limits.resetsPerEmailMax, `${accepted} of ${address}`);
+    assert.ok(accepted <= limits.resetsPerEmailMax, `${accepted} for ${to}`);
     if (!answers.some(({ status }) => status === 503)) {
-      assert.equal(accepted, limits.resetsPerEmailMax, address);
+      assert.equal(accepted, limits.resetsPerEmailMax, to);
       for (const answer of answers.filter(({ status }) => status !== 202)) assertRejected(answer, 'too_many_requests');
       return client.mailbox.messages.length - before;
     }
     client.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
   }
-  throw new Error('the database never had time for sixty-four requests');
+  throw new Error('the server answered 503 in every round');
 }
 
 test(
-  'three resets an hour for an email, known or not, under sixty-four at once too; the owner has three more',
+  'resets are limited to three per hour and email address, with an account or not; a trusted range has three more',
   { tags: ['asvs:2.3.2'] },
   async () => {
     await using client = await newAccountClient(behindProxy);
     await client.newAccount(email);
     await client.untilOutboxEmpty();
-    for (const address of ['nobody@example.com', email]) {
-      const mails = await askAtOnce(client, address);
-      assert.equal(mails, address === email ? limits.resetsPerEmailMax : 0);
+    for (const to of ['unknown@example.com', email]) {
+      const mails = await requestConcurrently(client, to);
+      assert.equal(mails, to === email ? limits.resetsPerEmailMax : 0);
     }
-    // From where the owner signed in lately.
+    // The owner has signed in from this range, so it is trusted.
     for (let n = 0; n < limits.resetsPerEmailMax; n++)
       assert.equal((await client.post('/auth/password-resets', { email })).status, 202);
-    const refused = await client.post('/auth/password-resets', { email });
-    assertRejected(refused, 'too_many_requests');
-    assert.equal(refused.headers.get('retry-after'), String(limits.mailRequestWindowSeconds));
+    const rejected = await client.post('/auth/password-resets', { email });
+    assertRejected(rejected, 'too_many_requests');
+    assert.equal(rejected.headers.get('retry-after'), String(limits.mailRequestWindowSeconds));
     client.app.clock.advance({ seconds: limits.mailRequestWindowSeconds });
     assert.equal((await client.post('/auth/password-resets', { email }, '198.51.100.7')).status, 202);
   },
 );
 
-test('a good code with refused passwords costs a bounded number of hashes', async () => {
+test('attempts with one reset code are limited, so that rejected passwords cannot cause many hashes', async () => {
   await using client = await newAccountClient();
   await client.newAccount(email);
   const code = await client.resetCode(email);
@@ -256,32 +250,32 @@ test('a good code with refused passwords costs a bounded number of hashes', asyn
   assertRejected(await client.confirmReset(code), 'too_many_requests');
 });
 
-test('an installation without mail says so', async () => {
+test('an installation without mail rejects requests that need mail', async () => {
   await using app = await newApp();
   for (const path of ['/auth/password-resets', '/auth/accounts/verify/resend'])
     assertRejected(await app.call('POST', path, { json: { email } }), 'mail_not_configured');
 });
 
-test('after a reset request for an email without an account the same jobs run, each once, and no mail is sent', async () => {
+test('a reset request for an email address without an account runs the same jobs and sends no mail', async () => {
   await using client = await newAccountClient();
   await client.app.createAccount(email);
   const { outbox } = client.app.service.services;
   const done = (kind: string): number => outbox.counts.get(kind)?.done ?? 0;
-  const jobsOf = async (address: string) => {
+  const jobsOf = async (to: string) => {
     const counts = (): [number, number] => [done('password_reset'), done('mail') + done('decoy')];
     const [resets, mails] = counts();
-    assert.equal((await client.post('/auth/password-resets', { email: address })).status, 202);
-    // A job is counted after its row has gone.
+    assert.equal((await client.post('/auth/password-resets', { email: to })).status, 202);
+    // A job is counted after its row has been deleted.
     await until('both jobs are counted', 30_000, () => counts()[0] > resets && counts()[1] > mails);
     await client.untilOutboxEmpty();
     return [counts()[0] - resets, counts()[1] - mails];
   };
   assert.deepEqual(await jobsOf(email), [1, 1]);
-  assert.deepEqual(await jobsOf('nobody@example.com'), [1, 1]);
+  assert.deepEqual(await jobsOf('unknown@example.com'), [1, 1]);
   assert.deepEqual([done('mail'), done('decoy'), client.mailbox.messages.length], [1, 1, 1]);
 });
 
-test('a job that a stranger’s request starts is due after a random time', async () => {
+test('a job from an unauthenticated request is due after a random delay', async () => {
   const now = 1_800_000_000_000;
   const clock = { now: () => now };
   const delayMsMax = limits.requestedMailDelayMsMax;
@@ -294,6 +288,6 @@ test('a job that a stranger’s request starts is due after a random time', asyn
     return outbox.delayed(row).dueAt - now;
   });
   assert.ok(delays.every((ms) => ms >= 0 && ms <= delayMsMax));
-  // Of 200 even draws, none in one of the halves would be a chance of 1 in 2^199.
+  // The probability that 200 uniform draws all fall into one half is 1 in 2^199.
   assert.ok(delays.some((ms) => ms < delayMsMax / 2) && delays.some((ms) => ms > delayMsMax / 2));
 });

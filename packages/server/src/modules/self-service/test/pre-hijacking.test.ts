@@ -1,6 +1,6 @@
 /**
- * Whoever prepares an account with somebody else's email has nothing once its owner comes (account pre-hijacking,
- * USENIX Security 2022): no password, no session, no key, no second factor, no code, no pending change.
+ * Account pre-hijacking (USENIX Security 2022): an attacker who creates an account with the email address of a victim loses
+ * every access when the victim verifies it: password, sessions, keys, second factor, codes and pending changes.
  */
 import assert from 'node:assert/strict';
 import { newKey } from '../../../../test-kit/rows.ts';
@@ -21,14 +21,14 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 const victim = 'victim@example.com';
 const attacker = 'attacker@example.com';
 
-// A key that no unverified account can make any more: as if one had been made before that was so.
+// Unverified accounts cannot create keys. This inserts the key of an account from an older version, which allowed it.
 const insertKey = sql(
   'insert_early_key',
   `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at)
    select 1, $2, 77, pk, 'early', '', null, null, 0, 0 from accounts where id = $1`,
 );
 
-/** Everything that can be done with an account whose email isn't verified: one that was imported with its password. */
+/** Does everything that an unverified account can do. It was imported with its password, so it can sign in. */
 async function prepare(client: AccountClient): Promise<{ tokens: Tokens; change: string; accountId: string }> {
   const { db, clock, service } = client.app;
   const passwordHash = await service.services.hasher.hash(attackersPassword);
@@ -38,19 +38,14 @@ async function prepare(client: AccountClient): Promise<{ tokens: Tokens; change:
   await client.untilOutboxEmpty();
   const tokens = await client.signIn(victim, attackersPassword);
   const { id: accountId } = (await client.as(tokens, 'GET', '/auth/account')).json as { id: string };
-  const asked = await client.as(tokens, 'PUT', '/auth/account/email', {
-    email: attacker,
-    currentPassword: attackersPassword,
-  });
-  assert.equal(asked.status, 202, asked.text);
   assertRejected(await client.as(tokens, 'POST', '/auth/api-keys', { nickname: 'early' }), 'email_unverified');
-  const change = await client.nextCode(attacker, 'Confirm your new email');
+  const change = await client.requestEmailChange(tokens, attacker, attackersPassword);
   await client.enrol(tokens, attackersPassword);
   await client.app.db.transaction((tx) => tx.run(insertKey, [accountId, newKey(accountId, 'early').hash]));
   return { tokens, change, accountId };
 }
 
-async function assertNothingIsLeft(
+async function assertAttackerLostAccess(
   client: AccountClient,
   { tokens, change }: { tokens: Tokens; change: string },
   password: string,
@@ -62,10 +57,10 @@ async function assertNothingIsLeft(
   );
   assertRejected(await client.trySignIn(victim, attackersPassword), 'invalid_credentials');
   for (const attempt of [attackersPassword, password]) {
-    const confirmed = await client.post('/auth/account/email/confirm', { code: change, password: attempt });
+    const confirmed = await client.confirmEmailChange(change, attempt);
     assertRejected(confirmed, 'code_invalid');
   }
-  // Without a code of the attacker's second factor.
+  // The attacker's second factor is gone, so the sign-in needs no code.
   const own = await client.signIn(victim, password);
   const { json } = await client.as(own, 'GET', '/auth/account');
   const { email, verified, secondFactor } = json as Record<string, unknown>;
@@ -73,56 +68,52 @@ async function assertNothingIsLeft(
   assert.deepEqual((await client.as(own, 'GET', '/auth/api-keys')).json, { apiKeys: [] });
 }
 
-test('who signs up with somebody else’s email has no session, and so nothing to prepare', async () => {
+test('a sign-up with the email address of another person cannot sign in before it is verified', async () => {
   await using client = await newAccountClient();
   await client.signUp(victim, attackersPassword);
   await client.untilOutboxEmpty();
   assertRejected(await client.trySignIn(victim, attackersPassword), 'invalid_credentials');
 });
 
-test('the owner who signs up as well and verifies has the account alone', async () => {
+test('an owner who signs up and verifies the email address removes the access of an earlier sign-up', async () => {
   await using client = await newAccountClient();
   const prepared = await prepare(client);
-  const strangers = await client.verificationCode(victim);
+  const attackersCode = await client.verificationCode(victim);
   await client.signUp(victim, goodPassword);
   const code = await client.verificationCode(victim);
-  // The attacker's password is not the one of this sign-up, and the owner's not the one of the attacker's.
+  // Each code works only with the password of its own sign-up.
   assertRejected(await client.verifyEmail(code, attackersPassword), 'invalid_credentials');
-  assertRejected(await client.verifyEmail(strangers, goodPassword), 'invalid_credentials');
+  assertRejected(await client.verifyEmail(attackersCode, goodPassword), 'invalid_credentials');
   assert.equal((await client.verifyEmail(code, goodPassword)).status, 200);
-  assertRejected(await client.verifyEmail(strangers, attackersPassword), 'code_invalid');
-  await assertNothingIsLeft(client, prepared, goodPassword);
+  assertRejected(await client.verifyEmail(attackersCode, attackersPassword), 'code_invalid');
+  await assertAttackerLostAccess(client, prepared, goodPassword);
 });
 
-test('the owner who asks for a password reset has the account alone', async () => {
+test('an owner who resets the password removes the access of an earlier sign-up', async () => {
   await using client = await newAccountClient();
   const prepared = await prepare(client);
-  const strangers = await client.verificationCode(victim);
+  const attackersCode = await client.verificationCode(victim);
   const answer = await client.confirmReset(await client.resetCode(victim), otherPassword);
   assert.deepEqual((answer.json as { apiKeys: unknown[] }).apiKeys, []);
-  assertRejected(await client.verifyEmail(strangers, attackersPassword), 'code_invalid');
-  await assertNothingIsLeft(client, prepared, otherPassword);
+  assertRejected(await client.verifyEmail(attackersCode, attackersPassword), 'code_invalid');
+  await assertAttackerLostAccess(client, prepared, otherPassword);
 });
 
-test('an account that changes its email to its own address frees the one that it was squatting on', async () => {
+test('an attacker who changes the email address of the account frees the one of the victim', async () => {
   await using client = await newAccountClient();
   const { change } = await prepare(client);
   await client.verificationCode(victim);
-  const confirmed = await client.post('/auth/account/email/confirm', { code: change, password: attackersPassword });
+  const confirmed = await client.confirmEmailChange(change, attackersPassword);
   assert.equal(confirmed.status, 200, confirmed.text);
   await client.newAccount(victim);
 });
 
-test('the owner of an address is not led to take over a stranger’s account by a click', async () => {
+test('a victim who opens the link of an attacker’s email change does not take over the attacker’s account', async () => {
   await using client = await newAccountClient();
   const tokens = await client.newAccount(attacker, attackersPassword);
-  await client.as(tokens, 'PUT', '/auth/account/email', { email: victim, currentPassword: attackersPassword });
-  const code = await client.nextCode(victim, 'Confirm your new email');
-  assertRejected(
-    await client.post('/auth/account/email/confirm', { code, password: goodPassword }),
-    'invalid_credentials',
-  );
+  const code = await client.requestEmailChange(tokens, victim, attackersPassword);
+  assertRejected(await client.confirmEmailChange(code), 'invalid_credentials');
   await client.newAccount(victim);
-  const late = await client.post('/auth/account/email/confirm', { code, password: attackersPassword });
+  const late = await client.confirmEmailChange(code, attackersPassword);
   assertRejected(late, 'account_exists');
 });

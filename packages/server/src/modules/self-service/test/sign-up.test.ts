@@ -1,70 +1,60 @@
-/** Signing up and verifying: the answer tells nothing, the mail tells all, and only the mail's reader gets in. */
+/** Sign-up and email verification. The response does not show whether an account exists; only the mail does. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { codeIn } from '../../../../test-kit/mailbox.ts';
 import { goodPassword, newApp } from '../../../../test-kit/new-app.ts';
-import {
-  assertRejected,
-  newAccountClient,
-  otherPassword,
-  type AccountClient,
-} from '../../../../test-kit/account-client.ts';
+import { assertRejected, newAccountClient, otherPassword } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const email = 'ada@example.com';
 
-test(
-  'who signs up and verifies has an account like any other, and then makes keys',
-  { tags: ['asvs:2.3.1'] },
-  async () => {
-    await using client = await newAccountClient();
-    await client.signUp('Ada@Example.com');
-    const mail = await client.mailbox.next({ to: 'Ada@example.com' });
-    assert.match(mail.subject, /^Confirm your email address/);
+test('a verified sign-up is a full account, which can create API keys', { tags: ['asvs:2.3.1'] }, async () => {
+  await using client = await newAccountClient();
+  await client.signUp('Ada@Example.com');
+  const mail = await client.mailbox.next({ to: 'Ada@example.com' });
+  assert.match(mail.subject, /^Confirm your email address/);
 
-    const code = codeIn(mail);
-    const verified = await client.verifyEmail(code);
-    assert.deepEqual([verified.status, Object.keys(verified.json as object)], [200, ['message']]);
-    const tokens = await client.signIn(email);
-    await client.createKey(tokens);
-    const { json } = await client.as(tokens, 'GET', '/auth/account');
-    const { id, createdAt, ...account } = json as { id: string; createdAt: string };
-    assert.match(id, /^acc_/);
-    assert.equal(createdAt, new Date(client.app.clock.now()).toISOString());
-    assert.deepEqual(account, {
-      email: 'Ada@Example.com',
-      role: 'user',
-      verified: true,
-      secondFactor: false,
-      requiresSecondFactor: false,
-      language: null,
-    });
-    const actions = (await listAuditEvents(client.app.db)).filter(({ accountId }) => accountId === id);
-    assert.deepEqual(
-      actions.map(({ actor, action }) => `${actor} ${action}`),
-      [
-        'system account.created',
-        'system account.verification_requested',
-        'mailbox account.verified',
-        `account:${id} session.created`,
-        `account:${id} api_key.created`,
-      ],
-    );
-  },
-);
-
-test('sign-up is closed unless the operator opens it, also to who would not be accepted', async () => {
-  await using app = await newApp();
-  for (const [address, password] of [
-    [email, goodPassword],
-    ['no address', 'short'],
-  ]) {
-    assertRejected(await app.call('POST', '/auth/accounts', { json: { email: address, password } }), 'signup_closed');
-  }
+  const code = codeIn(mail);
+  const verified = await client.verifyEmail(code);
+  assert.deepEqual([verified.status, Object.keys(verified.json as object)], [200, ['message']]);
+  const tokens = await client.signIn(email);
+  await client.createKey(tokens);
+  const { json } = await client.as(tokens, 'GET', '/auth/account');
+  const { id, createdAt, ...account } = json as { id: string; createdAt: string };
+  assert.match(id, /^acc_/);
+  assert.equal(createdAt, new Date(client.app.clock.now()).toISOString());
+  assert.deepEqual(account, {
+    email: 'Ada@Example.com',
+    role: 'user',
+    verified: true,
+    secondFactor: false,
+    requiresSecondFactor: false,
+    language: null,
+  });
+  const actions = (await listAuditEvents(client.app.db)).filter(({ accountId }) => accountId === id);
+  assert.deepEqual(
+    actions.map(({ actor, action }) => `${actor} ${action}`),
+    [
+      'system account.created',
+      'system account.verification_requested',
+      'mailbox account.verified',
+      `account:${id} session.created`,
+      `account:${id} api_key.created`,
+    ],
+  );
 });
 
-test('a known email, an unknown and a disabled one get the same answer, and no account is changed', async () => {
+test('sign-up is closed unless the operator opens it, and rejects invalid requests with the same error', async () => {
+  await using app = await newApp();
+  for (const json of [
+    { email, password: goodPassword },
+    { email: 'no email address', password: 'short' },
+  ])
+    assertRejected(await app.call('POST', '/auth/accounts', { json }), 'signup_closed');
+});
+
+test('new, existing and disabled email addresses get the same response, and no account is changed', async () => {
   await using client = await newAccountClient();
   const { app } = client;
   await client.newAccount('known@example.com');
@@ -82,14 +72,14 @@ test('a known email, an unknown and a disabled one get the same answer, and no a
   for (const name of ['known', 'off']) {
     const mail = await client.mailbox.next({ to: `${name}@example.com` });
     assert.match(mail.subject, /^You already have an account/);
-    assert.ok(!mail.text.includes('krvc_'), 'it has no code');
+    assert.ok(!mail.text.includes('krvc_'), 'the mail contains no code');
   }
   assert.ok(await client.verificationCode('new@example.com'));
   assertRejected(await client.trySignIn('known@example.com', otherPassword), 'invalid_credentials');
   await client.signIn('known@example.com');
 });
 
-test('whoever signs up with an email can’t tell by a sign-in whether it had an account', async () => {
+test('a sign-in after a sign-up does not show whether the email address had an account before', async () => {
   await using client = await newAccountClient();
   await client.newAccount('known@example.com');
   const answers = [];
@@ -103,20 +93,20 @@ test('whoever signs up with an email can’t tell by a sign-in whether it had an
   assert.deepEqual(answers[1], answers[0]);
 });
 
-test('an address is told a few times a day that it has an account, and no more', async () => {
+test('mails about an existing account are limited per email address and day', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   await client.newAccount(email);
   for (let n = 0; n < limits.accountExistsMailsMax + 3; n++) await client.signUp(email, otherPassword);
   await client.untilOutboxEmpty();
-  const told = client.mailbox.messages.filter(({ subject }) => subject.startsWith('You already have'));
-  assert.equal(told.length, limits.accountExistsMailsMax);
+  const notices = client.mailbox.messages.filter(({ subject }) => subject.startsWith('You already have'));
+  assert.equal(notices.length, limits.accountExistsMailsMax);
   client.app.clock.advance({ days: 1, seconds: 1 });
   await client.signUp(email, otherPassword);
   await client.mailbox.next({ subject: /^You already have/ });
 });
 
 test(
-  'a code is good once, with the password of its own sign-up, and a wrong one doesn’t use it up',
+  'a verification code works once, with the password of its sign-up; a wrong password does not use it up',
   { tags: ['asvs:6.6.2'] },
   async () => {
     await using client = await newAccountClient();
@@ -128,7 +118,7 @@ test(
   },
 );
 
-test('of sixteen who use a code at once one succeeds', async () => {
+test('one of sixteen concurrent uses of a verification code succeeds', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   await client.signUp(email);
   const code = await client.verificationCode(email);
@@ -139,7 +129,7 @@ test('of sixteen who use a code at once one succeeds', async () => {
   assert.equal(verified.length, 1);
 });
 
-test('of sixteen who sign up with one email at once each has a code of its own, and one account is verified', async () => {
+test('sixteen concurrent sign-ups with one email address get sixteen codes, and one of them is verified', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
   const passwords = Array.from({ length: 16 }, (_, n) => `${goodPassword} number ${n}`);
   await Promise.all(passwords.map((password) => client.signUp(email, password)));
@@ -148,7 +138,7 @@ test('of sixteen who sign up with one email at once each has a code of its own, 
   assert.equal(new Set(codes).size, 16);
   const created = (await listAuditEvents(client.app.db)).filter(({ action }) => action === 'account.created');
   assert.equal(created.length, 1);
-  // The mails come in any order: each code is tried with one password after the other, all codes at once.
+  // The order of the mails is undefined: try each code with every password, all codes concurrently.
   const isVerified = await Promise.all(
     codes.map(async (code) => {
       for (const password of passwords) if ((await client.verifyEmail(code, password)).status === 200) return true;
@@ -158,7 +148,7 @@ test('of sixteen who sign up with one email at once each has a code of its own, 
   assert.equal(isVerified.filter(Boolean).length, 1);
 });
 
-test('a code is good for a day', { tags: ['asvs:6.5.5'] }, async () => {
+test('a verification code works for a day', { tags: ['asvs:6.5.5'] }, async () => {
   await using client = await newAccountClient();
   await client.signUp(email);
   const code = await client.verificationCode(email);
@@ -170,26 +160,26 @@ test('a code is good for a day', { tags: ['asvs:6.5.5'] }, async () => {
   assert.equal((await client.verifyEmail(next)).status, 200);
 });
 
-test('the mail of a sign-up can be sent again, with the password of the newest one', async () => {
+test('a verification mail can be sent again; its code belongs to the password of the newest sign-up', async () => {
   await using client = await newAccountClient();
-  const resend = (address: string) => client.post('/auth/accounts/verify/resend', { email: address });
+  const resend = (to: string) => client.post('/auth/accounts/verify/resend', { email: to });
   await client.signUp(email);
   await client.verificationCode(email);
   client.app.clock.advance({ seconds: 1 });
   await client.signUp(email, otherPassword);
   await client.verificationCode(email);
-  const [known, unknown] = [await resend(email), await resend('nobody@example.com')];
+  const [known, unknown] = [await resend(email), await resend('unknown@example.com')];
   assert.deepEqual([known.status, known.text], [unknown.status, unknown.text]);
   const code = await client.verificationCode(email);
   assertRejected(await client.verifyEmail(code, goodPassword), 'invalid_credentials');
   assert.equal((await client.verifyEmail(code, otherPassword)).status, 200);
-  // A verified account is not written to.
+  // A verified account gets no mail.
   await resend(email);
   await client.untilOutboxEmpty();
   assert.deepEqual(client.mailbox.unread, []);
 });
 
-test('what is no new account’s email or password is refused alike for known and unknown emails', async () => {
+test('invalid passwords and email addresses are rejected alike, whether the account exists or not', async () => {
   await using client = await newAccountClient();
   await client.newAccount(email);
   await client.untilOutboxEmpty();
@@ -201,10 +191,10 @@ test('what is no new account’s email or password is refused alike for known an
     ['passwordpassword', 'password_common'],
   ] as const;
   for (const [password, code] of cases) {
-    for (const address of [email, 'unknown@example.com'])
-      assertRejected(await client.post('/auth/accounts', { email: address, password }), code, address);
+    for (const to of [email, 'unknown@example.com'])
+      assertRejected(await client.post('/auth/accounts', { email: to, password }), code, to);
   }
-  for (const address of [
+  for (const invalid of [
     'ada',
     'ada@',
     'ada@example',
@@ -212,12 +202,12 @@ test('what is no new account’s email or password is refused alike for known an
     'a\r\nBcc: eve@example.com',
     'ada@[127.0.0.1]',
   ])
-    assertRejected(await client.post('/auth/accounts', { email: address, password: goodPassword }), 'email_invalid');
+    assertRejected(await client.post('/auth/accounts', { email: invalid, password: goodPassword }), 'email_invalid');
   await client.untilOutboxEmpty();
   assert.deepEqual(client.mailbox.unread, []);
 });
 
-test('an email in Unicode is one account in every way of writing it', async () => {
+test('all Unicode forms of an email address belong to one account', async () => {
   await using client = await newAccountClient();
   await client.signUp('ada@bücher.example');
   const mail = await client.mailbox.next();
@@ -228,15 +218,15 @@ test('an email in Unicode is one account in every way of writing it', async () =
   assert.equal(created.length, 1);
   assert.equal((await client.verifyEmail(codeIn(mail))).status, 200);
   await client.signIn('ada@xn--bcher-kva.example');
-  for (const address of ['ädа@example.com', 'ada@example。com', 'ａda@example.com'])
+  for (const invalid of ['ädа@example.com', 'ada@example。com', 'ａda@example.com'])
     assertRejected(
-      await client.post('/auth/accounts', { email: address, password: goodPassword }),
+      await client.post('/auth/accounts', { email: invalid, password: goodPassword }),
       'email_invalid',
-      address,
+      invalid,
     );
 });
 
-/** Each has what a client must never say beside what it may. */
+/** A valid body of each route. The test adds members that a client must not set. */
 const bodies: Readonly<Record<string, object>> = {
   'POST /auth/accounts': { email, password: goodPassword },
   'POST /auth/accounts/verify': { code: 'x', password: goodPassword },
@@ -249,7 +239,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /auth/account/email/confirm': { code: 'x', password: goodPassword },
   'DELETE /auth/account': { currentPassword: goodPassword },
 };
-const unwanted = {
+const forbidden = {
   id: 'acc_mine',
   role: 'admin',
   verified: true,
@@ -262,7 +252,7 @@ const unwanted = {
 };
 
 test(
-  'a field that no body has is refused, whatever it would set, and nothing is done',
+  'a body with an undeclared member is rejected and changes nothing',
   { tags: ['asvs:8.2.3', 'asvs:15.3.3'] },
   async () => {
     await using client = await newAccountClient();
@@ -270,7 +260,7 @@ test(
     const before = await listAuditEvents(client.app.db);
     for (const [route, body] of Object.entries(bodies)) {
       const [method = '', path = ''] = route.split(' ');
-      for (const [name, value] of Object.entries(unwanted)) {
+      for (const [name, value] of Object.entries(forbidden)) {
         const answer = await client.as(tokens, method, path, { ...body, [name]: value });
         assertRejected(answer, 'invalid_request', `${route} ${name}`);
         assert.deepEqual(
@@ -292,35 +282,27 @@ test(
   },
 );
 
-async function drain(
-  client: AccountClient,
-  count: number,
-  ask: (n: number) => Promise<{ status: number }>,
-): Promise<void> {
-  for (let n = 0; n < count; n++) assert.equal((await ask(n)).status, 202, `${n}`);
-  await client.untilOutboxEmpty();
-}
-
 test(
-  'nobody floods a mailbox by sign-ups: by one email and its aliases, known or not, from anywhere',
+  'sign-up mails are limited per email address, with its aliases, with an account or not, from any client IP',
   { tags: ['asvs:2.4.1'] },
   async () => {
     await using client = await newAccountClient({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
     await client.app.createAccount('known@example.com');
     for (const name of ['known', 'unknown']) {
       const from = (n: number) => `198.51.100.${n + (name === 'known' ? 0 : 100)}`;
-      const ask = (n: number) =>
+      const signUp = (n: number) =>
         client.post(
           '/auth/accounts',
           { email: `${name}${n % 2 ? `+${n}` : ''}@example.com`, password: goodPassword },
           from(n),
         );
-      await drain(client, limits.signUpsPerEmailMax, ask);
-      const refused = await ask(50);
-      assertRejected(refused, 'too_many_requests', name);
-      // The count falls by one at a time.
+      for (let n = 0; n < limits.signUpsPerEmailMax; n++) assert.equal((await signUp(n)).status, 202, `${n}`);
+      await client.untilOutboxEmpty();
+      const rejected = await signUp(50);
+      assertRejected(rejected, 'too_many_requests', name);
+      // The limit frees one request at a time.
       const seconds = limits.mailRequestWindowSeconds / limits.signUpsPerEmailMax;
-      assert.equal(refused.headers.get('retry-after'), String(seconds));
+      assert.equal(rejected.headers.get('retry-after'), String(seconds));
       const again = await client.post('/auth/accounts/verify/resend', { email: `${name}@example.com` }, from(51));
       assertRejected(again, 'too_many_requests', name);
     }
@@ -329,21 +311,17 @@ test(
   },
 );
 
-test(
-  'nobody makes hashes for nothing: sign-ups from one address range and from one network are counted',
-  { tags: ['asvs:2.4.1'] },
-  async () => {
-    await using client = await newAccountClient({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
-    const { hasher } = client.app.service.services;
-    const ask = (n: number, from: string) =>
-      client.post('/auth/accounts', { email: `u${n}@example.com`, password: goodPassword }, from);
-    for (let n = 0; n < limits.mailRequestsPerAddressMax; n++)
-      assert.equal((await ask(n, `2001:db8:1:1::${n.toString(16)}`)).status, 202);
-    const { hashed } = hasher.stats;
-    // Another address of the same /64, in another way of writing it; and a header that no trusted proxy wrote.
-    assertRejected(await ask(900, '2001:DB8:0001:0001:ffff:0:0:1'), 'too_many_requests');
-    assertRejected(await ask(901, '203.0.113.9, 2001:db8:1:1::5'), 'too_many_requests');
-    assert.equal(hasher.stats.hashed, hashed, 'nothing was hashed');
-    assert.equal((await ask(902, '2001:db8:1:2::1')).status, 202, 'the next link is another range');
-  },
-);
+test('sign-ups are limited per client IP range before the password is hashed', { tags: ['asvs:2.4.1'] }, async () => {
+  await using client = await newAccountClient({ KEYREEVE_TRUSTED_PROXIES: '127.0.0.1,::1' });
+  const { hasher } = client.app.service.services;
+  const signUp = (n: number, from: string) =>
+    client.post('/auth/accounts', { email: `u${n}@example.com`, password: goodPassword }, from);
+  for (let n = 0; n < limits.mailRequestsPerAddressMax; n++)
+    assert.equal((await signUp(n, `2001:db8:1:1::${n.toString(16)}`)).status, 202);
+  const { hashed } = hasher.stats;
+  // Another IP address in the same /64, in another notation; and a header that a client forged.
+  assertRejected(await signUp(900, '2001:DB8:0001:0001:ffff:0:0:1'), 'too_many_requests');
+  assertRejected(await signUp(901, '203.0.113.9, 2001:db8:1:1::5'), 'too_many_requests');
+  assert.equal(hasher.stats.hashed, hashed, 'nothing was hashed');
+  assert.equal((await signUp(902, '2001:db8:1:2::1')).status, 202, 'the next /64 is another range');
+});

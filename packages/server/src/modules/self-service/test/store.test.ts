@@ -1,4 +1,4 @@
-/** What deletes an account's keys along with its password, where a connection breaks. */
+/** Changes that delete an account's API keys, when the database connection breaks at their commit. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CodePurpose } from '../../one-time-codes/one-time-codes.ts';
@@ -16,12 +16,12 @@ import { addSession, dayMs, keys, now, operator } from '../../../../test-kit/row
 
 const waitMsMax = 10_000;
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
-const address = '192.0.2.1';
+const clientIp = '192.0.2.1';
 const password = new Secret('wombat orbit velvet 42');
 const newPassword = new Secret('pelican harbour quartz 7');
 const unverify = sql('test_unverify_account', `update accounts set unverified_since = 1 where id = $1`);
 
-/** @returns the change, once all that it needs is there */
+/** Creates the rows that the change needs. @returns the change */
 type Prepare = (services: Services, db: Db, id: string) => Promise<() => Promise<unknown>>;
 
 async function codeFor({ codes, hasher }: Services, db: Db, id: string, purpose: CodePurpose): Promise<string> {
@@ -34,25 +34,25 @@ async function codeFor({ codes, hasher }: Services, db: Db, id: string, purpose:
 }
 
 const changes: Readonly<Record<string, Prepare>> = {
-  'verifying an email': async (services, db, id) => {
+  'an email verification': async (services, db, id) => {
     await db.transaction((tx) => tx.run(unverify, [id]));
     const code = await codeFor(services, db, id, 'verify_email');
-    return () => services.selfService.verification.verify(code, password, address);
+    return () => services.selfService.verification.verify(code, password, clientIp);
   },
-  'a reset that revokes keys': async (services, db, id) => {
+  'a reset that deletes the keys': async (services, db, id) => {
     const code = await codeFor(services, db, id, 'reset_password');
     return () =>
-      services.selfService.passwordReset.confirm(code, { password: newPassword, revokesKeys: true, address });
+      services.selfService.passwordReset.confirm(code, { password: newPassword, revokesKeys: true, address: clientIp });
   },
-  'the first password of an account that was never verified': async (services, db, id) => {
+  'an accepted invitation of an unverified account': async (services, db, id) => {
     await db.transaction((tx) => tx.run(unverify, [id]));
     const code = await codeFor(services, db, id, 'accept_invitation');
-    return () => services.selfService.passwordReset.acceptInvitation(code, newPassword, address);
+    return () => services.selfService.passwordReset.acceptInvitation(code, newPassword, clientIp);
   },
-  'a change of password that revokes keys': async (services, db, id) => {
+  'a password change that deletes the keys': async (services, db, id) => {
     const { id: sessionId } = await addSession(db, id, 'own');
     const principal = { kind: 'account', accountId: id, sessionId } as const;
-    const change = { currentPassword: password, newPassword, revokesKeys: true, address };
+    const change = { currentPassword: password, newPassword, revokesKeys: true, address: clientIp };
     return () => services.selfService.own.changePassword(principal, change);
   },
 };
@@ -60,7 +60,7 @@ const changes: Readonly<Record<string, Prepare>> = {
 for (const [what, prepare] of Object.entries(changes)) {
   for (const state of ['cut before', 'cut after'] as const) {
     onEachDatabase(
-      `${what} whose connection was ${state} its commit is finished before a key of the account is answered again`,
+      `${what} with a connection ${state} its commit completes before a key of the account is verified again`,
       async ({ db }) => {
         const line = new Line();
         const installation = { db: behind(db, line), keys, migrated: [] };
@@ -71,19 +71,19 @@ for (const [what, prepare] of Object.entries(changes)) {
           clock: new FakeClock(),
           issuer: 'http://localhost',
           argon2,
-          // The cut connection must meet the change, not a counter before it.
+          // The connection must break at the change, not at the rate limit before it.
           areRequestsLimited: false,
           requestedMailDelayMsMax: 0,
         });
         const { accounts, apiKeys, verifier } = services;
-        const make = async (email: string) => {
+        const createWithKey = async (email: string) => {
           const { id } = await accounts.create(operator, email, password, 'user');
           return { id, key: await apiKeys.create(operator, id, { nickname: 'key' }) };
         };
-        const [doubtful, other] = [await make('ada@example.com'), await make('bob@example.com')];
-        const change = await prepare(services, db, doubtful.id);
-        const said = () =>
-          verifier.verify(doubtful.key.secret.reveal()).then(
+        const [affected, other] = [await createWithKey('ada@example.com'), await createWithKey('bob@example.com')];
+        const change = await prepare(services, db, affected.id);
+        const result = () =>
+          verifier.verify(affected.key.secret.reveal()).then(
             ({ valid }) => valid,
             (error: unknown) => codeOf(error),
           );
@@ -91,23 +91,27 @@ for (const [what, prepare] of Object.entries(changes)) {
         line.state = state;
         await assert.rejects(change(), (error) => codeOf(error) === 'unavailable');
         for (let round = 0; round < 20; round++) {
-          // Gone is gone; what is still there may be on its way out.
-          assert.equal(await said(), state === 'cut after' ? false : 'unavailable');
-          assert.equal((await verifier.verify(other.key.secret.reveal())).valid, true, 'others are answered');
+          // A key that still exists may be about to be deleted, so the server answers neither yes nor no.
+          assert.equal(await result(), state === 'cut after' ? false : 'unavailable');
+          assert.equal(
+            (await verifier.verify(other.key.secret.reveal())).valid,
+            true,
+            'other accounts are not affected',
+          );
           await turn();
         }
 
         line.state = 'whole';
         line.commits = 0;
         const deadline = performance.now() + waitMsMax;
-        while ((await said()) !== false || line.commits === 0) {
-          assert.ok(performance.now() < deadline, 'it was never finished');
+        while ((await result()) !== false || line.commits === 0) {
+          assert.ok(performance.now() < deadline, 'the change was never completed');
           await turn();
         }
         const deleted = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
         assert.deepEqual(
           deleted.map(({ target }) => target),
-          [String(doubtful.key.id)],
+          [String(affected.key.id)],
         );
       },
     );

@@ -1,4 +1,4 @@
-/** A thief changes the email address of an account: the address before gets the account back, by one link. */
+/** Undoing an email change: a link sent to the previous email address takes the account back from a thief. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { forgetOldEmailChanges } from '../../accounts/email-change-store.ts';
@@ -23,13 +23,11 @@ const thief = 'thief@example.com';
 const dayMs = 86_400_000;
 const countChanges = sql<{ count: number }>('test_email_changes', 'select count(*) as count from email_changes');
 
-/** @returns the code of the undo link that the address before is sent */
+/** @returns the code of the undo link, which is sent to the previous email address */
 async function changeEmail(client: AccountClient, from: string, to: string, password = goodPassword): Promise<string> {
   const tokens = await client.signIn(from, password);
-  const asked = await client.as(tokens, 'PUT', '/auth/account/email', { email: to, currentPassword: password });
-  assert.equal(asked.status, 202, asked.text);
-  const code = await client.nextCode(to, 'Confirm your new email');
-  const confirmed = await client.post('/auth/account/email/confirm', { code, password });
+  const code = await client.requestEmailChange(tokens, to, password);
+  const confirmed = await client.confirmEmailChange(code, password);
   assert.equal(confirmed.status, 200, confirmed.text);
   return codeIn(await client.mailbox.next({ to: from, subject: /email address.*was changed/ }));
 }
@@ -47,14 +45,14 @@ interface Stolen {
   readonly tokens: Tokens;
 }
 
-/** The thief has the password and has changed the address. */
+/** A thief who has the password changes the email address. */
 async function steal(client: AccountClient): Promise<Stolen> {
   const { id } = await client.app.createAccount(owner);
   const code = await changeEmail(client, owner, thief);
   return { client, id, code, tokens: await client.signIn(thief) };
 }
 
-test('the previous address undoes the change without a sign-in: its password is void, every session ends', async () => {
+test('the undo link needs no sign-in, restores the email address, clears the password and ends every session', async () => {
   await using client = await newAccountClient();
   const { id, code, tokens } = await steal(client);
   const before = (await listAuditEvents(client.app.db)).length;
@@ -72,10 +70,10 @@ test('the previous address undoes the change without a sign-in: its password is 
     recorded.slice(0, 1).map(({ actor, action, accountId }) => [actor, action, accountId]),
     [['mailbox', 'account.email_change_undone', id]],
   );
-  assert.ok(!JSON.stringify(recorded).includes('example.com'), 'no email is in the audit log');
+  assert.ok(!JSON.stringify(recorded).includes('example.com'), 'the audit log contains no email address');
 });
 
-test('a thief who changes the address twice and the password loses the account to the first undo link', async () => {
+test('the first undo link restores the owner’s email address after two changes and a new password', async () => {
   await using client = await newAccountClient();
   const { id, code, tokens } = await steal(client);
   const body = { currentPassword: goodPassword, newPassword: otherPassword };
@@ -87,7 +85,7 @@ test('a thief who changes the address twice and the password loses the account t
   assert.equal(await emailOf(client, id), owner);
 });
 
-test('the thief’s own undo link leaves the owner’s good', async () => {
+test('the undo link of a later change does not invalidate the link of the first one', async () => {
   await using client = await newAccountClient();
   const { id, code } = await steal(client);
   const thiefsCode = await changeEmail(client, thief, 'second@example.com');
@@ -97,7 +95,7 @@ test('the thief’s own undo link leaves the owner’s good', async () => {
   assert.equal(await emailOf(client, id), owner);
 });
 
-test('the link is good for seven days and once, and nothing else opens it', async () => {
+test('an undo link works once, for seven days; codes for other purposes do not work', async () => {
   await using client = await newAccountClient();
   const { id, code } = await steal(client);
   const reset = await client.resetCode(thief);
@@ -105,7 +103,7 @@ test('the link is good for seven days and once, and nothing else opens it', asyn
   assertRejected(await client.confirmReset(code), 'code_invalid');
   assertRejected(await client.post('/auth/account/email/accept', { code }), 'code_invalid');
   assert.equal((await client.app.call('GET', '/account/undo-email-change')).status, 200);
-  assert.equal(await emailOf(client, id), thief, 'a visit of the page changes nothing');
+  assert.equal(await emailOf(client, id), thief, 'opening the page changes nothing');
   client.app.clock.advance({ seconds: limits.emailUndoSeconds - 1 });
   assert.equal((await undo(client, code)).status, 200);
   assertRejected(await undo(client, code), 'code_invalid');
@@ -116,12 +114,12 @@ test('the link is good for seven days and once, and nothing else opens it', asyn
   assertRejected(await undo(client, late), 'code_invalid');
 });
 
-test('of sixteen that use one link at once one undoes the change', async () => {
+test('one of sixteen concurrent uses of an undo link succeeds', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' });
   const { id, code } = await steal(client);
   const answers = await Promise.all(Array.from({ length: 16 }, () => undo(client, code)));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-  // A code may be presented ten times in an hour.
+  // A code can be tried ten times per hour.
   for (const { status, text } of answers) assert.ok([200, 400, 429, 503].includes(status), text);
   assertRejected(await undo(client, code), 'code_invalid');
   const undone = (await listAuditEvents(client.app.db)).filter(
@@ -133,7 +131,7 @@ test('of sixteen that use one link at once one undoes the change', async () => {
   );
 });
 
-test('a sign-up that took the address meanwhile gives way; a verified account keeps it, and the link stays good', async () => {
+test('an undo replaces an unverified sign-up with the previous email address, and fails while a verified account has it', async () => {
   await using client = await newAccountClient();
   const { id, code } = await steal(client);
   await client.signUp(owner, otherPassword);
@@ -149,7 +147,7 @@ test('a sign-up that took the address meanwhile gives way; a verified account ke
   assert.equal((await client.app.service.services.accounts.find(owner)).id, id);
 });
 
-test('of an account that the thief has deleted the link is void', async () => {
+test('the undo link of a deleted account does not work', async () => {
   await using client = await newAccountClient();
   const { code, tokens } = await steal(client);
   assert.equal((await client.as(tokens, 'DELETE', '/auth/account', { currentPassword: goodPassword })).status, 204);
@@ -157,7 +155,7 @@ test('of an account that the thief has deleted the link is void', async () => {
   assert.equal((await client.app.db.get(countChanges))?.count, 0);
 });
 
-test('a second factor stays in force, also the thief’s, until somebody who may removes it', async () => {
+test('an undo keeps the second factor, even if the thief has enrolled it', async () => {
   await using client = await newAccountClient();
   const { id, code, tokens } = await steal(client);
   const secret = await client.enrol(tokens);
@@ -170,7 +168,7 @@ test('a second factor stays in force, also the thief’s, until somebody who may
 });
 
 for (const revokeKeys of [false, true]) {
-  test(`keys from after the change are deleted, older ones ${revokeKeys ? 'as well when asked' : 'are listed and stay'}`, async () => {
+  test(`an undo deletes API keys from after the change and ${revokeKeys ? 'on request deletes' : 'lists'} older ones`, async () => {
     await using client = await newAccountClient();
     await client.app.createAccount(owner);
     const old = await client.createKey(await client.signIn(owner), 'old');
@@ -191,7 +189,7 @@ for (const revokeKeys of [false, true]) {
   });
 }
 
-test('a disabled account gets its address back and stays disabled', async () => {
+test('an undo restores the email address of a disabled account, which stays disabled', async () => {
   await using client = await newAccountClient();
   const { id, code } = await steal(client);
   const { accounts } = client.app.service.services;
@@ -201,31 +199,29 @@ test('a disabled account gets its address back and stays disabled', async () => 
   assert.deepEqual([email, disabledAt !== null], [owner, true]);
 });
 
-test('an address that nobody had verified gets no link', async () => {
+test('an unverified previous email address gets no undo link', async () => {
   await using client = await newAccountClient();
   const { id } = await client.app.createAccount(owner);
   const unverify = sql('test_unverify', `update accounts set unverified_since = 1 where id = $1`);
   await client.app.db.transaction((tx) => tx.run(unverify, [id]));
   await client.app.service.services.accounts.setPassword(operator, id, new Secret(goodPassword));
   const tokens = await client.signIn(owner);
-  await client.as(tokens, 'PUT', '/auth/account/email', { email: thief, currentPassword: goodPassword });
-  const code = await client.nextCode(thief, 'Confirm your new email');
-  assert.equal((await client.post('/auth/account/email/confirm', { code, password: goodPassword })).status, 200);
+  const code = await client.requestEmailChange(tokens, thief);
+  assert.equal((await client.confirmEmailChange(code)).status, 200);
   const mail = await client.mailbox.next({ to: owner, subject: /was changed/ });
   assert.ok(!mail.text.includes('krvc_'));
   assert.equal((await client.app.db.get(countChanges))?.count, 0);
 });
 
-test('previous addresses are forgotten after thirty days, and no account keeps more than ten', async () => {
+test('previous email addresses are deleted after thirty days, and an account has at most ten', async () => {
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' });
   await client.app.createAccount('0@example.com');
   for (let n = 0; n < limits.emailChangesMax; n++)
     await changeEmail(client, `${n}@example.com`, `${n + 1}@example.com`);
   const tokens = await client.signIn(`${limits.emailChangesMax}@example.com`);
-  await client.as(tokens, 'PUT', '/auth/account/email', { email: thief, currentPassword: goodPassword });
-  const code = await client.nextCode(thief, 'Confirm your new email');
-  const refused = await client.post('/auth/account/email/confirm', { code, password: goodPassword });
-  assertRejected(refused, 'too_many_requests');
+  const code = await client.requestEmailChange(tokens, thief);
+  const rejected = await client.confirmEmailChange(code);
+  assertRejected(rejected, 'too_many_requests');
   const { db, clock } = client.app;
   const forget = () => forgetOldEmailChanges(db, clock.now() - limits.emailChangeKeptDays * dayMs, 100);
   clock.advance({ seconds: limits.emailChangeKeptDays * 86_400 - 1 });
@@ -234,17 +230,15 @@ test('previous addresses are forgotten after thirty days, and no account keeps m
   assert.equal(await forget(), limits.emailChangesMax);
 });
 
-test('an email address that a restore brought back is sent no undo link: it may not be the owner’s', async () => {
+test('an email address that a restore brought back gets no undo link, because it may not be the owner’s', async () => {
   await using client = await newAccountClient();
   const { id } = await client.app.createAccount(owner);
   const at = client.app.clock.now();
   await client.app.db.transaction((tx) => repeatChangesTx(tx, 'email_changed', [{ id, at }], at));
   const tokens = await client.signIn(owner);
-  const wanted = { email: 'new@example.com', currentPassword: goodPassword };
-  assert.equal((await client.as(tokens, 'PUT', '/auth/account/email', wanted)).status, 202);
-  const code = await client.nextCode(wanted.email, 'Confirm your new email');
-  assert.equal((await client.post('/auth/account/email/confirm', { code, password: goodPassword })).status, 200);
+  const code = await client.requestEmailChange(tokens, 'new@example.com');
+  assert.equal((await client.confirmEmailChange(code)).status, 200);
   const notice = await client.mailbox.next({ to: owner, subject: /was changed/ });
   assert.ok(!notice.text.includes('krvc_'));
-  assert.equal(await emailOf(client, id), wanted.email);
+  assert.equal(await emailOf(client, id), 'new@example.com');
 });

@@ -1,4 +1,4 @@
-/** A sign-up that nobody has verified blocks no better proven account, becomes no administrator, and expires. */
+/** An unverified sign-up gives way to an account with a verified email address, cannot become administrator, and expires. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
@@ -24,7 +24,7 @@ const rivals = 16;
 
 const listIds = sql<{ id: string }>('test_account_ids', 'select id from accounts');
 
-/** A stranger signs up with the address. @returns the id of the account and the code that its owner is sent */
+/** An attacker signs up with the email address. @returns the account's id and the code in the mail to the owner */
 async function squat(client: AccountClient): Promise<{ id: string; code: string }> {
   await client.signUp(email, attackersPassword);
   const code = await client.verificationCode(email);
@@ -34,8 +34,8 @@ async function squat(client: AccountClient): Promise<{ id: string; code: string 
 const invite = (client: AccountClient, by: SignedIn, body: object) =>
   administer(client.app, by, 'POST', 'accounts', body);
 
-const ways: Readonly<Record<string, (client: AccountClient) => Promise<unknown>>> = {
-  'an account that an operator makes': ({ app }) =>
+const replacements: Readonly<Record<string, (client: AccountClient) => Promise<unknown>>> = {
+  'an account that an operator creates': ({ app }) =>
     app.service.services.accounts.create(operator, email, new Secret(goodPassword), 'user'),
   'the first administrator': async (client) => {
     let code = '';
@@ -43,17 +43,15 @@ const ways: Readonly<Record<string, (client: AccountClient) => Promise<unknown>>
     const made = await client.post('/auth/first-administrator', { code, email, password: goodPassword });
     assert.equal(made.status, 201, made.text);
   },
-  'a confirmed change of an email address': async (client) => {
+  'a confirmed email change': async (client) => {
     const tokens = await client.signIn((await client.app.createAccount('old@example.com')).email);
-    await client.as(tokens, 'PUT', '/auth/account/email', { email, currentPassword: goodPassword });
-    const code = await client.nextCode(email, 'Confirm your new email');
-    const confirmed = await client.post('/auth/account/email/confirm', { code, password: goodPassword });
+    const confirmed = await client.confirmEmailChange(await client.requestEmailChange(tokens, email));
     assert.equal(confirmed.status, 200, confirmed.text);
   },
 };
 
-for (const [what, make] of Object.entries(ways)) {
-  test(`an unverified sign-up gives way to ${what}`, async () => {
+for (const [what, make] of Object.entries(replacements)) {
+  test(`an unverified sign-up is replaced by ${what}`, async () => {
     await using client = await newAccountClient();
     const { id, code } = await squat(client);
     await make(client);
@@ -69,7 +67,7 @@ for (const [what, make] of Object.entries(ways)) {
   });
 }
 
-test('an invitation replaces an unverified sign-up, and is the only way to the account', async () => {
+test('an invitation replaces an unverified sign-up and invalidates its verification code', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   const { id, code } = await squat(client);
@@ -83,17 +81,17 @@ test('an invitation replaces an unverified sign-up, and is the only way to the a
   await client.signIn(email, otherPassword);
 });
 
-test('of sixteen invitations of one unverified sign-up at once one replaces it', async () => {
+test('one of sixteen concurrent invitations replaces an unverified sign-up', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   await squat(client);
   const answers = await Promise.all(Array.from({ length: rivals }, () => invite(client, administrator, { email })));
   assert.equal(answers.filter(({ status }) => status === 201).length, 1);
-  // A machine that is too busy may answer 503 to a rival.
+  // The server answers 503 if a busy database reaches its time limit.
   for (const { status, text } of answers) assert.ok([201, 409, 503].includes(status), text);
 });
 
-test('a verified account is replaced by nothing', async () => {
+test('a verified account cannot be replaced', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   const { code } = await squat(client);
@@ -104,7 +102,7 @@ test('a verified account is replaced by nothing', async () => {
   await client.signIn(email, attackersPassword);
 });
 
-test('an unverified sign-up becomes no administrator, until an invitation has taken its place', async () => {
+test('an unverified sign-up cannot become administrator until an invitation has replaced it', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   const { id, code } = await squat(client);
@@ -119,7 +117,7 @@ test('an unverified sign-up becomes no administrator, until an invitation has ta
   assertRejected(await client.verifyEmail(code, attackersPassword), 'code_invalid');
 });
 
-test('an unverified sign-up expires unless a link of it is still good; a verified one and an invited one stay', async () => {
+test('an unverified sign-up expires unless one of its links still works; verified and invited accounts do not expire', async () => {
   await using client = await newAccountClient();
   const administrator = await newAdministrator(client.app);
   await invite(client, administrator, { email: 'invited@example.com' });
@@ -132,7 +130,7 @@ test('an unverified sign-up expires unless a link of it is still good; a verifie
   await client.signUp(email, goodPassword);
   const code = await client.verificationCode(email);
   clock.advance({ seconds: 2 });
-  assert.equal(await forget(), 0, 'its new link is good');
+  assert.equal(await forget(), 0, 'its new link still works');
   clock.advance({ seconds: limits.verificationCodeSeconds });
   assertRejected(await client.verifyEmail(code), 'code_invalid');
   assert.equal(await forget(), 1);
@@ -142,7 +140,7 @@ test('an unverified sign-up expires unless a link of it is still good; a verifie
   await client.newAccount(email);
 });
 
-test('a service that starts deletes expired sign-ups', async () => {
+test('a starting service deletes expired sign-ups', async () => {
   await using client = await newAccountClient();
   const { id } = await squat(client);
   const { clock, place } = client.app;
@@ -151,19 +149,19 @@ test('a service that starts deletes expired sign-ups', async () => {
   const giveUpAt = monotonicMs() + 10_000;
   const isThere = async () => (await second.db.all(listIds)).some((row) => row.id === id);
   while (await isThere()) {
-    assert.ok(monotonicMs() < giveUpAt, 'it is still there');
+    assert.ok(monotonicMs() < giveUpAt, 'the sign-up was not deleted');
     await turn();
   }
 });
 
-test('an administrator doesn’t remove its own second factor without a code; another one does', async () => {
+test('an administrator can remove the second factor of another administrator, but not their own', async () => {
   await using client = await newAccountClient();
   const [own, other] = [await newAdministrator(client.app), await newAdministrator(client.app)];
   await client.enrol(own);
   const remove = (by: SignedIn) =>
     administer(client.app, by, 'POST', `accounts/${own.account.id}/remove-second-factor`);
-  const refused = await remove(own);
-  assert.deepEqual([refused.status, problemCode(refused)], [409, 'own_account']);
+  const rejected = await remove(own);
+  assert.deepEqual([rejected.status, problemCode(rejected)], [409, 'own_account']);
   const signIn = await client.app.call('POST', '/auth/token', { headers: basic(own.account.email, goodPassword) });
   assertRejected(signIn, 'second_factor_required');
   assert.equal((await remove(other)).status, 200);
