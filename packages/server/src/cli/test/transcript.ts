@@ -15,7 +15,11 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { cleanEnvironment, databaseIn, keyreeveBin, Program } from '../../../test/e2e/program.ts';
+import { fileURLToPath } from 'node:url';
+import { sendCommand } from '../../../test/e2e/command-client.ts';
+import { cleanEnvironment, databaseIn, keyreeveBin, Program, type Exit } from '../../../test/e2e/program.ts';
+
+const commandClient = fileURLToPath(new URL('../../../test/e2e/command-client.ts', import.meta.url));
 
 export interface Step {
   readonly command: string;
@@ -48,30 +52,35 @@ export function parseTranscript(text: string): Step[] {
     });
 }
 
-/** A shell in which `keyreeve` is the real program with its data in `folder`. */
+/** A line that needs no shell: words of `keyreeve`, bare or in single quotes. */
+const plainCommand = /^keyreeve((?: (?:'[^']*'|[^\s'"`$|&;<>\\*?()~#]+))*)$/;
+
+/** A shell in which `keyreeve` has its data in `folder`. */
 export class Shell {
   readonly #environment: Readonly<Record<string, string>>;
   readonly #folder: string;
+  readonly #hostPath: string | undefined;
   /** What placeholders have turned out to mean. */
   readonly #known = new Map<string, string>();
 
   /**
-   * @param compileCache a folder of the suite's own: most of a command's time goes into reading the program
+   * @param hostPath the socket of a command host; without, each command is a process of the program
    * @param database what the program needs to work on it; without, an embedded one in `folder`
    */
-  constructor(folder: string, compileCache: string, database?: Readonly<Record<string, string>>) {
+  constructor(folder: string, hostPath?: string, database?: Readonly<Record<string, string>>) {
     const bin = join(folder, 'bin');
+    this.#hostPath = hostPath;
     this.#folder = join(folder, 'work');
     mkdirSync(bin);
     mkdirSync(this.#folder);
     const launcher = join(bin, 'keyreeve');
-    writeFileSync(launcher, `#!/bin/sh\nexec '${process.execPath}' '${keyreeveBin}' "$@"\n`);
+    const words = [process.execPath, ...(hostPath === undefined ? [keyreeveBin] : [commandClient, hostPath])];
+    writeFileSync(launcher, `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(' ')} "$@"\n`);
     chmodSync(launcher, 0o755);
     const inherited = cleanEnvironment();
     this.#environment = {
       ...inherited,
       PATH: `${bin}${delimiter}${inherited['PATH'] ?? ''}`,
-      NODE_COMPILE_CACHE: compileCache,
       ...(database ?? { KEYREEVE_DATABASE_URL: `sqlite:${databaseIn(this.#folder)}` }),
     };
     this.#known.set('<FOLDER>', this.#folder).set('<NODE>', process.versions.node);
@@ -81,12 +90,7 @@ export class Shell {
   /** @returns what was printed, with placeholders where the expected lines have them and the text fits */
   async run({ command, expected }: Step): Promise<string> {
     const line = command.replaceAll(placeholder, (name) => this.#known.get(name) ?? name);
-    const child = spawn('sh', ['-c', line], {
-      cwd: this.#folder,
-      env: this.#environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const { status, stdout, stderr } = await new Program(child, this.#folder).exited();
+    const { status, stdout, stderr } = await this.#execute(line);
     const wrong = stderr === '' ? '' : `${stderr.trimEnd()}\n`.replaceAll(/^(?=.)/gm, '! ');
     const printed = `${stdout}${wrong}${status === 0 ? '' : `[exit ${status}]`}`.trimEnd();
     const lines = expected.split('\n');
@@ -94,6 +98,20 @@ export class Shell {
       .split('\n')
       .map((actual, index) => (this.#fits(actual, lines[index] ?? '') ? lines[index] : actual))
       .join('\n');
+  }
+
+  async #execute(line: string): Promise<Exit> {
+    const [, words] = plainCommand.exec(line) ?? [];
+    if (this.#hostPath !== undefined && words !== undefined) {
+      const args = [...words.matchAll(/'([^']*)'|[^\s']+/g)].map(([word, quoted]) => quoted ?? word);
+      return sendCommand(this.#hostPath, { args, environment: this.#environment, folder: this.#folder });
+    }
+    const child = spawn('sh', ['-c', line], {
+      cwd: this.#folder,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return new Program(child, this.#folder).exited();
   }
 
   #fits(actual: string, expected: string): boolean {

@@ -1,0 +1,33 @@
+/** Sends a command to a command host. As a program, it stands in for `keyreeve` in a shell: `node command-client.ts SOCKET …`. */
+import { connect } from 'node:net';
+import { buffer, text } from 'node:stream/consumers';
+
+export interface CommandRequest {
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly folder: string;
+  /** In base64. */
+  readonly input?: string;
+}
+
+export interface CommandResult {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** @param path the socket of the host */
+export async function sendCommand(path: string, request: CommandRequest): Promise<CommandResult> {
+  const socket = connect(path);
+  socket.end(JSON.stringify(request));
+  return JSON.parse(await text(socket)) as CommandResult;
+}
+
+if (import.meta.main) {
+  const [path = '', ...args] = process.argv.slice(2);
+  const input = (await buffer(process.stdin)).toString('base64');
+  const result = await sendCommand(path, { args, environment: process.env, folder: process.cwd(), input });
+  process.stdout.write(result.stdout);
+  process.stderr.write(result.stderr);
+  process.exitCode = result.status;
+}
