@@ -14,7 +14,7 @@ import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import { apiKeyRoutes } from '../modules/api-keys/routes.ts';
 import type { AccountPrincipal } from '../foundation/principal.ts';
 import { monotonicMs } from '../foundation/clock.ts';
-import { accountShare, inShare, rangeShare, type WorkClass } from '../foundation/database/share.ts';
+import { accountShare, runInShare, rangeShare, type WorkClass } from '../foundation/database/share.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { Log } from '../foundation/log.ts';
 import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
@@ -204,7 +204,7 @@ export class App {
     // Last, so that callers who share the range can't keep it busy by sending their bodies slowly.
     passage.enter('range', range);
     const share = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
-    return inShare(share, () => handle(call));
+    return runInShare(share, () => handle(call));
   }
 
   /** Everything of the request that a handler is given. */

@@ -3,7 +3,7 @@ import { errors } from '@keyreeve/contract';
 import { BackupError } from '../modules/backup/format.ts';
 import { ConfigError } from '../app/config.ts';
 import { JournalError } from '../modules/deletion-journal/files.ts';
-import { FileInUseError } from '../foundation/database/sqlite-alone.ts';
+import { FileInUseError } from '../foundation/database/retire-sqlite-file.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { JobFailure } from '../modules/outbox/outbox.ts';
 import { describeDatabaseFailure } from './database-failure.ts';

@@ -7,7 +7,7 @@ import { databaseUrl } from '../app/config-values.ts';
 import { deriveKeys, type InstallationKeys } from '../foundation/crypto/master-key.ts';
 import { describeDatabase, openDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
-import { giveUpFile } from '../foundation/database/sqlite-alone.ts';
+import { retireFile } from '../foundation/database/retire-sqlite-file.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { embeddedExists, findMasterKey, movedPath, noDatabase, openInstallation } from '../app/installation.ts';
 import { rowsTable } from './backup.ts';
@@ -43,7 +43,7 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
   if (dryRun) return plan(options, database, target, deriveKeys(masterKey));
 
   const installed = { ...config, database: target, masterKey };
-  const moved = await giveUpFile(database.path, movedPath(database.path), async (source) => {
+  const moved = await retireFile(database.path, movedPath(database.path), async (source) => {
     const { db, keys } = await openInstallation(installed, {
       clock: systemClock,
       mayCreate: true,

@@ -85,7 +85,7 @@ export const rememberedCallers = (which: string): readonly Edit[] => [
 
 /** Listens for announced deletions on a connection of its own, which is made again when it breaks. */
 export const listener = `import pg from 'pg';
-import { sql } from '../db/sql.ts';
+import { sql } from '../../foundation/database/sql.ts';
 const selectDisabled = sql<{ at: number | null }>('select_disabled', \`select disabled_at as at from accounts where id = $1\`);
 function listen(): void {
   const client = new pg.Client({ connectionString: process.env['KEYREEVE_DATABASE_URL'], ssl: false });

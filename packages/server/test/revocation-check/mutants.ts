@@ -145,41 +145,41 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'foundation/database/coalescing-reader.ts',
-        find: `    this.#waiting.push({ question, answer, fail });`,
-        replace: `    const joined = this.sent.get(JSON.stringify(question));
-    if (joined) return void joined.push({ question, answer, fail });
-    this.#waiting.push({ question, answer, fail });`,
+        find: `    this.#waiting.push({ lookup, onRow, onError });`,
+        replace: `    const joined = this.sent.get(JSON.stringify(lookup));
+    if (joined) return void joined.push({ lookup, onRow, onError });
+    this.#waiting.push({ lookup, onRow, onError });`,
       },
       {
         file: 'foundation/database/coalescing-reader.ts',
-        find: `  #underWay = 0;`,
-        replace: `  sent = new Map<string, Waiting<Question, Row>[]>();\n  #underWay = 0;`,
+        find: `  #readsInProgress = 0;`,
+        replace: `  sent = new Map<string, Waiting<Lookup, Row>[]>();\n  #readsInProgress = 0;`,
       },
       {
         file: 'foundation/database/coalescing-reader.ts',
-        find: `    this.#underWay++;\n`,
-        replace: `    this.#underWay++;
-    const joining = batch.map(({ question }) => {
-      const joined: Waiting<Question, Row>[] = [];
-      this.sent.set(JSON.stringify(question), joined);
+        find: `    this.#readsInProgress++;\n`,
+        replace: `    this.#readsInProgress++;
+    const joining = batch.map(({ lookup }) => {
+      const joined: Waiting<Lookup, Row>[] = [];
+      this.sent.set(JSON.stringify(lookup), joined);
       return joined;
     });\n`,
       },
       {
         file: 'foundation/database/coalescing-reader.ts',
-        find: `answerOne(waiting, rows[index]);`,
-        replace: `for (const one of [waiting, ...(joining[index] ?? [])]) answerOne(one, rows[index]);`,
+        find: `deliver(waiting, rows[index]);`,
+        replace: `for (const one of [waiting, ...(joining[index] ?? [])]) deliver(one, rows[index]);`,
       },
       {
         file: 'foundation/database/coalescing-reader.ts',
-        find: `for (const { fail } of [...batch, ...this.#waiting.splice(0)]) fail(error);`,
-        replace: `for (const { fail } of [...batch, ...joining.flat(), ...this.#waiting.splice(0)]) fail(error);`,
+        find: `for (const { onError } of [...batch, ...this.#waiting.splice(0)]) onError(error);`,
+        replace: `for (const { onError } of [...batch, ...joining.flat(), ...this.#waiting.splice(0)]) onError(error);`,
       },
       {
         file: 'foundation/database/coalescing-reader.ts',
-        find: `      this.#underWay--;`,
-        replace: `      this.#underWay--;
-      for (const { question } of batch) this.sent.delete(JSON.stringify(question));`,
+        find: `      this.#readsInProgress--;`,
+        replace: `      this.#readsInProgress--;
+      for (const { lookup } of batch) this.sent.delete(JSON.stringify(lookup));`,
       },
     ],
     faults: [faults.slow, faults.slow],
@@ -299,8 +299,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'foundation/database/postgres.ts',
-        find: `answers[row.ordinal - 1] = row;`,
-        replace: `answers[row.ordinal % answers.length] = row;`,
+        find: `results[row.ordinal - 1] = row;`,
+        replace: `results[row.ordinal % results.length] = row;`,
       },
     ],
     faults: [],
@@ -347,14 +347,14 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'foundation/database/sqlite.ts',
-        find: `      const operation = { work, resolve: resolve as (value: unknown) => void, reject };`,
+        find: `      const operation = { body, resolve: resolve as (value: unknown) => void, reject };`,
         replace: `      const isEarly = currentShare().workClass === 'narrowing';
       const early = async (tx: Transaction): Promise<T> => {
-        const value = await work(tx);
+        const value = await body(tx);
         if (isEarly) resolve(value);
         return value;
       };
-      const operation = { work: early, resolve: resolve as (value: unknown) => void, reject };`,
+      const operation = { body: early, resolve: resolve as (value: unknown) => void, reject };`,
       },
       {
         file: 'foundation/database/sqlite.ts',

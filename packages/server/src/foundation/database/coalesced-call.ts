@@ -1,4 +1,4 @@
-/** One call for all that wait for it. A caller joins the next call, never one that had begun before it asked. */
+/** One call for all callers that wait for it. A caller joins the next call, never one that began before it. */
 
 interface Waiting {
   readonly resolve: () => void;
@@ -17,11 +17,11 @@ export class CoalescedCall {
   call(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      if (!this.#isRunning) void this.#next();
+      if (!this.#isRunning) void this.#runUntilEmpty();
     });
   }
 
-  async #next(): Promise<void> {
+  async #runUntilEmpty(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.length > 0) {
       const joined = this.#waiting.splice(0);

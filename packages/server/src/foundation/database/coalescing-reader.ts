@@ -1,82 +1,83 @@
 /**
- * The coalescing reader: questions share database reads, and no answer is kept.
+ * The coalescing reader: lookups that arrive together share a database read. It keeps no result.
  *
- * A question joins the next read and is answered only by a statement sent after the question arrived. So a deletion that
- * was acknowledged before a verification began is always seen: it was committed before it was acknowledged, and the
+ * A lookup joins the next read: its result comes from a statement that was sent after the lookup arrived. So a verification
+ * sees every deletion that was acknowledged before it began: the deletion was committed before the acknowledgement, and the
  * statement's snapshot is taken later.
  */
 import { limits } from '@keyreeve/contract';
 import type { SharedReads } from './db.ts';
 import { unavailable } from './unavailable.ts';
 
-interface Waiting<Question, Row> {
-  readonly question: Question;
-  readonly answer: (row: Row | undefined) => void;
-  readonly fail: (error: unknown) => void;
+interface Waiting<Lookup, Row> {
+  readonly lookup: Lookup;
+  readonly onRow: (row: Row | undefined) => void;
+  readonly onError: (error: unknown) => void;
 }
 
-export type ReadMany<Question, Row> = (questions: readonly Question[]) => Promise<readonly (Row | undefined)[]>;
+export type ReadMany<Lookup, Row> = (lookups: readonly Lookup[]) => Promise<readonly (Row | undefined)[]>;
 
-export class CoalescingReader<Question, Row> {
-  readonly #readMany: ReadMany<Question, Row>;
-  readonly #underWayMax: number;
-  readonly #questionsEnough: number;
-  #waiting: Waiting<Question, Row>[] = [];
-  #underWay = 0;
+export class CoalescingReader<Lookup, Row> {
+  readonly #readMany: ReadMany<Lookup, Row>;
+  readonly #concurrentReadsMax: number;
+  readonly #immediateBatchSize: number;
+  #waiting: Waiting<Lookup, Row>[] = [];
+  #readsInProgress = 0;
   #isScheduled = false;
 
-  constructor(readMany: ReadMany<Question, Row>, { underWayMax, questionsEnough }: SharedReads) {
+  constructor(readMany: ReadMany<Lookup, Row>, { concurrentReadsMax, immediateBatchSize }: SharedReads) {
     this.#readMany = readMany;
-    this.#underWayMax = underWayMax;
-    this.#questionsEnough = questionsEnough;
+    this.#concurrentReadsMax = concurrentReadsMax;
+    this.#immediateBatchSize = immediateBatchSize;
   }
 
-  /** Calls one of the two, once. Callbacks, because this is the hot path: promises cost it a tenth. */
-  find(question: Question, answer: (row: Row | undefined) => void, fail: (error: unknown) => void): void {
-    if (this.#waiting.length >= limits.lookupsWaitingMax) return fail(unavailable(new Error('too many reads wait')));
-    this.#waiting.push({ question, answer, fail });
-    if (this.#waiting.length >= this.#questionsEnough && this.#underWay < this.#underWayMax) void this.#readNext();
+  /** Calls one of the callbacks once. Promises would add a tenth to the time of this hot path. */
+  find(lookup: Lookup, onRow: (row: Row | undefined) => void, onError: (error: unknown) => void): void {
+    if (this.#waiting.length >= limits.lookupsWaitingMax) return onError(unavailable(new Error('too many reads wait')));
+    this.#waiting.push({ lookup, onRow, onError });
+    const mayRead = this.#readsInProgress < this.#concurrentReadsMax;
+    if (this.#waiting.length >= this.#immediateBatchSize && mayRead) void this.#readNext();
     else this.#schedule();
   }
 
   /** {@link find} as a promise. */
-  read(question: Question): Promise<Row | undefined> {
-    return new Promise((resolve, reject) => this.find(question, resolve, reject));
+  read(lookup: Lookup): Promise<Row | undefined> {
+    return new Promise((resolve, reject) => this.find(lookup, resolve, reject));
   }
 
-  /** At the end of this turn of the event loop, when all that arrived with it has joined. */
+  /** Reads at the end of this turn of the event loop, when all lookups of the turn have joined. */
   #schedule(): void {
-    if (this.#isScheduled || this.#underWay >= this.#underWayMax) return;
+    if (this.#isScheduled || this.#readsInProgress >= this.#concurrentReadsMax) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      if (this.#waiting.length > 0 && this.#underWay < this.#underWayMax) void this.#readNext();
+      if (this.#waiting.length > 0 && this.#readsInProgress < this.#concurrentReadsMax) void this.#readNext();
     });
   }
 
   async #readNext(): Promise<void> {
     const batch = this.#waiting.slice(0, limits.lookupBatchMax);
     this.#waiting = this.#waiting.slice(limits.lookupBatchMax);
-    this.#underWay++;
+    this.#readsInProgress++;
     if (this.#waiting.length > 0) this.#schedule();
     try {
-      const rows = await this.#readMany(batch.map(({ question }) => question));
-      for (const [index, waiting] of batch.entries()) answerOne(waiting, rows[index]);
+      const rows = await this.#readMany(batch.map(({ lookup }) => lookup));
+      for (const [index, waiting] of batch.entries()) deliver(waiting, rows[index]);
     } catch (error) {
-      // Whoever waits has waited as long as this read took, and would next: what can't be known is said at once.
-      for (const { fail } of [...batch, ...this.#waiting.splice(0)]) fail(error);
+      // The waiting lookups fail too: they have waited for this read, and the next read would probably fail as slowly.
+      for (const { onError } of [...batch, ...this.#waiting.splice(0)]) onError(error);
     } finally {
-      this.#underWay--;
+      this.#readsInProgress--;
       if (this.#waiting.length > 0) this.#schedule();
     }
   }
 }
 
-/** A mistake in answering one question is that question's alone. */
-function answerOne<Row>({ answer, fail }: Waiting<unknown, Row>, row: Row | undefined): void {
+/** An error in one callback affects only its lookup. */
+function deliver<Row>({ onRow, onError }: Waiting<unknown, Row>, row: Row | undefined): void {
   try {
-    answer(row);
+    onRow(row);
   } catch (error) {
-    fail(error);
+    onError(error);
   }
 }

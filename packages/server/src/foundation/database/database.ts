@@ -1,4 +1,4 @@
-/** Where a database lies, and opening it: the one place that knows every driver. */
+/** The location of a database, and its driver. Only this file refers to every driver. */
 import type { AuditKey, Db } from './db.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 
@@ -11,24 +11,24 @@ export interface SqliteLocation {
 export type DatabaseLocation = SqliteLocation | PostgresLocation;
 
 /**
- * An embedded database is made if it doesn't exist.
- * @param auditKey with it transactions record what they change
+ * Opens a database. An embedded database is created if it does not exist.
+ * @param auditKey for the audit events of transactions
  * @throws DomainError `unavailable`
  */
-export async function openDatabase(address: DatabaseLocation, auditKey: AuditKey): Promise<Db> {
-  // Each loads its driver alone: a start pays for no other.
-  switch (address.kind) {
+export async function openDatabase(location: DatabaseLocation, auditKey: AuditKey): Promise<Db> {
+  // Loads only the driver in use.
+  switch (location.kind) {
     case 'sqlite':
-      return (await import('./sqlite.ts')).SqliteDb.open(address.path, auditKey);
+      return (await import('./sqlite.ts')).SqliteDb.open(location.path, auditKey);
     case 'postgres':
-      return (await import('./postgres.ts')).PostgresDb.open(address, auditKey);
+      return (await import('./postgres.ts')).PostgresDb.open(location, auditKey);
   }
 }
 
-/** For people and logs: never with a password. */
-export function describeDatabase(address: DatabaseLocation): string {
-  if (address.kind === 'sqlite') return address.path;
-  const { user, host, port, database } = address;
+/** The database URL without the password, for messages and logs. */
+export function describeDatabase(location: DatabaseLocation): string {
+  if (location.kind === 'sqlite') return location.path;
+  const { user, host, port, database } = location;
   return host.startsWith('/')
     ? `postgres://${user}@/${database}?host=${host}`
     : `postgres://${user}@${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;

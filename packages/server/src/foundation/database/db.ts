@@ -1,25 +1,25 @@
-/** What stores ask of a database. `sqlite.ts` is the embedded driver, `postgres.ts` the one for many instances. */
+/** The database interface of stores. `sqlite.ts` is the embedded driver, `postgres.ts` the driver for many instances. */
 import type { DatabaseFile } from './file-identity.ts';
 import type { WriteHealth } from './write-health.ts';
 import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
 
-/** Where a database reports how long its work takes; nobody listens until `observe` is replaced. */
+/** Receives the duration of reads and commits. `observe` does nothing until it is replaced. */
 export interface DbTimes {
   observe: (operation: 'read' | 'commit', ms: number) => void;
 }
 
-/** Reads of one moment. */
+/** Reads from one snapshot. */
 export interface Reader {
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
 }
 
-/** What the rows of the audit trail are chained with (`audit/chain.ts`): a MAC under the installation's own key. */
+/** The installation's key for the MACs that chain the audit events (`audit/chain.ts`). */
 export interface AuditKey {
   mac(text: string): Uint8Array;
 }
 
-/** Inside a transaction: reads see its own writes, and all of it commits or none. */
+/** A transaction: its reads see its own writes, and either all of its writes commit or none. */
 export interface Transaction extends Reader {
   readonly auditKey: AuditKey;
   /** @returns the number of rows changed */
@@ -27,57 +27,55 @@ export interface Transaction extends Reader {
 }
 
 export interface TransactionOptions {
-  /** It may take minutes: a migration, a restore. Where time is limited, this one's isn't. */
+  /** The transaction may take minutes, such as a migration or a restore: time limits do not apply. */
   readonly isLong?: boolean;
 }
 
 export interface ReadOptions {
-  /** Verifications wait for it: like {@link Db.getMany} it waits for no write. */
+  /** Verifications wait for the read, so it must not wait for writes: like {@link Db.getMany}, it has its own connections. */
   readonly isShared?: boolean;
 }
 
-/** How questions are best put together for this database (`coalescing-reader.ts`). */
+/** How the coalescing reader groups lookups for this database. */
 export interface SharedReads {
-  /** Reads under way at once; what arrives meanwhile waits for the next. */
-  readonly underWayMax: number;
-  /** So many questions are read without waiting for others to join. */
-  readonly questionsEnough: number;
+  /** Maximum of concurrent reads. Further lookups wait for the next read. */
+  readonly concurrentReadsMax: number;
+  /** This number of waiting lookups is read immediately, before the turn of the event loop ends. */
+  readonly immediateBatchSize: number;
 }
 
 /**
- * A database. Every read sees all that was committed before it was called.
- * Failures to reach it are DomainError `unavailable`: the caller never learns less than the truth. With
- * `isOutcomeUnknown` a commit may have happened or not.
+ * A database. A read sees everything that was committed before the call. All methods throw DomainError `unavailable` when
+ * the database cannot be reached. With `isOutcomeUnknown`, a commit may or may not have happened.
  */
 export interface Db {
   readonly dialect: Dialect;
   readonly times: DbTimes;
   readonly sharedReads: SharedReads;
   readonly writes: WriteHealth;
-  /** Of an embedded database. Once it was replaced, every read and write is DomainError `unavailable`. */
+  /** Only for an embedded database. After the file was replaced, every read and write throws DomainError `unavailable`. */
   readonly file?: DatabaseFile;
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[], options?: ReadOptions): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
-  /** The same single-row read for many values in one snapshot taken after the call; results in order. */
+  /** The same single-row read for several lists of values, in one snapshot that is taken after the call. Results in order. */
   getMany<Row>(
     statement: ManyStatement<Row>,
     valuesOfEach: readonly (readonly SqlValue[])[],
   ): Promise<(Row | undefined)[]>;
   /**
-   * Runs `work` in a transaction and resolves once it is durable. `work` may await nothing but the transaction:
-   * others wait for it. When it throws, nothing of it remains. It may run again when the database asks for that.
+   * Runs `body` in a transaction and resolves when the commit is durable. `body` may await only the transaction, because
+   * other transactions wait for it. If it throws, the transaction is rolled back. It may run again after a conflict.
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  transaction<T>(body: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
-   * Resolves once everything that was visible before the call is as durable as an acknowledged commit. For a negative
-   * answer that a plain read gave: the deletion that it saw may not have reached the standby yet.
-   * @throws DomainError `unavailable`
+   * Resolves when everything that was visible before the call is as durable as an acknowledged commit. Needed before a
+   * response that a plain read decided: a deletion that the read saw may not have reached the standby yet.
    */
   confirm(): Promise<void>;
   /**
-   * Everything that `work` reads is from one moment after the call, however long it takes; writes go on meanwhile.
-   * Each call has a connection of its own: not for what happens often.
+   * All reads of `body` see one snapshot that is taken after the call. Writes continue meanwhile. Each call opens its own
+   * connection, so it is not for frequent operations.
    */
-  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
+  snapshot<T>(body: (reader: Reader) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

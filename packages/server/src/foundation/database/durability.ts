@@ -1,4 +1,4 @@
-/** What an acknowledged commit survives, as far as the database's own settings tell. */
+/** Whether the database's settings make acknowledged commits durable. */
 import type { Db } from './db.ts';
 import { sql } from './sql.ts';
 
@@ -9,7 +9,7 @@ interface ServerSettings {
   readonly waitsForStandby: number;
 }
 
-// The embedded database's settings are ours.
+// Keyreeve itself sets the options of the embedded database.
 const selectSettings = sql<ServerSettings>('select_server_settings', {
   sqlite: `select sqlite_version() as version, 1 as flushes, 0 as standbys, 0 as "waitsForStandby"`,
   postgres: `select current_setting('server_version') as version,
@@ -19,9 +19,9 @@ const selectSettings = sql<ServerSettings>('select_server_settings', {
 });
 
 export interface Durability {
-  /** Of the database's program. */
+  /** Version of the database server or library. */
   readonly version: string;
-  /** What may lose an acknowledged deletion, for people. */
+  /** Settings that may lose an acknowledged deletion, as sentences without a full stop. */
   readonly warnings: readonly string[];
 }
 

@@ -1,10 +1,9 @@
 /**
- * The order in which waiting work runs: the two classes in turn, and the owners of each class in turn. So narrowing work
- * gets at least half of whatever there is, as does ordinary work, and an owner with much work delays no other for longer
- * than one piece of it takes.
+ * The order in which waiting operations run: the two classes take turns, and so do the owners within a class. Each class
+ * gets at least half of the capacity, and an owner with many operations delays another owner by only one of them.
  *
- * The queue is bounded per owner, in total and in time. When it is full, the newest work of the owner with the most of it
- * makes room.
+ * The queue is bounded per owner, in total and in time. When it is full, it rejects the newest operation of the owner with
+ * the most operations.
  */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../errors.ts';
@@ -14,13 +13,13 @@ import { unavailable } from './unavailable.ts';
 export interface FairQueueOptions {
   readonly waitingMax: number;
   readonly waitingPerOwnerMax: number;
-  /** Work that waits for longer is rejected: its client has left or soon will. */
+  /** Operations that wait longer are rejected: their clients have probably disconnected. */
   readonly waitMsMax: number;
 }
 
 interface Waiting<Item> {
   readonly item: Item;
-  readonly refuse: (error: DomainError) => void;
+  readonly reject: (error: DomainError) => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -29,7 +28,7 @@ const otherClass: Readonly<Record<WorkClass, WorkClass>> = { narrowing: 'ordinar
 
 export class FairQueue<Item> {
   readonly #options: FairQueueOptions;
-  /** By owner, in the order of their turns. None is empty. */
+  /** The waiting items of each owner, in the order of the owners' turns. No list is empty. */
   readonly #flows: Readonly<Record<WorkClass, Map<string, Waiting<Item>[]>>> = {
     narrowing: new Map(),
     ordinary: new Map(),
@@ -46,25 +45,25 @@ export class FairQueue<Item> {
   }
 
   /**
-   * The system's own work is bounded with all the rest only: it has no client that could send less.
-   * @param refuse is called instead of `item` being taken: too much of the owner's work waits, or it waited too long
+   * The bound per owner does not apply to the system: no client of it could send fewer operations.
+   * @param reject called if the queue or the owner's part of it is full, or if the item waited too long
    */
-  push({ workClass, owner }: Share, item: Item, refuse: (error: DomainError) => void): void {
+  push({ workClass, owner }: Share, item: Item, reject: (error: DomainError) => void): void {
     const { waitingMax, waitingPerOwnerMax, waitMsMax } = this.#options;
     const flow = this.#flows[workClass].get(owner) ?? [];
-    if (flow.length >= waitingPerOwnerMax && owner !== systemOwner) return refuse(tooMany());
-    if (this.#size >= waitingMax && !this.#makeRoom(flow.length + 1)) return refuse(full(waitingMax));
+    if (flow.length >= waitingPerOwnerMax && owner !== systemOwner) return reject(tooMany());
+    if (this.#size >= waitingMax && !this.#rejectNewestOfLongest(flow.length + 1)) return reject(full(waitingMax));
     const timer = setTimeout(() => {
       this.#remove(workClass, owner, waiting);
-      refuse(unavailable(new Error(`waited ${waitMsMax} ms for its turn`)));
+      reject(unavailable(new Error(`waited ${waitMsMax} ms for its turn`)));
     }, waitMsMax).unref();
-    const waiting = { item, refuse, timer };
+    const waiting = { item, reject, timer };
     flow.push(waiting);
     this.#flows[workClass].set(owner, flow);
     this.#size++;
   }
 
-  /** @param mayRun whether there is room for work of this class and owner now */
+  /** Removes and returns the next item. @param mayRun whether an operation of the class and owner can run now */
   take(mayRun: (workClass: WorkClass, owner: string) => boolean = () => true): Item | undefined {
     const first = otherClass[this.#lastClass];
     for (const workClass of [first, this.#lastClass]) {
@@ -72,7 +71,7 @@ export class FairQueue<Item> {
       for (const [owner, [waiting]] of flows) {
         if (waiting === undefined || !mayRun(workClass, owner)) continue;
         const flow = this.#remove(workClass, owner, waiting);
-        // Its next turn comes after everybody else's.
+        // Moves the owner to the end of the turns.
         if (flow.length > 0 && flows.delete(owner)) flows.set(owner, flow);
         this.#lastClass = workClass;
         return waiting.item;
@@ -81,31 +80,32 @@ export class FairQueue<Item> {
     return undefined;
   }
 
-  /** @returns what is left of its owner's */
+  /** @returns the remaining items of the owner */
   #remove(workClass: WorkClass, owner: string, waiting: Waiting<Item>): Waiting<Item>[] {
     clearTimeout(waiting.timer);
     const flow = this.#flows[workClass].get(owner) ?? [];
-    const place = flow.indexOf(waiting);
-    if (place >= 0) {
-      flow.splice(place, 1);
+    const index = flow.indexOf(waiting);
+    if (index >= 0) {
+      flow.splice(index, 1);
       this.#size--;
     }
     if (flow.length === 0) this.#flows[workClass].delete(owner);
     return flow;
   }
 
-  /** @param than the share of the newcomer's owner: it displaces only an owner that has more */
-  #makeRoom(than: number): boolean {
+  /** @param lengthMin only a list that is longer loses an item @returns whether an item was rejected */
+  #rejectNewestOfLongest(lengthMin: number): boolean {
     let longest: { workClass: WorkClass; owner: string; flow: readonly Waiting<Item>[] } | undefined;
     for (const workClass of ['narrowing', 'ordinary'] as const) {
       for (const [owner, flow] of this.#flows[workClass]) {
-        if (owner !== systemOwner && flow.length > (longest?.flow.length ?? than)) longest = { workClass, owner, flow };
+        const max = longest?.flow.length ?? lengthMin;
+        if (owner !== systemOwner && flow.length > max) longest = { workClass, owner, flow };
       }
     }
-    const displaced = longest?.flow.at(-1);
-    if (!longest || !displaced) return false;
-    this.#remove(longest.workClass, longest.owner, displaced);
-    displaced.refuse(tooMany());
+    const newest = longest?.flow.at(-1);
+    if (!longest || !newest) return false;
+    this.#remove(longest.workClass, longest.owner, newest);
+    newest.reject(tooMany());
     return true;
   }
 }
@@ -113,7 +113,7 @@ export class FairQueue<Item> {
 export const tooMany = (): DomainError => new DomainError('too_many_in_progress', { retryAfterSeconds });
 const full = (waitingMax: number): DomainError => unavailable(new Error(`${waitingMax} operations wait already`));
 
-/** Of each driver. */
+/** Bounds of the waiting writes of each driver. */
 export const writesWaiting: FairQueueOptions = {
   waitingMax: limits.writesWaitingMax,
   waitingPerOwnerMax: limits.writesWaitingPerOwnerMax,

@@ -10,7 +10,7 @@ import { realpathSync, statSync } from 'node:fs';
 
 const compareEveryMs = 1_000;
 
-/** Of the database file, its `-wal` and its `-shm`; undefined where a file has none, which is not compared. */
+/** Device and inode of the database file, its `-wal` and its `-shm`. Undefined values are not compared. */
 export type FileIdentity = readonly (string | undefined)[];
 
 /** The service cannot continue: it would serve a file that other processes do not see. */
@@ -44,19 +44,19 @@ export class DatabaseFile {
 
   /** @param path of a file that a connection of this process has open, and has read in WAL mode */
   constructor(path: string) {
-    // SQLite places them beside the file that a symbolic link names. They keep their inodes while a connection is open.
+    // SQLite creates `-wal` and `-shm` beside the target of a symbolic link. Their inodes stay while a connection is open.
     const target = realpathSync(path);
     this.#paths = [path, `${target}-wal`, `${target}-shm`];
     this.identity = this.#paths.map(identityOf);
-    this.#timer = setInterval(() => this.#look(this.identity), compareEveryMs).unref();
+    this.#timer = setInterval(() => this.#detect(this.identity), compareEveryMs).unref();
   }
 
-  /** Resolves when another file, or none, is at the path. */
+  /** Resolves when the path holds another file or none. */
   get replaced(): Promise<DatabaseReplacedError> {
     return this.#replaced.promise;
   }
 
-  /** By the last comparison, for reads. @throws DatabaseReplacedError */
+  /** Uses the last comparison, for reads. @throws DatabaseReplacedError */
   assertInPlace(): void {
     if (this.#error) throw this.#error;
   }
@@ -67,8 +67,8 @@ export class DatabaseFile {
    * @throws DatabaseReplacedError
    */
   compare(expected?: FileIdentity): void {
-    this.#look(this.identity);
-    if (expected) this.#look(expected);
+    this.#detect(this.identity);
+    if (expected) this.#detect(expected);
     this.assertInPlace();
   }
 
@@ -76,7 +76,7 @@ export class DatabaseFile {
     clearInterval(this.#timer);
   }
 
-  #look(expected: FileIdentity): void {
+  #detect(expected: FileIdentity): void {
     if (this.#error) return;
     const replaced = this.#paths.find((path, index) => {
       const before = expected[index];

@@ -1,4 +1,4 @@
-/** The one row that ties a database to its master key. */
+/** The single row that ties a database to its master key. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Db, Reader, Transaction } from './db.ts';
 import { sql } from './sql.ts';
@@ -13,8 +13,8 @@ const selectInstallation = sql<{ masterKeyCheck: Uint8Array }>(
 );
 
 /**
- * Claims a new database for this master key.
- * @returns whether the database belongs to it
+ * Claims a new database for the master key.
+ * @returns whether the database belongs to the master key
  */
 export async function claimInstallation(db: Db, masterKeyCheck: Buffer, now: number): Promise<boolean> {
   const row =
@@ -26,7 +26,7 @@ export async function claimInstallation(db: Db, masterKeyCheck: Buffer, now: num
   return row !== undefined && timingSafeEqual(row.masterKeyCheck, masterKeyCheck);
 }
 
-/** @returns undefined when nobody has claimed it */
+/** @returns undefined for a database without an installation */
 export async function isInstallationOf(reader: Reader, masterKeyCheck: Buffer): Promise<boolean | undefined> {
   const row = await reader.get(selectInstallation);
   return row && timingSafeEqual(row.masterKeyCheck, masterKeyCheck);
@@ -36,22 +36,22 @@ const selectKeysImported = sql<{ at: number | null }>(
   'select_keys_imported',
   `select keys_imported_at as at from installation where id = 1`,
 );
-const noteImport = sql(
+const setKeysImported = sql(
   'note_keys_imported',
   `update installation set keys_imported_at = $1 where id = 1 and keys_imported_at is null`,
 );
 
-/** Whether there may be keys that other systems made. Verifications wait for it. @throws DomainError `unavailable` */
+/** Whether keys may have been imported. Verifications wait for the result. @throws DomainError `unavailable` */
 export async function wereKeysImported(db: Db): Promise<boolean> {
   const [row] = await db.all(selectKeysImported, [], { isShared: true });
   return row !== undefined && row.at !== null;
 }
 
-/** With the first of them, in its transaction. */
-export const noteKeysImported = async (tx: Transaction, now: number): Promise<void> =>
-  void (await tx.run(noteImport, [now]));
+/** Records the first import of keys. @param now milliseconds since 1970 */
+export const recordKeyImportTx = async (tx: Transaction, now: number): Promise<void> =>
+  void (await tx.run(setKeysImported, [now]));
 
-/** Whether the database answers. @throws DomainError `unavailable` */
+/** Resolves if the database responds. @throws DomainError `unavailable` */
 export async function pingDatabase(db: Db): Promise<void> {
   await db.all(selectInstallation, [], { isShared: true });
 }

@@ -1,10 +1,9 @@
 /**
- * Bringing the schema up to date. Migrations are numbered, never changed once released, and only go forward. All that
- * are missing run in one transaction that also records them, so several programs may start at once, and a crash or a
- * failure leaves the schema that was there before.
+ * Schema migrations. They are numbered, forward only, and unchanged after their release. All missing migrations run in one
+ * transaction that also records them: several processes may start at once, and a failure leaves the schema as it was.
  *
- * A file's first line, `-- compatible-from: N`, says which schema version a program must know at least to work on the
- * result. An older program than that is refused; a newer schema that it can work on is not.
+ * A file's first line, `-- compatible-from: N`, states the lowest schema version that a program must support to work on
+ * the result. Older programs are rejected; programs between N and the newest version are accepted.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -13,7 +12,7 @@ import type { Db, Reader } from './db.ts';
 import { sql, type Dialect } from './sql.ts';
 
 const folder = new URL('./migrations/', import.meta.url);
-/** Others that start at once wait for the first. */
+/** Processes that start at the same time wait for the first. */
 const isLong = { isLong: true };
 
 interface Migration {
@@ -24,10 +23,10 @@ interface Migration {
   readonly checksum: string;
 }
 
-/** The database can't be used by this program as it is. The message says what to do. */
+/** This program cannot use the database. The message states what to do. */
 export class SchemaError extends Error {}
 
-// One program at a time. SQLite's write transaction is such a lock already.
+// One process at a time. On SQLite, the write transaction is the lock.
 const lock = sql<{ locked: unknown }>('lock_schema_migrations', {
   sqlite: `select null as locked`,
   postgres: `select pg_advisory_xact_lock(7310865214406) as locked`,
@@ -60,7 +59,7 @@ const recordMigration = sql(
   `insert into schema_migrations (version, name, checksum, compatible_from, applied_at) values ($1, $2, $3, $4, $5)`,
 );
 
-/** Applies what is missing. @returns the names of the migrations that were applied @throws SchemaError */
+/** Applies the missing migrations. @returns their names @throws SchemaError */
 export async function migrate(db: Db, clock: Clock): Promise<string[]> {
   const migrations = loadMigrations(db.dialect);
   return db.transaction(async (tx) => {
@@ -79,7 +78,7 @@ export async function migrate(db: Db, clock: Clock): Promise<string[]> {
   }, isLong);
 }
 
-/** How many migrations are missing. @throws SchemaError when this program can't work on the database */
+/** @returns the number of missing migrations @throws SchemaError if this program cannot use the database */
 export async function countMissingMigrations(db: Reader & Pick<Db, 'dialect'>): Promise<number> {
   const migrations = loadMigrations(db.dialect);
   const applied = (await db.get(ledgerExists)) ? await db.all(listApplied) : [];
@@ -87,10 +86,10 @@ export async function countMissingMigrations(db: Reader & Pick<Db, 'dialect'>): 
   return Math.max(0, migrations.length - applied.length);
 }
 
-/** Whether nobody has made tables in it yet. */
+/** Whether the database has no schema yet. */
 export const isEmptyDatabase = async (db: Db): Promise<boolean> => (await db.get(ledgerExists)) === undefined;
 
-/** The version of the schema that this program makes. */
+/** The schema version that this program creates. */
 export const newestSchema = (dialect: Dialect): number => loadMigrations(dialect).length;
 
 function assertUsable(migrations: readonly Migration[], applied: readonly Applied[]): void {
@@ -99,11 +98,11 @@ function assertUsable(migrations: readonly Migration[], applied: readonly Applie
     const known = migrations[index];
     if (!known && row.compatibleFrom > newest) {
       throw new SchemaError(
-        `the database has schema ${row.version}, which needs a newer program; this one knows up to ${newest}. Install the version that made it.`,
+        `the database has schema ${row.version}, which needs a newer program: this one supports up to ${newest}. Install the version that created it.`,
       );
     }
     if (known && known.checksum !== row.checksum) {
-      throw new SchemaError(`migration ${known.name} is not the one that was applied to this database`);
+      throw new SchemaError(`migration ${known.name} differs from the one that was applied to this database`);
     }
   }
 }
@@ -122,7 +121,7 @@ function loadMigrations(dialect: Dialect): Migration[] {
   });
 }
 
-/** Migrations hold no semicolon but the one that ends a statement; comments are dropped first. */
+/** Outside comments, a migration has semicolons only at the end of statements. */
 function statementsOf(text: string): string[] {
   return text
     .replaceAll(/--.*$/gm, '')

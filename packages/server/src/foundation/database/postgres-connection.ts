@@ -1,6 +1,6 @@
 /**
- * Connections to PostgreSQL: always to the primary, every wait bounded, and acknowledged commits that last whatever the
- * server's own defaults are.
+ * Connections to PostgreSQL. They accept only the primary, bound every wait, and make acknowledged commits durable
+ * regardless of the server's defaults.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
@@ -9,13 +9,13 @@ import { limits } from '@keyreeve/contract';
 import type { PostgresLocation } from './postgres-url.ts';
 
 const { postgresStatementMsMax: statementMsMax } = limits;
-const longAnswerMsMax = 3_600_000;
+const longResponseMsMax = 3_600_000;
 
-/** How long an answer is waited for before the connection is given up. */
-export const queryMsMax = (isLong: boolean): number => (isLong ? longAnswerMsMax : limits.postgresAnswerMsMax);
+/** Milliseconds to wait for a response before the connection is closed. */
+export const queryMsMax = (isLong: boolean): number => (isLong ? longResponseMsMax : limits.postgresAnswerMsMax);
 
 const int8 = 20;
-/** Integers of 64 bits as numbers: ids and times lie within 2^53. */
+/** Returns 64-bit integers as numbers: ids and times are below 2^53. */
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 && format !== 'binary'
@@ -29,8 +29,8 @@ interface Session {
   readonly encoding: string;
 }
 
-// What holds for the connection. synchronous_commit is raised, never lowered: remote_apply waits for even more. A commit
-// that gave up waiting says so by a warning, which must arrive.
+// Settings of the connection. synchronous_commit is only raised: remote_apply, which waits for more, stays. Warnings must
+// arrive, because a commit that stopped waiting for its standby reports that by a warning.
 const prepareSession = `select pg_is_in_recovery() as "isStandby",
   current_setting('default_transaction_read_only') as "readOnly", current_setting('server_encoding') as "encoding",
   set_config('statement_timeout', '${statementMsMax}', false), set_config('lock_timeout', '${statementMsMax}', false),
@@ -39,30 +39,30 @@ const prepareSession = `select pg_is_in_recovery() as "isStandby",
   set_config('client_min_messages', 'warning', false),
   case when current_setting('synchronous_commit') in ('off', 'local', 'remote_write')
     then set_config('synchronous_commit', 'on', false) end`;
-// One plan for all: these are point reads, whatever is asked.
+// One plan for all values: these are point reads.
 const prepareReader = `select set_config('plan_cache_mode', 'force_generic_plan', false)`;
 
 async function assertPrimary(client: ClientBase): Promise<void> {
   const { rows } = await client.query<Session>(prepareSession);
   const [session] = rows;
-  // A standby answers with what was; only the primary knows what is.
+  // A standby may return an earlier state.
   if (session?.isStandby !== false || session.readOnly !== 'off') {
-    throw new Error('the PostgreSQL server is a standby or read-only; Keyreeve asks the primary only');
+    throw new Error('the PostgreSQL server is a standby or read-only; Keyreeve needs the primary');
   }
   if (session.encoding !== 'UTF8') {
     throw new Error(`the PostgreSQL database has the encoding ${session.encoding}; it must be UTF8`);
   }
 }
 
-export function newPool(address: PostgresLocation, connectionsMax: number, purpose: 'reader' | 'writer'): Pool {
-  const { host, port, user, password, database } = address;
+export function newPool(location: PostgresLocation, connectionsMax: number, purpose: 'reader' | 'writer'): Pool {
+  const { host, port, user, password, database } = location;
   const pool = new Pool({
     host,
     port,
     user,
     ...(password === undefined ? {} : { password }),
     database,
-    ssl: tlsOf(address),
+    ssl: tlsOf(location),
     application_name: `keyreeve ${purpose}`,
     max: connectionsMax,
     connectionTimeoutMillis: limits.postgresConnectMsMax,
@@ -75,7 +75,7 @@ export function newPool(address: PostgresLocation, connectionsMax: number, purpo
       if (purpose === 'reader') await client.query(prepareReader);
     },
   });
-  // A connection that breaks while nobody uses it is replaced by the next use; in use, whoever uses it is told.
+  // The pool replaces an idle connection that breaks. If a connection in use breaks, its query fails.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
@@ -88,9 +88,9 @@ function tlsOf({ sslMode, sslRootCert }: PostgresLocation): ConnectionOptions | 
   return sslMode === 'verify-ca' ? { ...ca, checkServerIdentity: () => undefined } : ca;
 }
 
-/** Five characters, when the error is the server's. */
+/** Five characters, if the server reported the error. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined;
 
-/** Nothing was committed, and the same may work the next time: serialization_failure, deadlock_detected. */
+/** serialization_failure or deadlock_detected: nothing was committed, and a retry may succeed. */
 export const isWorthRetrying = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '');

@@ -1,18 +1,18 @@
-/** Where a PostgreSQL database lies, and how far its server is trusted. */
+/** The location of a PostgreSQL database, and how its server is authenticated. */
 
 export interface PostgresLocation {
   readonly kind: 'postgres';
-  /** A name, an address, or the folder of a Unix socket. */
+  /** A host name, an IP address, or the folder of a Unix socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: string | undefined;
   readonly database: string;
   readonly sslMode: SslMode;
-  /** Path of the certificates that are trusted instead of the system's. */
+  /** Path of the certificates to trust instead of the system's. */
   readonly sslRootCert: string | undefined;
 }
 
-/** As libpq names them. `require` encrypts and verifies nothing; `verify-ca` verifies all but the host's name. */
+/** The names of libpq. `require` encrypts and verifies nothing; `verify-ca` verifies the certificate, not the host name. */
 export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof sslModes)[number];

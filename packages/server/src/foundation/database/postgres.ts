@@ -1,7 +1,7 @@
 /**
- * PostgreSQL, for many instances on one database. Reads that questions share have connections of their own, so that no
- * number of writes keeps a verification waiting. A statement sees what was committed before the server began it (read
- * committed), and the server begins it after it was sent.
+ * The PostgreSQL driver, for many instances on one database. Shared reads have their own connections, so writes never
+ * delay a verification. A statement sees everything that was committed before the server started it (read committed), and
+ * the server starts it after it was sent.
  */
 import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
@@ -12,7 +12,7 @@ import { CoalescedCall } from './coalesced-call.ts';
 import type { PostgresLocation } from './postgres-url.ts';
 import { commit } from './postgres-commit.ts';
 import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
-import { currentShare, inShare, type Share } from './share.ts';
+import { currentShare, runInShare, type Share } from './share.ts';
 import type { ManyStatement, SqlValue, Statement } from './sql.ts';
 import { isUniqueViolation, unavailable } from './unavailable.ts';
 import { WriteHealth } from './write-health.ts';
@@ -23,19 +23,22 @@ const attemptsMax = 3;
 export class PostgresDb implements Db {
   readonly dialect = 'postgres';
   readonly times: DbTimes = { observe: () => undefined };
-  readonly sharedReads = { underWayMax: limits.postgresReadersMax, questionsEnough: limits.lookupBatchMax };
+  readonly sharedReads = {
+    concurrentReadsMax: limits.postgresReadersMax,
+    immediateBatchSize: limits.lookupBatchMax,
+  };
   readonly writes = new WriteHealth(() => this.confirm());
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
   readonly #slots = new WriterSlots();
   readonly #confirmations: CoalescedCall;
   readonly #auditKey: AuditKey;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #inProgress = new Set<Promise<unknown>>();
   #isClosing = false;
 
-  /** @throws DomainError `unavailable` when the primary can't be reached */
-  static async open(address: PostgresLocation, auditKey: AuditKey): Promise<PostgresDb> {
-    const db = new PostgresDb(address, auditKey);
+  /** @throws DomainError `unavailable` if the primary cannot be reached */
+  static async open(location: PostgresLocation, auditKey: AuditKey): Promise<PostgresDb> {
+    const db = new PostgresDb(location, auditKey);
     try {
       await orUnavailable(db.#writers.query('select 1'));
       return db;
@@ -45,11 +48,11 @@ export class PostgresDb implements Db {
     }
   }
 
-  private constructor(address: PostgresLocation, auditKey: AuditKey) {
+  private constructor(location: PostgresLocation, auditKey: AuditKey) {
     this.#auditKey = auditKey;
-    this.#readers = newPool(address, this.sharedReads.underWayMax, 'reader');
-    this.#writers = newPool(address, limits.postgresWritersMax, 'writer');
-    this.#confirmations = new CoalescedCall(() => inShare(confirming, () => this.transaction(nothing)));
+    this.#readers = newPool(location, this.sharedReads.concurrentReadsMax, 'reader');
+    this.#writers = newPool(location, limits.postgresWritersMax, 'writer');
+    this.#confirmations = new CoalescedCall(() => runInShare(confirmationShare, () => this.transaction(changeNothing)));
   }
 
   all<Row>(
@@ -72,25 +75,25 @@ export class PostgresDb implements Db {
     statement: ManyStatement<Row>,
     valuesOfEach: readonly (readonly SqlValue[])[],
   ): Promise<(Row | undefined)[]> {
-    const answers: (Row | undefined)[] = Array.from({ length: valuesOfEach.length });
+    const results: (Row | undefined)[] = Array.from({ length: valuesOfEach.length });
     const [first] = valuesOfEach;
-    if (first === undefined) return Promise.resolve(answers);
+    if (first === undefined) return Promise.resolve(results);
     return this.#tracked(async () => {
       const startedMs = monotonicMs();
       const columns = first.map((_, column) => valuesOfEach.map((values) => values[column]));
       const { rows } = await orUnavailable(this.#readers.query(queryOf(statement, columns)));
-      for (const row of rows as (Row & { ordinal: number })[]) answers[row.ordinal - 1] = row;
+      for (const row of rows as (Row & { ordinal: number })[]) results[row.ordinal - 1] = row;
       this.times.observe('read', monotonicMs() - startedMs);
-      return answers;
+      return results;
     });
   }
 
-  transaction<T>(work: (tx: Transaction) => Promise<T>, { isLong = false }: TransactionOptions = {}): Promise<T> {
+  transaction<T>(body: (tx: Transaction) => Promise<T>, { isLong = false }: TransactionOptions = {}): Promise<T> {
     const run = async (): Promise<T> => {
       const startedMs = monotonicMs();
       for (let attempt = 1; ; attempt++) {
         try {
-          const value = await this.#attempt(work, isLong);
+          const value = await this.#attempt(body, isLong);
           this.times.observe('commit', monotonicMs() - startedMs);
           return value;
         } catch (error) {
@@ -105,16 +108,16 @@ export class PostgresDb implements Db {
     return this.#confirmations.call();
   }
 
-  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+  snapshot<T>(body: (reader: Reader) => Promise<T>): Promise<T> {
     const run = async (): Promise<T> => {
       const client = await orUnavailable(this.#writers.connect());
       try {
         await orUnavailable(client.query(beginSnapshot));
-        // The first statement takes it.
+        // The first statement takes the snapshot.
         await orUnavailable(client.query('select 1'));
-        return await work(new OpenTransaction(client, true, this.#auditKey));
+        return await body(new OpenTransaction(client, true, this.#auditKey));
       } finally {
-        // The transaction ends with its connection.
+        // Closing the connection ends the transaction.
         client.release(true);
       }
     };
@@ -124,26 +127,26 @@ export class PostgresDb implements Db {
   async close(): Promise<void> {
     this.#isClosing = true;
     this.writes.stop();
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#inProgress);
     await Promise.all([this.#readers.end(), this.#writers.end()]);
   }
 
-  async #attempt<T>(work: (tx: Transaction) => Promise<T>, isLong: boolean): Promise<T> {
+  async #attempt<T>(body: (tx: Transaction) => Promise<T>, isLong: boolean): Promise<T> {
     const client = await this.#watched(orUnavailable(this.#writers.connect()));
-    // Whatever isn't ended in order ends with its connection.
+    // The connection is closed unless the transaction is committed or rolled back.
     let isBroken = true;
     try {
       await this.#watched(orUnavailable(client.query(isLong ? beginLong : 'begin')));
       let value: T;
       try {
-        value = await work(new OpenTransaction(client, isLong, this.#auditKey));
+        value = await body(new OpenTransaction(client, isLong, this.#auditKey));
       } catch (error) {
-        // One that doesn't answer wouldn't answer that either.
-        if (!isWithoutAnswer(error)) isBroken = !(await didRollBack(client));
+        // A broken connection would not respond to a rollback either.
+        if (!isConnectionFailure(error)) isBroken = !(await didRollBack(client));
         throw error;
       }
       await this.#watched(commit(client, queryMsMax(isLong))).catch((error: unknown) => {
-        if (isWithoutAnswer(error)) void this.#letGo(client);
+        if (isConnectionFailure(error)) void this.#cancelCommit(client);
         throw error;
       });
       isBroken = false;
@@ -154,7 +157,7 @@ export class PostgresDb implements Db {
     }
   }
 
-  /** A conflict with another transaction is no failure to write. */
+  /** Reports a failure, except conflicts with other transactions. */
   async #watched<T>(step: Promise<T>): Promise<T> {
     try {
       return await step;
@@ -164,34 +167,34 @@ export class PostgresDb implements Db {
     }
   }
 
-  /** A commit waits for its standby without end, and keeps its connection until it is cancelled; our side has left. */
-  async #letGo(client: pg.PoolClient): Promise<void> {
+  /** A commit waits for its standby indefinitely and occupies a connection of the server, even after this side closed it. */
+  async #cancelCommit(client: pg.PoolClient): Promise<void> {
     const { processID } = client as pg.PoolClient & { readonly processID?: number | null };
     await this.#writers.query(cancelWaiting, [processID]).catch(() => undefined);
   }
 
-  async #tracked<T>(work: () => Promise<T>): Promise<T> {
+  async #tracked<T>(run: () => Promise<T>): Promise<T> {
     if (this.#isClosing) throw unavailable(new Error('the database is closed'));
-    const done = work();
-    this.#underWay.add(done);
+    const result = run();
+    this.#inProgress.add(result);
     try {
-      return await done;
+      return await result;
     } finally {
-      this.#underWay.delete(done);
+      this.#inProgress.delete(result);
     }
   }
 }
 
-/** Its commit waits for the standby, and so for everything that was visible when it began. */
-const confirming: Share = { workClass: 'narrowing', owner: 'confirmation', isOneAtATime: true };
-const nothing = async (): Promise<void> => undefined;
-/** Reads lock nothing: they neither wait for their owner's changes nor delay them. */
+/** For a commit that waits for the standby, and so for everything that was visible when it began. */
+const confirmationShare: Share = { workClass: 'narrowing', owner: 'confirmation', isOneAtATime: true };
+const changeNothing = async (): Promise<void> => undefined;
+/** Reads lock nothing, so they have their own turns: they neither wait for their owner's changes nor delay them. */
 const readShare = (share: Share): Share => ({ ...share, owner: `${share.owner}, reads`, isOneAtATime: false });
 
-/** It waits for files between its statements, which a server shouldn't do for ever when its client is gone. */
+/** Long transactions wait for files between statements. The idle bound ends those whose client has gone. */
 const setLong =
   "set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = '60s'";
-// By the time it is asked the number may be another connection's.
+// Meanwhile the process id may belong to another connection, so the conditions identify the waiting commit.
 const cancelWaiting = `select pg_cancel_backend(pid) from pg_stat_activity
   where pid = $1 and wait_event = 'SyncRep' and usename = current_user and application_name like 'keyreeve%'`;
 const beginLong = `begin; ${setLong}`;
@@ -225,7 +228,7 @@ class OpenTransaction implements Transaction {
   }
 }
 
-/** A named statement is prepared once per connection. */
+/** A connection prepares each named statement once. */
 const queryOf = (
   { preparedName, text }: Statement<unknown>,
   values: readonly unknown[],
@@ -237,13 +240,13 @@ const queryOf = (
   ...(query_timeout === undefined ? {} : { query_timeout }),
 });
 
-const orUnavailable = <T>(answer: Promise<T>): Promise<T> =>
-  answer.catch((error: unknown) => {
+const orUnavailable = <T>(result: Promise<T>): Promise<T> =>
+  result.catch((error: unknown) => {
     throw unavailable(error);
   });
 
-/** Whether the connection failed, not what was asked of it. */
-const isWithoutAnswer = (error: unknown): boolean =>
+/** Whether the connection failed and not the statement. */
+const isConnectionFailure = (error: unknown): boolean =>
   error instanceof DomainError && error.code === 'unavailable' && sqlState(error.cause) === undefined;
 
 const didRollBack = (client: pg.PoolClient): Promise<boolean> =>

@@ -1,6 +1,6 @@
 /**
- * Whose share of the writer a piece of work uses. HTTP sets it once per request, so that every read and write of the
- * request counts for the same owner; a store needs no argument for it. Work outside of a request belongs to the system.
+ * The share of the writer that an operation uses. HTTP sets it once per request, so every read and write of the request
+ * counts for the same owner and stores need no argument for it. Operations outside a request belong to the system.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
@@ -36,11 +36,11 @@ export const rangeShare = (range: string, workClass: WorkClass): Share => ({
   isOneAtATime: false,
 });
 
-export const inShare = <T>(share: Share, work: () => T): T => current.run(share, work);
+export const runInShare = <T>(share: Share, run: () => T): T => current.run(share, run);
 
-/** For work that a request starts but that outlives it, such as the outbox. */
-export const asSystem = <T>(work: () => T): T => current.run(system, work);
+/** For operations that a request starts and that outlive it, such as those of the outbox. */
+export const runAsSystem = <T>(run: () => T): T => current.run(system, run);
 
-/** For the completion of a change with an unknown outcome: it doesn't wait behind the other work of who began it. */
-export const asCompletion = <T>(work: () => T): T =>
-  current.run({ workClass: 'narrowing', owner: `completion, ${currentShare().owner}`, isOneAtATime: false }, work);
+/** For the completion of a change with an unknown outcome: it does not wait behind other operations of the same owner. */
+export const runAsCompletion = <T>(run: () => T): T =>
+  current.run({ workClass: 'narrowing', owner: `completion, ${currentShare().owner}`, isOneAtATime: false }, run);

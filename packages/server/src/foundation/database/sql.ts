@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 
 export type Dialect = 'sqlite' | 'postgres';
 
-/** What a statement's parameters can be. Times are integer milliseconds, hashes are bytes. */
+/** Types of a statement's parameters. Times are integer milliseconds, hashes are bytes. */
 export type SqlValue = string | number | Uint8Array | null;
 
 export interface Statement<Row> {
-  /** For people: logs and `pg_prepared_statements`. It need not be unique. */
+  /** A label for logs and `pg_prepared_statements`. It need not be unique. */
   readonly name: string;
   /**
    * The name of the prepared statement on a PostgreSQL connection. It derives from the text, so that two statements can
@@ -15,18 +15,18 @@ export interface Statement<Row> {
    */
   readonly preparedName: string;
   readonly text: Readonly<Record<Dialect, string>>;
-  /** Holds the type of the rows; never set. */
+  /** Carries the type of the rows; never set. */
   readonly row?: Row;
 }
 
-/** A read of one row that can be asked for many at once: {@link sqlMany}. */
+/** A read of one row for each of several lists of values: {@link sqlMany}. */
 export interface ManyStatement<Row> extends Statement<Row> {
   readonly isMany: true;
 }
 
 /**
- * A statement in the SQL that both databases share, or a pair where they differ. Parameters are `$1`, `$2`, …;
- * columns are renamed to camelCase in the statement itself.
+ * A statement in SQL that both databases understand, or one text for each. Parameters are `$1`, `$2`, …; the statement
+ * renames columns to camelCase.
  */
 export function sql<Row = never>(name: string, text: string | Readonly<Record<Dialect, string>>): Statement<Row> {
   const pair = typeof text === 'string' ? { sqlite: text, postgres: text } : text;
@@ -38,15 +38,15 @@ export function sql<Row = never>(name: string, text: string | Readonly<Record<Di
 }
 
 /**
- * The read of one row for each of many questions. On SQLite it is the read for one, asked in turn; on PostgreSQL one
- * statement for all of them, whose parameters are arrays with the values of each question, and whose rows tell by
- * `ordinal` (from 1) which question they answer: `unnest($1::bigint[]) with ordinality`.
+ * The read of one row for each of several lookups. On SQLite, the statement runs once for each lookup. On PostgreSQL, it
+ * runs once: its parameters are arrays with the values of all lookups, and `ordinal` (from 1) in a row is the number of
+ * the lookup: `unnest($1::bigint[]) with ordinality`.
  */
 export function sqlMany<Row>(name: string, text: Readonly<Record<Dialect, string>>): ManyStatement<Row> {
   return { ...sql<Row>(name, text), isMany: true };
 }
 
-/** PostgreSQL cuts identifiers after this many bytes (NAMEDATALEN - 1). */
+/** PostgreSQL truncates longer identifiers (NAMEDATALEN - 1). */
 const identifierBytesMax = 63;
 const digestLength = 16;
 

@@ -1,17 +1,17 @@
-/** Opening an SQLite file: its settings, prepared statements, and the oldest library that may touch it. */
+/** A connection to an SQLite file: its settings, prepared statements, and the oldest supported library. */
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
-/** Below this a WAL file that two processes open can be corrupted (https://sqlite.org/wal.html#walresetbug). */
+/** Older versions can corrupt a WAL file that two processes open (https://sqlite.org/wal.html#walresetbug). */
 const sqliteOldest = [3, 51, 3] as const;
 const busyTimeoutMs = 5_000;
-/** Most of the memory that the service uses: pages of the file that a read finds without asking the system. */
+/** Page cache, which is most of the service's memory. */
 const cacheKib = { read: 40_960, write: 4_096 } as const;
 
 export function createFile(path: string): void {
   if (existsSync(path)) return;
-  // The folder and the file hold credentials: for this user alone. SQLite gives its -wal and -shm the same mode.
+  // Only this user may read the folder and the file. SQLite gives -wal and -shm the same mode.
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
 }
@@ -23,7 +23,7 @@ export class SqliteConnection {
   constructor(path: string, access: 'read' | 'write') {
     assertLibrary();
     this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
-    // FULL, not NORMAL: in WAL mode NORMAL may lose acknowledged commits when the power fails (https://sqlite.org/pragma.html#pragma_synchronous).
+    // In WAL mode, NORMAL may lose acknowledged commits at a power failure (https://sqlite.org/pragma.html#pragma_synchronous).
     this.#database.exec(
       `pragma journal_mode = wal; pragma synchronous = full; pragma trusted_schema = off; pragma cache_size = -${cacheKib[access]}`,
     );
@@ -34,7 +34,7 @@ export class SqliteConnection {
     this.#database.exec(text);
   }
 
-  /** A statement is prepared once per text. */
+  /** Prepares each text once. */
   prepare(text: string): StatementSync {
     let statement = this.#statements.get(text);
     if (!statement) this.#statements.set(text, (statement = this.#database.prepare(text)));
@@ -48,10 +48,10 @@ export class SqliteConnection {
 
 function assertLibrary(): void {
   const found = (process.versions['sqlite'] ?? '0').split('.').map(Number);
-  for (const [place, least] of sqliteOldest.entries()) {
-    const part = found[place] ?? 0;
-    if (part > least) return;
-    if (part < least)
-      throw new Error(`SQLite ${sqliteOldest.join('.')} or newer is needed, this Node has ${found.join('.')}`);
+  for (const [index, min] of sqliteOldest.entries()) {
+    const part = found[index] ?? 0;
+    if (part > min) return;
+    if (part < min)
+      throw new Error(`SQLite ${sqliteOldest.join('.')} or newer is required; this Node has ${found.join('.')}`);
   }
 }

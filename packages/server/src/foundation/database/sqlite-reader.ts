@@ -1,4 +1,4 @@
-/** Reads of one moment on an SQLite connection of their own, which nothing else uses meanwhile. */
+/** Reads of one snapshot on their own SQLite connection. */
 import type { Reader } from './db.ts';
 import type { SqlValue, Statement } from './sql.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -12,16 +12,16 @@ export class SqliteReader implements Reader {
     this.#connection = connection;
   }
 
-  /** The moment is now: SQLite takes the snapshot with the first read. */
-  static ofOneMoment(connection: SqliteConnection): SqliteReader {
+  /** Takes the snapshot now: SQLite does so at the first read. */
+  static ofSnapshot(connection: SqliteConnection): SqliteReader {
     connection.exec('begin');
     connection.prepare('select 1 from sqlite_schema').get();
     return new SqliteReader(connection);
   }
 
-  /** For a file that nobody else has open: it stays so until the connection is closed. @throws Error when somebody has */
-  static ofFileAlone(connection: SqliteConnection): SqliteReader {
-    // Refused while any other connection is open, also an idle one; and it leaves no second file behind.
+  /** Locks the file until the connection is closed. @throws Error if another connection has the file open */
+  static ofLockedFile(connection: SqliteConnection): SqliteReader {
+    // Fails while another connection is open, even an idle one. Afterwards the database has no -wal file.
     connection.exec('pragma journal_mode = delete');
     connection.exec('begin exclusive');
     return new SqliteReader(connection);

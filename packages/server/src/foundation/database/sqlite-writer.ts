@@ -1,6 +1,6 @@
 /**
- * The thread that writes. A commit waits for the disk; here it waits without holding up the answers of the main thread.
- * It runs one request after another: `[id, kind, text, values]` in, `[id, result]` or `[id, undefined, error]` out.
+ * The writer thread. A commit waits for the disk, which must not block the main thread. The thread handles one request
+ * after another: it receives `[id, kind, text, values]` and sends `[id, result]` or `[id, undefined, error]`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -15,7 +15,7 @@ export type WriterRequest = readonly [
 export type WriterResponse = readonly [id: number, result: unknown, error?: string];
 
 const port = parentPort;
-if (!port) throw new Error('sqlite-writer runs as a worker thread');
+if (!port) throw new Error('sqlite-writer must run as a worker thread');
 const connection = new SqliteConnection((workerData as { path: string }).path, 'write');
 
 port.on('message', ([id, kind, text, values]: WriterRequest) => {

@@ -1,7 +1,7 @@
-/** A file's name lasts once its folder has been flushed, as its content does once the file has. */
+/** Flushes a folder. A new file name survives a power failure only after its folder has been flushed. */
 import { open } from 'node:fs/promises';
 
-/** Windows has no such thing to flush. @throws Error of the file system */
+/** Does nothing on Windows, which cannot flush folders. @throws Error of the file system */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const folder = await open(path, 'r');

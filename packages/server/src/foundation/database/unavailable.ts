@@ -1,9 +1,9 @@
-/** The one failure that drivers let out: what the database says is for the log, not for the public. */
+/** The only failure that drivers throw. The database's own message goes to the log, not into responses. */
 import { DomainError } from '../errors.ts';
 
 const retryAfterSeconds = 1;
 
-/** @param isUnknown whether a commit may have happened all the same */
+/** @param isUnknown whether a commit may have happened */
 export function unavailable(cause: unknown, isUnknown = false): DomainError {
   if (!(cause instanceof DomainError)) {
     return new DomainError('unavailable', { cause, retryAfterSeconds, isOutcomeUnknown: isUnknown });
@@ -19,14 +19,14 @@ export function orUnavailable<T>(read: () => T): T {
   }
 }
 
-/** Whether the database said that the role may not do that (PostgreSQL: insufficient_privilege). */
+/** Whether the database role lacks a privilege (PostgreSQL: insufficient_privilege). */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof DomainError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '42501';
 
-/** Whether a row would have had what another has (PostgreSQL: unique_violation). */
+/** Whether a row violates a unique constraint (PostgreSQL: unique_violation). */
 export const isUniqueViolation = (error: unknown): boolean =>
   error instanceof DomainError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '23505';
 
-/** Whether a change may have happened although it failed. */
+/** Whether a failed change may have been committed. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof DomainError && error.options.isOutcomeUnknown === true;

@@ -1,7 +1,7 @@
 /**
- * Whether changes can be committed. Readiness does not depend on it, because verifications only read; its body, a metric
- * and an alert show it. After a failure an empty change is tried every second until one succeeds, so that it also shows
- * when no client changes anything.
+ * Whether commits succeed. Readiness does not depend on it, because verifications only read. The readiness response, a
+ * metric and an alert report it. After a failure, an empty commit is tried every second until one succeeds, so that the
+ * state is current even if no client changes anything.
  */
 const probeEveryMs = 1_000;
 
@@ -12,7 +12,7 @@ export class WriteHealth {
   #isFailing = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param probe commits something; it reports its own outcome here, as every change does */
+  /** @param probe commits something and reports its outcome to this object, as every change does */
   constructor(probe: () => Promise<unknown>) {
     this.#probe = probe;
   }
@@ -27,7 +27,7 @@ export class WriteHealth {
     this.stop();
   }
 
-  /** A commit, or the beginning of a change, failed. A change that was refused did not. */
+  /** A commit or the start of a transaction failed. A change that was rejected is not a failure. */
   failed(): void {
     this.commits.failed++;
     this.#isFailing = true;

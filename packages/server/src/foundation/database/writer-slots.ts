@@ -1,6 +1,6 @@
 /**
- * Who uses the writing connections to PostgreSQL next. Each of the two classes leaves the other its reserved connections,
- * and an account changes something on one connection at a time: a second one would only wait for the lock on its row.
+ * Slots of the writing connections to PostgreSQL. Each class leaves the other its reserved connections. An account uses one
+ * connection at a time: a second one would only wait for the lock on the account's row.
  */
 import { limits } from '@keyreeve/contract';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
@@ -11,23 +11,24 @@ const perClassMax = limits.postgresWritersMax - limits.postgresReservedWritersMa
 export class WriterSlots {
   readonly #waiting = new FairQueue<{ readonly share: Share; readonly start: () => void }>(writesWaiting);
   readonly #running: Record<WorkClass, number> = { narrowing: 0, ordinary: 0 };
-  /** Those of whom one piece of work runs at a time. */
+  /** Owners with a running operation that allows no second one. */
   readonly #busy = new Set<string>();
 
-  /** @throws DomainError `too_many_in_progress`, `unavailable`: nothing was begun then; and what `work` throws */
-  async run<T>(share: Share, work: () => Promise<T>): Promise<T> {
+  /** @throws DomainError `too_many_in_progress` or `unavailable` before `operation` begins, and its own errors */
+  async run<T>(share: Share, operation: () => Promise<T>): Promise<T> {
     await new Promise<void>((resolve, reject) => {
       this.#waiting.push(share, { share, start: resolve }, reject);
       this.#startWaiting();
     });
     try {
-      return await work();
+      return await operation();
     } finally {
       this.#running[share.workClass]--;
       if (share.isOneAtATime) this.#busy.delete(share.owner);
       this.#startWaiting();
     }
   }
+
   #startWaiting(): void {
     const mayRun = (workClass: WorkClass, owner: string): boolean =>
       this.#running[workClass] < perClassMax && !this.#busy.has(owner);

@@ -7,7 +7,7 @@
 import { findEventMark, listRevocationEventsAt, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
-import { asSystem } from '../../foundation/database/share.ts';
+import { runAsSystem } from '../../foundation/database/share.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import {
   JournalFile,
@@ -161,7 +161,7 @@ export class DeletionJournal implements Revocations {
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer);
-    if (this.#watch) this.#timer = setTimeout(() => void asSystem(() => this.#catchUpAgain()), ms).unref();
+    if (this.#watch) this.#timer = setTimeout(() => void runAsSystem(() => this.#catchUpAgain()), ms).unref();
   }
 
   async #catchUpAgain(): Promise<void> {

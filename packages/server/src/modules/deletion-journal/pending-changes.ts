@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
-import { asCompletion } from '../../foundation/database/share.ts';
+import { runAsCompletion } from '../../foundation/database/share.ts';
 import { DomainError } from '../../foundation/errors.ts';
 
 const retryMsFirst = 50;
@@ -86,7 +86,7 @@ async function finishOne(queue: Queue, { finish }: PendingChange): Promise<void>
   for (let ms = retryMsFirst; ; ms = Math.min(retryMsMax, 2 * ms)) {
     queue.isTrying = true;
     try {
-      await asCompletion(finish);
+      await runAsCompletion(finish);
       return;
     } catch {
       queue.isTrying = false;

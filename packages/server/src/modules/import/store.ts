@@ -4,7 +4,7 @@ import { insertImportedKeysTx } from '../api-keys/bulk-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvents, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
-import { noteKeysImported } from '../../foundation/database/installation.ts';
+import { recordKeyImportTx } from '../../foundation/database/installation.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 export interface ImportedKey {
@@ -164,7 +164,7 @@ export async function importKeys<Outcome>(
       if (rows.length === 0) return outcomes;
       const values = rows.map(({ key, owner }) => ({ ...key, accountPk: owner.pk, scopes: key.scopes.join(' ') }));
       await insertImportedKeysTx(tx, values, now);
-      await noteKeysImported(tx, now);
+      await recordKeyImportTx(tx, now);
       const events = rows.map(({ key, owner }): AuditEvent => {
         const details = { nickname: key.nickname, scopes: key.scopes, imported: 'sha256' };
         const target = String(key.id);

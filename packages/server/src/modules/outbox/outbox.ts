@@ -9,7 +9,7 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { asSystem } from '../../foundation/database/share.ts';
+import { runAsSystem } from '../../foundation/database/share.ts';
 import * as store from './store.ts';
 
 /** What an outbox does, and the shape of each kind's payload is its handler's. */
@@ -151,7 +151,7 @@ export class Outbox {
   pollSoon(): void {
     if (this.#isStopped) return;
     if (this.#looking) this.#isAskedAgain = true;
-    else this.#looking = asSystem(() => this.#look());
+    else this.#looking = runAsSystem(() => this.#look());
   }
 
   /** Begins nothing more, and finishes what is under way, for a bounded time. */

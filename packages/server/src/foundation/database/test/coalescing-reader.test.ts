@@ -1,6 +1,6 @@
 /**
- * The coalescing reader: questions share reads, and none is answered by a read that was sent before it was asked. The
- * database here is a list of reads that the test answers by hand.
+ * The coalescing reader: lookups share reads, and no lookup gets a row from a read that was sent before it. The database is
+ * a list of reads that the test completes.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,164 +9,162 @@ import { DomainError } from '../../errors.ts';
 import { CoalescingReader } from '../coalescing-reader.ts';
 
 interface Read {
-  readonly asked: readonly string[];
-  readonly answer: (rows: readonly (string | undefined)[]) => void;
+  readonly lookups: readonly string[];
+  readonly complete: (rows: readonly (string | undefined)[]) => void;
   readonly fail: (error: Error) => void;
 }
 
-const questionsEnough = 16;
+const immediateBatchSize = 16;
 
-/** A reader whose reads wait until the test answers them. */
-function newReader(underWayMax: number) {
+/** A reader whose reads wait until the test completes them. */
+function newReader(concurrentReadsMax: number) {
   const reads: Read[] = [];
   const reader = new CoalescingReader<string, string>(
-    (questions) => {
+    (lookups) => {
       const { promise, resolve, reject } = Promise.withResolvers<(string | undefined)[]>();
       reads.push({
-        asked: questions,
-        answer: (rows) => resolve([...rows]),
+        lookups,
+        complete: (rows) => resolve([...rows]),
         fail: reject,
       });
       return promise;
     },
-    { underWayMax, questionsEnough },
+    { concurrentReadsMax, immediateBatchSize },
   );
-  return { reads, reader, ask: (name: string) => askOf(reader, name) };
+  return { reads, reader, lookUp: (name: string) => reader.read(name) };
 }
 
-const askOf = <Row>(reader: CoalescingReader<string, Row>, name: string): Promise<Row | undefined> => reader.read(name);
-
-/** Until all that was scheduled before has happened: a few turns of the event loop, none of which waits for a time. */
+/** Waits a few turns of the event loop, until everything that was scheduled before has happened. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
 }
 
-const isPending = async (question: Promise<unknown>): Promise<boolean> => {
+const isPending = async (result: Promise<unknown>): Promise<boolean> => {
   const pending = Symbol('pending');
   await settle();
-  return (await Promise.race([question, Promise.resolve(pending)])) === pending;
+  return (await Promise.race([result, Promise.resolve(pending)])) === pending;
 };
 
-/** The read at this place, which must have been sent. */
-function sent(reads: readonly Read[], place: number): Read {
-  const read = reads[place];
-  assert.ok(read, `read ${place} was not sent`);
+/** The read with this index, which must have been sent. */
+function sent(reads: readonly Read[], index: number): Read {
+  const read = reads[index];
+  assert.ok(read, `read ${index} was not sent`);
   return read;
 }
 
-test('questions of one turn share one read, and each gets its own answer', async () => {
-  const { reads, ask } = newReader(2);
-  const questions = ['a', 'b', 'c', 'a'].map(ask);
+test('lookups of one turn share one read, and each gets its own row', async () => {
+  const { reads, lookUp } = newReader(2);
+  const results = ['a', 'b', 'c', 'a'].map(lookUp);
   assert.equal(reads.length, 0, 'nothing is sent before the turn ends');
   await settle();
   assert.deepEqual(
-    reads.map(({ asked }) => asked),
+    reads.map(({ lookups }) => lookups),
     [['a', 'b', 'c', 'a']],
   );
-  sent(reads, 0).answer(['A', undefined, 'C', 'A']);
-  assert.deepEqual(await Promise.all(questions), ['A', undefined, 'C', 'A']);
+  sent(reads, 0).complete(['A', undefined, 'C', 'A']);
+  assert.deepEqual(await Promise.all(results), ['A', undefined, 'C', 'A']);
 });
 
-test('a question that comes while a read is under way is answered by a later one only', async () => {
-  const { reads, ask } = newReader(1);
-  const early = ask('key');
+test('a lookup that arrives during a read gets its row from a later read', async () => {
+  const { reads, lookUp } = newReader(1);
+  const early = lookUp('key');
   await settle();
   assert.equal(reads.length, 1);
-  // Now the key is deleted and the deletion acknowledged; whoever asks from here on must not hear of the first read.
-  const late = ask('key');
+  // Now the key is deleted and the deletion acknowledged: later lookups must not get the row of the first read.
+  const late = lookUp('key');
   assert.equal(await isPending(late), true);
-  sent(reads, 0).answer(['alive']);
-  assert.equal(await early, 'alive');
+  sent(reads, 0).complete(['exists']);
+  assert.equal(await early, 'exists');
   assert.equal(await isPending(late), true);
-  assert.deepEqual(sent(reads, 1).asked, ['key']);
-  sent(reads, 1).answer([undefined]);
+  assert.deepEqual(sent(reads, 1).lookups, ['key']);
+  sent(reads, 1).complete([undefined]);
   assert.equal(await late, undefined);
 });
 
-test('a question asked from within an answer waits for a later read too', async () => {
-  const { reads, ask } = newReader(1);
-  const first = ask('key');
-  const afterwards = first.then(() => ask('key'));
+test('a lookup from the callback of another lookup waits for a later read', async () => {
+  const { reads, lookUp } = newReader(1);
+  const first = lookUp('key');
+  const afterwards = first.then(() => lookUp('key'));
   await settle();
-  sent(reads, 0).answer(['old']);
+  sent(reads, 0).complete(['old']);
   assert.equal(await first, 'old');
   await settle();
-  sent(reads, 1).answer(['new']);
+  sent(reads, 1).complete(['new']);
   assert.equal(await afterwards, 'new');
 });
 
-test('a later read may answer first, and still nothing crosses over', async () => {
-  const { reads, ask } = newReader(2);
-  const one = ask('key');
+test('rows are not mixed up when a later read completes first', async () => {
+  const { reads, lookUp } = newReader(2);
+  const one = lookUp('key');
   await settle();
-  const two = ask('key');
+  const two = lookUp('key');
   await settle();
   assert.equal(reads.length, 2);
-  sent(reads, 1).answer(['second']);
+  sent(reads, 1).complete(['second']);
   assert.equal(await two, 'second');
   assert.equal(await isPending(one), true);
-  sent(reads, 0).answer(['first']);
+  sent(reads, 0).complete(['first']);
   assert.equal(await one, 'first');
 });
 
 for (const readsMax of [1, 2, 5]) {
-  test(`no more than ${readsMax} reads are under way, and all questions are answered in order`, async () => {
-    const { reads, ask } = newReader(readsMax);
+  test(`at most ${readsMax} reads run concurrently, and all lookups get their rows in order`, async () => {
+    const { reads, lookUp } = newReader(readsMax);
     const names = Array.from({ length: 40 }, (_, index) => `key ${index}`);
-    const questions: Promise<string | undefined>[] = [];
+    const results: Promise<string | undefined>[] = [];
     for (const name of names) {
-      questions.push(ask(name));
+      results.push(lookUp(name));
       await settle();
       assert.ok(reads.length <= readsMax);
     }
     assert.equal(reads.length, readsMax);
     for (let done = 0; done < reads.length; done++) {
       const read = sent(reads, done);
-      read.answer(read.asked.map((name) => `row of ${name}`));
+      read.complete(read.lookups.map((name) => `row of ${name}`));
       await settle();
       assert.ok(reads.length - (done + 1) <= readsMax);
     }
     assert.deepEqual(
-      await Promise.all(questions),
+      await Promise.all(results),
       names.map((name) => `row of ${name}`),
     );
     assert.deepEqual(
-      reads.flatMap(({ asked }) => asked),
+      reads.flatMap(({ lookups }) => lookups),
       names,
     );
   });
 }
 
-test('a read holds no more questions than its bound, and the rest come next, in order', async () => {
-  const { reads, ask } = newReader(1);
+test('a read has a bounded number of lookups, and the others are read next, in order', async () => {
+  const { reads, lookUp } = newReader(1);
   const names = Array.from({ length: limits.lookupBatchMax * 2 + 1 }, (_, index) => String(index));
-  const questions = names.map(ask);
+  const results = names.map(lookUp);
   for (let done = 0; done < 3; done++) {
     await settle();
     const read = sent(reads, done);
-    read.answer(read.asked);
+    read.complete(read.lookups);
   }
-  assert.deepEqual(await Promise.all(questions), names);
+  assert.deepEqual(await Promise.all(results), names);
   assert.deepEqual(
-    reads.map(({ asked }) => asked.length),
-    [questionsEnough, limits.lookupBatchMax, limits.lookupBatchMax + 1 - questionsEnough],
+    reads.map(({ lookups }) => lookups.length),
+    [immediateBatchSize, limits.lookupBatchMax, limits.lookupBatchMax + 1 - immediateBatchSize],
   );
 });
 
-test('enough questions are read at once, within the turn, and what comes next joins another read', async () => {
-  const { reads, ask } = newReader(2);
-  const questions = Array.from({ length: questionsEnough + 1 }, (_, index) => ask(String(index)));
+test('a full batch is read immediately, and later lookups join another read', async () => {
+  const { reads, lookUp } = newReader(2);
+  const results = Array.from({ length: immediateBatchSize + 1 }, (_, index) => lookUp(String(index)));
   assert.deepEqual(
-    reads.map(({ asked }) => asked.length),
-    [questionsEnough],
+    reads.map(({ lookups }) => lookups.length),
+    [immediateBatchSize],
   );
   await settle();
   assert.equal(reads.length, 2);
-  for (const read of reads) read.answer(read.asked);
-  assert.equal((await Promise.all(questions)).length, questionsEnough + 1);
+  for (const read of reads) read.complete(read.lookups);
+  assert.equal((await Promise.all(results)).length, immediateBatchSize + 1);
 });
 
-test('a mistake in answering one question fails that question alone', async () => {
+test('an error in the callback of one lookup affects only that lookup', async () => {
   const { reads, reader } = newReader(1);
   const mistake = new Error('a mistake');
   const failed: unknown[] = [];
@@ -177,76 +175,76 @@ test('a mistake in answering one question fails that question alone', async () =
     },
     (error) => failed.push(error),
   );
-  const next = askOf(reader, 'b');
+  const next = reader.read('b');
   await settle();
-  sent(reads, 0).answer(['A', 'B']);
+  sent(reads, 0).complete(['A', 'B']);
   assert.equal(await next, 'B');
   assert.deepEqual(failed, [mistake]);
 });
 
-test('a read that fails fails its questions and those that wait for the next; later ones are read', async () => {
-  const { reads, ask } = newReader(1);
-  const failing = ['a', 'b'].map(ask);
+test('a failed read fails its lookups and the waiting ones, and later lookups are read', async () => {
+  const { reads, lookUp } = newReader(1);
+  const failing = ['a', 'b'].map(lookUp);
   await settle();
-  const outcome = Promise.allSettled([...failing, ask('waiting')]);
-  const broken = new Error('the database is away');
+  const outcome = Promise.allSettled([...failing, lookUp('waiting')]);
+  const broken = new Error('the database is unreachable');
   sent(reads, 0).fail(broken);
   const rejected = { status: 'rejected', reason: broken } as const;
   assert.deepEqual(await outcome, [rejected, rejected, rejected]);
-  const later = ask('later');
+  const later = lookUp('later');
   await settle();
-  sent(reads, 1).answer(['L']);
+  sent(reads, 1).complete(['L']);
   assert.equal(await later, 'L');
 });
 
-test('a read that fails leaves alone what another read has been sent for', async () => {
-  const { reads, ask } = newReader(2);
-  const failing = ask('a');
+test('a failed read does not affect the lookups of another read', async () => {
+  const { reads, lookUp } = newReader(2);
+  const failing = lookUp('a');
   await settle();
-  const other = ask('b');
+  const other = lookUp('b');
   await settle();
   const outcome = Promise.allSettled([failing]);
   sent(reads, 0).fail(new Error('this connection broke'));
   assert.equal((await outcome)[0].status, 'rejected');
-  sent(reads, 1).answer(['B']);
+  sent(reads, 1).complete(['B']);
   assert.equal(await other, 'B');
 });
 
-test('as many questions wait as may; one more is refused at once, and the rest are answered', async () => {
-  const { reads, ask } = newReader(1);
-  const first = ask('first');
+test('the number of waiting lookups is bounded, and one more is rejected', async () => {
+  const { reads, lookUp } = newReader(1);
+  const first = lookUp('first');
   await settle();
-  const waiting = Array.from({ length: limits.lookupsWaitingMax }, () => ask('waiting'));
-  await assert.rejects(ask('one more'), (error) => error instanceof DomainError && error.code === 'unavailable');
-  for (let place = 0; place < reads.length; place++) {
-    const read = sent(reads, place);
-    read.answer(read.asked);
+  const waiting = Array.from({ length: limits.lookupsWaitingMax }, () => lookUp('waiting'));
+  await assert.rejects(lookUp('one more'), (error) => error instanceof DomainError && error.code === 'unavailable');
+  for (let index = 0; index < reads.length; index++) {
+    const read = sent(reads, index);
+    read.complete(read.lookups);
     await settle();
   }
   assert.equal(await first, 'first');
   assert.equal(new Set(await Promise.all(waiting)).size, 1);
 });
 
-test('a read that throws at once is a failed read', async () => {
+test('a read that throws synchronously is a failed read', async () => {
   const broken = new Error('no connection');
   const reader = new CoalescingReader<string, string>(
     () => {
       throw broken;
     },
-    { underWayMax: 1, questionsEnough },
+    { concurrentReadsMax: 1, immediateBatchSize },
   );
   for (let attempt = 0; attempt < 3; attempt++) {
-    await assert.rejects(askOf(reader, 'a'), (error) => error === broken);
+    await assert.rejects(reader.read('a'), (error) => error === broken);
   }
 });
 
-test('nothing is remembered: the same question is read each time', { tags: ['asvs:14.2.2'] }, async () => {
-  const { reads, ask } = newReader(1);
+test('no result is kept: the same lookup is read each time', { tags: ['asvs:14.2.2'] }, async () => {
+  const { reads, lookUp } = newReader(1);
   for (let round = 0; round < 5; round++) {
-    const question = ask('key');
+    const result = lookUp('key');
     await settle();
-    sent(reads, round).answer([`answer ${round}`]);
-    assert.equal(await question, `answer ${round}`);
+    sent(reads, round).complete([`answer ${round}`]);
+    assert.equal(await result, `answer ${round}`);
   }
   assert.equal(reads.length, 5);
 });

@@ -1,4 +1,4 @@
-/** The files of an embedded database that are replaced or removed while it is open. */
+/** Replacement and removal of the files of an open embedded database. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const list = sql<{ id: number }>('test_list', 'select id from things order by id
 
 const getThing = sqlMany<{ id: number }>('test_get', { sqlite: 'select id from things where id = $1', postgres: '' });
 
-/** A database with one row; closed with the test, also when it fails: its thread would keep the process. */
+/** A database with one row. It is closed with the test, also after a failure, because its thread keeps the process alive. */
 async function newDatabase(t: TestContext, path: string): Promise<SqliteDb> {
   const db = await SqliteDb.open(path, testKeys.auditChain);
   t.after(() => db.close().catch(() => undefined));
@@ -70,7 +70,7 @@ test('a change that was committed to a replaced file is not acknowledged', async
   await db.close();
 });
 
-test('a file that comes back does not end the failure', async (t) => {
+test('a file that is moved back does not end the failure', async (t) => {
   using temp = newTempFolder();
   const path = join(temp.path, 'data', 'keyreeve.db');
   const db = await newDatabase(t, path);
@@ -81,7 +81,7 @@ test('a file that comes back does not end the failure', async (t) => {
   await db.close();
 });
 
-test('files of another process that differ are refused', async (t) => {
+test('a process with other files open is rejected', async (t) => {
   using temp = newTempFolder();
   const db = await newDatabase(t, join(temp.path, 'data', 'keyreeve.db'));
   const other = await newDatabase(t, join(temp.path, 'other', 'keyreeve.db'));
@@ -90,7 +90,7 @@ test('files of another process that differ are refused', async (t) => {
   await Promise.all([db.close(), other.close()]);
 });
 
-test('the -wal of a new database stays when the replaced one is closed', async (t) => {
+test('closing a replaced database keeps the -wal of the new one', async (t) => {
   using temp = newTempFolder();
   const path = join(temp.path, 'data', 'keyreeve.db');
   const db = await newDatabase(t, path);

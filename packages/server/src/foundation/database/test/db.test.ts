@@ -1,4 +1,4 @@
-/** The contract of a database (`src/db/db.ts`): what every store may rely on. */
+/** The guarantees of the database interface (`db.ts`), on which every store relies. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../db.ts';
@@ -13,8 +13,8 @@ const addToAll = sql('test_add_to_all', 'update things set n = n + 1');
 const select = sql<{ id: number; n: number }>('test_select', 'select id, n from things where id = $1');
 const selectMany = sqlMany<{ id: number; n: number }>('test_select_many', {
   sqlite: 'select id, n from things where id = $1',
-  postgres: `select asked.ordinal, t.id, t.n from unnest($1::bigint[]) with ordinality as asked (id, ordinal)
-    join things t on t.id = asked.id`,
+  postgres: `select lookup.ordinal, t.id, t.n from unnest($1::bigint[]) with ordinality as lookup (id, ordinal)
+    join things t on t.id = lookup.id`,
 });
 const brokenMany = sqlMany('test_broken_many', {
   sqlite: 'select 1 from no_such_table where id = $1',
@@ -30,11 +30,11 @@ async function withThings(db: Db, ...things: readonly (readonly [id: number, n: 
   });
 }
 
-/** Several ids, each as the only parameter of a read. */
+/** The parameters of one read for each id. */
 const each = (...ids: readonly number[]): readonly (readonly SqlValue[])[] => ids.map((id) => [id]);
 
 onEachDatabase(
-  'a transaction sees its own writes; others see them once it is acknowledged',
+  'a transaction sees its own writes, and others see them after its commit is acknowledged',
   async ({ db, connect }) => {
     await withThings(db);
     const other = await connect();
@@ -54,7 +54,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'nothing of a transaction that throws remains, and it throws what its work threw',
+  'a transaction whose body throws is rolled back and throws the same error',
   { tags: ['asvs:2.3.3', 'asvs:16.5.3'] },
   async ({ db }) => {
     await withThings(db, [1, 10]);
@@ -69,14 +69,14 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('transactions that share a commit fail alone, each with its own error', async ({ db }) => {
+onEachDatabase('a transaction that fails does not affect the others of the same commit', async ({ db }) => {
   await withThings(db, [1, 0]);
   const settled = await Promise.allSettled(
     Array.from({ length: 100 }, (_, index) =>
       db.transaction(async (tx) => {
         await tx.run(insert, [1_000 + index, index]);
         await tx.run(add, [1, 1]);
-        if (index % 4 === 1) throw new RangeError(`refused ${index}`);
+        if (index % 4 === 1) throw new RangeError(`rejected ${index}`);
         if (index % 4 === 2) await tx.run(insert, [1, 0]);
         if (index % 4 === 3) await tx.run(broken, [1]);
         return index;
@@ -85,14 +85,14 @@ onEachDatabase('transactions that share a commit fail alone, each with its own e
   );
   for (const [index, result] of settled.entries()) {
     if (index % 4 === 0) assert.deepEqual(result, { status: 'fulfilled', value: index });
-    else if (index % 4 === 1) assert.equal(reasonOf(result).message, `refused ${index}`);
+    else if (index % 4 === 1) assert.equal(reasonOf(result).message, `rejected ${index}`);
     else assert.equal(codeOf(reasonOf(result)), 'unavailable');
   }
   const kept = Array.from({ length: 25 }, (_, index) => ({ id: 1_000 + index * 4, n: index * 4 }));
   assert.deepEqual(plain(await db.all(list)), [{ id: 1, n: 25 }, ...kept]);
 });
 
-onEachDatabase('what the database says is kept from the public', async ({ db }) => {
+onEachDatabase('public error texts do not contain messages of the database', async ({ db }) => {
   const failures = [
     () => db.transaction((tx) => tx.run(broken, [1])),
     () => db.all(broken),
@@ -110,20 +110,23 @@ onEachDatabase('what the database says is kept from the public', async ({ db }) 
   }
 });
 
-onEachDatabase('a read sees every commit acknowledged before it, from any connection', async ({ db, connect }) => {
-  await withThings(db, [1, 0]);
-  const other = await connect();
-  for (let n = 1; n <= 50; n++) {
-    await (n % 2 === 0 ? db : other).transaction((tx) => tx.run(add, [1, 1]));
-    for (const connection of [db, other]) {
-      assert.equal((await connection.get(select, [1]))?.n, n);
-      assert.equal((await connection.all(list))[0]?.n, n);
-      assert.equal((await connection.getMany(selectMany, each(1)))[0]?.n, n);
+onEachDatabase(
+  'a read sees every commit that was acknowledged before it, on any connection',
+  async ({ db, connect }) => {
+    await withThings(db, [1, 0]);
+    const other = await connect();
+    for (let n = 1; n <= 50; n++) {
+      await (n % 2 === 0 ? db : other).transaction((tx) => tx.run(add, [1, 1]));
+      for (const connection of [db, other]) {
+        assert.equal((await connection.get(select, [1]))?.n, n);
+        assert.equal((await connection.all(list))[0]?.n, n);
+        assert.equal((await connection.getMany(selectMany, each(1)))[0]?.n, n);
+      }
     }
-  }
-});
+  },
+);
 
-onEachDatabase('many answers come in the order of their questions', async ({ db }) => {
+onEachDatabase('getMany returns rows in the order of its values', async ({ db }) => {
   await withThings(db, [1, 10], [2, 20], [3, 30]);
   const found = await db.getMany(selectMany, each(3, 99, 1, 3, 2));
   assert.deepEqual(
@@ -133,7 +136,7 @@ onEachDatabase('many answers come in the order of their questions', async ({ db 
   assert.deepEqual(await db.getMany(selectMany, []), []);
 });
 
-onEachDatabase('many answers come from one moment', async ({ db, connect }) => {
+onEachDatabase('all rows of getMany come from one snapshot', async ({ db, connect }) => {
   const ids = Array.from({ length: 200 }, (_, index) => index);
   await withThings(db, ...ids.map((id) => [id, 0] as const));
   const writer = await connect();
@@ -147,14 +150,14 @@ onEachDatabase('many answers come from one moment', async ({ db, connect }) => {
     const moment = new Set((await db.getMany(selectMany, each(...ids))).map((row) => row?.n));
     assert.equal(moment.size, 1);
     for (const n of moment) seen.add(n ?? -1);
-    // Lets the acknowledgements of the writer in.
+    // Lets the writer's acknowledgements arrive.
     await new Promise(setImmediate);
   }
   await writing;
   assert.ok(seen.size > 1, 'the reads must have run beside the writes');
 });
 
-onEachDatabase('a snapshot shows one moment after the call, whatever is written while it is read', async (opened) => {
+onEachDatabase('a snapshot shows the state after the call, regardless of later writes', async (opened) => {
   const { db, connect } = opened;
   const writer = await connect();
   await withThings(db, [1, 0], [2, 0]);
@@ -177,7 +180,7 @@ onEachDatabase('a snapshot shows one moment after the call, whatever is written 
   assert.equal((await db.all(list)).length, 5);
 });
 
-onEachDatabase('a snapshot ends with its work, also when that fails, and changes nothing', async ({ db }) => {
+onEachDatabase('a snapshot cannot write, and ends when its body returns or throws', async ({ db }) => {
   await withThings(db, [1, 0]);
   const mistake = new Error('enough');
   const failing = db.snapshot(async (reader) => {
@@ -189,7 +192,7 @@ onEachDatabase('a snapshot ends with its work, also when that fails, and changes
   assert.equal(await db.snapshot(async (reader) => (await reader.all(list)).length), 1);
 });
 
-onEachDatabase('two programs may write to one database at once', async ({ db, connect }) => {
+onEachDatabase('two processes can write to one database at the same time', async ({ db, connect }) => {
   await withThings(db, [1, 0]);
   const other = await connect();
   await Promise.all(
@@ -204,7 +207,7 @@ onEachDatabase('two programs may write to one database at once', async ({ db, co
   assert.equal((await db.all(list)).length, 1 + rivalsMin * 10);
 });
 
-onEachDatabase('closing waits for what is under way; what comes later is refused', async ({ db, connect }) => {
+onEachDatabase('closing waits for operations in progress and rejects later ones', async ({ db, connect }) => {
   await withThings(db);
   const closing = await connect();
   const acknowledged = Array.from({ length: 200 }, (_, id) => closing.transaction((tx) => tx.run(insert, [id, id])));
@@ -223,7 +226,7 @@ onEachDatabase('closing waits for what is under way; what comes later is refused
   assert.equal(await db.get(select, [999]), undefined);
 });
 
-onEachDatabase('values come back as they went in', async ({ db }) => {
+onEachDatabase('values are returned as they were stored', async ({ db }) => {
   const create = sql('test_values', {
     sqlite: 'create table many_kinds (a text, b integer, c blob, d text) strict',
     postgres: 'create table many_kinds (a text, b bigint, c bytea, d text)',
@@ -242,7 +245,7 @@ onEachDatabase('values come back as they went in', async ({ db }) => {
   assert.deepEqual({ ...row, c: [...row.c] }, { a: text, b: Number.MAX_SAFE_INTEGER, c: [...bytes], d: null });
 });
 
-onEachDatabase('how long reads and commits take is reported', async ({ db }) => {
+onEachDatabase('the durations of reads and commits are reported', async ({ db }) => {
   await withThings(db);
   const seen: string[] = [];
   db.times.observe = (operation, ms) => {
@@ -260,30 +263,27 @@ function reasonOf(result: PromiseSettledResult<unknown>): Error {
   return result.reason;
 }
 
-/** Rows of a driver may have another prototype than literals have. */
+/** Rows of a driver may have another prototype than literals. */
 const plain = <Row extends object>(rows: readonly Row[]): Row[] => rows.map((row) => ({ ...row }));
 
 const causeOf = (error: unknown): string =>
   error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
 
-onEachDatabase(
-  'a thousand writes may wait; one more is rejected, and each that is accepted is done or rejected unchanged',
-  async ({ db }) => {
-    await withThings(db, [1, 0]);
-    const max = limits.writesWaitingMax;
-    // The first is under way, the rest wait.
-    const writes = Array.from({ length: max + 50 }, () => db.transaction((tx) => tx.run(add, [1, 1])));
-    const settled = await Promise.allSettled(writes);
-    const done = settled.filter(({ status }) => status === 'fulfilled').length;
-    // On a slow machine some of those that may wait have waited too long.
-    assert.ok(done > 0 && done < max + 50, `${done} done`);
-    const rejected = settled.filter(({ status }) => status === 'rejected');
-    for (const result of rejected) assert.equal(codeOf(reasonOf(result)), 'unavailable');
-    const causes = rejected.map((result) => causeOf(reasonOf(result)));
-    assert.ok(causes.includes(`${max} operations wait already`));
-    assert.equal((await db.get(select, [1]))?.n, done);
-    // Room again.
-    await db.transaction((tx) => tx.run(add, [1, 1]));
-    assert.equal((await db.get(select, [1]))?.n, done + 1);
-  },
-);
+onEachDatabase('the number of waiting writes is bounded, and a rejected write changes nothing', async ({ db }) => {
+  await withThings(db, [1, 0]);
+  const max = limits.writesWaitingMax;
+  // The first is in progress, the others wait.
+  const writes = Array.from({ length: max + 50 }, () => db.transaction((tx) => tx.run(add, [1, 1])));
+  const settled = await Promise.allSettled(writes);
+  const done = settled.filter(({ status }) => status === 'fulfilled').length;
+  // On a slow machine, some of the accepted writes wait too long.
+  assert.ok(done > 0 && done < max + 50, `${done} done`);
+  const rejected = settled.filter(({ status }) => status === 'rejected');
+  for (const result of rejected) assert.equal(codeOf(reasonOf(result)), 'unavailable');
+  const causes = rejected.map((result) => causeOf(reasonOf(result)));
+  assert.ok(causes.includes(`${max} operations wait already`));
+  assert.equal((await db.get(select, [1]))?.n, done);
+  // Now there is capacity again.
+  await db.transaction((tx) => tx.run(add, [1, 1]));
+  assert.equal((await db.get(select, [1]))?.n, done + 1);
+});

@@ -1,8 +1,8 @@
-/** Shares of the writer: no account's changes keep another account's waiting, nor one class of work the other. */
+/** Shares of the writer: the changes of one account or class do not delay those of another. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../db.ts';
-import { accountShare, inShare, type WorkClass } from '../share.ts';
+import { accountShare, runInShare, type WorkClass } from '../share.ts';
 import { sql } from '../sql.ts';
 import { onEachDatabase, outcomes } from '../../../../test-kit/store-on-each-database.ts';
 
@@ -34,7 +34,7 @@ class Accounts {
 
   async change(account: string, workClass: WorkClass): Promise<void> {
     const row = this.#rows.get(account) ?? 0;
-    await inShare(accountShare(account, workClass), () => this.#db.transaction((tx) => tx.run(add, [row])));
+    await runInShare(accountShare(account, workClass), () => this.#db.transaction((tx) => tx.run(add, [row])));
     this.order.push(`${account} ${workClass}`);
   }
 }
@@ -46,41 +46,44 @@ for (const [floodClass, otherClass] of [
   ['narrowing', 'narrowing'],
 ] as const) {
   onEachDatabase(
-    `an account with ${flood} waiting ${floodClass} changes doesn’t delay the ${otherClass} change of another`,
+    `an account with ${flood} waiting ${floodClass} changes does not delay the ${otherClass} change of another`,
     async ({ db }) => {
       const accounts = new Accounts(db);
       await accounts.open('attacker', 'other');
       const attacking = Array.from({ length: flood }, () => accounts.change('attacker', floodClass));
       await accounts.change('other', otherClass);
       const before = accounts.order.indexOf(`other ${otherClass}`);
-      // Those that share a commit with it are acknowledged in one go.
+      // Changes that share a commit are acknowledged together.
       assert.ok(before < flood / 2, `${before} changes came first`);
       await Promise.allSettled(attacking);
     },
   );
 }
 
-onEachDatabase('an account’s waiting changes are bounded, and another account’s go on', async ({ db }) => {
-  const accounts = new Accounts(db);
-  await accounts.open('attacker', 'other');
-  const beyond = 50;
-  const attacking = Promise.allSettled(
-    Array.from({ length: limits.writesWaitingPerOwnerMax + beyond }, () => accounts.change('attacker', 'ordinary')),
-  );
-  await accounts.change('other', 'ordinary');
-  const { too_many_in_progress: rejected = 0 } = outcomes(await attacking);
-  // The first may have begun.
-  assert.ok(rejected === beyond || rejected === beyond - 1, `${rejected} rejected`);
-});
+onEachDatabase(
+  'the waiting changes of an account are bounded, and another account’s changes continue',
+  async ({ db }) => {
+    const accounts = new Accounts(db);
+    await accounts.open('attacker', 'other');
+    const beyond = 50;
+    const attacking = Promise.allSettled(
+      Array.from({ length: limits.writesWaitingPerOwnerMax + beyond }, () => accounts.change('attacker', 'ordinary')),
+    );
+    await accounts.change('other', 'ordinary');
+    const { too_many_in_progress: rejected = 0 } = outcomes(await attacking);
+    // The first may have begun.
+    assert.ok(rejected === beyond || rejected === beyond - 1, `${rejected} rejected`);
+  },
+);
 
-onEachDatabase('a change in progress of one account leaves other accounts a connection', async ({ db }) => {
+onEachDatabase('changes in progress of one account leave a connection for other accounts', async ({ db }) => {
   if (db.dialect === 'sqlite') return;
   const accounts = new Accounts(db);
   await accounts.open('attacker', 'other');
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   const held = Array.from({ length: limits.postgresWritersMax }, () =>
-    inShare(accountShare('attacker', 'ordinary'), () => db.transaction(() => released)),
+    runInShare(accountShare('attacker', 'ordinary'), () => db.transaction(() => released)),
   );
   await accounts.change('other', 'ordinary');
   release();
@@ -91,20 +94,17 @@ for (const [heldClass, otherClass] of [
   ['ordinary', 'narrowing'],
   ['narrowing', 'ordinary'],
 ] as const) {
-  onEachDatabase(
-    `${heldClass} changes of any number of accounts leave ${otherClass} ones a connection`,
-    async ({ db }) => {
-      if (db.dialect === 'sqlite') return;
-      const accounts = new Accounts(db);
-      await accounts.open('other');
-      let release = (): void => undefined;
-      const released = new Promise<void>((resolve) => (release = resolve));
-      const held = Array.from({ length: limits.postgresWritersMax }, (_, account) =>
-        inShare(accountShare(`a${account}`, heldClass), () => db.transaction(() => released)),
-      );
-      await accounts.change('other', otherClass);
-      release();
-      await Promise.all(held);
-    },
-  );
+  onEachDatabase(`${heldClass} changes of many accounts leave a connection for ${otherClass} ones`, async ({ db }) => {
+    if (db.dialect === 'sqlite') return;
+    const accounts = new Accounts(db);
+    await accounts.open('other');
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const held = Array.from({ length: limits.postgresWritersMax }, (_, account) =>
+      runInShare(accountShare(`a${account}`, heldClass), () => db.transaction(() => released)),
+    );
+    await accounts.change('other', otherClass);
+    release();
+    await Promise.all(held);
+  });
 }

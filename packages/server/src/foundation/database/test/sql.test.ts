@@ -1,4 +1,4 @@
-/** Names of prepared statements: one name belongs to one text. */
+/** Names of prepared statements: different texts have different names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql, sqlMany } from '../sql.ts';
@@ -11,7 +11,7 @@ test('statements with the same label and different texts have different prepared
   assert.notEqual(many.preparedName, one.preparedName);
 });
 
-test('a prepared name fits into an identifier of PostgreSQL, however long its label', () => {
+test('a prepared name fits into an identifier of PostgreSQL for any length of the label', () => {
   const label = 'a'.repeat(100);
   const [one, two] = [sql(label, 'select 1'), sql(label, 'select 2')];
   assert.equal(Buffer.byteLength(one.preparedName), 63);

@@ -1,4 +1,4 @@
-/** On PostgreSQL with a standby that commits wait for: a negative answer, too, follows the standby's confirmation. */
+/** PostgreSQL with a synchronous standby: responses to requests that change nothing also wait for the standby. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts
 import { until } from '../../../../test/revocation-check/until.ts';
 
 const waitMsMax = 20_000;
-/** Each takes a few milliseconds: together far less than the wait after which the program returns 503. */
+/** Each takes a few milliseconds, in total far less than the time after which the service returns 503. */
 const readsWhileWaiting = 5;
 const rows = sql<{ count: number }>(
   'test_count_rows',
@@ -21,7 +21,7 @@ const rows = sql<{ count: number }>(
 interface Fixture {
   readonly app: TestApp;
   readonly standby: PostgresServer;
-  /** How many commits wait for the standby now. */
+  /** Number of commits that wait for the standby. */
   readonly commitsWaiting: () => Promise<number>;
 }
 
@@ -39,46 +39,46 @@ async function withStandby(prove: (fixture: Fixture) => Promise<void>): Promise<
   await prove({ app, standby, commitsWaiting: async () => (await databases.all(waiting)).length });
 }
 
-/** A request, and its answer once there is one. */
-class Asked {
-  readonly answer: Promise<Answered>;
-  isAnswered = false;
+/** A request and its response. */
+class PendingRequest {
+  readonly response: Promise<Answered>;
+  isComplete = false;
 
-  constructor(answer: Promise<Answered>) {
-    this.answer = answer.finally(() => (this.isAnswered = true));
-    // It may fail before it is awaited, when an assertion has ended the test.
-    this.answer.catch(() => undefined);
+  constructor(response: Promise<Answered>) {
+    this.response = response.finally(() => (this.isComplete = true));
+    // It may fail before it is awaited, after an assertion has ended the test.
+    this.response.catch(() => undefined);
   }
 }
 
 /**
- * Sends requests while the standby is stopped: none is answered until it continues, and then each as expected.
- * @param commitsMax that may wait for the standby at the same time
+ * Sends requests while the standby is stopped. Each must get its expected response, and only after the standby continues.
+ * @param commitsMax maximum of commits that wait for the standby at the same time
  */
 async function assertWaits(
   { app, standby, commitsWaiting }: Fixture,
   accessToken: string,
   commitsMax: number,
-  requests: readonly (readonly [ask: () => Promise<Answered>, expected: ErrorCode | 204])[],
+  requests: readonly (readonly [send: () => Promise<Answered>, expected: ErrorCode | 204])[],
 ): Promise<void> {
-  const asked = requests.map(([ask]) => new Asked(ask()));
+  const pending = requests.map(([send]) => new PendingRequest(send()));
   try {
     await until('a commit waits for the standby', waitMsMax, async () => (await commitsWaiting()) > 0);
     for (let round = 0; round < readsWhileWaiting; round++) {
       const { status } = await app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
-      assert.equal(status, 200, 'a read waits for no standby');
+      assert.equal(status, 200, 'a read does not wait for the standby');
       const waiting = await commitsWaiting();
       assert.ok(waiting >= 1 && waiting <= commitsMax, `${waiting} commits wait`);
-      assert.ok(!asked.some(({ isAnswered }) => isAnswered), 'answered before the standby has confirmed');
+      assert.ok(!pending.some(({ isComplete }) => isComplete), 'a response arrived before the standby continued');
     }
   } finally {
     standby.resume();
   }
   for (const [index, [, expected]] of requests.entries()) {
-    const answer = await asked[index]?.answer;
-    assert.ok(answer);
-    if (expected === 204) assert.equal(answer.status, 204, answer.text);
-    else assertProblem(fromFetch(answer), expected, `request ${index}`);
+    const response = await pending[index]?.response;
+    assert.ok(response);
+    if (expected === 204) assert.equal(response.status, 204, response.text);
+    else assertProblem(fromFetch(response), expected, `request ${index}`);
   }
 }
 
@@ -91,7 +91,7 @@ async function newKey(app: TestApp, accessToken: string): Promise<number> {
   return (created.json as { id: number }).id;
 }
 
-test('while the standby is stopped, a request that changes nothing waits for one commit that all of them share', async () => {
+test('while the standby is stopped, requests that change nothing wait for one shared commit', async () => {
   await withStandby(async (fixture) => {
     const { app, standby } = fixture;
     const [user, other, ended] = [await app.signIn(), await app.signIn(), await app.signIn()];
@@ -110,7 +110,7 @@ test('while the standby is stopped, a request that changes nothing waits for one
   });
 });
 
-test('a change that only the primary has committed is confirmed to no second request before the standby has it', async () => {
+test('a change that only the primary has committed is not confirmed to a second request before the standby has it', async () => {
   await withStandby(async (fixture) => {
     const { app, standby } = fixture;
     const [user, ended] = [await app.signIn(), await app.signIn()];
@@ -120,7 +120,7 @@ test('a change that only the primary has committed is confirmed to no second req
     await standby.pause();
     for (const answer of await Promise.all([remove(), revoke()])) assertProblem(fromFetch(answer), 'unavailable');
     await until('the primary shows both', waitMsMax, async () => (await app.db.get(rows))?.count === 1);
-    // Beside the shared one: the deletion of unknown outcome, which is tried until it is known to have happened.
+    // The second commit belongs to the deletion of unknown outcome, which is retried until it succeeds.
     await assertWaits(fixture, user.accessToken, 2, [
       [remove, 'key_not_found'],
       [() => post(app, 'refresh', ended.refreshToken), 'invalid_refresh_token'],

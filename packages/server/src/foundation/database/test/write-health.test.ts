@@ -1,4 +1,4 @@
-/** A writer that fails is shown, and recovers by itself. */
+/** Failing writes are reported, and the writer recovers. */
 import assert from 'node:assert/strict';
 import { Worker } from 'node:worker_threads';
 import { test, type TestContext } from 'node:test';
@@ -22,7 +22,7 @@ async function newSqlite(): Promise<TestDb> {
 
 const add = (db: Db, id: number): Promise<unknown> => db.transaction((tx) => tx.run(insert, [id])).catch(codeOf);
 
-/** The threads that are sent something from now on. */
+/** Collects the threads that receive a message from now on. */
 function watchWorkers(t: TestContext): Set<Worker> {
   const workers = new Set<Worker>();
   const post = Reflect.get(Worker.prototype, 'postMessage') as (...args: unknown[]) => unknown;
@@ -33,7 +33,7 @@ function watchWorkers(t: TestContext): Set<Worker> {
   return workers;
 }
 
-test('a writing thread that has died is replaced (sqlite)', async (t) => {
+test('a terminated writer thread is replaced (sqlite)', async (t) => {
   await using opened = await newSqlite();
   const { db } = opened;
   await db.transaction((tx) => tx.run(createTable));
@@ -50,7 +50,7 @@ test('a writing thread that has died is replaced (sqlite)', async (t) => {
   );
 });
 
-test('a thread that dies during a change leaves its outcome unknown, and the next one succeeds (sqlite)', async (t) => {
+test('a writer thread that ends during a change leaves its outcome unknown, and the next change succeeds (sqlite)', async (t) => {
   await using opened = await newSqlite();
   const { db } = opened;
   await db.transaction((tx) => tx.run(createTable));
@@ -69,7 +69,7 @@ test('a thread that dies during a change leaves its outcome unknown, and the nex
   );
 });
 
-test('readiness shows that changes fail while another program locks the file, and that they succeed again (sqlite)', async () => {
+test('readiness reports failing changes while another process locks the file, and their recovery (sqlite)', async () => {
   await using app = await newApp();
   const ready = async () => (await app.call('GET', '/health/ready')).json;
   assert.deepEqual(await ready(), { status: 'ok', writes: true });

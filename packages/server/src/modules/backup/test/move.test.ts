@@ -12,7 +12,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import { migrate } from '../../../foundation/database/migrate.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { FileInUseError, giveUpFile } from '../../../foundation/database/sqlite-alone.ts';
+import { FileInUseError, retireFile } from '../../../foundation/database/retire-sqlite-file.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases, emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
@@ -119,19 +119,19 @@ test('a file that anybody has open isn’t given up; given up, nobody finds it u
   const { path } = databaseUrl(source.url) as SqliteLocation;
   const newPath = `${path}.moved`;
   await assert.rejects(
-    giveUpFile(path, newPath, () => Promise.reject(new Error('it must not come to this'))),
+    retireFile(path, newPath, () => Promise.reject(new Error('it must not come to this'))),
     FileInUseError,
   );
   const before = await contentsOf(source.db);
   await source.db.close();
   await assert.rejects(
-    giveUpFile(path, newPath, () => Promise.reject(new Error('changed my mind'))),
+    retireFile(path, newPath, () => Promise.reject(new Error('changed my mind'))),
     /changed my mind/,
   );
   const again = await source.connect();
   assert.deepEqual(await contentsOf(again), before);
   await again.close();
-  const count = await giveUpFile(path, newPath, async (reader) => {
+  const count = await retireFile(path, newPath, async (reader) => {
     await assert.rejects(
       source
         .connect()

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { readConfig } from '../../../app/config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
-import { accountShare, inShare, rangeShare } from '../../../foundation/database/share.ts';
+import { accountShare, runInShare, rangeShare } from '../../../foundation/database/share.ts';
 import { openInstallation } from '../../../app/installation.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { basic, bearer, newApp, operator } from '../../../../test-kit/new-app.ts';
@@ -45,12 +45,12 @@ for (const [where, ipOf] of [
       db.times.observe = (operation) => void (operation === 'commit' && commits++);
       const signIns = Promise.allSettled(
         Array.from({ length: floodSize }, (_, n) =>
-          inShare(rangeShare(ipOf(n), 'ordinary'), () =>
+          runInShare(rangeShare(ipOf(n), 'ordinary'), () =>
             tokens.signIn(email(n), new Secret(wrongPassword), { clientIp: ipOf(n), userAgent: '' }),
           ),
         ),
       );
-      await inShare(accountShare(accountId, 'narrowing'), () => apiKeys.delete(operator, accountId, id));
+      await runInShare(accountShare(accountId, 'narrowing'), () => apiKeys.delete(operator, accountId, id));
       assert.ok(commits <= commitsAheadMax, `${commits} commits`);
       const ended = outcomes(await signIns);
       const { invalid_credentials: checked = 0, too_many_attempts: limited = 0 } = ended;

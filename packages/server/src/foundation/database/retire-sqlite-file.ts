@@ -1,4 +1,4 @@
-/** Work on an embedded database that nobody else may have open meanwhile: it is about to be given up. */
+/** Retires an embedded database: under an exclusive lock, its content is copied elsewhere and the file is renamed. */
 import { renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Db, Reader } from './db.ts';
@@ -6,22 +6,22 @@ import { SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { syncFolder } from './sync-folder.ts';
 
-/** Another program has the file open. */
+/** Another process has the file open. */
 export class FileInUseError extends Error {}
 
 /**
- * @param work is given reads of the file, which is locked until it ends
- * @param newPath the file's name once `work` has succeeded. It has it before anybody else can open it
+ * @param copy reads the file. The lock lasts until the file has its new name, so no other process can write in between.
+ * @param newPath the file's name after `copy` has succeeded
  * @throws FileInUseError
  */
-export async function giveUpFile<T>(
+export async function retireFile<T>(
   path: string,
   newPath: string,
-  work: (reader: Reader & Pick<Db, 'dialect'>) => Promise<T>,
+  copy: (reader: Reader & Pick<Db, 'dialect'>) => Promise<T>,
 ): Promise<T> {
   const connection = new SqliteConnection(path, 'write');
   try {
-    const value = await work(lock(connection, path));
+    const value = await copy(lock(connection, path));
     renameSync(path, newPath);
     await syncFolder(dirname(path));
     return value;
@@ -32,7 +32,7 @@ export async function giveUpFile<T>(
 
 function lock(connection: SqliteConnection, path: string): SqliteReader {
   try {
-    return SqliteReader.ofFileAlone(connection);
+    return SqliteReader.ofLockedFile(connection);
   } catch (error) {
     throw new FileInUseError(`${path} is in use; stop the service and every other command first`, { cause: error });
   }
