@@ -44,7 +44,7 @@ for (const kind of databaseKinds) {
       const made = await run('backup --to old.gz --json');
       assert.equal(made.status, 0, made.stderr);
       assert.equal((JSON.parse(made.stdout) as { rows: Record<string, number> }).rows['api_keys'], 2);
-      assertFailed(await run('backup --to old.gz'), 1, /old\.gz exists already/);
+      assertFailed(await run('backup --to old.gz'), 1, /old\.gz already exists/);
       assert.equal((await program.call('DELETE', `/auth/api-keys/${doomed.id}`, bearer(accessToken))).status, 200);
 
       assertFailed(await run('restore --from old.gz'), 1, /not empty; with --replace/);
@@ -78,7 +78,7 @@ for (const kind of databaseKinds) {
         ...there,
         KEYREEVE_DELETION_JOURNAL: other['KEYREEVE_DELETION_JOURNAL'] ?? '',
       });
-      assertFailed(await unknowing('restore --from old.gz'), 1, /there is no journal of deletions/);
+      assertFailed(await unknowing('restore --from old.gz'), 1, /there is no deletion journal/);
       const wrongKey = { ...there, KEYREEVE_MASTER_KEY: Buffer.alloc(32, 4).toString('base64url') };
       await using strange = await newPlace();
       const stranger = running(folder.path, { ...wrongKey, KEYREEVE_DATABASE_URL: strange.url });

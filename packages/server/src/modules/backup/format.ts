@@ -1,14 +1,14 @@
 /**
- * The form of a backup: lines of JSON. The first says what it is; then come rows, many to a line, in the order of the
- * tables; the last counts them and holds a MAC, under a key that comes from the master key, over all before. Nothing in
- * it opens anything without the master key, which is not in it.
+ * The format of a backup: lines of JSON. The first line is the header. Lines of up to 500 rows follow, in the order of the
+ * tables. The last line counts the rows and has a MAC over all lines, with a key that derives from the master key. A backup
+ * does not contain the master key, and its secrets are unusable without it.
  */
 import type { Hash } from 'node:crypto';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { MacOf } from '../../foundation/sealed-line.ts';
 import type { Counts, Row } from './tables.ts';
 
-/** It can't be done, and nothing was changed. The message says why and what to do. */
+/** The operation failed and changed nothing. The message gives the reason and the remedy. */
 export class BackupError extends Error {}
 
 export const formatName = 'keyreeve-backup';
@@ -17,14 +17,14 @@ export const formatVersion = 1;
 export interface BackupHeader {
   readonly format: typeof formatName;
   readonly version: typeof formatVersion;
-  /** Of the program that made it. */
+  /** Version of the program that made the backup. */
   readonly program: string;
-  /** Newest migration of the database that it was made from. */
+  /** Number of the newest migration of the database. */
   readonly schema: number;
   readonly dialect: string;
   /** ISO 8601. */
   readonly madeAt: string;
-  /** Tells whose it is: derived from the master key, in hexadecimal. */
+  /** Identifies the installation: derives from the master key, in hexadecimal. */
   readonly installation: string;
 }
 

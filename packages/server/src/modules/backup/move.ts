@@ -1,6 +1,6 @@
 /**
- * Moving an installation to another database, in one transaction there: every row as it is, so that all that was issued
- * before goes on working. Whoever calls sees to it that nothing else writes to the source.
+ * Moves an installation to another database: copies every row in one transaction of the target, so that all credentials
+ * stay valid. The caller must ensure that nothing writes to the source meanwhile.
  */
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent } from '../audit/audit.ts';
@@ -28,11 +28,11 @@ type Source = Reader & Pick<Db, 'dialect'>;
 
 export interface Moved {
   readonly rows: Counts;
-  /** An earlier call had moved all of it, and was cut off before it could say so. */
+  /** Whether an earlier call had moved everything, and was interrupted after its commit. */
   readonly wasDone: boolean;
 }
 
-/** @throws BackupError when the target holds anything else, DomainError `unavailable`; the target is as it was then */
+/** @throws BackupError when the target holds other rows, DomainError `unavailable`; the target is unchanged then */
 export async function moveInstallation(
   principal: Principal,
   source: Source,
@@ -46,7 +46,7 @@ export async function moveInstallation(
     async (tx) => {
       await lockTables(tx);
       if (await holdsRows(tx)) {
-        // The source hasn't changed since: its trail ends where that move began.
+        // The source has not changed since that move, which recorded the next event.
         if (await isMoveEvent(tx, newestEvent + 1)) return { rows: {}, wasDone: true };
         throw new BackupError('the database to move to is not empty');
       }
@@ -61,14 +61,15 @@ export async function moveInstallation(
 }
 
 /**
- * What would move, after everything that can be checked without writing has been.
+ * Checks everything that can be checked without writing.
+ * @returns the number of rows that would be moved
  * @throws BackupError, SchemaError, DomainError `unavailable`
  */
 export async function planMove(source: Db, target: Db, masterKeyCheck: Buffer): Promise<Counts> {
   await assertReady(source, masterKeyCheck);
   const missing = await countMissingMigrations(target);
   if (missing > 0 && !(await mayCreate(target))) {
-    throw new BackupError('the role may not make tables in the database to move to');
+    throw new BackupError('the role may not create tables in the database to move to');
   }
   const isNew = missing === newestSchema(target.dialect);
   if (!isNew && (await isInstallationOf(target, masterKeyCheck)) === false) {
@@ -83,7 +84,7 @@ async function assertReady(source: Source, masterKeyCheck: Buffer): Promise<void
     throw new SchemaError('the database is older than this program; run `keyreeve migrate`');
   }
   if (!(await isInstallationOf(source, masterKeyCheck))) {
-    throw new BackupError('the master key is not the one that the database was made with');
+    throw new BackupError('the database was made with another master key');
   }
 }
 

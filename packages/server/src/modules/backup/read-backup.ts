@@ -1,4 +1,4 @@
-/** Reading a backup: whose it is at its start, whether it is whole and as it was written at its end. */
+/** Reads a backup: verifies its installation in the first line, and its integrity in the last line. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -17,15 +17,15 @@ import {
 } from './format.ts';
 import type { Counts } from './tables.ts';
 
-/** @param schemaNewest that this program knows @throws BackupError, Error of the file system */
+/** @param schemaNewest the newest schema that this program knows @throws BackupError, Error of the file system */
 export async function readHeader(path: string, keys: InstallationKeys, schemaNewest: number): Promise<BackupHeader> {
   for await (const line of backupLinesOf(path)) return acceptHeader(line, path, keys, schemaNewest);
   throw damaged(path);
 }
 
 /**
- * The rows after the header, then it is checked: who takes them must be able to give them back.
- * @throws BackupError at the end when the file isn't what was written, or before when that shows sooner
+ * Yields the rows. The backup is verified after the last row, so the caller must be able to undo what it did with them.
+ * @throws BackupError at the latest at the end, for a file that is damaged or was edited
  */
 export async function* readRows(path: string, keys: InstallationKeys): AsyncGenerator<BackupRows> {
   const digest = createHash('sha256');
@@ -55,7 +55,7 @@ export async function* readRows(path: string, keys: InstallationKeys): AsyncGene
   if (!areEqual(counts, counted)) throw damaged(path);
 }
 
-/** Whether the file is whole and as it was written. @throws BackupError when it isn't */
+/** Verifies that the file is complete and unchanged. @throws BackupError otherwise */
 export async function verifyBackup(path: string, keys: InstallationKeys): Promise<void> {
   const rows = readRows(path, keys);
   while (!(await rows.next()).done);
@@ -63,7 +63,7 @@ export async function verifyBackup(path: string, keys: InstallationKeys): Promis
 
 function acceptHeader(line: Buffer, path: string, keys: InstallationKeys, schemaNewest: number): BackupHeader {
   const header = parse(line, path) as BackupHeader;
-  if (header.format !== formatName) throw new BackupError(`${path} is not a backup that Keyreeve made`);
+  if (header.format !== formatName) throw new BackupError(`${path} is not a backup of Keyreeve`);
   if (header.version !== formatVersion || header.schema > schemaNewest) {
     throw new BackupError(
       `${path} was made by Keyreeve ${header.program}, which is newer than this program; install that`,
@@ -82,13 +82,15 @@ function parse(line: Buffer, path: string): object {
     const value: unknown = JSON.parse(line.toString());
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw damaged(path);
 }
 
-const areEqual = (found: Counts, told: Counts): boolean =>
-  [...new Set([...Object.keys(found), ...Object.keys(told)])].every((name) => (found[name] ?? 0) === (told[name] ?? 0));
+const areEqual = (found: Counts, counted: Counts): boolean =>
+  [...new Set([...Object.keys(found), ...Object.keys(counted)])].every(
+    (name) => (found[name] ?? 0) === (counted[name] ?? 0),
+  );
 
 /** Lines without their line feeds. @throws BackupError for a last line without a line feed */
 async function* backupLinesOf(path: string): AsyncGenerator<Buffer> {

@@ -72,7 +72,7 @@ interface Change {
 }
 
 const idsOf = (changes: readonly DatedId[]): string[] => changes.map(({ id }) => id);
-/** As the change itself did: a link that was sent before it must not work again. */
+/** Also removes one-time codes, as the original change did: a link from an earlier mail must not work again. */
 const withCodes =
   (apply: typeof voidPasswordsTx): Change['apply'] =>
   async (tx, changes, now) => {

@@ -1,6 +1,6 @@
 /**
- * The journal of deletions, replayed on the database that is in use: for one that went back without a restore of ours, by
- * an asynchronous failover or a copy of its files. In one transaction, and done twice it changes nothing more.
+ * Replays the deletion journal on the database in use: for one that was put back to an older state by an asynchronous
+ * failover or a copy of its files. Runs in one transaction. A second replay changes nothing.
  */
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -18,20 +18,20 @@ export interface ReplayOptions {
   readonly db: Db;
   readonly keys: InstallationKeys;
   readonly clock: Clock;
-  /** The installation's own, where one is configured. It is brought up to date afterwards. */
+  /** The installation's own journal; undefined without one. It catches up afterwards. */
   readonly journal: DeletionJournal | undefined;
-  /** Beside it. */
+  /** Further journals. */
   readonly journalFolders: readonly string[];
-  /** Everything is done, counted and taken back. */
+  /** Makes and counts all changes, and rolls them back. */
   readonly isDryRun: boolean;
 }
 
 export interface ReplayedOnLive extends ReplayResult {
-  /** As a restore tells it. */
+  /** As in {@link Restored}. */
   readonly journalCompleteUntil: string | null;
 }
 
-/** What ends a dry run's transaction. */
+/** Rolls back the transaction of a dry run. */
 class DryRunRollback extends Error {
   readonly result: ReplayedOnLive;
 
@@ -46,10 +46,10 @@ export async function replayOnLive(principal: Principal, options: ReplayOptions)
   const { db, keys, journal, journalFolders, isDryRun } = options;
   const sources = { folders: [...new Set([...(journal ? [journal.folder] : []), ...journalFolders])], keys };
   const survey = await surveyJournal(sources);
-  // Its own may be new; what was named must be there.
+  // The installation's own journal may be new and empty. The named ones must exist.
   const named = survey.empty.find((folder) => journalFolders.includes(folder));
   const missing = named ?? (survey.folders === 0 ? survey.empty[0] : undefined);
-  if (missing !== undefined) throw new BackupError(`there is no journal of deletions in ${missing}`);
+  if (missing !== undefined) throw new BackupError(`there is no deletion journal in ${missing}`);
   try {
     const result = await db.transaction((tx) => replayWithin(tx, principal, sources, survey, options), {
       isLong: true,
@@ -71,10 +71,10 @@ async function replayWithin(
 ): Promise<ReplayedOnLive> {
   await lockTables(tx);
   const now = clock.now();
-  // Ids below would be taken for older than what the journal knows: the last word on an account must stay the last.
+  // New events must get higher ids than those in the journal, because the highest id decides whether an account is disabled.
   if (survey.newestEvent > (await newestEventId(tx))) await continueEventIds(tx, survey.newestEvent);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
-  // The journal doesn't hold which sessions were ended: where something was lost, none of them can be trusted.
+  // The journal does not record which sessions ended, so a database that has lost records cannot trust any session.
   if (Object.values(replayed).some((count) => count > 0)) await endAllSessionsTx(tx);
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
   const result = { replayed, unconfirmed, journalCompleteUntil };

@@ -1,4 +1,4 @@
-/** Doing to a restored database what was done since: first all of the journal is read and checked, then it is applied. */
+/** Repeats the deletions of the journal on a restored database. The whole journal is read and verified before. */
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { DatedId } from '../../foundation/database/json-lists.ts';
 import {
@@ -21,29 +21,29 @@ import { repeatChangesTx, repeatDeletionsTx } from './replay-changes.ts';
 
 const idsPerStatement = 1_000;
 
-/** Several folders, and what else is known, as one journal. */
+/** Several folders, read as one journal. */
 export interface JournalSources {
   readonly folders: readonly string[];
   readonly keys: JournalKeys;
-  /** Told of what can't be believed, which is left out then. Without it that is refused. */
+  /** Receives the error of each untrustworthy file, which is left out. Without it the error is thrown. */
   readonly onDamage?: ((error: JournalError) => void) | undefined;
 }
 
 export interface Survey {
-  /** How many hold a journal. */
+  /** Number of folders with a journal. */
   readonly folders: number;
-  /** Folders in which there is no journal. */
+  /** Folders without a journal. */
   readonly empty: readonly string[];
   /**
-   * The journal is known to hold all that happened until then, on every instance; milliseconds, 0 for nothing. Only
-   * positions tell: a line says nothing of what other instances wrote elsewhere.
+   * The journal has the deletions of all instances up to this time, in milliseconds; 0 when unknown. Only positions show
+   * this, because a line of one instance proves nothing about the others.
    */
   readonly completeUntil: number;
-  /** No later event of the audit trail is known by its id. */
+  /** The highest event id in the journal. */
   readonly newestEvent: number;
-  /** Accounts that were disabled last, not enabled. */
+  /** Ids of the accounts whose last such entry is disabling, not enabling. */
   readonly disabled: readonly string[];
-  /** Whether all that is known as complete has changes too, not deletions alone. */
+  /** Whether all positions cover changes and not only deletions. */
   readonly hasChanges: boolean;
 }
 
@@ -56,10 +56,10 @@ export interface Replayed {
   readonly passwordsVoided: number;
   readonly emailsToConfirm: number;
   readonly secondFactorsRemoved: number;
-  /** Accounts of which recovery codes were removed because they had been replaced. */
+  /** Number of accounts whose replaced recovery codes were removed. */
   readonly recoveryCodesReplaced: number;
   readonly recoveryCodesUsed: number;
-  /** Accounts that need a second factor again. */
+  /** Number of accounts that require a second factor again. */
   readonly secondFactorsRequired: number;
   readonly webhooksDisabled: number;
   readonly webhooksDeleted: number;
@@ -67,7 +67,7 @@ export interface Replayed {
 
 export interface ReplayResult {
   readonly replayed: Replayed;
-  /** Ids of the accounts whose email address has to be confirmed. */
+  /** Ids of the accounts whose email address must be confirmed. */
   readonly unconfirmed: readonly string[];
 }
 
@@ -110,22 +110,22 @@ export async function surveyJournal(sources: JournalSources): Promise<Survey> {
   return { folders, empty, completeUntil, newestEvent, disabled, hasChanges };
 }
 
-/** Restores nothing that was taken away. Done twice, it changes nothing more. */
+/** A second replay changes nothing. */
 export async function replayJournal(
   tx: Transaction,
   sources: JournalSources,
   { disabled }: Survey,
   now: number,
 ): Promise<ReplayResult> {
-  const waiting: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
+  const pending: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
   const changes = new Map<ChangeKind, DatedId[]>(changeKinds.map((kind) => [kind, []]));
   const unconfirmed: string[] = [];
   const done: { -readonly [count in keyof Replayed]: number } = { ...nothingReplayed };
   const flush = async (idsMin: number): Promise<void> => {
-    // Keys before accounts, whose deletion would take them along unrecorded.
+    // Keys before accounts: the deletion of an account also deletes its keys, without an audit event for each.
     for (const kind of ['api_key', 'account', 'signing_key'] as const)
-      if (waiting[kind].length >= idsMin)
-        done[countOfDeletions[kind]] += await repeatDeletionsTx(tx, kind, waiting[kind].splice(0), now);
+      if (pending[kind].length >= idsMin)
+        done[countOfDeletions[kind]] += await repeatDeletionsTx(tx, kind, pending[kind].splice(0), now);
     for (const [kind, listed] of changes) {
       if (listed.length < idsMin) continue;
       const ids = await repeatChangesTx(tx, kind, listed.splice(0), now);
@@ -134,7 +134,7 @@ export async function replayJournal(
     }
   };
   for await (const { kind, id, at } of readAll(sources)) {
-    if (isFinal(kind)) waiting[kind].push(id);
+    if (isFinal(kind)) pending[kind].push(id);
     if (isChange(kind)) changes.get(kind)?.push({ id, at });
     await flush(idsPerStatement);
   }
@@ -169,7 +169,7 @@ async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGener
   for (const folder of folders) yield* readJournal(folder, keys, {}, onDamage);
 }
 
-/** @returns undefined for a position that is not trustworthy, where that is accepted */
+/** @returns undefined for an untrustworthy position that `onDamage` has received */
 async function positionOf({ keys, onDamage }: JournalSources, folder: string): Promise<Position | undefined> {
   try {
     return await readPosition(folder, keys);

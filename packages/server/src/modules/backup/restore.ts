@@ -1,7 +1,6 @@
 /**
- * Restoring a backup, in one transaction: either all of it or nothing. A deletion can't be undone, so what was deleted
- * since the backup is deleted again, and what was taken away from accounts is taken away again, from the deletion journal
- * and from the audit log of the database that is replaced. Every session ends.
+ * Restores a backup in one transaction. Deletions since the backup are repeated, and so are changes that took rights away.
+ * They come from the deletion journal and from the audit log of the replaced database. Every session ends.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -26,13 +25,13 @@ export interface RestoreOptions {
   readonly keys: InstallationKeys;
   readonly clock: Clock;
   readonly path: string;
-  /** The installation's own, where one is configured. */
+  /** The installation's own journal; undefined without one. */
   readonly journal: DeletionJournal | undefined;
-  /** Beside it. */
+  /** Further journals. */
   readonly journalFolders: readonly string[];
-  /** Whether what the database holds may go. */
+  /** Whether a database with rows may be replaced. */
   readonly mayReplace: boolean;
-  /** Whether deleted keys may come back where the journal doesn't tell of them. */
+  /** Whether to restore although the journal is incomplete, so that deleted keys may work again. */
   readonly acceptsRevival: boolean;
 }
 
@@ -40,24 +39,24 @@ export interface Restored extends ReplayResult {
   /** When the backup was made, ISO 8601. */
   readonly madeAt: string;
   readonly rows: Counts;
-  /** Whether the journal holds changes of roles, passwords, email addresses and second factors too. */
+  /** Whether the journal also has changes of roles, passwords, email addresses and second factors. */
   readonly journalHasChanges: boolean;
   /**
-   * The journal is known to hold all that was deleted until then, ISO 8601; null when nothing is known. What was deleted
-   * later on an instance whose journal wasn't named isn't in it.
+   * The journal has all deletions up to this time, ISO 8601; null when unknown. Later deletions are missing if they were
+   * made on an instance whose journal was not named.
    */
   readonly journalCompleteUntil: string | null;
-  /** What of the journal couldn't be believed. */
+  /** Messages about untrustworthy files of the journal. */
   readonly warnings: readonly string[];
 }
 
-/** @throws BackupError, JournalError, DomainError `unavailable`; nothing has changed then */
+/** @throws BackupError, JournalError, DomainError `unavailable`; nothing was changed then */
 export async function restoreBackup(principal: Principal, options: RestoreOptions): Promise<Restored> {
   const { db, keys, path } = options;
   const header = await readHeader(path, keys, newestSchema(db.dialect));
-  // Read twice, so that nothing that isn't ours ever reaches a statement.
+  // The file is read twice, so no row of an unverified file reaches a statement.
   await verifyBackup(path, keys);
-  // Made when it is needed.
+  // Created when it is needed.
   const spool = join(tmpdir(), `keyreeve-restore-${randomBytes(12).toString('hex')}`);
   try {
     return await db.transaction(async (tx) => restoreWithin(tx, principal, header, options, spool), { isLong: true });
@@ -77,11 +76,11 @@ async function restoreWithin(
   await lockTables(tx);
   const isReplacing = await holdsRows(tx);
   if (isReplacing && !mayReplace) {
-    throw new BackupError('the database is not empty; with --replace all that it holds gives way to the backup');
+    throw new BackupError('the database is not empty; with --replace, the backup replaces all that it holds');
   }
   const warnings: string[] = [];
-  // What has been deleted in the database that is about to go. In its journal it serves every later restore as well;
-  // without one it is kept in files for as long as this takes, for there may be much of it.
+  // Adds the deletions that the replaced database records to the installation's journal, for later restores too. Without a
+  // journal, temporary files hold them, because memory may not.
   const own = journal ?? new DeletionJournal({ folder: spool, db, clock, keys });
   if (isReplacing) await own.completeFrom(tx);
   const sources = {
@@ -91,8 +90,8 @@ async function restoreWithin(
   };
   const survey = await surveyJournal(sources);
   const missing = survey.empty.find((folder) => journalFolders.includes(folder));
-  if (missing !== undefined) throw new BackupError(`there is no journal of deletions in ${missing}`);
-  if (!acceptsRevival) assertReaches(survey, header);
+  if (missing !== undefined) throw new BackupError(`there is no deletion journal in ${missing}`);
+  if (!acceptsRevival) assertComplete(survey, header);
 
   await clearTables(tx);
   const rows = await load(tx, path, keys);
@@ -113,18 +112,18 @@ async function restoreWithin(
   };
 }
 
-/** The position of a service that runs moves every ten minutes, and a backup moves it too. */
-function assertReaches({ completeUntil, folders }: Survey, { madeAt }: BackupHeader): void {
-  const hint = 'name its folder with --journal, or say --accept-revival if deleted keys may come back';
+/** A running service advances the position every 10 minutes, and making a backup advances it too. */
+function assertComplete({ completeUntil, folders }: Survey, { madeAt }: BackupHeader): void {
+  const hint = 'name its folder with --journal, or add --accept-revival if deleted keys may work again';
   if (folders === 0) {
     throw new BackupError(
-      `there is no journal of deletions, so keys that were deleted since would work again: ${hint}`,
+      `there is no deletion journal, so keys that were deleted since the backup would work again: ${hint}`,
     );
   }
   if (completeUntil < Date.parse(madeAt)) {
     const last = completeUntil === 0 ? 'no time' : toInstant(completeUntil);
     throw new BackupError(
-      `the journal of deletions is known to be complete until ${last}, and the backup was made at ${madeAt}: ${hint}`,
+      `the deletion journal is known to be complete until ${last}, and the backup was made at ${madeAt}: ${hint}`,
     );
   }
 }
@@ -134,7 +133,7 @@ async function load(tx: Transaction, path: string, keys: InstallationKeys): Prom
   const counts: Record<string, number> = Object.fromEntries(tables.map(({ name }) => [name, 0]));
   for await (const { table: name, rows } of readRows(path, keys)) {
     const table = tables.find((candidate) => candidate.name === name);
-    if (!table) throw new BackupError(`${path} has rows of ${name}, which a backup doesn’t hold`);
+    if (!table) throw new BackupError(`${path} has rows of ${name}, which is not a table of a backup`);
     await insertRows(tx, table, rows);
     counts[name] = (counts[name] ?? 0) + rows.length;
   }

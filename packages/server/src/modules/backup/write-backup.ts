@@ -1,4 +1,4 @@
-/** Making a backup: one moment of the database, beside whatever writes to it, into a file that appears whole or not. */
+/** Makes a backup from one snapshot of the database, while the service runs. The file appears when it is complete. */
 import { createHash, randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { link, rm } from 'node:fs/promises';
@@ -20,13 +20,13 @@ export interface BackupOptions {
   readonly db: Db;
   readonly keys: InstallationKeys;
   readonly clock: Clock;
-  /** Of the program. */
+  /** Version of the program. */
   readonly version: string;
   /** Compressed when it ends in `.gz`. */
   readonly path: string;
 }
 
-/** @returns how many rows of each table @throws BackupError when there is such a file, Error of the file system */
+/** @returns the number of rows by table @throws BackupError when the file exists, Error of the file system */
 export async function writeBackup({ db, keys, clock, version, path }: BackupOptions): Promise<Counts> {
   const header: BackupHeader = {
     format: formatName,
@@ -75,13 +75,13 @@ async function* linesOf(
   yield sealLine({ counts } satisfies BackupEnd, endMacOf(keys, digest));
 }
 
-/** Never over another backup. */
+/** Never overwrites a file. */
 async function publish(draft: string, path: string): Promise<void> {
   try {
     await link(draft, path);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    throw new BackupError(`${path} exists already; name a file that doesn’t`);
+    throw new BackupError(`${path} already exists; name another file`);
   }
   await syncFolder(dirname(path));
 }

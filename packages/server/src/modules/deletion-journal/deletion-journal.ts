@@ -1,8 +1,8 @@
 /**
- * The journal of deletions: files apart from the database, so that restoring an older backup revives nothing.
+ * The deletion journal: files apart from the database, so that restoring an older backup revives no deleted credential.
  *
- * What is revoked is written here after its commit and before its answer. The audit trail says the same, so whatever a
- * process that died, or a full disk, has kept from the journal is brought in from there: {@link DeletionJournal.catchUp}.
+ * A deletion is written here after its commit and before its response. The audit log records it too, so
+ * {@link DeletionJournal.catchUp} adds entries that are missing after a crash or on a full disk.
  */
 import { findEventMark, listRevocationEventsAt, newestEventAt, newestEventIdBefore } from '../audit/store.ts';
 import type { Clock } from '../../foundation/clock.ts';
@@ -22,9 +22,9 @@ import {
 import { identityOf, isChange, revocationsOf, type Revocation, type Revocations } from './revocation.ts';
 import { findLostRecords, hasLost, revocationsAfter, type LostRecords } from './lost-records.ts';
 
-/** By then a transaction that has taken an event's id has ended, and clocks differ by less. */
+/** Longer than any transaction that has an event id, and than any difference between clocks. */
 const settledMs = 600_000;
-/** Clocks of file systems may differ from ours by less. */
+/** Longer than any difference between the clock of a file system and that of this host. */
 const fileClockMs = 3_600_000;
 const catchUpEveryMs = 600_000;
 const retryMs = 5_000;
@@ -36,15 +36,15 @@ export interface DeletionJournalOptions {
   readonly keys: JournalKeys;
 }
 
-/** Receives what happens between calls. */
+/** Receives the results of catching up in the background. */
 export interface JournalListener {
   readonly onFailure: (error: unknown) => void;
-  /** A file that is not trustworthy, at each catching up. */
+  /** Called for each untrustworthy file, each time. */
   readonly onDamage: (error: JournalError) => void;
   readonly onLost: (forgotten: LostRecords) => void;
 }
 
-interface Waiting {
+interface PendingWrite {
   readonly revocations: readonly Revocation[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -54,11 +54,11 @@ export class DeletionJournal implements Revocations {
   readonly folder: string;
   readonly #options: DeletionJournalOptions;
   readonly #files = new Map<JournalEnding, JournalFile>();
-  #waiting: Waiting[] = [];
+  #pending: PendingWrite[] = [];
   #isWriting = false;
   #timer: NodeJS.Timeout | undefined;
-  #watch: JournalListener | undefined;
-  /** Paths of files that are not trustworthy. What they held has been written anew from the audit trail. */
+  #listener: JournalListener | undefined;
+  /** Paths of untrustworthy files whose entries were written again from the audit log. */
   readonly #damaged = new Set<string>();
 
   constructor(options: DeletionJournalOptions) {
@@ -68,7 +68,7 @@ export class DeletionJournal implements Revocations {
 
   record(revocations: readonly Revocation[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ revocations, resolve, reject });
+      this.#pending.push({ revocations, resolve, reject });
       if (!this.#isWriting) void this.#writeAll();
     });
   }
@@ -88,36 +88,36 @@ export class DeletionJournal implements Revocations {
   }
 
   /**
-   * Brings in what the audit trail records and the journal lacks, and looks for the opposite. What a damaged file held is
-   * written anew from the audit trail, so the file can be moved away and nothing is lost.
-   * @returns what the journal knows and the database has forgotten: then the journal isn't said to be complete
+   * Adds entries that the audit log has and the journal lacks, and finds records that the database has lost. The entries of
+   * a damaged file are written again from the audit log, so an operator can move the file away without losing any.
+   * @returns the records that the database has lost; the position does not advance then
    * @throws JournalError for a `position.json` of another installation, Error of the file system, DomainError `unavailable`
    */
   async catchUp(onDamage?: (error: JournalError) => void): Promise<LostRecords> {
     const { folder, db, clock, keys } = this.#options;
     const at = clock.now();
     const damage: JournalError[] = [];
-    const { position, isSameTrail } = await this.#positionIn(db);
-    const from = isSameTrail ? position.event : 0;
+    const { position, isSameLog } = await this.#positionIn(db);
+    const from = isSameLog ? position.event : 0;
     const event = Math.max(from, await newestEventIdBefore(db, at - settledMs));
-    await this.#bringIn(db, position.hasChanges ? from : 0);
-    const since = isSameTrail ? position.at - fileClockMs : 0;
-    const forgotten = await findLostRecords(
+    await this.#addMissing(db, position.hasChanges ? from : 0);
+    const since = isSameLog ? position.at - fileClockMs : 0;
+    const lost = await findLostRecords(
       db,
       this.#linesSince(since, (error) => damage.push(error)),
     );
     for (const error of damage) onDamage?.(error);
-    await this.#writeAnew(damage);
-    if (!hasLost(forgotten)) {
+    await this.#rewrite(damage);
+    if (!hasLost(lost)) {
       await writePosition(folder, keys, { event, mark: await findEventMark(db, event), at, hasChanges: true });
     }
-    return forgotten;
+    return lost;
   }
 
   /**
-   * Reads every file, and changes nothing.
-   * @returns the error of each file that is not trustworthy
-   * @throws JournalError for a `position.json` that stops `serve`, Error of the file system
+   * Reads every file and changes nothing.
+   * @returns the error of each untrustworthy file
+   * @throws JournalError for a `position.json` that prevents `serve` from starting, Error of the file system
    */
   async findDamage(): Promise<readonly JournalError[]> {
     const { folder, keys } = this.#options;
@@ -129,13 +129,13 @@ export class DeletionJournal implements Revocations {
   }
 
   /**
-   * Brings in what a database knows that is about to be replaced. It may be an old copy: only up to its newest event is
-   * the journal complete by it.
+   * Adds the entries of a database that is about to be replaced. It may be an old copy, so the journal is complete only up
+   * to its newest event.
    */
   async completeFrom(reader: Reader): Promise<void> {
     const { folder, keys } = this.#options;
-    const { position, isSameTrail } = await this.#positionIn(reader);
-    await this.#bringIn(reader, isSameTrail && position.hasChanges ? position.event : 0);
+    const { position, isSameLog } = await this.#positionIn(reader);
+    await this.#addMissing(reader, isSameLog && position.hasChanges ? position.event : 0);
     await writePosition(folder, keys, {
       ...position,
       hasChanges: true,
@@ -144,45 +144,45 @@ export class DeletionJournal implements Revocations {
   }
 
   /**
-   * Catches up now and from time to time, sooner after a failure: for a process that runs for long.
-   * @throws what {@link catchUp} throws, the first time
+   * Catches up now, then every 10 minutes, and 5 seconds after a failure.
+   * @throws what the first {@link catchUp} throws
    */
-  async start(watch: JournalListener): Promise<void> {
-    this.#tell(await this.catchUp(watch.onDamage), watch);
-    this.#watch = watch;
+  async start(listener: JournalListener): Promise<void> {
+    report(await this.catchUp(listener.onDamage), listener);
+    this.#listener = listener;
     this.#schedule(catchUpEveryMs);
   }
 
-  /** Finishes what is under way. */
+  /** Schedules no further catching up. */
   stop(): void {
-    this.#watch = undefined;
+    this.#listener = undefined;
     clearTimeout(this.#timer);
   }
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer);
-    if (this.#watch) this.#timer = setTimeout(() => void runAsSystem(() => this.#catchUpAgain()), ms).unref();
+    if (this.#listener) this.#timer = setTimeout(() => void runAsSystem(() => this.#catchUpAgain()), ms).unref();
   }
 
   async #catchUpAgain(): Promise<void> {
     try {
-      const forgotten = await this.catchUp(this.#watch?.onDamage);
-      if (this.#watch) this.#tell(forgotten, this.#watch);
+      const lost = await this.catchUp(this.#listener?.onDamage);
+      if (this.#listener) report(lost, this.#listener);
       this.#schedule(catchUpEveryMs);
     } catch (error) {
-      this.#watch?.onFailure(error);
+      this.#listener?.onFailure(error);
       this.#schedule(retryMs);
     }
   }
 
-  /** What comes while the disk is waited for shares the next wait. */
+  /** Calls that arrive during a write share the next one. */
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    while (this.#waiting.length > 0) {
-      const together = this.#waiting;
-      this.#waiting = [];
+    while (this.#pending.length > 0) {
+      const batch = this.#pending;
+      this.#pending = [];
       try {
-        const revocations = together.flatMap((waiting) => waiting.revocations);
+        const revocations = batch.flatMap((write) => write.revocations);
         await this.#append(
           '.journal',
           revocations.filter(({ kind }) => !isChange(kind)),
@@ -191,13 +191,13 @@ export class DeletionJournal implements Revocations {
           '.changes',
           revocations.filter(({ kind }) => isChange(kind)),
         );
-        for (const { resolve } of together) resolve();
+        for (const { resolve } of batch) resolve();
       } catch (error) {
         this.#files.clear();
-        // The trail has them: they are brought in from there as soon as it goes again.
-        this.#watch?.onFailure(error);
+        // The audit log has the entries, so the next catching up adds them.
+        this.#listener?.onFailure(error);
         this.#schedule(retryMs);
-        for (const { reject } of together) reject(unwritten(error));
+        for (const { reject } of batch) reject(unavailable(error));
       }
     }
     this.#isWriting = false;
@@ -211,32 +211,28 @@ export class DeletionJournal implements Revocations {
     await file.append(revocations);
   }
 
-  #tell(forgotten: LostRecords, { onLost }: JournalListener): void {
-    if (hasLost(forgotten)) onLost(forgotten);
-  }
-
-  /** An id alone says little: a trail that went back may have gone on from there, past it. */
-  async #positionIn(reader: Reader): Promise<{ position: Position; isSameTrail: boolean }> {
+  /** Compares the mark too: a database that was put back to an older state may have used the event id again. */
+  async #positionIn(reader: Reader): Promise<{ position: Position; isSameLog: boolean }> {
     const { folder, keys } = this.#options;
     const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0, hasChanges: true };
-    return { position, isSameTrail: (await findEventMark(reader, position.event)) === position.mark };
+    return { position, isSameLog: (await findEventMark(reader, position.event)) === position.mark };
   }
 
-  async #writeAnew(damage: readonly JournalError[]): Promise<void> {
+  async #rewrite(damage: readonly JournalError[]): Promise<void> {
     const paths = damage.map(({ path }) => path).filter((path) => !this.#damaged.has(path));
     if (paths.length === 0) return;
     for (const path of paths) this.#damaged.add(path);
-    await this.#bringIn(this.#options.db, 0);
+    await this.#addMissing(this.#options.db, 0);
   }
 
-  async #bringIn(reader: Reader, from: number): Promise<void> {
+  async #addMissing(reader: Reader, from: number): Promise<void> {
     for await (const revocations of revocationsAfter(reader, from)) {
       const missing = await this.#missingOf(revocations);
       if (missing.length > 0) await this.record(missing);
     }
   }
 
-  /** Those of a batch that no file names. Only the batch is held in memory, however large the journal is. */
+  /** Holds only the batch in memory, for a journal of any size. @returns the entries of the batch that no file has */
   async #missingOf(revocations: readonly Revocation[]): Promise<readonly Revocation[]> {
     const missing = new Map(revocations.map((revocation) => [identityOf(revocation), revocation]));
     const since = revocations.reduce((oldest, { at }) => Math.min(oldest, at), Infinity) - fileClockMs;
@@ -254,12 +250,16 @@ export class DeletionJournal implements Revocations {
   }
 }
 
-/** To write a revocation twice does no harm. */
+const report = (lost: LostRecords, { onLost }: JournalListener): void => {
+  if (hasLost(lost)) onLost(lost);
+};
+
+/** The entries of a damaged file count as missing: an entry that is written twice has no further effect. */
 const ignored = (): void => undefined;
 
-const unwritten = (cause: unknown): DomainError =>
+const unavailable = (cause: unknown): DomainError =>
   new DomainError('unavailable', {
-    detail: 'It is done and holds, but the journal of deletions can’t be written at the moment.',
+    detail: 'The change is committed, but the deletion journal can’t be written at the moment.',
     retryAfterSeconds: 1,
     cause,
   });

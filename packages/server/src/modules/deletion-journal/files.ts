@@ -1,6 +1,6 @@
 /**
- * The journal's folder. Each process appends to a file of its own, so that none waits for another or spoils its lines;
- * `position.json` says up to where the audit trail is in the files. Nothing in it is secret.
+ * The folder of the deletion journal. Each process appends to a file of its own, so processes need no locks.
+ * `position.json` records up to which event the files contain the audit log. The folder holds no secrets.
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -24,33 +24,34 @@ export class JournalError extends Error {
   }
 }
 
-/** What the files' lines are checked with. */
+/** The keys that the lines are verified with. */
 export type JournalKeys = Pick<InstallationKeys, 'check' | 'deletionJournal'>;
 
 interface Header {
   readonly format: 'keyreeve-deletion-journal';
   readonly version: 1;
-  /** Whose it is: known without its key. */
+  /** Identifies the installation, readable without its key. */
   readonly installation: string;
-  /** The file's own name: a copy under another name is not accepted. */
+  /** The file's own name. A copy under another name is rejected. */
   readonly file: string;
 }
 
-/** All of the audit trail up to this event, by its id, is in the files. */
+/** The files contain all entries of the audit log up to an event. */
 export interface Position {
+  /** Id of the event. */
   readonly event: number;
-  /** Tells that event from another with its id, in a trail that went back and on from there. */
+  /** Distinguishes the event from another with the same id, which follows when the database is put back to an older state. */
   readonly mark?: string;
-  /** All that the trail held at this time is in the files, whatever its ids; milliseconds. */
+  /** The files also contain all entries that were in the audit log at this time, in milliseconds. */
   readonly at: number;
-  /** Whether that is so for changes too, not for deletions alone: version 0.1.0 writes no changes. */
+  /** Whether the files contain changes and not only deletions. Version 0.1.0 writes no changes. */
   readonly hasChanges?: boolean;
 }
 
-/** Of deletions, and of changes that take rights away. Version 0.1.0 reads the former alone. */
+/** `.journal` files hold deletions, `.changes` files hold changes that take rights away. Version 0.1.0 reads only the former. */
 export type JournalEnding = '.journal' | '.changes';
 const endings: readonly JournalEnding[] = ['.journal', '.changes'];
-/** Files that are too old to tell of recent days needn't be read for them. */
+/** Bounds a file, so that a reader who needs recent entries can skip old files. */
 const linesPerFileMax = 50_000;
 const positionName = 'position.json';
 
@@ -61,7 +62,7 @@ const headerOf = ({ check }: JournalKeys, file: string): Header => ({
   file,
 });
 
-/** A file that one process appends to. After a failure it is left alone: what of it reached the disk isn't known. */
+/** A file that one process appends to. It is not used again after a failure, because what reached the disk is unknown. */
 export class JournalFile {
   readonly #ending: JournalEnding;
   readonly #folder: string;
@@ -78,12 +79,12 @@ export class JournalFile {
     this.#chain = new Chain(keys.deletionJournal);
   }
 
-  /** Whoever appends takes a new one then. */
+  /** The caller starts a new file then. */
   get isFull(): boolean {
     return this.#lines >= linesPerFileMax;
   }
 
-  /** Resolves once it is on the disk. @throws Error of the file system */
+  /** Resolves after the entries are on the disk. @throws Error of the file system */
   async append(revocations: readonly Revocation[]): Promise<void> {
     const isNew = this.#isNew;
     this.#isNew = false;
@@ -108,14 +109,14 @@ async function makeFolder(folder: string): Promise<void> {
   if (first !== undefined) await giveToOwnerOf(dirname(first), folder);
 }
 
-/** A command that root has run must leave nothing that the service can't read. */
+/** Keeps files that a command of root creates readable to the service. */
 async function giveToOwnerOf(folder: string, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(folder);
   await chown(path, uid, gid);
 }
 
-/** @throws JournalError for another installation's, and for a copy of another file */
+/** @throws JournalError for a file of another installation and for a copy of another file */
 export async function readPosition(folder: string, keys: JournalKeys): Promise<Position | undefined> {
   const path = join(folder, positionName);
   const text = await readFile(path, 'utf8').catch(undefinedIfMissing);
@@ -124,7 +125,7 @@ export async function readPosition(folder: string, keys: JournalKeys): Promise<P
   const [header = '', line = ''] = text.split('\n');
   assertHeader(header, keys, path, chain);
   const position = chain.open(line);
-  // The position only saves work: without it the whole audit trail is read again.
+  // Without a position, the whole audit log is read again.
   return isPosition(position) ? position : undefined;
 }
 
@@ -144,16 +145,16 @@ export async function writePosition(folder: string, keys: JournalKeys, position:
 }
 
 export interface FileSelection {
-  /** Leaves out files that were last written before, in milliseconds. */
+  /** Files that were last written before this time are left out; in milliseconds. */
   readonly since?: number;
   /** Paths to leave out. */
   readonly except?: ReadonlySet<string>;
 }
 
 /**
- * All lines of the folder's files, each file in its order.
- * @param onDamage gets the error of each file that is not trustworthy; its remaining lines are left out. Without it the
- *   error is thrown
+ * Reads the entries of all files, each file in order.
+ * @param onDamage receives the error of each untrustworthy file, whose remaining lines are left out; without it the error
+ *   is thrown
  * @throws JournalError for a line that was edited, a copied file and another installation's file
  */
 export async function* readJournal(
@@ -175,7 +176,7 @@ export async function* readJournal(
   }
 }
 
-/** Their paths. None when there is no folder. */
+/** @returns the paths of the journal's files; none when the folder does not exist */
 export const journalFiles = async (folder: string): Promise<string[]> =>
   ((await readdir(folder).catch(undefinedIfMissing)) ?? [])
     .filter((name) => endings.some((ending) => name.endsWith(ending)))

@@ -1,4 +1,4 @@
-/** The journal beside the audit trail: what the one says that the other doesn't. */
+/** Compares the deletion journal with the audit log and the database: entries and records that one of them lacks. */
 import { listRevocationEvents, newestEventId } from '../audit/store.ts';
 import type { Reader } from '../../foundation/database/db.ts';
 import type { DatedId } from '../../foundation/database/json-lists.ts';
@@ -13,11 +13,11 @@ import {
 } from './revocation.ts';
 import { findListed, findLostChanges } from './store.ts';
 
-/** Events that are read at once. */
+/** Event ids in one read of the audit log. */
 const eventsPerRead = 20_000;
 const idsPerRead = 1_000;
 
-/** What the audit trail records after an event, in batches of bounded size, none of them empty. */
+/** Yields the deletions that the audit log records after an event, in non-empty batches of bounded size. */
 export async function* revocationsAfter(reader: Reader, event: number): AsyncGenerator<Revocation[]> {
   const newest = await newestEventId(reader);
   let batch: Revocation[] = [];
@@ -30,40 +30,40 @@ export async function* revocationsAfter(reader: Reader, event: number): AsyncGen
   }
 }
 
-/** What the journal knows and the database doesn't: it is older than it was, as after a failover or a file copy. */
+/** Records that the database has lost. It was put back to an older state, as by a failover or a file copy. */
 export interface LostRecords {
-  /** Keys, accounts and signing keys that were deleted or revoked and work, and changes of accounts that were lost. */
+  /** The number of deleted or revoked keys, accounts and signing keys that work again, and of lost changes. */
   readonly working: number;
-  /** The journal names an event that the trail hasn't reached. */
+  /** Whether the journal has an event id above the newest in the audit log. */
   readonly isBehind: boolean;
 }
 
 export const hasLost = ({ working, isBehind }: LostRecords): boolean => working > 0 || isBehind;
 
-/** A line is written after its commit, so what a line says must be seen by whatever is read after the line. */
+/** A journal line is written after its commit, so a later read of the database must see its change. */
 export async function findLostRecords(reader: Reader, journal: AsyncIterable<Revocation>): Promise<LostRecords> {
-  const waiting: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
+  const pending: Record<FinalKind, string[]> = { api_key: [], account: [], signing_key: [] };
   let working = 0;
-  let newestKnown = 0;
-  const ask = async (kind: FinalKind, idsMin: number): Promise<void> => {
-    if (waiting[kind].length >= idsMin) working += (await findListed(reader, kind, waiting[kind].splice(0))).length;
+  let newestInJournal = 0;
+  const countDeletions = async (kind: FinalKind, idsMin: number): Promise<void> => {
+    if (pending[kind].length >= idsMin) working += (await findListed(reader, kind, pending[kind].splice(0))).length;
   };
   const changes = new Map<ChangeKind, DatedId[]>(changeKinds.map((kind) => [kind, []]));
-  const askChanges = async (idsMin: number): Promise<void> => {
+  const countChanges = async (idsMin: number): Promise<void> => {
     for (const [kind, listed] of changes)
       if (listed.length >= idsMin) working += (await findLostChanges(reader, kind, listed.splice(0))).length;
   };
   for await (const { kind, id, at, event = 0 } of journal) {
-    newestKnown = Math.max(newestKnown, event);
+    newestInJournal = Math.max(newestInJournal, event);
     if (isChange(kind)) {
       changes.get(kind)?.push({ id, at });
-      await askChanges(idsPerRead);
+      await countChanges(idsPerRead);
     }
     if (!isFinal(kind)) continue;
-    waiting[kind].push(id);
-    await ask(kind, idsPerRead);
+    pending[kind].push(id);
+    await countDeletions(kind, idsPerRead);
   }
-  for (const kind of ['api_key', 'account', 'signing_key'] as const) await ask(kind, 1);
-  await askChanges(1);
-  return { working, isBehind: newestKnown > (await newestEventId(reader)) };
+  for (const kind of ['api_key', 'account', 'signing_key'] as const) await countDeletions(kind, 1);
+  await countChanges(1);
+  return { working, isBehind: newestInJournal > (await newestEventId(reader)) };
 }

@@ -1,12 +1,12 @@
-/** What the journal of deletions holds, and what the slices know of it. */
+/** The entries of the deletion journal, and the interface through which other modules write them. */
 import type { AuditAction } from '../audit/audit.ts';
 import type { RevocationEvent } from '../audit/store.ts';
 
-/** Of the files that every version reads. */
+/** Kinds in `.journal` files, which every version reads. */
 const deletionKinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
 /**
- * Changes that take rights away and that a later change of the same account or endpoint replaces: each applies to what is older than
- * it. They are in files of their own, which version 0.1.0 doesn't read.
+ * Changes that take rights away. A later change of the same account or endpoint replaces them. They are in `.changes`
+ * files, which version 0.1.0 does not read.
  */
 export const changeKinds = [
   'role_removed',
@@ -22,10 +22,10 @@ export const changeKinds = [
 const kinds = [...deletionKinds, ...changeKinds];
 
 export type ChangeKind = (typeof changeKinds)[number];
-/** `account_enabled` takes an `account_disabled` back; nothing takes deletions back. */
+/** `account_enabled` reverses `account_disabled`. A deletion cannot be reversed. */
 export type RevocationKind = (typeof deletionKinds)[number] | ChangeKind;
 
-/** Those that nothing takes back. */
+/** Deletions and revocations that cannot be reversed. */
 export type FinalKind = 'api_key' | 'account' | 'signing_key';
 
 export const isChange = (kind: RevocationKind): kind is ChangeKind => changeKinds.some((known) => known === kind);
@@ -34,31 +34,34 @@ export const isFinal = (kind: RevocationKind): kind is FinalKind => !isAbility(k
 
 export interface Revocation {
   readonly kind: RevocationKind;
-  /** Of what was deleted, or of the account or webhook endpoint; of `recovery_code_used` the keyed hash of the code, in hexadecimal. */
+  /**
+   * Id of the deleted object, the account or the webhook endpoint. For `recovery_code_used`: the keyed hash of the recovery
+   * code, in hexadecimal.
+   */
   readonly id: string;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly at: number;
-  /** Its id in the audit trail, where the order counts: of disabling and enabling. */
+  /** Id of the audit event. Only for disabling and enabling, whose order matters. */
   readonly event?: number;
 }
 
 export interface Revocations {
   /**
-   * Resolves once it will outlive the database: called after the commit and before the answer.
-   * @throws DomainError `unavailable`; what was revoked stays so
+   * Resolves after the entries are on the disk. Called after the commit and before the response.
+   * @throws DomainError `unavailable`; the revocation stays in force
    */
   record(revocations: readonly Revocation[]): Promise<void>;
   /**
-   * The same for what a transaction has changed of an account: its audit events say what it was.
+   * Records all changes of an account by one transaction, which it reads from the audit events.
    * @param at the time of the transaction, in milliseconds
    * @throws DomainError `unavailable`; the change holds
    */
   recordChanges(accountId: string, at: number): Promise<void>;
-  /** For a change whose outcome was unknown: only the audit trail knows what happened. */
+  /** Schedules catching up after a change of unknown outcome: the audit log shows whether it was committed. */
   catchUpSoon(): void;
 }
 
-/** Whether a line of a journal file is one that this version writes. A newer version may write other kinds. */
+/** Whether a line has a kind that this version knows. A newer version may write other kinds. */
 export function isRevocation(value: unknown): value is Revocation {
   const { kind, id, at, event } = (value ?? {}) as Partial<Revocation>;
   return (
@@ -86,10 +89,10 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'webhook.deleted': 'webhook_deleted',
 };
 
-/** Empty for an event of another kind. */
+/** @returns the journal's entries for an audit event; none for an event that takes no right away */
 export function revocationsOf(event: RevocationEvent): Revocation[] {
   const { id, at, target } = event;
-  // The address from before is back, and the password is void.
+  // The previous email address is restored, and the password is void.
   if (event.action === 'account.email_change_undone')
     return (['email_changed', 'password_changed'] as const).map((kind) => ({ kind, id: target, at }));
   const kind = kindOfAction[event.action as AuditAction] ?? kindByDetails(event);
@@ -101,14 +104,14 @@ export function revocationsOf(event: RevocationEvent): Revocation[] {
 function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
   if (event.action === 'account.role_changed') return detailOf(event, 'role') === 'user' ? 'role_removed' : undefined;
   if (event.action !== 'recovery_code.used') return undefined;
-  // Events of version 0.1.0 don't say which code was used: all codes of that time may be it.
+  // Events of version 0.1.0 do not name the used recovery code: it may be any code of that time.
   return detailOf(event, 'code') === undefined ? 'recovery_codes_replaced' : 'recovery_code_used';
 }
 
 const detailOf = ({ details }: RevocationEvent, name: string): unknown =>
   (JSON.parse(details ?? '{}') as Record<string, unknown>)[name];
 
-/** Two that say the same have the same. */
+/** Equal entries have the same identity. */
 export const identityOf = ({ kind, id, at, event = 0 }: Revocation): string => {
   if (isAbility(kind)) return `${kind} ${id} ${event}`;
   return isChange(kind) ? `${kind} ${id} ${at}` : `${kind} ${id}`;

@@ -162,8 +162,8 @@ onEachDatabase(
         restore(fresh.db, path, more),
         (error) => error instanceof BackupError && reason.test(error.message),
       );
-    await refused({}, /there is no journal of deletions, so keys/);
-    await refused({ journalFolders: [join(temp.path, 'nowhere')] }, /no journal of deletions in .*nowhere/);
+    await refused({}, /there is no deletion journal, so keys/);
+    await refused({ journalFolders: [join(temp.path, 'nowhere')] }, /no deletion journal in .*nowhere/);
     await refused({ journalFolders: [stale] }, /known to be complete until 2026.*, and the backup was made/);
     // A line of one instance that is newer says nothing of what the others have deleted since.
     await journalIn(db, stale).record([{ kind: 'api_key', id: '1', at: later }]);
@@ -316,7 +316,7 @@ test('a backup needs its master key, a program that is new enough, and never ove
   await fill(db);
   const path = join(temp.path, 'backup');
   await backUp(db, path);
-  await assert.rejects(backUp(db, path), /exists already/);
+  await assert.rejects(backUp(db, path), /already exists/);
   const more = { mayReplace: true, acceptsRevival: true };
   const others = deriveKeys(Buffer.alloc(32, 8));
   await assert.rejects(restore(db, path, { ...more, keys: others }), /made with another master key/);

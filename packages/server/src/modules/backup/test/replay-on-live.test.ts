@@ -67,7 +67,7 @@ onEachDatabase(
     const planned = await replay(reverted.db, [folder, other], { isDryRun: true });
     assert.deepEqual(planned.replayed, expected);
     assert.deepEqual(await contentsOf(reverted.db), before);
-    await assert.rejects(replay(reverted.db, [folder, join(temp.path, 'none')]), /no journal of deletions in .*none/);
+    await assert.rejects(replay(reverted.db, [folder, join(temp.path, 'none')]), /no deletion journal in .*none/);
 
     const done = await replay(reverted.db, [other], { journal: journalIn(reverted.db, folder) });
     assert.deepEqual(done, planned);

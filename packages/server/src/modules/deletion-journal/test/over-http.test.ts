@@ -77,7 +77,7 @@ test('while the journal can’t be written a deletion holds but isn’t answered
   writeFileSync(folder, '');
   const refused = await app.call('DELETE', `/auth/api-keys/${id}`, { headers });
   assert.equal(refused.status, 503);
-  assert.match((refused.json as { detail: string }).detail, /It is done and holds/);
+  assert.match((refused.json as { detail: string }).detail, /The change is committed/);
   assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
   assert.ok(app.logLines.some((line) => line.includes('"event":"deletion_journal_failed"') && line.includes('error')));
   rmSync(folder);
