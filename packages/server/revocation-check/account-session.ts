@@ -1,6 +1,6 @@
-/** A canary account signed in over HTTP: one access token, valid at every instance, replaced after a rejection. */
+/** The session of a canary account: one access token for all instances, replaced after a rejection. */
 import type { CanaryAccount } from './canaries.ts';
-import type { HttpAnswer, HttpRequest, Instance } from './instance.ts';
+import type { HttpRequest, HttpResponse, Instance } from './instance.ts';
 
 export class AccountSession {
   readonly account: CanaryAccount;
@@ -11,41 +11,42 @@ export class AccountSession {
     this.account = account;
   }
 
-  /** Signs in at this instance unless the account is signed in, at any. @returns whether there is a token now */
-  async ready(instance: Instance): Promise<boolean> {
+  /** Signs in at this instance if there is no access token. @returns whether there is one now */
+  async ensureSignedIn(instance: Instance): Promise<boolean> {
     if (this.#accessToken === undefined) {
-      // One at a time: sign-ins are limited.
+      // One sign-in at a time: they are limited.
       await (this.#signingIn ??= this.#signIn(instance).finally(() => (this.#signingIn = undefined)));
     }
     return this.#accessToken !== undefined;
   }
 
-  /** With the access token; forgets it when it is rejected. @returns undefined without a response, or without a token */
-  async ask(
+  /** Sends the access token, and drops it after a 401. @returns undefined without a token or without a response */
+  async send(
     instance: Instance,
     method: HttpRequest['method'],
     path: string,
     body?: unknown,
-  ): Promise<HttpAnswer | undefined> {
+  ): Promise<HttpResponse | undefined> {
     const token = this.#accessToken;
     if (token === undefined) return undefined;
     const authorization = `Bearer ${token}`;
-    const sent =
+    const content =
       body === undefined
         ? { headers: { authorization } }
         : { headers: { authorization, 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    const answer = await instance.ask({ method, path, ...sent }).catch(() => undefined);
-    // Another request may have signed in again meanwhile.
-    if (answer?.status === 401 && this.#accessToken === token) this.#accessToken = undefined;
-    return answer;
+    const response = await instance.send({ method, path, ...content }).catch(() => undefined);
+    // Another request may have signed in again in the meantime.
+    if (response?.status === 401 && this.#accessToken === token) this.#accessToken = undefined;
+    return response;
   }
 
   async #signIn(instance: Instance): Promise<void> {
     const { email, password } = this.account;
     const authorization = `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`;
-    const answer = await instance
-      .ask({ method: 'POST', path: '/auth/token', headers: { authorization } })
+    const response = await instance
+      .send({ method: 'POST', path: '/auth/token', headers: { authorization } })
       .catch(() => undefined);
-    if (answer?.status === 200) this.#accessToken = (JSON.parse(answer.text) as { accessToken: string }).accessToken;
+    if (response?.status === 200)
+      this.#accessToken = (JSON.parse(response.text) as { accessToken: string }).accessToken;
   }
 }

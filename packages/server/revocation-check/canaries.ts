@@ -1,7 +1,7 @@
 /**
- * Accounts and keys of the revocation check, and their removal after it in every case. Accounts are created directly in
- * the database, because sign-up needs mail. So are callers' keys, whose scope an account cannot give itself, and imported
- * keys, which no endpoint creates. All other keys are created over HTTP (`key-source.ts`).
+ * Creates and removes the accounts and keys of the revocation check. Accounts are created directly in the database, because
+ * sign-up needs mail. So are callers' keys, whose scope an account cannot give itself, and imported keys, which no endpoint
+ * creates. All other keys are created over HTTP (`key-source.ts`).
  */
 import { createHash } from 'node:crypto';
 import { generatePassword, type Accounts } from '../src/modules/accounts/accounts.ts';
@@ -28,11 +28,11 @@ export interface CanaryKey {
 export interface CanariesOptions {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
-  /** How many deletions of each of the account's keys the audit log records, by the key's id. */
+  /** The number of deletions that the audit log records, by the key's id. */
   readonly deletionsRecorded: (accountId: string) => Promise<ReadonlyMap<number, number>>;
   /**
-   * Imports one key by its SHA-256 in hexadecimal; false when it was refused. Undefined where no key was ever imported:
-   * there the service looks no such key up, and the check must not change that.
+   * Imports one key by its SHA-256 in hexadecimal; false if the import rejects it. Undefined if the installation has no
+   * imported keys: then the service does not look up such keys, and the check must not change that.
    */
   readonly importKey: ((accountId: string, nickname: string, hash: string) => Promise<boolean>) | undefined;
 }
@@ -41,7 +41,7 @@ const operator: Principal = { kind: 'operator' };
 
 export class Canaries {
   readonly #options: CanariesOptions;
-  /** From before they are created: one whose creation got no response may exist. */
+  /** Includes accounts whose creation failed: without a response they may exist. */
   readonly #emails = new Set<string>();
   #nicknames = 0;
 
@@ -73,7 +73,7 @@ export class Canaries {
     return { id, secret: secret.reveal(), accountId, kind: 'caller' };
   }
 
-  /** A key of another system. @returns undefined when it was refused @throws DomainError */
+  /** @returns undefined if the import rejects the key @throws DomainError */
   async importKey(accountId: string): Promise<CanaryKey | undefined> {
     const { apiKeys, importKey } = this.#options;
     const secret = `canary.${randomBase62(32)}`;
@@ -93,14 +93,14 @@ export class Canaries {
     return this.#options.deletionsRecorded(accountId);
   }
 
-  /** Deletes keys whose creation got no response: an account holds a limited number. */
-  async removeStrays(accountId: string, isKnown: (id: number) => boolean): Promise<void> {
+  /** Deletes keys whose creation got no response: they count towards the limit of keys per account. */
+  async deleteUnknownKeys(accountId: string, isKnown: (id: number) => boolean): Promise<void> {
     for (const { id } of await this.#options.apiKeys.list(accountId)) {
       if (!isKnown(id)) await this.#options.apiKeys.delete(operator, accountId, id);
     }
   }
 
-  /** All of them. @returns the emails of those that could not be removed */
+  /** @returns the email addresses of the accounts that could not be removed */
   async removeAll(): Promise<readonly string[]> {
     for (const email of this.#emails) {
       try {

@@ -1,14 +1,16 @@
 /**
- * Judges a history while it is recorded, in memory that grows with the keys and not with their verifications.
+ * Checks a history while it is recorded, in memory that grows with the number of keys, not of verifications.
  *
- * A history is good if every operation can be given one moment between its start and its end such that the service
- * answered as it should at that moment. Each key is judged by itself: that it lives until it is deleted, once, and
- * that what verifications, lists and the audit trail tell of it fits. So is each account: that it is enabled until it
- * is disabled, and again. For a key that is deleted in an account that is never disabled, and the other way round, the
- * judgement is exact, but for a verification that overlaps two changes of its account; there, and where a key is
- * deleted in an account that is disabled as well, it may miss something, but never accuses wrongly.
+ * A history is valid if every operation can take effect at one moment between its start and its end such that the response
+ * is correct at that moment (linearizability). The checker checks each key separately: it is valid until it is deleted,
+ * once, and verifications, lists and the audit log agree. It checks each account separately: enabled until disabled, and
+ * again.
  *
- * Operations are told when they end, in that order; deletions and changes also when they begin.
+ * The check is exact for a deleted key of an account that is never disabled, and for a disabled account without deleted
+ * keys, except for a verification that overlaps two changes of its account. In that case, and if a key is deleted in an
+ * account that is also disabled, the checker may miss a violation but never reports a false one.
+ *
+ * The caller reports operations when they end, in that order; deletions and changes also when they begin.
  */
 import { AccountRecord } from './account-record.ts';
 import type {
@@ -26,12 +28,12 @@ import { KeyRecord } from './key-record.ts';
 import { Latencies } from './latencies.ts';
 import type { Report } from './report.ts';
 
-/** More would be read by nobody. */
+/** Enough to diagnose a failure; a broken build can cause millions of violations. */
 const examplesMax = 20;
 
 interface AccountKeys {
   readonly all: KeyRecord[];
-  /** Those whose deletion wasn't acknowledged: of the others, a list that lacks them tells nothing. */
+  /** The keys without an acknowledged deletion: a list must contain them. */
   readonly open: Set<KeyRecord>;
 }
 
@@ -40,13 +42,13 @@ export class Checker {
   readonly #keysOf = new Map<string, AccountKeys>();
   readonly #accounts = new Map<string, AccountRecord>();
   readonly #examples: Violation[] = [];
-  readonly #counts = { accepted: 0, refused: 0, unknown: 0, afterRevocation: 0, changes: 0, lists: 0 };
+  readonly #counts = { accepted: 0, rejected: 0, unknown: 0, afterRevocation: 0, changes: 0, lists: 0 };
   readonly #deletions = { acknowledged: 0, unknown: 0, created: 0, caller: 0, imported: 0 };
   readonly #verifyLatencies = new Latencies();
   readonly #deleteLatencies = new Latencies();
   #violations = 0;
   #acceptedAfterMsMax: number | null = null;
-  #refusedAfterMsMin: number | null = null;
+  #rejectedAfterMsMin: number | null = null;
 
   get violations(): number {
     return this.#violations;
@@ -56,7 +58,7 @@ export class Checker {
     return this.#deletions.acknowledged;
   }
 
-  /** A key and when its creation was answered. */
+  /** @param createdAt when the response to the creation arrived */
   addKey(id: number, accountId: string, createdAt: number, kind: KeyKind = 'created'): void {
     const key = new KeyRecord(id, accountId, createdAt, kind);
     this.#keys.set(id, key);
@@ -90,16 +92,16 @@ export class Checker {
       this.#deletions[key.kind]++;
       this.#keysOf.get(key.accountId)?.open.delete(key);
     }
-    this.#note(key.endDeletion(deletion));
+    this.#record(key.endDeletion(deletion));
   }
 
   beginChange(accountId: string, to: AccountState, source: string, startedAt: number): AccountChange {
-    const change: AccountChange = { to, source, startedAt, endedAt: Infinity, seenBy: Infinity };
+    const change: AccountChange = { to, source, startedAt, endedAt: Infinity, observedBy: Infinity };
     this.#account(accountId).beginChange(change);
     return change;
   }
 
-  /** @param isKnown false when it may take effect at any time from now on, or never */
+  /** @param isKnown false if the change may take effect at any later time, or never */
   endChange(change: AccountChange, isKnown: boolean, endedAt: number): void {
     if (!isKnown) return;
     change.endedAt = endedAt;
@@ -107,105 +109,108 @@ export class Checker {
   }
 
   verified(id: number, verification: Verification): void {
-    const { verdict, startedAt, endedAt, source } = verification;
-    if (verdict === 'unknown') {
+    const { result, startedAt, endedAt, source } = verification;
+    if (result === 'unknown') {
       this.#counts.unknown++;
       return;
     }
     this.#verifyLatencies.add(endedAt - startedAt);
     const key = this.#key(id);
     const account = this.#account(key.accountId);
-    const observation: Observation = { by: 'verification', source, saw: verdict.replace('_', ' '), startedAt, endedAt };
-    const revokedAgoMs = this.#measure(key, account, verification);
-    switch (verdict) {
+    const observed = result.replace('_', ' ');
+    const observation: Observation = { by: 'verification', source, observed, startedAt, endedAt };
+    const sinceRevocationMs = this.#measure(key, account, verification);
+    switch (result) {
       case 'accepted': {
-        const violation = key.sawAlive(observation) ?? account.saw('enabled', observation);
-        if (violation && revokedAgoMs > 0)
-          this.#acceptedAfterMsMax = Math.max(this.#acceptedAfterMsMax ?? 0, revokedAgoMs);
-        return this.#note(violation);
+        const violation = key.observedValid(observation) ?? account.observed('enabled', observation);
+        if (violation && sinceRevocationMs > 0)
+          this.#acceptedAfterMsMax = Math.max(this.#acceptedAfterMsMax ?? 0, sinceRevocationMs);
+        return this.#record(violation);
       }
       case 'not_found':
-        return key.sawDead(observation);
+        return key.observedDeleted(observation);
       case 'disabled':
-        return this.#note(key.sawAlive(observation) ?? account.saw('disabled', observation));
-      case 'refused':
-        // Either of the two, where both are possible, says nothing.
-        if (!account.mayBe('disabled', observation)) key.sawDead(observation);
-        else if (!key.mayBeDeletedBy(endedAt)) this.#note(account.saw('disabled', observation));
+        return this.#record(key.observedValid(observation) ?? account.observed('disabled', observation));
+      case 'rejected':
+        // The result does not state the reason: if both reasons are possible, it proves neither.
+        if (!account.mayBe('disabled', observation)) key.observedDeleted(observation);
+        else if (!key.mayBeDeletedBy(endedAt)) this.#record(account.observed('disabled', observation));
         return;
-      case 'mistaken':
-        this.#note({ rule: 'mistaken_identity', explanation: `key ${id}: ${source} answered with another identity` });
+      case 'wrong_key':
+        this.#record({ rule: 'mistaken_identity', explanation: `key ${id}: ${source} returned another identity` });
     }
   }
 
-  /** An account’s list as it was shown. Keys that were made while it was asked for may be in it or not. */
+  /** A list of an account's keys. It may lack keys whose creation overlaps the request. */
   listed(accountId: string, { startedAt, endedAt }: Interval, source: string, ids: ReadonlySet<number>): void {
     this.#counts.lists++;
-    const shown = [...ids].flatMap((id) => this.#keys.get(id) ?? []);
-    for (const key of shown) {
-      this.#note(key.sawAlive({ by: 'list', source, saw: 'listed', startedAt, endedAt }));
+    const by = 'list';
+    for (const id of ids) {
+      const key = this.#keys.get(id);
+      this.#record(key?.observedValid({ by, source, observed: 'listed', startedAt, endedAt }));
     }
     for (const key of this.#keysOf.get(accountId)?.open ?? []) {
-      if (!ids.has(key.id)) key.sawDead({ by: 'list', source, saw: 'missing in the list', startedAt, endedAt });
+      if (!ids.has(key.id)) key.observedDeleted({ by, source, observed: 'missing in the list', startedAt, endedAt });
     }
   }
 
-  /** @param deletions how many deletions the audit trail records, by key; keys without any may be left out */
+  /** @param deletions the number of deletions that the audit log records, by key; keys without one may be absent */
   auditRead(accountId: string, { startedAt, endedAt }: Interval, deletions: ReadonlyMap<number, number>): void {
-    const source = 'the audit trail';
+    const source = 'the audit log';
     for (const key of this.#keysOf.get(accountId)?.all ?? []) {
       const count = deletions.get(key.id) ?? 0;
-      const saw = count === 0 ? 'without a record of its deletion' : 'recorded as deleted';
-      const observation: Observation = { by: 'audit trail', source, saw, startedAt, endedAt };
-      if (count === 0) this.#note(key.sawAlive(observation));
-      else key.sawDead(observation);
+      const observed = count === 0 ? 'without a record of its deletion' : 'recorded as deleted';
+      const observation: Observation = { by: 'audit log', source, observed, startedAt, endedAt };
+      if (count === 0) this.#record(key.observedValid(observation));
+      else key.observedDeleted(observation);
       if (count > 1) {
-        const explanation = `key ${key.id}: the audit trail records ${count} deletions of it`;
-        this.#note({ rule: 'audit_disagrees', explanation });
+        const explanation = `key ${key.id}: the audit log records ${count} deletions of it`;
+        this.#record({ rule: 'audit_disagrees', explanation });
       }
     }
   }
 
-  /** Once, when every operation has ended: one that is still running counts as unknown. */
+  /** Called once, after all operations. An operation that is still running counts as unknown. */
   finish(): Report {
     let acceptedBeforeMsMin: number | null = null;
     for (const key of this.#keys.values()) {
-      this.#note(key.finish());
-      const { lastAlive, deleted } = key;
-      if (lastAlive?.by !== 'verification' || !deleted) continue;
-      const ms = deleted.endedAt - lastAlive.startedAt;
+      this.#record(key.finish());
+      const { lastValid, deletion } = key;
+      if (lastValid?.by !== 'verification' || !deletion) continue;
+      const ms = deletion.endedAt - lastValid.startedAt;
       if (ms >= 0 && (acceptedBeforeMsMin === null || ms < acceptedBeforeMsMin)) acceptedBeforeMsMin = ms;
     }
-    const { accepted, refused, unknown, afterRevocation, changes, lists } = this.#counts;
+    const { accepted, rejected, unknown, afterRevocation, changes, lists } = this.#counts;
+    const total = accepted + rejected + unknown;
     return {
-      verifications: { total: accepted + refused + unknown, accepted, refused, unknown, afterRevocation },
+      verifications: { total, accepted, refused: rejected, unknown, afterRevocation },
       deletions: { ...this.#deletions },
       accountChanges: changes,
       lists,
       violations: this.#violations,
       examples: this.#examples,
       acceptedAfterMsMax: this.#acceptedAfterMsMax,
-      refusedAfterMsMin: this.#refusedAfterMsMin,
+      refusedAfterMsMin: this.#rejectedAfterMsMin,
       acceptedBeforeMsMin,
       verifyLatency: this.#verifyLatencies.summary(),
       deleteLatency: this.#deleteLatencies.summary(),
     };
   }
 
-  /** Counts it. @returns how long after a revocation’s answer it started; 0 or less when there was none before */
-  #measure({ deleted }: KeyRecord, account: AccountRecord, { verdict, startedAt }: Verification): number {
-    if (verdict === 'accepted') this.#counts.accepted++;
-    else this.#counts.refused++;
+  /** Counts the verification. @returns milliseconds from a revocation's response to its start; 0 or less without one */
+  #measure({ deletion }: KeyRecord, account: AccountRecord, { result, startedAt }: Verification): number {
+    if (result === 'accepted') this.#counts.accepted++;
+    else this.#counts.rejected++;
     const change = account.lastChangeBefore(startedAt);
     const disabledAt = change?.to === 'disabled' ? change.endedAt : Infinity;
-    const agoMs = startedAt - Math.min(deleted?.endedAt ?? Infinity, disabledAt);
-    if (agoMs <= 0) return agoMs;
+    const sinceMs = startedAt - Math.min(deletion?.endedAt ?? Infinity, disabledAt);
+    if (sinceMs <= 0) return sinceMs;
     this.#counts.afterRevocation++;
-    if (verdict !== 'accepted') this.#refusedAfterMsMin = Math.min(this.#refusedAfterMsMin ?? Infinity, agoMs);
-    return agoMs;
+    if (result !== 'accepted') this.#rejectedAfterMsMin = Math.min(this.#rejectedAfterMsMin ?? Infinity, sinceMs);
+    return sinceMs;
   }
 
-  #note(violation: Violation | undefined): void {
+  #record(violation: Violation | undefined): void {
     if (!violation) return;
     this.#violations++;
     if (this.#examples.length < examplesMax) this.#examples.push(violation);
@@ -213,7 +218,7 @@ export class Checker {
 
   #key(id: number): KeyRecord {
     const key = this.#keys.get(id);
-    if (!key) throw new Error(`key ${id} was never recorded as created`);
+    if (!key) throw new Error(`key ${id} is not recorded as created`);
     return key;
   }
 

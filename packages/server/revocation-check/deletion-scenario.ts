@@ -1,40 +1,40 @@
-/** One key after the other: created, verified while it is deleted over HTTP, and verified everywhere after that. */
+/** Creates keys one after the other, verifies each while deleting it over HTTP, and verifies it everywhere after that. */
 import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import { pick } from './prober.ts';
-import { Probing } from './probing.ts';
+import { ProbeLoops } from './probe-loops.ts';
 import type { CanaryAccount, CanaryKey } from './canaries.ts';
 import type { DeletionOutcome, KeyKind } from './history.ts';
-import type { HttpAnswer, Instance } from './instance.ts';
+import type { HttpResponse, Instance } from './instance.ts';
 import { KeySource, type KeySourceOptions } from './key-source.ts';
 
 export interface ScenarioOptions extends KeySourceOptions {
-  /** Verifications under way at once. */
-  readonly askers: number;
-  /** Of a key before its deletion is asked for at most, and as many after it is answered. */
-  readonly asksMax: number;
+  /** Verifications in progress at a time. */
+  readonly loops: number;
+  /** The maximum number of probes of a key before its deletion is requested, and after the response to the deletion. */
+  readonly probesMax: number;
   readonly isOver: () => boolean;
-  /** A deletion was acknowledged. */
+  /** Called after each acknowledged deletion. */
   readonly onDeleted?: (deletions: number) => void;
 }
 
-/** Before what has failed is tried again. */
+/** Before a retry. */
 const pauseMs = 50;
 /** One deletion in so many is followed by a list. */
 const deletionsPerList = 4;
-/** One in so many is asked for once more: a key dies once. */
+/** One deletion in so many is repeated, and must fail. */
 const deletionsPerRepetition = 4;
 
-/** One key in so many is deleted as soon as it exists. */
+/** One key in so many is deleted immediately after its creation. */
 const keysPerShortLife = 3;
-/** The order in which a lane creates its keys, so that a short run sees every kind. */
+/** The order in which a scenario creates its keys: a short run contains every kind. */
 const kinds: readonly KeyKind[] = ['created', 'caller', 'imported', 'created', 'created', 'caller'];
 
 export class DeletionScenario {
   readonly #options: ScenarioOptions;
-  /** By account: a new one when the last may create no more keys in this minute. */
+  /** By account. An account that has reached its limit of new keys per minute is replaced. */
   readonly #sources = new Map<string, KeySource>();
   #source: KeySource;
   #keys = 0;
@@ -52,12 +52,12 @@ export class DeletionScenario {
     const { isOver } = this.#options;
     let key = await this.#newKey();
     while (!isOver()) {
-      // The next one is created meanwhile: nothing waits for its commit.
-      [key] = await Promise.all([this.#newKey(), key ? this.#lifeOf(key) : setTimeout(pauseMs)]);
+      // The next key is created in the meantime, so that no deletion waits for a creation.
+      [key] = await Promise.all([this.#newKey(), key ? this.#verifyAndDelete(key) : setTimeout(pauseMs)]);
     }
   }
 
-  /** Compares an account's list, as an instance returns it now. */
+  /** Requests an account's list at an instance, and reports it to the checker. */
   async list(source: KeySource, instance: Instance): Promise<void> {
     const startedAt = monotonicMs();
     const listed = await source.list(instance);
@@ -73,7 +73,7 @@ export class DeletionScenario {
     return source;
   }
 
-  /** Undefined when the outcome is not known: the key may exist. */
+  /** @returns undefined if the outcome is unknown: the key may exist */
   async #newKey(): Promise<CanaryKey | undefined> {
     const { canaries } = this.#options;
     const kind = kinds[this.#keys++ % kinds.length] ?? 'created';
@@ -86,23 +86,23 @@ export class DeletionScenario {
     return this.#source.newKey(kind === 'imported' && !canaries.importsKeys ? 'created' : kind);
   }
 
-  async #lifeOf(key: CanaryKey): Promise<void> {
-    const { asker, askers, asksMax, instances } = this.#options;
-    const asking = new Probing(askers, () => asker.askSomewhere(key));
-    // A key that was created just now: what remembers a creation has not forgotten it.
-    if (randomInt(keysPerShortLife) > 0) await asking.more(1 + randomInt(asksMax));
-    // Whatever could remember an acceptance anywhere has just seen one.
-    const before = asker.askEverywhere(key);
-    if (await this.#delete(key)) await asker.askEverywhere(key);
+  async #verifyAndDelete(key: CanaryKey): Promise<void> {
+    const { prober, loops, probesMax, instances } = this.#options;
+    const probes = new ProbeLoops(loops, () => prober.probeAnywhere(key));
+    // Without a pause, the deletion meets caches that the creation has filled.
+    if (randomInt(keysPerShortLife) > 0) await probes.more(1 + randomInt(probesMax));
+    // Fills any cache of acceptances just before the deletion.
+    const before = prober.probeEverywhere(key);
+    if (await this.#delete(key)) await prober.probeEverywhere(key);
     await before;
-    asker.bury(key);
+    prober.markDeleted(key);
     if (randomInt(deletionsPerList) === 0) await this.list(this.#sourceOf(key), pick(instances));
     if (randomInt(deletionsPerRepetition) === 0) await this.#deleteOnce(key);
-    await asking.more(1 + randomInt(asksMax));
-    await asking.stop();
+    await probes.more(1 + randomInt(probesMax));
+    await probes.stop();
   }
 
-  /** Until it is known to be dead. @returns false when the end came first */
+  /** Repeats the deletion until its outcome is known. @returns false if the run ended before */
   async #delete(key: CanaryKey): Promise<boolean> {
     for (;;) {
       const outcome = await this.#deleteOnce(key);
@@ -112,18 +112,18 @@ export class DeletionScenario {
     }
   }
 
-  /** At some instance. @returns undefined when nobody could be asked */
+  /** Deletes the key at a random instance. @returns undefined if the sign-in failed */
   async #deleteOnce(key: CanaryKey): Promise<DeletionOutcome | undefined> {
     const { instances, checker, onDeleted } = this.#options;
     const { session } = this.#sourceOf(key);
     const instance = pick(instances);
-    // Signed in before the clock starts.
-    if (!(await session.ready(instance))) return undefined;
+    // Before the recorded start, so that the interval is short.
+    if (!(await session.ensureSignedIn(instance))) return undefined;
     const { id } = key;
     const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
     const deletion = checker.beginDeletion(id, source, monotonicMs());
-    const answer = await session.ask(instance, 'DELETE', `/auth/api-keys/${id}`);
-    const outcome = outcomeOf(answer);
+    const response = await session.send(instance, 'DELETE', `/auth/api-keys/${id}`);
+    const outcome = outcomeOf(response);
     checker.endDeletion(id, deletion, outcome, monotonicMs());
     if (outcome === 'deleted') onDeleted?.(checker.deletions);
     return outcome;
@@ -134,8 +134,8 @@ export class DeletionScenario {
   }
 }
 
-function outcomeOf(answer: HttpAnswer | undefined): DeletionOutcome {
-  if (answer?.status === 200) return 'deleted';
-  if (answer?.status === 404) return 'not_found';
-  return answer?.status === 401 ? 'refused' : 'unknown';
+function outcomeOf(response: HttpResponse | undefined): DeletionOutcome {
+  if (response?.status === 200) return 'deleted';
+  if (response?.status === 404) return 'not_found';
+  return response?.status === 401 ? 'rejected' : 'unknown';
 }

@@ -1,19 +1,19 @@
-/** Accounts that are disabled and enabled again while their keys are verified: the other way a key is revoked. */
+/** Disables and enables accounts again and again while their keys are verified. */
 import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import { pick } from './prober.ts';
-import { Probing } from './probing.ts';
+import { ProbeLoops } from './probe-loops.ts';
 import type { CanaryKey } from './canaries.ts';
 import type { ScenarioOptions } from './deletion-scenario.ts';
 import type { AccountState, KeyKind } from './history.ts';
 import { KeySource } from './key-source.ts';
 
-/** The keys of each account; fewer where an account may hold fewer. */
+/** The keys of each account; fewer if the limit of keys per account is lower. */
 const kinds: readonly KeyKind[] = ['created', 'caller', 'created'];
-/** Verifications between two changes. */
-const asksMax = 48;
+/** The maximum number of probes between two changes. */
+const probesMax = 48;
 const pauseMs = 50;
 
 export async function runDisablingScenario(options: ScenarioOptions): Promise<void> {
@@ -24,7 +24,7 @@ export async function runDisablingScenario(options: ScenarioOptions): Promise<vo
   }
 }
 
-/** None when neither the database nor an instance could be reached. */
+/** @returns no keys if neither the database nor an instance is reachable */
 async function newAccountWithKeys(options: ScenarioOptions): Promise<CanaryKey[]> {
   const keys: CanaryKey[] = [];
   try {
@@ -39,23 +39,23 @@ async function newAccountWithKeys(options: ScenarioOptions): Promise<CanaryKey[]
   return keys;
 }
 
-/** Until the end, or until an outcome isn't known: from there on such an account could prove nothing. */
+/** Ends with the run, or after a change with an unknown outcome: the checker stops checking the account there. */
 async function disableAndEnable(keys: readonly CanaryKey[], options: ScenarioOptions): Promise<void> {
-  const { asker, askers, isOver } = options;
-  const asking = new Probing(askers, () => asker.askSomewhere(pick(keys)));
+  const { prober, loops, isOver } = options;
+  const probes = new ProbeLoops(loops, () => prober.probeAnywhere(pick(keys)));
   for (let to: AccountState = 'disabled'; ; to = to === 'disabled' ? 'enabled' : 'disabled') {
-    await asking.more(1 + randomInt(asksMax));
+    await probes.more(1 + randomInt(probesMax));
     if (isOver()) break;
-    const before = keys.map((key) => asker.askEverywhere(key));
+    const before = keys.map((key) => prober.probeEverywhere(key));
     const isKnown = await change(keys, to, options);
-    await Promise.all([...before, ...keys.map((key) => asker.askEverywhere(key))]);
+    await Promise.all([...before, ...keys.map((key) => prober.probeEverywhere(key))]);
     if (!isKnown) break;
   }
-  await asking.stop();
-  for (const key of keys) asker.live.delete(key);
+  await probes.stop();
+  for (const key of keys) prober.live.delete(key);
 }
 
-/** @returns whether it is known to have taken effect */
+/** @returns whether the outcome is known */
 async function change(
   [key]: readonly CanaryKey[],
   to: AccountState,

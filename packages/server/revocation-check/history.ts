@@ -1,7 +1,7 @@
 /**
- * What a proof records: operations, each with its start and its end on one clock, that of the process that recorded
- * them. A start is taken before the request is sent, an end after its answer has arrived, so whatever the service did
- * for it lies between the two.
+ * What a revocation check records: operations, each with its start and its end on one monotonic clock, that of the recording
+ * process. The start is taken before the request is sent, the end after the response has arrived, so the operation takes
+ * effect between the two.
  */
 
 /** Milliseconds of `monotonicMs`. */
@@ -11,24 +11,24 @@ export interface Interval {
 }
 
 /**
- * What a verification said. `refused` is a refusal without its reason, as proxies get it; `mistaken` an answer about
- * another key than the one that was asked about; `unknown` no answer, or one that says neither yes nor no (503).
+ * The result of a verification. `rejected` is a rejection without a reason, as proxies get it. `wrong_key` is a result about
+ * another key. `unknown` is a missing response, or one that leaves the validity open (503).
  */
-export type Verdict = 'accepted' | 'refused' | 'not_found' | 'disabled' | 'mistaken' | 'unknown';
+export type ObservedResult = 'accepted' | 'rejected' | 'not_found' | 'disabled' | 'wrong_key' | 'unknown';
 
 export interface Verification extends Interval {
-  readonly verdict: Verdict;
-  /** What was asked and whom, for explanations: `POST /auth/verify at http://a`. */
+  readonly result: ObservedResult;
+  /** The request and the instance, for explanations: `POST /auth/verify at http://a`. */
   readonly source: string;
 }
 
 /**
- * How a deletion ended: `not_found` tells that the key was dead by then, `refused` that nothing was done (401), and
- * `unknown` that it may take effect at any time after its start, or never.
+ * The outcome of a deletion. `not_found`: the key was deleted before. `rejected`: the request had no effect (401). `unknown`:
+ * it may take effect at any time after its start, or never.
  */
-export type DeletionOutcome = 'deleted' | 'not_found' | 'refused' | 'unknown';
+export type DeletionOutcome = 'deleted' | 'not_found' | 'rejected' | 'unknown';
 
-/** A deletion from its start on. Its end is infinite while it runs, and for ever when its outcome is unknown. */
+/** `endedAt` is infinite while the deletion runs, and stays infinite if its outcome is unknown. */
 export interface Deletion {
   readonly startedAt: number;
   readonly source: string;
@@ -36,39 +36,39 @@ export interface Deletion {
   outcome: DeletionOutcome | 'running';
 }
 
-/** How a key came to be: over HTTP, with the scope of a service beside it, or imported. */
+/** How a key was created: over HTTP, in the database with the scope of a caller, or by an import. */
 export type KeyKind = 'created' | 'caller' | 'imported';
 
 export type AccountState = 'enabled' | 'disabled';
 
-/** An account being disabled or enabled, from its start on; with the same infinite end. */
+/** An account is disabled or enabled. `endedAt` is infinite as in `Deletion`. */
 export interface AccountChange {
   readonly to: AccountState;
   readonly startedAt: number;
   readonly source: string;
   endedAt: number;
-  /** The earliest end of what saw its effect: it took effect before that. */
-  seenBy: number;
+  /** The earliest end of an operation that observed the change: it took effect before that. */
+  observedBy: number;
 }
 
-/** Somebody saw the state of a key or an account: at one moment of the interval it was so. */
+/** The observed state of a key or an account: it was true at one moment of the interval, at least. */
 export interface Observation extends Interval {
-  readonly by: 'verification' | 'list' | 'audit trail' | 'deletion';
+  readonly by: 'verification' | 'list' | 'audit log' | 'deletion';
   readonly source: string;
-  /** As it is told in an explanation: `accepted`. */
-  readonly saw: string;
+  /** For explanations: `accepted`. */
+  readonly observed: string;
 }
 
-/** In words, by what they forbid. */
+/** What violates each rule. */
 export const rules = {
-  accepted_after_deletion: 'a verification that started after the deletion’s answer was accepted',
-  accepted_while_disabled: 'a verification that started after the disabling’s answer was accepted',
-  refused_without_cause: 'a key was refused that nobody had asked to delete or to disable',
-  came_back: 'a key that had been refused was accepted again',
-  deleted_twice: 'one key was deleted twice',
-  list_disagrees: 'a list shows a deleted key or lacks a live one',
-  audit_disagrees: 'the audit trail doesn’t record exactly the deletions that took effect',
-  mistaken_identity: 'a verification was answered with another key’s identity',
+  accepted_after_deletion: 'a verification that started after the deletion’s response was accepted',
+  accepted_while_disabled: 'a verification that started after the response to the disabling was accepted',
+  refused_without_cause: 'a key was rejected without a request to delete or disable it',
+  came_back: 'a key was accepted after it had been rejected',
+  deleted_twice: 'two deletions of one key succeeded',
+  list_disagrees: 'a list contains a deleted key or lacks a valid key',
+  audit_disagrees: 'the audit log does not record exactly the deletions that took effect',
+  mistaken_identity: 'a verification returned the identity of another key',
 } as const;
 
 export type Rule = keyof typeof rules;
@@ -79,8 +79,8 @@ export interface Violation {
   readonly explanation: string;
 }
 
-/** An operation's place and time, for explanations. Milliseconds since the recording process started. */
-export function tell({ source, startedAt, endedAt }: Interval & { readonly source: string }): string {
-  const end = endedAt === Infinity ? 'no answer yet' : `${endedAt.toFixed(3)} ms`;
+/** An operation and its times, for explanations. Milliseconds since the recording process started. */
+export function describe({ source, startedAt, endedAt }: Interval & { readonly source: string }): string {
+  const end = endedAt === Infinity ? 'no response' : `${endedAt.toFixed(3)} ms`;
   return `${source} [${startedAt.toFixed(3)} ms … ${end}]`;
 }

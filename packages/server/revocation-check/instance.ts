@@ -1,31 +1,31 @@
-/** One running instance as a client sees it: its address, connections that are kept, and a bound on every answer. */
+/** One running instance: its URL, persistent connections, and a timeout for every response. */
 import { Agent, request as requestHttp, type IncomingHttpHeaders } from 'node:http';
 import { Agent as TlsAgent, request as requestHttps } from 'node:https';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
-  /** Below the instance's own address. */
+  /** Relative to the instance's URL. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
 export class Instance {
-  /** As it was given, without a slash at its end. */
+  /** Without a slash at the end. */
   readonly url: string;
-  /** Verifications that it has answered with yes or no. */
-  verdicts = 0;
+  /** The number of verifications that it has accepted or rejected. */
+  verifications = 0;
   readonly #base: URL;
   readonly #agent: Agent;
   readonly #timeoutMs: number;
 
-  /** @param timeoutMs how long an answer may take; later it counts as lost */
+  /** @param timeoutMs a request fails if the connection is idle for this time */
   constructor(url: string, timeoutMs: number) {
     this.url = url.replace(/\/+$/, '');
     this.#base = new URL(this.url);
@@ -33,11 +33,11 @@ export class Instance {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Nothing is tried twice. @throws Error when no whole answer came */
-  ask({ method, path, headers, body }: HttpRequest): Promise<HttpAnswer> {
+  /** Sends the request once, without retries. @throws Error without a complete response */
+  send({ method, path, headers, body }: HttpRequest): Promise<HttpResponse> {
     const { hostname, port, pathname } = this.#base;
     const options = {
-      // An IPv6 address stands in brackets in an address, and without them here.
+      // A URL has an IPv6 address in brackets; the option has none.
       hostname: hostname.replaceAll(/^\[|\]$/g, ''),
       ...(port === '' ? {} : { port }),
       path: pathname === '/' ? path : pathname + path,
@@ -55,7 +55,7 @@ export class Instance {
           .on('error', reject)
           .on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
       });
-      request.on('timeout', () => request.destroy(new Error(`no answer within ${this.#timeoutMs} ms`)));
+      request.on('timeout', () => request.destroy(new Error(`no response within ${this.#timeoutMs} ms`)));
       request.on('error', reject);
       request.end(body);
     });

@@ -1,12 +1,13 @@
 /**
- * What the checker keeps of one key, however many verifications there are: a key lives once and dies once, so the
- * latest start at which it was alive and the earliest end at which it was dead say all that its verifications say.
+ * The history of one key in the checker, in constant memory: a key is created once and deleted once, so the latest start of
+ * an observation as valid and the earliest end of an observation as deleted represent all verifications.
  *
- * The moment of its death, D, lies within its successful deletion, or after the start of one whose outcome is unknown.
- * Whoever saw it alive started before D; whoever saw it dead ended after D. The rules are what makes such a D impossible.
+ * The moment of deletion, D, lies within the successful deletion, or after the start of one with an unknown outcome. An
+ * operation that observed the key as valid started before D; one that observed it as deleted ended after D. A history
+ * violates a rule if no such D exists.
  */
 import {
-  tell,
+  describe,
   type Deletion,
   type Interval,
   type KeyKind,
@@ -18,17 +19,17 @@ import {
 export class KeyRecord {
   readonly id: number;
   readonly accountId: string;
-  /** When its creation was answered: nothing that starts earlier can be blamed for not finding it. */
+  /** When the response to the creation arrived. An operation that started earlier may have missed the key. */
   readonly createdAt: number;
   readonly kind: KeyKind;
-  /** The one that started last. */
-  lastAlive: Observation | undefined;
-  /** The one that ended first. */
-  firstDead: Observation | undefined;
-  /** Those that took effect or may have. */
+  /** The observation as valid with the latest start. */
+  lastValid: Observation | undefined;
+  /** The observation as deleted with the earliest end. */
+  firstDeleted: Observation | undefined;
+  /** Those that took effect or may take effect. */
   deletions: Deletion[] = [];
-  /** The one that was answered with success. */
-  deleted: Deletion | undefined;
+  /** The deletion that succeeded. */
+  deletion: Deletion | undefined;
 
   constructor(id: number, accountId: string, createdAt: number, kind: KeyKind) {
     this.id = id;
@@ -41,58 +42,61 @@ export class KeyRecord {
     this.deletions.push(deletion);
   }
 
-  /** The deletion has its outcome and its end. */
+  /** @param deletion with its outcome and its end */
   endDeletion(deletion: Deletion): Violation | undefined {
     const { outcome, startedAt, endedAt, source } = deletion;
     if (outcome === 'unknown') return undefined;
     if (outcome !== 'deleted') this.deletions = this.deletions.filter((other) => other !== deletion);
-    if (outcome === 'not_found') this.sawDead({ by: 'deletion', saw: 'not found', source, startedAt, endedAt });
+    if (outcome === 'not_found')
+      this.observedDeleted({ by: 'deletion', observed: 'not found', source, startedAt, endedAt });
     if (outcome !== 'deleted') return undefined;
-    const first = this.deleted;
-    if (first) return this.#violation('deleted_twice', `${tell(first)}, and again by ${tell(deletion)}`);
-    this.deleted = deletion;
+    const first = this.deletion;
+    if (first) return this.#violation('deleted_twice', `${describe(first)}, and again by ${describe(deletion)}`);
+    this.deletion = deletion;
     return undefined;
   }
 
-  /** @returns the violation, if this was seen after the key had died for certain */
-  sawAlive(observation: Observation): Violation | undefined {
+  /** @returns the violation, if the key must have been deleted before the observation started */
+  observedValid(observation: Observation): Violation | undefined {
     const { startedAt, by } = observation;
-    if (this.lastAlive === undefined || startedAt > this.lastAlive.startedAt) this.lastAlive = observation;
-    const { deleted, firstDead } = this;
-    if (deleted !== undefined && startedAt > deleted.endedAt) {
-      const late = `${observation.saw} by ${tell(observation)}, ${gap(deleted.endedAt, startedAt)} after the answer of`;
-      return this.#violation(ruleOf(by, 'accepted_after_deletion'), `${late} ${tell(deleted)}`);
+    if (this.lastValid === undefined || startedAt > this.lastValid.startedAt) this.lastValid = observation;
+    const { deletion, firstDeleted } = this;
+    const what = `${observation.observed} by ${describe(observation)}`;
+    if (deletion !== undefined && startedAt > deletion.endedAt) {
+      return this.#violation(
+        ruleOf(by, 'accepted_after_deletion'),
+        `${what}, ${gap(deletion.endedAt, startedAt)} after the response to ${describe(deletion)}`,
+      );
     }
-    if (firstDead !== undefined && startedAt > firstDead.endedAt) {
+    if (firstDeleted !== undefined && startedAt > firstDeleted.endedAt) {
+      const { endedAt, observed } = firstDeleted;
       return this.#violation(
         ruleOf(by, 'came_back'),
-        `${observation.saw} by ${tell(observation)}, ${gap(firstDead.endedAt, startedAt)} after it was ${firstDead.saw} by ${tell(firstDead)}`,
+        `${what}, ${gap(endedAt, startedAt)} after it was ${observed} by ${describe(firstDeleted)}`,
       );
     }
     return undefined;
   }
 
-  sawDead(observation: Observation): void {
+  observedDeleted(observation: Observation): void {
     if (observation.startedAt < this.createdAt) return;
-    if (this.firstDead === undefined || observation.endedAt < this.firstDead.endedAt) this.firstDead = observation;
+    if (this.firstDeleted === undefined || observation.endedAt < this.firstDeleted.endedAt)
+      this.firstDeleted = observation;
   }
 
-  /** Whether some deletion could have taken effect by then. */
+  /** Whether a deletion may have taken effect by then. */
   mayBeDeletedBy(endedAt: number): boolean {
     return this.deletions.some(({ startedAt }) => startedAt < endedAt);
   }
 
-  /** What can be told only when every outcome is known: whether something explains that it was seen dead. */
+  /** Checks that a deletion explains the observations as deleted. Requires the outcome of every operation. */
   finish(): Violation | undefined {
-    const { firstDead, deleted } = this;
-    if (firstDead === undefined) return undefined;
-    const explained = deleted ? deleted.startedAt < firstDead.endedAt : this.mayBeDeletedBy(firstDead.endedAt);
-    if (explained) return undefined;
-    const cause = deleted ? `before its deletion was asked for by ${tell(deleted)}` : 'though nobody had deleted it';
-    return this.#violation(
-      ruleOf(firstDead.by, 'refused_without_cause'),
-      `${firstDead.saw} by ${tell(firstDead)}, ${cause}`,
-    );
+    const { firstDeleted, deletion } = this;
+    if (firstDeleted === undefined) return undefined;
+    const { by, observed, endedAt } = firstDeleted;
+    if (deletion ? deletion.startedAt < endedAt : this.mayBeDeletedBy(endedAt)) return undefined;
+    const cause = deletion ? `before the request of ${describe(deletion)}` : 'without a request to delete the key';
+    return this.#violation(ruleOf(by, 'refused_without_cause'), `${observed} by ${describe(firstDeleted)}, ${cause}`);
   }
 
   #violation(rule: Rule, text: string): Violation {
@@ -102,8 +106,8 @@ export class KeyRecord {
 
 function ruleOf(by: Observation['by'], rule: Rule): Rule {
   if (by === 'list') return 'list_disagrees';
-  return by === 'audit trail' ? 'audit_disagrees' : rule;
+  return by === 'audit log' ? 'audit_disagrees' : rule;
 }
 
-/** From the end of one operation to the start of a later one. */
+/** The time from the end of one operation to the start of a later one. */
 export const gap = (from: Interval['endedAt'], to: Interval['startedAt']): string => `${(to - from).toFixed(3)} ms`;

@@ -1,14 +1,14 @@
-/** Durations of millions of operations in constant memory: counted in buckets, each 2 % wider than the one before. */
+/** A histogram of durations in constant memory: each bucket is 2 % wider than the previous one. */
 
 const growth = Math.log(1.02);
-/** A microsecond; shorter is counted as that. */
+/** A microsecond, which also counts shorter durations. */
 const msMin = 0.001;
-/** Up to 100 s; longer is counted as that. */
+/** Up to 100 s, which also counts longer durations. */
 const buckets = Math.ceil(Math.log(100_000 / msMin) / growth) + 1;
 
 export interface LatencySummary {
   readonly count: number;
-  /** Null without any. Within 2 %. */
+  /** Null without durations. Accurate to 2 %. */
   readonly msP50: number | null;
   readonly msP99: number | null;
 }
@@ -30,8 +30,8 @@ export class Latencies {
 
   #quantile(share: number): number | null {
     if (this.#count === 0) return null;
-    let missing = share * this.#count;
-    const bucket = this.#counts.findIndex((count) => (missing -= count) <= 0);
+    let remaining = share * this.#count;
+    const bucket = this.#counts.findIndex((count) => (remaining -= count) <= 0);
     return Number((msMin * Math.exp(bucket * growth)).toFixed(3));
   }
 }

@@ -1,111 +1,114 @@
-/** Verifies keys at any instance in any way, and records each verification with the checker. */
+/** Verifies keys at any instance by any method, and reports each verification to the checker. */
 import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import type { CanaryKey } from './canaries.ts';
 import type { Checker } from './checker.ts';
-import type { Verdict } from './history.ts';
-import type { HttpAnswer, Instance } from './instance.ts';
-import { describeRequest, questions, type Question } from './questions.ts';
+import type { ObservedResult } from './history.ts';
+import type { HttpResponse, Instance } from './instance.ts';
+import { describeRequest, verificationMethods, type VerificationMethod } from './verification-methods.ts';
 
-/** Where and how. */
 export interface Target {
   readonly instance: Instance;
-  readonly question: Question;
+  readonly method: VerificationMethod;
 }
 
-/** What is asked anew after its deletion: the last ones. */
-const buriedMax = 512;
-/** A quarter of what one request may hold: more would leave less room for deletions. */
-const manyKeys = limits.credentialsPerBatchMax / 4;
-/** After no answer: an instance that is down refuses connections faster than anybody needs to know. */
+/** How many of the last deleted keys are verified again. */
+const deletedMax = 512;
+/** A quarter of a full batch: more would leave less time for deletions. */
+const batchKeys = limits.credentialsPerBatchMax / 4;
+/** After a missing response: otherwise an instance that refuses connections causes a busy loop. */
 const pauseMs = 20;
 
 export const pick = <T>(values: readonly T[]): T => values[randomInt(values.length)] as T;
 
 export class Prober {
   readonly targets: readonly Target[];
-  /** For keys that are not callers' keys. */
-  readonly #targetsOfOthers: readonly Target[];
-  /** Keys that may live. */
+  /** For keys without the scope of a caller. */
+  readonly #targetsForOrdinaryKeys: readonly Target[];
+  /** Keys that may be valid. */
   readonly live = new Set<CanaryKey>();
-  readonly #buried: CanaryKey[] = [];
+  readonly #deleted: CanaryKey[] = [];
   readonly #checker: Checker;
-  readonly #service: CanaryKey;
+  readonly #caller: CanaryKey;
 
-  /** @param service the key that the askers themselves present */
-  constructor(instances: readonly Instance[], checker: Checker, service: CanaryKey) {
-    this.targets = instances.flatMap((instance) => questions.map((question) => ({ instance, question })));
-    this.#targetsOfOthers = this.targets.filter(({ question }) => !question.isForCallers);
+  /** @param caller the key that authenticates the requests */
+  constructor(instances: readonly Instance[], checker: Checker, caller: CanaryKey) {
+    this.targets = instances.flatMap((instance) => verificationMethods.map((method) => ({ instance, method })));
+    this.#targetsForOrdinaryKeys = this.targets.filter(({ method }) => !method.isForCallers);
     this.#checker = checker;
-    this.#service = service;
+    this.#caller = caller;
   }
 
-  /** A deleted key, to be asked about now and then for as long as it is one of the last. */
-  bury(key: CanaryKey): void {
+  /** Verifies a deleted key again from time to time, while it is among the last 512. */
+  markDeleted(key: CanaryKey): void {
     this.live.delete(key);
-    this.#buried.push(key);
-    if (this.#buried.length > buriedMax) this.#buried.shift();
+    this.#deleted.push(key);
+    if (this.#deleted.length > deletedMax) this.#deleted.shift();
   }
 
-  /** About the key, and about others where there is room; sometimes about a deleted one instead. */
-  async askSomewhere(key: CanaryKey): Promise<void> {
-    const own = this.#buried.length > 0 && randomInt(8) === 0 ? pick(this.#buried) : key;
-    const target = pick(this.targetsOf(own));
-    const verdicts = await this.ask(target, [own, ...this.#others(target.question.keysMax - 1)]);
-    if (verdicts[0] === 'unknown') await setTimeout(pauseMs);
+  /** Verifies the key, or in one of eight cases a deleted one, at a random target; a batch is filled with other keys. */
+  async probeAnywhere(key: CanaryKey): Promise<void> {
+    const first = this.#deleted.length > 0 && randomInt(8) === 0 ? pick(this.#deleted) : key;
+    const target = pick(this.targetsOf(first));
+    const results = await this.probe(target, [first, ...this.#otherKeys(target.method.keysMax - 1)]);
+    if (results[0] === 'unknown') await setTimeout(pauseMs);
   }
 
-  /** About many, those that may live and those that were deleted lately, in one request. */
-  async askMany(): Promise<void> {
-    const batches = this.targets.filter(({ question }) => question.keysMax > 1);
-    const verdicts = await this.ask(pick(batches), this.#others(manyKeys));
-    if (verdicts.length === 0 || verdicts[0] === 'unknown') await setTimeout(pauseMs);
+  /** Verifies many keys, valid and lately deleted ones, in one request. */
+  async probeBatch(): Promise<void> {
+    const batches = this.targets.filter(({ method }) => method.keysMax > 1);
+    const results = await this.probe(pick(batches), this.#otherKeys(batchKeys));
+    if (results.length === 0 || results[0] === 'unknown') await setTimeout(pauseMs);
   }
 
-  /** At all instances, in all ways, all started before this returns. */
-  async askEverywhere(key: CanaryKey): Promise<void> {
-    await Promise.all(this.targetsOf(key).map((target) => this.ask(target, [key])));
+  /** Verifies the key at all its targets. All requests start before this method returns. */
+  async probeEverywhere(key: CanaryKey): Promise<void> {
+    await Promise.all(this.targetsOf(key).map((target) => this.probe(target, [key])));
   }
 
   targetsOf({ kind }: CanaryKey): readonly Target[] {
-    return kind === 'caller' ? this.targets : this.#targetsOfOthers;
+    return kind === 'caller' ? this.targets : this.#targetsForOrdinaryKeys;
   }
 
-  async ask({ instance, question }: Target, keys: readonly CanaryKey[]): Promise<readonly Verdict[]> {
-    const request = question.request(keys, this.#service);
-    const source = `${describeRequest(question, request)} at ${instance.url}`;
+  async probe({ instance, method }: Target, keys: readonly CanaryKey[]): Promise<readonly ObservedResult[]> {
+    const request = method.request(keys, this.#caller);
+    const source = `${describeRequest(method, request)} at ${instance.url}`;
     const startedAt = monotonicMs();
-    const answer = await instance.ask(request).catch(() => undefined);
+    const response = await instance.send(request).catch(() => undefined);
     const endedAt = monotonicMs();
-    const read = answer && readSafely(question, answer, keys);
-    if (read === 'caller refused') {
-      this.#checker.verified(this.#service.id, { verdict: 'refused', source, startedAt, endedAt });
+    const read = response && readSafely(method, response, keys);
+    if (read === 'caller rejected') {
+      this.#checker.verified(this.#caller.id, { result: 'rejected', source, startedAt, endedAt });
     }
-    const verdicts = typeof read === 'object' ? read : keys.map((): Verdict => 'unknown');
+    const results = typeof read === 'object' ? read : keys.map((): ObservedResult => 'unknown');
     for (const [index, { id }] of keys.entries()) {
-      const verdict = verdicts[index] ?? 'unknown';
-      this.#checker.verified(id, { verdict, source, startedAt, endedAt });
-      if (verdict !== 'unknown') instance.verdicts++;
+      const result = results[index] ?? 'unknown';
+      this.#checker.verified(id, { result, source, startedAt, endedAt });
+      if (result !== 'unknown') instance.verifications++;
     }
-    return verdicts;
+    return results;
   }
 
-  #others(count: number): CanaryKey[] {
+  #otherKeys(count: number): CanaryKey[] {
     if (count <= 0) return [];
     const live = [...this.live];
     return Array.from({ length: count }, (_, index) => {
-      const from = index % 2 === 0 || this.#buried.length === 0 ? live : this.#buried;
+      const from = index % 2 === 0 || this.#deleted.length === 0 ? live : this.#deleted;
       return from.length === 0 ? [] : [pick(from)];
     }).flat();
   }
 }
 
-/** What isn't in the contract's form is no answer. */
-function readSafely(question: Question, answer: HttpAnswer, keys: readonly CanaryKey[]): ReturnType<Question['read']> {
+/** A response that violates the contract has an unknown result. */
+function readSafely(
+  method: VerificationMethod,
+  response: HttpResponse,
+  keys: readonly CanaryKey[],
+): ReturnType<VerificationMethod['read']> {
   try {
-    return question.read(answer, keys);
+    return method.read(response, keys);
   } catch {
     return keys.map(() => 'unknown');
   }

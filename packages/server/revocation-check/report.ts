@@ -1,4 +1,4 @@
-/** What a proof found: the checker’s summary, as commands print it. */
+/** What a revocation check found: the checker’s summary. The members are those of `keyreeve prove-revocation --json`. */
 import type { LatencySummary } from './latencies.ts';
 import type { Violation } from './history.ts';
 
@@ -6,34 +6,34 @@ export interface Report {
   readonly verifications: {
     readonly total: number;
     readonly accepted: number;
+    /** Rejected. */
     readonly refused: number;
-    /** No answer, or 503: neither yes nor no. */
+    /** Without a response, or with 503. */
     readonly unknown: number;
-    /** Those that started after the answer of a deletion or a disabling that concerned them. */
+    /** Those that started after the response to a deletion or a disabling of their key or account. */
     readonly afterRevocation: number;
   };
   readonly deletions: {
-    /** Answered with success. */
+    /** With a response of success. */
     readonly acknowledged: number;
-    /** Without an answer. */
+    /** Without a response, or with 503. */
     readonly unknown: number;
-    /** Of those that were acknowledged, by how the key came to be. */
+    /** The acknowledged ones by the kind of the key. */
     readonly created: number;
     readonly caller: number;
     readonly imported: number;
   };
-  /** Accounts disabled or enabled, as far as it was acknowledged. */
+  /** Acknowledged changes of accounts, disabled or enabled. */
   readonly accountChanges: number;
   readonly lists: number;
-  /** All of them. */
   readonly violations: number;
-  /** The first of them. */
+  /** The first violations. */
   readonly examples: readonly Violation[];
-  /** Longest time from a revocation’s answer to an acceptance that started later. Null: there was none, as it must be. */
+  /** Longest time from a revocation’s response to the start of an accepted verification. Null, without violations. */
   readonly acceptedAfterMsMax: number | null;
-  /** Shortest time from a deletion’s answer to a verification that started later, and was refused. */
+  /** Shortest time from a revocation’s response to the start of a rejected verification. */
   readonly refusedAfterMsMin: number | null;
-  /** Shortest time from the start of the last acceptance to the deletion’s answer: how close the proof came. */
+  /** Shortest time from the start of the last accepted verification to the deletion’s response. */
   readonly acceptedBeforeMsMin: number | null;
   readonly verifyLatency: LatencySummary;
   readonly deleteLatency: LatencySummary;

@@ -1,10 +1,10 @@
-/** `keyreeve prove-revocation`: on a live installation, that deleted means dead. What it proves: docs/proof.md. */
+/** `keyreeve prove-revocation`: runs the revocation check on running instances. docs/proof.md describes it. */
 import { Command } from 'commander';
 import { wereKeysImported } from '../foundation/database/installation.ts';
 import { rules } from '../../revocation-check/history.ts';
 import type { LatencySummary } from '../../revocation-check/latencies.ts';
-import type { Proof } from '../../revocation-check/prove.ts';
 import type { Report } from '../../revocation-check/report.ts';
+import type { RunResult } from '../../revocation-check/run.ts';
 import { UsageError } from './failure.ts';
 import { jsonHelp, print, table, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
@@ -20,50 +20,52 @@ const secondsDefault = 10;
 const secondsMax = 86_400;
 const deletionsMax = 10_000_000;
 /**
- * More makes every answer later where instances share processors with the command, and what is seen less sharp: on two
- * busy cores a cache of 100 ms gave 2 to 5 violations in 20 deletions with 32, 14 to 38 with 16, and 56 to 84 with 8.
+ * A higher number delays every response if the instances share processors with the command, and so detects fewer violations:
+ * on two busy cores, a cache of 100 ms gave 2 to 5 violations in 20 deletions with 32, 14 to 38 with 16, 56 to 84 with 8.
  */
 const concurrencyDefault = 16;
 const concurrencyMax = 1_024;
 
-const description = `Prove on the running instances that a deleted key is dead at once: make accounts and keys, verify the keys through every instance and endpoint while they are deleted and accounts disabled, compare all answers by their times, and remove what was made. Exits 1 on a single violation, and when nothing could be proven.
+const summary = 'Check on the running instances that deleted keys are rejected immediately.';
 
-Run it after each deployment, where the installation’s configuration is (KEYREEVE_DATABASE_URL, the master key). It loads the instances as hard as one processor can.`;
+const description = `${summary} The command creates accounts and keys, verifies the keys through every instance and endpoint while it deletes them and disables accounts, compares the results by their times, and removes the accounts and keys. It exits 1 after a violation, or if the run proves nothing.
+
+Run it after each deployment, with the configuration of the installation (KEYREEVE_DATABASE_URL, the master key). It loads the instances as much as one processor can.`;
 
 export function proveRevocationCommand(exitWith: (status: number) => void): Command {
   return new Command('prove-revocation')
-    .summary('Prove on the running instances that a deleted key is dead at once.')
+    .summary(summary)
     .description(description)
-    .requiredOption('--instances <urls>', 'base addresses of all instances, separated by commas')
-    .option('--seconds <n>', `how long; without --deletions ${secondsDefault}`)
-    .option('--deletions <n>', 'end after so many deletions')
-    .option('--concurrency <n>', `verifications under way at once; unless given ${concurrencyDefault}`)
+    .requiredOption('--instances <urls>', 'base URLs of all instances, separated by commas')
+    .option('--seconds <n>', `duration; ${secondsDefault} by default without --deletions`)
+    .option('--deletions <n>', 'end after this number of deletions')
+    .option('--concurrency <n>', `verifications at a time; ${concurrencyDefault} by default`)
     .option('--json', jsonHelp)
     .action(async (options: ProveOptions) => {
-      const proof = await proveWith(options);
-      if (options.json || proof.report) print(options, proof, proof.report ? describe(proof, proof.report) : '');
-      else process.stderr.write(`keyreeve: not proven: ${proof.reason}${leftBehind(proof)}\n`);
-      exitWith(proof.isProven ? 0 : 1);
+      const result = await run(options);
+      if (options.json || result.report) print(options, result, result.report ? describe(result, result.report) : '');
+      else process.stderr.write(`keyreeve: not proven: ${result.reason}${leftBehind(result)}\n`);
+      exitWith(result.isProven ? 0 : 1);
     });
 }
 
-async function proveWith(options: ProveOptions): Promise<Proof> {
+async function run(options: ProveOptions): Promise<RunResult> {
   const instances = parseInstances(options.instances);
   const deletions = parseCount('--deletions', options.deletions, deletionsMax);
   const secondsLeft = deletions === undefined ? secondsDefault : secondsMax;
   const seconds = parseCount('--seconds', options.seconds, secondsMax) ?? secondsLeft;
   const concurrency = parseCount('--concurrency', options.concurrency, concurrencyMax) ?? concurrencyDefault;
-  // Only now: every command would start later by what these load.
-  const [{ canariesOf }, { prove }] = await Promise.all([
+  // Loaded here: a static import would delay the start of every command.
+  const [{ canariesOf }, { runRevocationCheck }] = await Promise.all([
     import('./canaries.ts'),
-    import('../../revocation-check/prove.ts'),
+    import('../../revocation-check/run.ts'),
   ]);
   using interruption = stopOnSignal();
   const { signal } = interruption;
   return await withInstallation({}, async (context) => {
     const canaries = canariesOf(context, await wereKeysImported(context.installation.db));
     const end = deletions === undefined ? {} : { deletionsMax: deletions };
-    return prove({ instances, canaries, concurrency, seconds, signal, ...end });
+    return runRevocationCheck({ instances, canaries, concurrency, seconds, signal, ...end });
   });
 }
 
@@ -86,7 +88,7 @@ function parseCount(option: string, text: string | undefined, max: number): numb
   return count;
 }
 
-/** The first Ctrl-C ends the run and removes the canaries; the second ends the program. */
+/** After the first Ctrl-C, the run ends and the canaries are removed. The second ends the process. */
 function stopOnSignal(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const names = ['SIGINT', 'SIGTERM'] as const;
@@ -101,39 +103,39 @@ function stopOnSignal(): Disposable & { readonly signal: AbortSignal } {
   return { signal: controller.signal, [Symbol.dispose]: release };
 }
 
-function describe(proof: Proof, report: Report): string {
+function describe(result: RunResult, report: Report): string {
   const { verifications, deletions, violations, examples } = report;
   const rows = [
-    ['instances', proof.instances.map(({ url, verdicts }) => `${url} (${number(verdicts)})`).join(' ')],
-    ['seconds', String(proof.seconds)],
+    ['instances', result.instances.map(({ url, verdicts }) => `${url} (${number(verdicts)})`).join(' ')],
+    ['seconds', String(result.seconds)],
     ['verifications', number(verifications.total)],
     ['  accepted', number(verifications.accepted)],
-    ['  refused', number(verifications.refused)],
-    ['  without an answer', number(verifications.unknown)],
-    ['  started after a revocation’s answer', number(verifications.afterRevocation)],
+    ['  rejected', number(verifications.refused)],
+    ['  without a result', number(verifications.unknown)],
+    ['  started after the response to a revocation', number(verifications.afterRevocation)],
     ['deletions', number(deletions.acknowledged)],
-    ['  of keys that were created over HTTP', number(deletions.created)],
+    ['  of keys created over HTTP', number(deletions.created)],
     ['  of callers’ keys', number(deletions.caller)],
     ['  of imported keys', number(deletions.imported)],
-    ['deletions without an answer', number(deletions.unknown)],
+    ['deletions without a result', number(deletions.unknown)],
     ['accounts disabled or enabled', number(report.accountChanges)],
     ['lists compared', number(report.lists)],
     ['violations', violations === 0 ? 'none' : number(violations)],
-    ['longest time from an answer to a later acceptance', ms(report.acceptedAfterMsMax)],
-    ['shortest time from an answer to a later refusal', ms(report.refusedAfterMsMin)],
-    ['shortest time from an acceptance’s start to an answer', ms(report.acceptedBeforeMsMin)],
+    ['longest time from a response to the start of an accepted verification', ms(report.acceptedAfterMsMax)],
+    ['shortest time from a response to the start of a rejected verification', ms(report.refusedAfterMsMin)],
+    ['shortest time from the start of an accepted verification to a response', ms(report.acceptedBeforeMsMin)],
     ['verification, p50 and p99', latencies(report.verifyLatency)],
     ['deletion, p50 and p99', latencies(report.deleteLatency)],
   ];
-  const verdict = proof.isProven
-    ? 'Proven: every verification that started after a deletion’s answer was refused.'
-    : `Not proven: ${proof.reason}.`;
+  const conclusion = result.isProven
+    ? 'Proven: every verification that started after the response to a deletion was rejected.'
+    : `Not proven: ${result.reason}.`;
   const reasons = examples.map(({ rule, explanation }) => `- ${rules[rule]}:\n  ${explanation}`);
-  return [verdict, ...reasons, '', table(['WHAT', 'RESULT'], rows)].join('\n') + leftBehind(proof);
+  return [conclusion, ...reasons, '', table(['WHAT', 'RESULT'], rows)].join('\n') + leftBehind(result);
 }
 
-const leftBehind = ({ leftBehind: emails }: Proof): string =>
-  emails.length === 0 ? '' : `\nThese accounts could not be removed; delete them: ${emails.join(' ')}`;
+const leftBehind = ({ leftBehind: emails }: RunResult): string =>
+  emails.length === 0 ? '' : `\nThese accounts could not be removed. Delete them: ${emails.join(' ')}`;
 
 const number = (value: number): string => value.toLocaleString('en');
 const ms = (value: number | null): string => (value === null ? 'none' : `${value.toFixed(3)} ms`);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { until } from '../revocation-check/until.ts';
+import { until } from '../../test-kit/until.ts';
 import { Connection } from './worker-pool.ts';
 import { basic, bearer, databaseIn, goodPassword, newProgram } from './program.ts';
 import { scrape } from './scrape.ts';

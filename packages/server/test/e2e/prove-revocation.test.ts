@@ -1,43 +1,46 @@
-/** `keyreeve prove-revocation` against real instances, right ones and wrong ones. */
+/** `keyreeve prove-revocation` on running instances, and on proxies that simulate broken ones. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { databaseKinds, newPlace } from '../../test-kit/new-db.ts';
-import type { Proof } from '../../revocation-check/prove.ts';
-import { losingAnswers, remembering, startFalseInstance } from './false-instance.ts';
+import type { RunResult } from '../../revocation-check/run.ts';
+import { cachingFor, losingResponses, startFaultyInstance } from './faulty-instance.ts';
 import { environmentFor, keyreeveBin, newProgram, Program, startProgram } from './program.ts';
 
-const proofMsMax = 60_000;
-/** Instances that accept each other’s access tokens say the same of themselves. */
+const runMsMax = 60_000;
+/** Instances with one public URL accept each other’s access tokens. */
 const cluster = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
 
-interface Proved {
+interface CommandResult {
   readonly status: number | null;
-  readonly proof: Proof;
+  readonly result: RunResult;
 }
 
-async function prove(program: Program, instances: readonly string[], ...more: readonly string[]): Promise<Proved> {
+async function prove(
+  program: Program,
+  instances: readonly string[],
+  ...more: readonly string[]
+): Promise<CommandResult> {
   const args = ['prove-revocation', '--json', '--instances', instances.join(','), ...more];
   const { status, stdout, stderr } = await program.command(args);
   assert.equal(stderr, '');
-  return { status, proof: JSON.parse(stdout) as Proof };
+  return { status, result: JSON.parse(stdout) as RunResult };
 }
 
-/** Whatever happened, no canary is left. */
-async function assertNothingIsLeft(program: Program, proof: Proof): Promise<void> {
-  assert.deepEqual(proof.leftBehind, []);
+async function assertNoCanaries(program: Program, result: RunResult): Promise<void> {
+  assert.deepEqual(result.leftBehind, []);
   assert.equal((await program.command(['account', 'list', '--json'])).stdout, '[]\n');
 }
 
 for (const kind of databaseKinds) {
-  test(`two instances prove it: every verification after a deletion’s answer is refused (${kind})`, async () => {
+  test(`the check passes on two correct instances (${kind})`, async () => {
     await using place = await newPlace(kind);
     await using first = await newProgram({ ...cluster, ...place.environment });
     await using second = await startProgram(first.folder, first.environment);
-    const { status, proof } = await prove(first, [first.url, second.url], '--deletions', '20');
-    assert.deepEqual([status, proof.isProven, proof.reason], [0, true, null], JSON.stringify(proof, undefined, 1));
-    const { report, instances } = proof;
+    const { status, result } = await prove(first, [first.url, second.url], '--deletions', '20');
+    assert.deepEqual([status, result.isProven, result.reason], [0, true, null], JSON.stringify(result, undefined, 1));
+    const { report, instances } = result;
     assert.ok(report);
     assert.deepEqual([report.violations, report.examples, report.acceptedAfterMsMax], [0, [], null]);
     assert.deepEqual(
@@ -51,30 +54,37 @@ for (const kind of databaseKinds) {
     assert.ok(instances.every(({ verdicts }) => verdicts > 100));
     const { acknowledged, created, caller, imported } = report.deletions;
     assert.ok(acknowledged >= 20 && report.accountChanges > 0 && report.lists > 0);
-    // Over HTTP and of callers. No key was ever imported here, and the check must not be the first to do it.
+    // This installation has no imported keys, and the check must not import the first one.
     assert.ok(created > 0 && caller > 0, JSON.stringify(report.deletions));
     assert.deepEqual([created + caller, imported], [acknowledged, 0]);
-    // Each deletion is followed by a verification at each instance in each of seven ways, at once.
+    // Each deletion is followed by verifications at both instances by seven methods.
     assert.ok(afterRevocation >= acknowledged * 14, `${afterRevocation} after a revocation`);
     assert.ok(report.verifyLatency.msP99 && report.deleteLatency.msP50);
-    await assertNothingIsLeft(first, proof);
+    await assertNoCanaries(first, result);
   });
 }
 
-test('an instance that remembers what it accepted for 100 ms is caught', async () => {
+test('the check detects an instance with a cache of 100 ms', async () => {
   await using program = await newProgram();
-  await using caching = await startFalseInstance(program.url, remembering(100));
-  const { status, proof } = await prove(program, [program.url, caching.url], '--deletions', '20', '--concurrency', '8');
+  await using caching = await startFaultyInstance(program.url, cachingFor(100));
+  const { status, result } = await prove(
+    program,
+    [program.url, caching.url],
+    '--deletions',
+    '20',
+    '--concurrency',
+    '8',
+  );
   assert.equal(status, 1);
-  const { report, reason, isProven } = proof;
+  const { report, reason, isProven } = result;
   assert.ok(report && report.violations > 0);
   assert.deepEqual([isProven, reason], [false, `${report.violations} violation${report.violations === 1 ? '' : 's'}`]);
   assert.ok((report.acceptedAfterMsMax ?? 0) > 0);
-  // Right instances contradict what it says, so some explanations name only them.
+  // Some explanations name only the correct instance, because its results contradict the other’s.
   assert.ok(report.examples.some(({ explanation }) => explanation.includes(caching.url)));
-  await assertNothingIsLeft(program, proof);
+  await assertNoCanaries(program, result);
 
-  const told = await program.command([
+  const output = await program.command([
     'prove-revocation',
     '--instances',
     caching.url,
@@ -83,66 +93,66 @@ test('an instance that remembers what it accepted for 100 ms is caught', async (
     '--concurrency',
     '8',
   ]);
-  assert.deepEqual([told.status, told.stderr], [1, '']);
-  assert.match(told.stdout, /^Not proven: \d+ violations?\.\n- \S.*:\n {2}(?:key|account) \S+: \S.* by /);
+  assert.deepEqual([output.status, output.stderr], [1, '']);
+  assert.match(output.stdout, /^Not proven: \d+ violations?\.\n- \S.*:\n {2}(?:key|account) \S+: \S.* by /);
 });
 
-test('answers that are lost cost certainty, and accuse nobody', async () => {
+test('lost responses count as unknown and cause no violation', async () => {
   await using program = await newProgram();
-  await using losing = await startFalseInstance(program.url, losingAnswers({ DELETE: 3, GET: 7, POST: 9 }));
-  const { status, proof } = await prove(program, [losing.url], '--deletions', '20');
-  assert.deepEqual([status, proof.reason], [0, null], JSON.stringify(proof, undefined, 1));
-  assert.ok((proof.report?.verifications.unknown ?? 0) > 0);
-  assert.ok((proof.report?.deletions.unknown ?? 0) > 0);
-  await assertNothingIsLeft(program, proof);
+  await using losing = await startFaultyInstance(program.url, losingResponses({ DELETE: 3, GET: 7, POST: 9 }));
+  const { status, result } = await prove(program, [losing.url], '--deletions', '20');
+  assert.deepEqual([status, result.reason], [0, null], JSON.stringify(result, undefined, 1));
+  assert.ok((result.report?.verifications.unknown ?? 0) > 0);
+  assert.ok((result.report?.deletions.unknown ?? 0) > 0);
+  await assertNoCanaries(program, result);
 });
 
-test('an instance that can’t be reached, or has another database, is named before anything is tried', async () => {
+test('an unreachable instance and one with another database are reported before the run', async () => {
   await using program = await newProgram();
-  await using stranger = await newProgram();
+  await using other = await newProgram();
   const closed = 'http://127.0.0.1:1';
-  const { status, proof } = await prove(program, [program.url, closed, stranger.url]);
+  const { status, result } = await prove(program, [program.url, closed, other.url]);
   assert.equal(status, 1);
-  assert.equal(proof.report, null);
+  assert.equal(result.report, null);
   assert.match(
-    proof.reason ?? '',
+    result.reason ?? '',
     new RegExp(
-      `^${RegExp.escape(closed)} can’t be reached: .*ECONNREFUSED.*; ${RegExp.escape(stranger.url)} refuses a key that was just made .*: is its database the one of this configuration\\?$`,
+      `^${RegExp.escape(closed)} cannot be reached: .*ECONNREFUSED.*; ${RegExp.escape(other.url)} rejects a new key .*: does it use the database of this configuration\\?$`,
     ),
   );
-  await assertNothingIsLeft(program, proof);
+  await assertNoCanaries(program, result);
 });
 
-test('instances that refuse each other’s access tokens are named, with the setting in which they differ', async () => {
+test('an instance that rejects another’s access tokens is reported, with the settings to compare', async () => {
   await using first = await newProgram();
   await using second = await startProgram(first.folder);
-  const { status, proof } = await prove(first, [first.url, second.url]);
+  const { status, result } = await prove(first, [first.url, second.url]);
   assert.deepEqual(
-    [status, proof.reason],
+    [status, result.reason],
     [
       1,
-      `${second.url} answers 401 to an access token of ${first.url}: have all instances the same KEYREEVE_PUBLIC_URL and KEYREEVE_AUDIENCE?`,
+      `${second.url} returns 401 for an access token of ${first.url}: do all instances have the same KEYREEVE_PUBLIC_URL and KEYREEVE_AUDIENCE?`,
     ],
   );
-  await assertNothingIsLeft(first, proof);
+  await assertNoCanaries(first, result);
 });
 
-test('Ctrl-C ends it, and removes what it made', async () => {
+test('Ctrl-C ends the check, which removes its accounts', async () => {
   await using program = await newProgram();
   let isBusy: () => void = () => undefined;
   const busy = new Promise<void>((resolve) => (isBusy = resolve));
   let requests = 0;
-  await using watched = await startFalseInstance(program.url, (_request, _body, ask) => {
+  await using watched = await startFaultyInstance(program.url, (_request, _body, forward) => {
     if (++requests === 200) isBusy();
-    return ask();
+    return forward();
   });
   const args = [keyreeveBin, 'prove-revocation', '--instances', watched.url, '--seconds', '600', '--json'];
   const child = spawn(process.execPath, args, { cwd: program.folder, env: environmentFor(program.folder) });
   await using command = new Program(child, program.folder);
   await Promise.race([busy, once(child, 'close')]);
   command.signal('SIGINT');
-  const { status, stdout } = await command.exited(proofMsMax);
-  const proof = JSON.parse(stdout) as Proof;
-  assert.deepEqual([status, proof.isProven, proof.reason], [1, false, 'it was interrupted']);
-  await assertNothingIsLeft(program, proof);
+  const { status, stdout } = await command.exited(runMsMax);
+  const result = JSON.parse(stdout) as RunResult;
+  assert.deepEqual([status, result.isProven, result.reason], [1, false, 'it was interrupted']);
+  await assertNoCanaries(program, result);
 });

@@ -10,7 +10,7 @@ import { sql } from '../../src/foundation/database/sql.ts';
 import { ageSessions } from '../../test-kit/age-sessions.ts';
 import { databaseKinds, newPlace, testKeys } from '../../test-kit/new-db.ts';
 import { failRegex } from '../../test-kit/fail2ban-filter.ts';
-import { until } from '../revocation-check/until.ts';
+import { until } from '../../test-kit/until.ts';
 import { Connection, connectionsTo, killAndAwaitNext, pidsOf } from './worker-pool.ts';
 import { basic, bearer, databaseIn, goodPassword, newProgram, type Environment, type Program } from './program.ts';
 import { scrape } from './scrape.ts';

@@ -1,6 +1,6 @@
 /**
- * Several instances of the real program on one database: on PostgreSQL, each behind a fault proxy of its own, or on one
- * embedded file. Each can be killed, stopped where it is, and started again on the port that it had.
+ * Several instances of the program on one database: on PostgreSQL, each behind its own fault proxy, or on one embedded file.
+ * Tests can kill, pause and restart each instance; it keeps its port.
  */
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -19,13 +19,13 @@ import { wire } from '../../src/app/wiring.ts';
 import { databaseIn, environmentFor, keyreeveBin, type Environment } from '../e2e/program.ts';
 import { spawnQuietly } from '../e2e/proxy-kit.ts';
 import { FaultProxy } from './fault-proxy.ts';
-import { until } from './until.ts';
+import { until } from '../../test-kit/until.ts';
 
 export interface ClusterOptions {
   readonly instances: number;
-  /** Without it the instances share one embedded file. */
+  /** Without a server, the instances share one embedded file. */
   readonly postgres?: PostgresServer | undefined;
-  /** The launcher of another build of the program. */
+  /** The launcher of another build. */
   readonly bin?: string | undefined;
   readonly environment?: Environment;
 }
@@ -33,15 +33,15 @@ export interface ClusterOptions {
 const startMsMax = 30_000;
 const exitMsMax = 30_000;
 const signalMsMax = 10_000;
-/** The same for all, so that each accepts the others’ access tokens. */
+/** The same for all instances, so that each accepts the others’ access tokens. */
 const publicUrl = 'http://localhost:8787';
 
 export class Cluster implements AsyncDisposable {
   readonly instances: readonly ClusterInstance[];
-  /** Made straight in the database, past every proxy. */
+  /** Created in the database, without a proxy. */
   readonly canaries: Canaries;
   readonly postgres: PostgresServer | undefined;
-  /** Of the database, past every proxy. */
+  /** Without a proxy. */
   readonly databaseUrl: string;
   readonly #cleanUp: AsyncDisposableStack;
 
@@ -57,16 +57,16 @@ export class Cluster implements AsyncDisposable {
     this.#cleanUp = cleanUp;
   }
 
-  /** All of them stand, on a new database. */
+  /** Creates a database, starts the instances, and waits until they are ready. */
   static async start(options: ClusterOptions): Promise<Cluster> {
     const { instances: count, postgres, bin = keyreeveBin, environment = {} } = options;
     await using stack = new AsyncDisposableStack();
     const folder = stack.use(newTempFolder());
     const database = await postgres?.createDatabase();
-    if (database) stack.defer(() => dropIfThere(database));
+    if (database) stack.defer(() => dropIfPossible(database));
     const databaseUrl = database?.url ?? `sqlite:${databaseIn(folder.path)}`;
-    const same = { KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'), KEYREEVE_PUBLIC_URL: publicUrl };
-    const { canaries, close } = await openCanaries({ KEYREEVE_DATABASE_URL: databaseUrl, ...same });
+    const shared = { KEYREEVE_MASTER_KEY: randomBytes(32).toString('base64url'), KEYREEVE_PUBLIC_URL: publicUrl };
+    const { canaries, close } = await openCanaries({ KEYREEVE_DATABASE_URL: databaseUrl, ...shared });
     stack.defer(close);
 
     const instances: ClusterInstance[] = [];
@@ -78,7 +78,7 @@ export class Cluster implements AsyncDisposable {
         port: await freePort(),
         proxy,
         environment: {
-          ...same,
+          ...shared,
           KEYREEVE_DATABASE_URL: proxy?.through(databaseUrl) ?? databaseUrl,
           ...environment,
         },
@@ -94,9 +94,9 @@ export class Cluster implements AsyncDisposable {
     return this.instances.map(({ url }) => url);
   }
 
-  /** Nothing stands between the instances and the database any more, and every one of them answers. */
-  async heal(): Promise<void> {
-    for (const { proxy } of this.instances) proxy?.heal();
+  /** Ends the faults of the proxies, starts ended instances, and waits until all are ready. */
+  async recover(): Promise<void> {
+    for (const { proxy } of this.instances) proxy?.clearFaults();
     await Promise.all(this.instances.map((instance) => (instance.isRunning ? instance.ready() : instance.start())));
   }
 
@@ -115,7 +115,7 @@ interface InstanceOptions {
 
 export class ClusterInstance implements AsyncDisposable {
   readonly url: string;
-  /** Between it and PostgreSQL. */
+  /** Between the instance and PostgreSQL. */
   readonly proxy: FaultProxy | undefined;
   readonly #options: InstanceOptions;
   #child: ReturnType<typeof spawnQuietly> | undefined;
@@ -134,7 +134,7 @@ export class ClusterInstance implements AsyncDisposable {
     return this.#process !== undefined && this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
-  /** The last of what it has printed. */
+  /** The end of its output. */
   get output(): string {
     return this.#child?.output() ?? '';
   }
@@ -146,7 +146,7 @@ export class ClusterInstance implements AsyncDisposable {
     await this.ready();
   }
 
-  /** Until it says that it can serve. @throws Error with what it printed */
+  /** Waits until the instance is ready. @throws Error with its output */
   async ready(): Promise<void> {
     await until(`${this.url} is ready`, startMsMax, async () => {
       if (!this.isRunning) throw new Error(`the instance has ended:\n${this.output}`);
@@ -157,18 +157,18 @@ export class ClusterInstance implements AsyncDisposable {
     });
   }
 
-  /** `kill -9`, and until it is gone. */
+  /** Sends SIGKILL, and waits until the process has ended. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** SIGTERM, and until it is gone. @returns its exit status */
+  /** Sends SIGTERM, and waits until the process has ended. @returns its exit status */
   async stop(): Promise<number | null> {
     await this.#end('SIGTERM');
     return this.#process?.exitCode ?? null;
   }
 
-  /** Stops it where it is; connections stay open. */
+  /** Sends SIGSTOP: connections stay open. */
   async pause(): Promise<void> {
     this.#process?.kill('SIGSTOP');
     await until('the instance is stopped', signalMsMax, () => this.#state === 'T');
@@ -178,7 +178,7 @@ export class ClusterInstance implements AsyncDisposable {
     this.#process?.kill('SIGCONT');
   }
 
-  /** Of the processes that share its port; none when it is one process. */
+  /** The process ids of its workers; empty without workers. */
   get workers(): readonly number[] {
     return runningProcesses()
       .filter(({ parentPid }) => parentPid === this.#process?.pid)
@@ -211,10 +211,10 @@ async function openCanaries(environment: Environment): Promise<{ canaries: Canar
     { config, installation, ...wire({ config, installation, clock, issuer: publicUrl }) },
     true,
   );
-  // Before an instance runs: none has to notice the first import.
+  // Before the instances start: a running instance may reject imported keys for some seconds after the first import.
   await canaries.importKey((await canaries.newAccount()).id);
   return { canaries, close: () => db.close() };
 }
 
-/** Its server may be gone by then, with all that was in it. */
-const dropIfThere = (database: TestDatabase): Promise<void> => database.drop().catch(() => undefined);
+/** The server may have ended before, which removes the database. */
+const dropIfPossible = (database: TestDatabase): Promise<void> => database.drop().catch(() => undefined);

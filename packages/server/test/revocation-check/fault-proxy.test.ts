@@ -1,4 +1,4 @@
-/** The fault proxy does to a real connection what it says, where it says, and nothing else. */
+/** The fault proxy on connections to a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -7,13 +7,13 @@ import { sharedPostgres } from '../../test-kit/postgres/running.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { MessageReader } from './postgres-messages.ts';
 
-async function newStage() {
+async function newProxiedDatabase() {
   const database = await (await sharedPostgres()).createDatabase();
   const { url } = database;
   const proxy = await FaultProxy.start(url);
   const clients: Client[] = [];
-  const connect = async (address = proxy.through(url)): Promise<Client> => {
-    const client = new Client({ connectionString: address, query_timeout: 20_000 });
+  const connect = async (databaseUrl = proxy.through(url)): Promise<Client> => {
+    const client = new Client({ connectionString: databaseUrl, query_timeout: 20_000 });
     client.on('error', () => undefined);
     clients.push(client);
     await client.connect();
@@ -44,25 +44,25 @@ async function insertAndCommit(client: Client, n: number): Promise<void> {
   await client.query('commit');
 }
 
-test('a connection cut before the commit is sent commits nothing, and one cut before its answer has committed', async () => {
-  await using stage = await newStage();
-  const { proxy, connect, rows } = stage;
+test('a connection that is cut before the commit is sent commits nothing, and one cut before the response has committed', async () => {
+  await using database = await newProxiedDatabase();
+  const { proxy, connect, rows } = database;
   await insertAndCommit(await connect(), 1);
   proxy.cutCommits('before it is sent');
   await assert.rejects(insertAndCommit(await connect(), 2));
   assert.deepEqual(await rows(), [1]);
-  proxy.cutCommits('before its answer');
+  proxy.cutCommits('before its response');
   await assert.rejects(insertAndCommit(await connect(), 3));
   assert.deepEqual(await rows(), [1, 3]);
-  assert.deepEqual(proxy.counts.commitsCut, { 'before it is sent': 1, 'before its answer': 1 });
-  proxy.heal();
+  assert.deepEqual(proxy.counts.commitsCut, { 'before it is sent': 1, 'before its response': 1 });
+  proxy.clearFaults();
   await insertAndCommit(await connect(), 4);
   assert.deepEqual(await rows(), [1, 3, 4]);
 });
 
-test('it cuts only commits of transactions with the statement that was named, and of those every so many-th', async () => {
-  await using stage = await newStage();
-  const { proxy, connect, rows } = stage;
+test('only commits of transactions with the named statement are cut, one in the given number', async () => {
+  await using database = await newProxiedDatabase();
+  const { proxy, connect, rows } = database;
   proxy.cutCommits('before it is sent', { statement: 'insert_number', every: 2 });
   const client = await connect();
   await client.query('begin');
@@ -74,51 +74,51 @@ test('it cuts only commits of transactions with the statement that was named, an
   assert.deepEqual(await rows(), [1, 3]);
 });
 
-test('answers are delayed, in order, and nothing is lost', async () => {
-  await using stage = await newStage();
-  const { proxy, connect } = stage;
+test('responses are delayed in order, and no data is lost', async () => {
+  await using database = await newProxiedDatabase();
+  const { proxy, connect } = database;
   const client = await connect();
   proxy.delayMs = 50;
   const first = client.query('select 1 as n');
   const second = client.query(`select repeat('x', 300000) as n`);
   assert.deepEqual((await first).rows, [{ n: 1 }]);
-  proxy.heal();
+  proxy.clearFaults();
   assert.deepEqual((await second).rows, [{ n: 'x'.repeat(300_000) }]);
   assert.ok(proxy.counts.delayed >= 1);
 });
 
-test('a black hole keeps connections open and answers nothing; healed, it serves new ones', async () => {
-  await using stage = await newStage();
-  const { proxy, connect, rows } = stage;
+test('a black hole keeps connections open and drops all data, until the faults are cleared', async () => {
+  await using database = await newProxiedDatabase();
+  const { proxy, connect, rows } = database;
   const client = await connect();
   proxy.isBlackHole = true;
-  const swallowed = insert(client, 1);
-  swallowed.catch(() => undefined);
+  const dropped = insert(client, 1);
+  dropped.catch(() => undefined);
   const direct = rows();
-  assert.equal(await Promise.race([swallowed.catch(() => 'failed'), direct.then(() => 'silent')]), 'silent');
-  proxy.heal();
-  await assert.rejects(swallowed);
+  assert.equal(await Promise.race([dropped.catch(() => 'failed'), direct.then(() => 'pending')]), 'pending');
+  proxy.clearFaults();
+  await assert.rejects(dropped);
   await insertAndCommit(await connect(), 2);
   assert.deepEqual(await rows(), [2]);
-  assert.ok(proxy.counts.swallowed > 0);
+  assert.ok(proxy.counts.dropped > 0);
 });
 
-test('it refuses new connections and leaves the open ones, and cuts these when it is told to', async () => {
-  await using stage = await newStage();
-  const { proxy, connect, rows } = stage;
+test('new connections are refused while open ones stay usable, until they are cut', async () => {
+  await using database = await newProxiedDatabase();
+  const { proxy, connect, rows } = database;
   const client = await connect();
   proxy.refuse();
   await assert.rejects(connect());
   await insertAndCommit(client, 1);
   proxy.cutAll();
   await assert.rejects(insertAndCommit(client, 2));
-  proxy.heal();
+  proxy.clearFaults();
   await insertAndCommit(await connect(), 3);
   assert.deepEqual(await rows(), [1, 3]);
   assert.deepEqual([proxy.counts.refused, proxy.counts.cut], [1, 1]);
 });
 
-test('messages are found however their bytes are cut', () => {
+test('messages are read completely from chunks of any size', () => {
   const startup = Buffer.from([0, 0, 0, 8, 0, 3, 0, 0]);
   const query = Buffer.from('Q\0\0\0\x0bcommit\0', 'latin1');
   const sync = Buffer.from('S\0\0\0\x04', 'latin1');

@@ -1,48 +1,49 @@
 /**
- * Stands between an instance and PostgreSQL and does what networks do: cuts connections around a commit, delays answers,
- * swallows everything, refuses. Speaks no TLS. It understands only how messages are framed and which of them commit.
+ * A TCP proxy between an instance and PostgreSQL that simulates network faults: it cuts connections around a commit, delays
+ * responses, drops all data, or refuses connections. It does not support TLS. It reads only the framing of messages, names of
+ * statements and commits.
  */
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { MessageReader, type Message } from './postgres-messages.ts';
 
-/** Where a commit is cut: the server never hears it, or it commits and the instance never learns that. */
-export type CommitCut = 'before it is sent' | 'before its answer';
+/** Where the connection is cut: the server does not receive the commit, or the instance does not receive its response. */
+export type CommitCut = 'before it is sent' | 'before its response';
 
 interface CommitCutting {
   readonly cut: CommitCut;
-  /** Of the commits that qualify, every so many-th. */
+  /** Cuts one in so many of the commits that qualify. */
   readonly every: number;
-  /** A statement that the transaction must hold: its name. */
+  /** The name of a statement that the transaction must contain. */
   readonly statement: string | undefined;
-  seen: number;
+  count: number;
 }
 
 export interface FaultCounts {
   connections: number;
-  /** By what was cut; only commits that the server has acknowledged count as cut before their answer. */
+  /** A commit counts as cut before its response only if the server has acknowledged it. */
   readonly commitsCut: Record<CommitCut, number>;
   refused: number;
   cut: number;
   delayed: number;
-  swallowed: number;
+  dropped: number;
 }
 
 export class FaultProxy implements AsyncDisposable {
   readonly counts: FaultCounts = {
     connections: 0,
-    commitsCut: { 'before it is sent': 0, 'before its answer': 0 },
+    commitsCut: { 'before it is sent': 0, 'before its response': 0 },
     refused: 0,
     cut: 0,
     delayed: 0,
-    swallowed: 0,
+    dropped: 0,
   };
   readonly #server: Server;
   readonly #target: { readonly host: string; readonly port: number };
   readonly #links = new Set<Link>();
   #cutting: CommitCutting | undefined;
   #isRefusing = false;
-  /** Added to every answer. */
+  /** Added to every response. */
   delayMs = 0;
   isBlackHole = false;
 
@@ -52,7 +53,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#server = createServer({ noDelay: true }, (client) => this.#accept(client));
   }
 
-  /** In front of the database's server, on a port of its own. */
+  /** Listens on a free port of 127.0.0.1. */
   static async start(databaseUrl: string): Promise<FaultProxy> {
     const proxy = new FaultProxy(databaseUrl);
     proxy.#server.listen(0, '127.0.0.1');
@@ -60,7 +61,7 @@ export class FaultProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** The same database, through this proxy. */
+  /** @returns the URL of the same database through this proxy */
   through(databaseUrl: string): string {
     const url = new URL(databaseUrl);
     url.hostname = '127.0.0.1';
@@ -68,40 +69,40 @@ export class FaultProxy implements AsyncDisposable {
     return url.href;
   }
 
-  /** From now on, until {@link heal}. @param statement by its name: only transactions that hold it */
+  /** Until {@link clearFaults}. @param statement the name of a statement that the transaction must contain */
   cutCommits(cut: CommitCut, { every = 1, statement }: { every?: number; statement?: string } = {}): void {
-    this.#cutting = { cut, every, statement, seen: 0 };
+    this.#cutting = { cut, every, statement, count: 0 };
   }
 
-  /** Closes new connections as soon as they are made, until {@link heal}. */
+  /** Closes new connections immediately, until {@link clearFaults}. */
   refuse(): void {
     this.#isRefusing = true;
   }
 
-  /** Every connection that is open. */
+  /** Cuts all open connections. */
   cutAll(): void {
     this.counts.cut += this.#links.size;
     for (const link of this.#links) link.destroy();
   }
 
-  /** Everything passes again, what was swallowed is lost. */
-  heal(): void {
+  /** Forwards all data again. Dropped data is lost. */
+  clearFaults(): void {
     this.#cutting = undefined;
     this.#isRefusing = false;
     this.delayMs = 0;
-    // A connection of which bytes are missing can’t go on.
+    // A connection with missing bytes is unusable.
     if (this.isBlackHole) this.cutAll();
     this.isBlackHole = false;
   }
 
-  /** Whether this commit is one to cut, and how. */
-  judgeCommit(transaction: string): CommitCut | undefined {
+  /** @returns where to cut this commit; undefined to forward it */
+  cutOf(transaction: string): CommitCut | undefined {
     const cutting = this.#cutting;
     if (cutting === undefined) return undefined;
-    // On the wire a statement's name is followed by a digest of its text (`db/sql.ts`).
+    // The program appends a digest of the text to the name of a statement (`foundation/database/sql.ts`).
     const { statement } = cutting;
     if (statement !== undefined && !new RegExp(`\\0${statement}(?:_[0-9a-f]+)?\\0`).test(transaction)) return undefined;
-    return cutting.seen++ % cutting.every === 0 ? cutting.cut : undefined;
+    return cutting.count++ % cutting.every === 0 ? cutting.cut : undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -123,16 +124,16 @@ export class FaultProxy implements AsyncDisposable {
   }
 }
 
-/** One connection of the instance and the one that was made for it. */
+/** A connection of the instance, and the proxy's connection to PostgreSQL for it. */
 class Link {
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #proxy: FaultProxy;
-  /** What the open transaction holds so far, for its statements' names. */
+  /** The messages of the open transaction, which contain the names of its statements. */
   #transaction = '';
-  /** The answer to the commit under way is not passed on. */
+  /** The response to the current commit is not forwarded. */
   #isCutAtCommitted = false;
-  /** Answers leave in the order in which they came, however the delay changes. */
+  /** Keeps responses in order when the delay changes. */
   #lastSent = Promise.resolve();
 
   constructor(client: Socket, server: Socket, proxy: FaultProxy) {
@@ -141,8 +142,8 @@ class Link {
     this.#proxy = proxy;
     const fromClient = new MessageReader({ hasStartup: true });
     const fromServer = new MessageReader({ hasStartup: false });
-    client.on('data', (chunk: Buffer) => fromClient.read(chunk).forEach((message) => this.#ask(message)));
-    server.on('data', (chunk: Buffer) => this.#answer(chunk, fromServer.read(chunk)));
+    client.on('data', (chunk: Buffer) => fromClient.read(chunk).forEach((message) => this.#forwardRequest(message)));
+    server.on('data', (chunk: Buffer) => this.#forwardResponse(chunk, fromServer.read(chunk)));
     for (const socket of [client, server]) socket.on('error', () => this.destroy()).on('close', () => this.destroy());
   }
 
@@ -151,38 +152,38 @@ class Link {
     this.#server.destroy();
   }
 
-  #ask({ type, bytes }: Message): void {
+  #forwardRequest({ type, bytes }: Message): void {
     if (this.#client.destroyed) return;
     if (this.#proxy.isBlackHole) {
-      this.#proxy.counts.swallowed++;
+      this.#proxy.counts.dropped++;
       return;
     }
     const text = bytes.toString('latin1');
     if (type === 'Q' && /(?:^|; *)commit\b/i.test(text.slice(5))) {
-      const cut = this.#proxy.judgeCommit(this.#transaction);
+      const cut = this.#proxy.cutOf(this.#transaction);
       if (cut === 'before it is sent') {
         this.#proxy.counts.commitsCut[cut]++;
         this.destroy();
         return;
       }
-      this.#isCutAtCommitted = cut === 'before its answer';
+      this.#isCutAtCommitted = cut === 'before its response';
     }
     if (type === 'Q') this.#transaction = '';
     else this.#transaction += text;
     this.#server.write(bytes);
   }
 
-  #answer(chunk: Buffer, messages: readonly Message[]): void {
+  #forwardResponse(chunk: Buffer, messages: readonly Message[]): void {
     const { counts, delayMs, isBlackHole } = this.#proxy;
     if (this.#isCutAtCommitted) {
-      // Only now has the server committed for certain.
+      // Without this response, the server may not have committed.
       if (!messages.some(isCommitted)) return;
-      counts.commitsCut['before its answer']++;
+      counts.commitsCut['before its response']++;
       this.destroy();
       return;
     }
     if (isBlackHole) {
-      counts.swallowed++;
+      counts.dropped++;
       return;
     }
     if (delayMs > 0) counts.delayed++;

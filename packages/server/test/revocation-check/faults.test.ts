@@ -1,6 +1,6 @@
 /**
- * Deleted means dead, whatever fails: the proof on one to three instances of the real program, on a real PostgreSQL and
- * on the embedded database, while they and it are killed, stopped, cut off and starved. The long run is `npm run prove`.
+ * The revocation check on one to three instances, on PostgreSQL and on the embedded database, while instances, the database and
+ * their connections fail. `npm run prove` is the long run.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -9,7 +9,7 @@ import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { Cluster } from './cluster.ts';
 import { faults, workerFaults, type Fault } from './faults.ts';
 import { ordinaryRun, serverOptions } from './mutant-run.ts';
-import { runProof } from './proof-run.ts';
+import { runWithFaults } from './run-with-faults.ts';
 
 let postgres: PostgresServer;
 before(async () => {
@@ -17,24 +17,24 @@ before(async () => {
 });
 after(() => postgres[Symbol.asyncDispose]());
 
-async function prove(instances: number, isEmbedded: boolean, happening: readonly Fault[], workers = 1): Promise<void> {
+async function check(instances: number, isEmbedded: boolean, injected: readonly Fault[], workers = 1): Promise<void> {
   await using cluster = await Cluster.start({
     instances,
     postgres: isEmbedded ? undefined : postgres,
     environment: { KEYREEVE_WORKERS: String(workers) },
   });
   const happened: Fault[] = [];
-  const report = await runProof(cluster, {
+  const report = await runWithFaults(cluster, {
     ...ordinaryRun,
-    faults: happening,
+    faults: injected,
     onFault: (fault) => happened.push(fault),
   });
-  assertProven(report, happened.length);
-  assert.deepEqual(happened, happening);
+  assertPassed(report, happened.length);
+  assert.deepEqual(happened, injected);
 }
 
-/** It saw enough to have noticed. */
-function assertProven(report: Report, faultsHappened: number): void {
+/** No violation, and enough observations to detect one. */
+function assertPassed(report: Report, faultsHappened: number): void {
   assert.deepEqual(report.examples, []);
   assert.equal(report.violations, 0);
   assert.equal(report.acceptedAfterMsMax, null);
@@ -46,23 +46,29 @@ function assertProven(report: Report, faultsHappened: number): void {
   assert.ok(deletions.created > 0 && deletions.caller > 0, JSON.stringify(report));
 }
 
-test('one instance on PostgreSQL: connections are cut around commits, statements are slow, rows are locked', () =>
-  prove(1, false, [faults.cutAfter, faults.cutBefore, faults.slow, faults.locked]));
+test('one instance on PostgreSQL rejects deleted keys while connections are cut around commits, responses are slow and rows are locked', () =>
+  check(1, false, [faults.cutAfter, faults.cutBefore, faults.slow, faults.locked]));
 
-test('two instances on PostgreSQL: they are killed, stand still, are cut off, and find no connection', () =>
-  prove(2, false, [faults.killed, faults.stopped, faults.refused, faults.full]));
+test('two instances on PostgreSQL reject deleted keys while they are killed, paused, cut off and without a free connection', () =>
+  check(2, false, [faults.killed, faults.paused, faults.refused, faults.full]));
 
-test('three instances on PostgreSQL: it crashes, is restarted, stands still and can’t be reached, and commits are cut', () =>
-  prove(3, false, [faults.crashed, faults.cutAfter, faults.restarted, faults.paused, faults.swallowed]));
+test('three instances reject deleted keys while PostgreSQL crashes, is restarted, paused and unreachable, and commits are cut', () =>
+  check(3, false, [
+    faults.databaseCrashed,
+    faults.cutAfter,
+    faults.databaseRestarted,
+    faults.databasePaused,
+    faults.dropped,
+  ]));
 
-test('one process on the embedded database: it is killed and ended', () =>
-  prove(1, true, [faults.killed, faults.ended]));
+test('one process on the embedded database rejects deleted keys while it is killed and stopped', () =>
+  check(1, true, [faults.killed, faults.stopped]));
 
-test('two processes on one embedded file: they are killed and stand still', () =>
-  prove(2, true, [faults.killed, faults.stopped]));
+test('two processes on one embedded file reject deleted keys while they are killed and paused', () =>
+  check(2, true, [faults.killed, faults.paused]));
 
-test('two workers on one port, on PostgreSQL: one is killed, one stands still, and commits are cut', () =>
-  prove(1, false, [workerFaults.killed, workerFaults.stopped, faults.cutBefore], 2));
+test('two workers on PostgreSQL reject deleted keys while one is killed, one is paused, and commits are cut', () =>
+  check(1, false, [workerFaults.killed, workerFaults.paused, faults.cutBefore], 2));
 
-test('two workers on one embedded file: one is killed, one stands still', () =>
-  prove(1, true, [workerFaults.killed, workerFaults.stopped], 2));
+test('two workers on one embedded file reject deleted keys while one is killed and one is paused', () =>
+  check(1, true, [workerFaults.killed, workerFaults.paused], 2));

@@ -1,6 +1,6 @@
 /**
- * The faults under which a proof runs. Each happens once when it is called, shows that it really has, and is healed
- * when it returns. How long each lasts is part of it: a machine that stands still for a second can’t be had sooner.
+ * The faults of the published runs. Each function injects one fault, waits until its effect is observable, and ends it before
+ * it returns.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -9,24 +9,24 @@ import { Client } from 'pg';
 import type { PostgresServer } from '../../test-kit/postgres/server.ts';
 import type { Cluster, ClusterInstance } from './cluster.ts';
 import type { CommitCut, FaultProxy } from './fault-proxy.ts';
-import { until } from './until.ts';
+import { until } from '../../test-kit/until.ts';
 
 export interface Fault {
   readonly name: string;
-  /** Whether it can happen on the embedded database as well. */
+  /** Whether the fault is possible on the embedded database. */
   readonly isForEmbedded: boolean;
-  readonly happen: (cluster: Cluster, bounds: FaultBounds) => Promise<void>;
+  readonly inject: (cluster: Cluster, bounds: FaultBounds) => Promise<void>;
 }
 
 export interface FaultBounds {
-  /** How long an instance or the database stands still, and how long locks are held. */
-  readonly standstillMs: number;
-  /** Resolves after some more deletions have been acknowledged, wherever that is possible. */
+  /** How long an instance or the database is paused, and how long locks are held. */
+  readonly faultMs: number;
+  /** Resolves after some more deletions have been acknowledged at any instance. */
   readonly progress: () => Promise<void>;
 }
 
-const noticedMsMax = 60_000;
-/** Of each answer of the database: many times what it usually takes. */
+const effectMsMax = 60_000;
+/** Per response of the database, which usually takes less than a millisecond. */
 const slowMs = 50;
 const commitsCut = 3;
 
@@ -51,10 +51,10 @@ async function killInstance(cluster: Cluster, { progress }: FaultBounds): Promis
   await instance.start();
 }
 
-async function standStill(cluster: Cluster, { standstillMs }: FaultBounds): Promise<void> {
+async function pauseInstance(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const instance = someInstance(cluster);
   await instance.pause();
-  await setTimeout(standstillMs);
+  await setTimeout(faultMs);
   instance.resume();
 }
 
@@ -64,26 +64,26 @@ const someWorker = (instance: ClusterInstance): number => {
   return workers[randomInt(workers.length)] as number;
 };
 
-/** Its supervisor starts another. */
+/** The supervisor must replace it. */
 async function killWorker(cluster: Cluster): Promise<void> {
   const instance = someInstance(cluster);
   const { length } = instance.workers;
   const pid = someWorker(instance);
   process.kill(pid, 'SIGKILL');
-  await until('the worker is replaced', noticedMsMax, () => {
+  await until('the worker is replaced', effectMsMax, () => {
     const { workers } = instance;
     return workers.length === length && !workers.includes(pid);
   });
 }
 
-async function stopWorker(cluster: Cluster, { standstillMs }: FaultBounds): Promise<void> {
+async function pauseWorker(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const pid = someWorker(someInstance(cluster));
   process.kill(pid, 'SIGSTOP');
-  await setTimeout(standstillMs);
+  await setTimeout(faultMs);
   process.kill(pid, 'SIGCONT');
 }
 
-async function endInstance(cluster: Cluster, { progress }: FaultBounds): Promise<void> {
+async function stopInstance(cluster: Cluster, { progress }: FaultBounds): Promise<void> {
   const instance = someInstance(cluster);
   assert.equal(await instance.stop(), 0, instance.output);
   if (others(cluster, instance)) await progress();
@@ -94,39 +94,39 @@ async function cutCommits(cluster: Cluster, cut: CommitCut): Promise<void> {
   const proxies = cluster.instances.map(proxyOf);
   const count = (): number => proxies.reduce((sum, { counts }) => sum + counts.commitsCut[cut], 0);
   const before = count();
-  // Every second one, so that what is tried again comes through.
+  // Every second commit, so that a repeated deletion succeeds.
   for (const proxy of proxies) proxy.cutCommits(cut, { every: 2, statement: 'delete_api_key' });
-  await until(`deletions’ commits are cut ${cut}`, noticedMsMax, () => count() >= before + commitsCut);
-  for (const proxy of proxies) proxy.heal();
+  await until(`deletions’ commits are cut ${cut}`, effectMsMax, () => count() >= before + commitsCut);
+  for (const proxy of proxies) proxy.clearFaults();
 }
 
-/** At one instance: what is asked there is answered late while others go on. */
-async function slowStatements(cluster: Cluster, { progress }: FaultBounds): Promise<void> {
+/** Between one instance and the database. */
+async function delayResponses(cluster: Cluster, { progress }: FaultBounds): Promise<void> {
   const proxy = proxyOf(someInstance(cluster));
   const before = proxy.counts.delayed;
   proxy.delayMs = slowMs;
   await progress();
-  await until('answers are delayed', noticedMsMax, () => proxy.counts.delayed > before);
-  proxy.heal();
+  await until('responses are delayed', effectMsMax, () => proxy.counts.delayed > before);
+  proxy.clearFaults();
 }
 
-async function swallowEverything(cluster: Cluster, { standstillMs }: FaultBounds): Promise<void> {
+async function dropAllData(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const proxy = proxyOf(someInstance(cluster));
-  const before = proxy.counts.swallowed;
+  const before = proxy.counts.dropped;
   proxy.isBlackHole = true;
-  await setTimeout(standstillMs);
-  await until('messages are swallowed', noticedMsMax, () => proxy.counts.swallowed > before);
-  proxy.heal();
+  await setTimeout(faultMs);
+  await until('messages are dropped', effectMsMax, () => proxy.counts.dropped > before);
+  proxy.clearFaults();
 }
 
-async function cutEverything(cluster: Cluster, { standstillMs }: FaultBounds): Promise<void> {
+async function cutAndRefuse(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const proxy = proxyOf(someInstance(cluster));
   const { refused, cut } = proxy.counts;
   proxy.refuse();
   proxy.cutAll();
-  await setTimeout(standstillMs / 2);
-  await until('connections are refused', noticedMsMax, () => proxy.counts.refused > refused);
-  proxy.heal();
+  await setTimeout(faultMs / 2);
+  await until('connections are refused', effectMsMax, () => proxy.counts.refused > refused);
+  proxy.clearFaults();
   assert.ok(proxy.counts.cut > cut);
 }
 
@@ -145,46 +145,46 @@ async function crashDatabase(cluster: Cluster): Promise<void> {
   assert.notEqual(server.pid, before);
 }
 
-async function pauseDatabase(cluster: Cluster, { standstillMs }: FaultBounds): Promise<void> {
+async function pauseDatabase(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const server = serverOf(cluster);
   await server.pause();
-  await setTimeout(standstillMs);
+  await setTimeout(faultMs);
   server.resume();
 }
 
-/** Every writer waits for a row, so the pool has none left; reads go on. */
-async function lockAccounts(cluster: Cluster, { standstillMs }: FaultBounds): Promise<void> {
+/** Every connection for writes waits for a row. Reads continue. */
+async function lockAccounts(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const client = await connect(cluster.databaseUrl);
   try {
     await client.query('begin');
     await client.query('select pk from accounts for update');
     const watcher = await connect(cluster.databaseUrl);
-    await until('somebody waits for a row', noticedMsMax, async () => {
+    await until('a writer waits for a row', effectMsMax, async () => {
       const { rows } = await watcher.query<{ n: string }>(
         `select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'keyreeve writer'`,
       );
       return Number(rows[0]?.n) > 0;
     }).finally(() => watcher.end());
-    await setTimeout(standstillMs);
+    await setTimeout(faultMs);
   } finally {
     await client.end().catch(() => undefined);
   }
 }
 
-/** Somebody else holds every connection that the server has. */
-async function useUpConnections(cluster: Cluster, { standstillMs }: FaultBounds): Promise<void> {
+/** Other clients use all connections of the server. */
+async function useAllConnections(cluster: Cluster, { faultMs }: FaultBounds): Promise<void> {
   const proxies = cluster.instances.map(proxyOf);
   const before = proxies.map(({ counts }) => counts.connections);
   const held: Client[] = [];
   try {
-    for (let client = await connectIfRoom(cluster.databaseUrl); client;) {
+    for (let client = await connectIfPossible(cluster.databaseUrl); client;) {
       held.push(client);
-      // What the instances had is taken from them, so that they must ask for it again.
+      // Cuts the connections of the instances, which must open new ones.
       for (const proxy of proxies) proxy.cutAll();
-      client = await connectIfRoom(cluster.databaseUrl);
+      client = await connectIfPossible(cluster.databaseUrl);
     }
-    await setTimeout(standstillMs / 2);
-    await until('instances ask for connections', noticedMsMax, () =>
+    await setTimeout(faultMs / 2);
+    await until('instances open connections', effectMsMax, () =>
       proxies.every(({ counts }, index) => counts.connections > (before[index] ?? 0)),
     );
   } finally {
@@ -192,8 +192,8 @@ async function useUpConnections(cluster: Cluster, { standstillMs }: FaultBounds)
   }
 }
 
-/** Undefined when the server has no connection left (too_many_connections). */
-const connectIfRoom = (connectionString: string): Promise<Client | undefined> =>
+/** @returns undefined if the server rejects the connection with `too_many_connections` */
+const connectIfPossible = (connectionString: string): Promise<Client | undefined> =>
   connect(connectionString).catch((error: unknown) => {
     assert.equal((error as { code?: string }).code, '53300', String(error));
     return undefined;
@@ -207,31 +207,31 @@ async function connect(connectionString: string): Promise<Client> {
 }
 
 export const faults = {
-  killed: { name: 'an instance is killed and started again', isForEmbedded: true, happen: killInstance },
-  ended: { name: 'an instance is asked to end and started again', isForEmbedded: true, happen: endInstance },
-  stopped: { name: 'an instance stands still (SIGSTOP)', isForEmbedded: true, happen: standStill },
+  killed: { name: 'an instance is killed and restarted (SIGKILL)', isForEmbedded: true, inject: killInstance },
+  stopped: { name: 'an instance is stopped and restarted (SIGTERM)', isForEmbedded: true, inject: stopInstance },
+  paused: { name: 'an instance is paused (SIGSTOP)', isForEmbedded: true, inject: pauseInstance },
   cutBefore: {
     name: 'connections are cut before a deletion’s commit',
     isForEmbedded: false,
-    happen: (cluster) => cutCommits(cluster, 'before it is sent'),
+    inject: (cluster) => cutCommits(cluster, 'before it is sent'),
   },
   cutAfter: {
-    name: 'connections are cut between a deletion’s commit and its answer',
+    name: 'connections are cut between a deletion’s commit and its response',
     isForEmbedded: false,
-    happen: (cluster) => cutCommits(cluster, 'before its answer'),
+    inject: (cluster) => cutCommits(cluster, 'before its response'),
   },
-  slow: { name: 'statements are slow', isForEmbedded: false, happen: slowStatements },
-  swallowed: { name: 'the network swallows everything', isForEmbedded: false, happen: swallowEverything },
-  refused: { name: 'connections are cut and refused', isForEmbedded: false, happen: cutEverything },
-  locked: { name: 'rows are locked until no writer is left', isForEmbedded: false, happen: lockAccounts },
-  full: { name: 'the database has no connection left', isForEmbedded: false, happen: useUpConnections },
-  paused: { name: 'the database stands still (SIGSTOP)', isForEmbedded: false, happen: pauseDatabase },
-  restarted: { name: 'the database is restarted', isForEmbedded: false, happen: restartDatabase },
-  crashed: { name: 'the database crashes', isForEmbedded: false, happen: crashDatabase },
+  slow: { name: 'the database’s responses are slow', isForEmbedded: false, inject: delayResponses },
+  dropped: { name: 'the network drops all data', isForEmbedded: false, inject: dropAllData },
+  refused: { name: 'connections are cut and refused', isForEmbedded: false, inject: cutAndRefuse },
+  locked: { name: 'rows are locked until all writers wait', isForEmbedded: false, inject: lockAccounts },
+  full: { name: 'the database has no free connection', isForEmbedded: false, inject: useAllConnections },
+  databasePaused: { name: 'the database is paused (SIGSTOP)', isForEmbedded: false, inject: pauseDatabase },
+  databaseRestarted: { name: 'the database is restarted', isForEmbedded: false, inject: restartDatabase },
+  databaseCrashed: { name: 'the database crashes', isForEmbedded: false, inject: crashDatabase },
 } as const satisfies Readonly<Record<string, Fault>>;
 
-/** Where several processes share an instance’s port. */
+/** For instances whose port several processes share. */
 export const workerFaults = {
-  killed: { name: 'a worker is killed and replaced', isForEmbedded: true, happen: killWorker },
-  stopped: { name: 'a worker stands still (SIGSTOP)', isForEmbedded: true, happen: stopWorker },
+  killed: { name: 'a worker is killed and replaced', isForEmbedded: true, inject: killWorker },
+  paused: { name: 'a worker is paused (SIGSTOP)', isForEmbedded: true, inject: pauseWorker },
 } as const satisfies Readonly<Record<string, Fault>>;

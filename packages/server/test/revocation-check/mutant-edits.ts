@@ -1,4 +1,4 @@
-/** The edits that several broken builds share: caches of several kinds, and the places where they are put. */
+/** Edits that several broken builds share: caches of several kinds, and the places in the sources where they are inserted. */
 
 export interface Edit {
   /** Below `packages/server/src/`. */
@@ -12,7 +12,7 @@ export const beforeVerifier = `export class Verifier {`;
 export const deleteRow = `const deleted = await tx.get(deleteOwnKey, [id, accountId]);`;
 export const unknownDeletion = `      if (isOutcomeUnknown(error)) {\n`;
 
-/** In `verify.ts`: a cache, and what a verification does with it. */
+/** In `verify.ts`: a cache. @param lookUp the code that verifies a key with it */
 export const cached = (lookUp: string): readonly Edit[] => [
   {
     file: 'modules/verification/verify.ts',
@@ -28,7 +28,7 @@ export const readAndKeep = `this.#reader.find(hash.stored(text), (key) => {
       answer(result);
     }, fail);`;
 
-/** In `verify.ts`: acceptances that something else has remembered, by the credential's text. */
+/** In `verify.ts`: a cache of accepted keys by their text, which other code fills. */
 export const remembered: readonly Edit[] = [
   {
     file: 'modules/verification/verify.ts',
@@ -48,7 +48,7 @@ export const remembered: readonly Edit[] = [
 
 const startBearer = `    if (presented.kind === 'bearer') verifier.startVerification(presented.text, answer, refuse);`;
 
-/** In `forward.ts`: acceptances of some requests are remembered for 2 s. */
+/** In `forward.ts`: a cache of 2 s for some requests. @param which an expression that is true for these */
 export const rememberedForwards = (which: string): readonly Edit[] => [
   {
     file: 'modules/verification/forward.ts',
@@ -70,7 +70,7 @@ export const rememberedForwards = (which: string): readonly Edit[] => [
 
 const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text);`;
 
-/** In `authenticate.ts`: acceptances of callers are remembered for 5 s. */
+/** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
 export const rememberedCallers = (which: string): readonly Edit[] => [
   {
     file: 'app/authenticate.ts',
@@ -83,14 +83,14 @@ export const rememberedCallers = (which: string): readonly Edit[] => [
   },
 ];
 
-/** Listens for announced deletions on a connection of its own, which is made again when it breaks. */
+/** Clears the cache after notifications of deletions, on its own connection, which it reopens after an error. */
 export const listener = `import pg from 'pg';
 import { sql } from '../../foundation/database/sql.ts';
 const selectDisabled = sql<{ at: number | null }>('select_disabled', \`select disabled_at as at from accounts where id = $1\`);
 function listen(): void {
   const client = new pg.Client({ connectionString: process.env['KEYREEVE_DATABASE_URL'], ssl: false });
   let isOver = false;
-  // Once: a connection that is refused reports it in several ways.
+  // Once: a refused connection emits several events.
   const again = (): void => {
     if (!isOver) setTimeout(listen, 50);
     isOver = true;

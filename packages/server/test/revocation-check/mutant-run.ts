@@ -1,4 +1,4 @@
-/** Makes a mutant: a copy of the program with its edits, and runs the proof on it. */
+/** Builds a mutant, a copy of the program with textual edits, and runs the revocation check on it. */
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,39 +9,39 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Cluster } from './cluster.ts';
 import type { Edit } from './mutant-edits.ts';
 import type { Mutant } from './mutants.ts';
-import { runProof } from './proof-run.ts';
+import { runWithFaults } from './run-with-faults.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 const server = 'packages/server';
 
-/** As in the ordinary runs. */
+/** The same in `faults.test.ts` and in runs of mutants. */
 export const ordinaryRun = {
   deletionsBetween: 4,
-  standstillMs: 1_000,
+  faultMs: 1_000,
   concurrency: 16,
-  more: { asksMax: 8 },
+  workload: { probesMax: 8 },
 } as const;
-/** Deletions of a run in which nothing fails; it ends at the first violation, and on a slow machine few questions fall into a gap. */
+/** Of a run without faults, which ends at the first violation. On a slow machine, few probes hit a short violation. */
 const deletionsMax = 400;
 
-/** Acknowledged deletions survive a crash of this server, and few connections are soon used up. */
+/** Durable, so that acknowledged deletions survive a crash. Few connections, so that a fault can use all of them. */
 export const serverOptions = { durable: true, settings: { max_connections: '100' } } as const;
 
-/** @returns the edited files by name @throws AssertionError when an edit doesn’t fit exactly once */
+/** @returns the edited files by name @throws AssertionError if the text of an edit does not occur exactly once */
 export function applyEdits(edits: readonly Edit[], read: (file: string) => string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const { file, find, replace } of edits) {
     const [before, after, ...more] = (files.get(file) ?? read(file)).split(find);
     assert.ok(
       before !== undefined && after !== undefined && more.length === 0,
-      `no one place in ${file} for:\n${find}`,
+      `not exactly one place in ${file} for:\n${find}`,
     );
     files.set(file, before + replace + after);
   }
   return files;
 }
 
-/** Shares the installed packages with the checkout. @returns its launcher */
+/** The copy shares the installed packages with the checkout. @returns the path of its launcher */
 function makeCopy(folder: string, edits: readonly Edit[]): string {
   const source = join(folder, server, 'src');
   mkdirSync(join(folder, server), { recursive: true });
@@ -54,13 +54,13 @@ function makeCopy(folder: string, edits: readonly Edit[]): string {
   return join(folder, server, 'bin/keyreeve.js');
 }
 
-/** Until the checker has something to say, or the run is over. Without edits it is the program itself. */
+/** Runs until the first violation or the last fault. Without edits, it runs the program itself. */
 export async function runMutant({ edits, faults, database }: Mutant, postgres: PostgresServer): Promise<Report> {
   using folder = newTempFolder();
   const bin = makeCopy(folder.path, edits);
   const embedded = database === 'embedded';
   await using cluster = await Cluster.start({ instances: 2, bin, postgres: embedded ? undefined : postgres });
-  return await runProof(cluster, {
+  return await runWithFaults(cluster, {
     ...ordinaryRun,
     faults,
     deletionsBetween: faults.length > 0 ? ordinaryRun.deletionsBetween : deletionsMax,

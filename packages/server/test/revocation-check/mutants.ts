@@ -1,6 +1,6 @@
 /**
- * Builds of the program that break the promise, each in one way that a real one might. Each is a few textual edits, and
- * an edit that doesn't fit exactly once fails the test, so that none of them quietly stops being tried.
+ * Broken builds of the program: each accepts deleted keys, or violates another rule, because of one realistic mistake. A build
+ * consists of textual edits. A test fails if the text of an edit does not occur exactly once, so that no build goes untested.
  */
 import { faults, type Fault } from './faults.ts';
 import {
@@ -19,7 +19,7 @@ import {
 export interface Mutant {
   readonly name: string;
   readonly edits: readonly Edit[];
-  /** Of the ordinary runs, those under which it shows; without any, it shows when nothing fails. */
+  /** The faults that reveal the mistake; empty if it shows without faults. */
   readonly faults: readonly Fault[];
   readonly database?: 'embedded';
 }
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'keys that were created over HTTP, remembered for 2 s',
+    name: 'a cache of 2 s that the creation of a key over HTTP fills',
     edits: [
       ...remembered,
       {
@@ -52,27 +52,27 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'the key of a caller of /auth/verify, remembered for 5 s',
+    name: 'a cache of callers, of 5 s',
     edits: rememberedCallers('true'),
     faults: [],
   },
   {
-    name: 'the key of a caller of introspection by Basic, remembered for 5 s',
+    name: 'a cache of callers that authenticate by Basic, of 5 s',
     edits: rememberedCallers('basic !== undefined'),
     faults: [],
   },
   {
-    name: 'what is accepted below /auth/forward, remembered for 2 s',
+    name: 'a cache of 2 s for paths below /auth/forward',
     edits: rememberedForwards(`request.url?.startsWith('/auth/forward/') === true`),
     faults: [],
   },
   {
-    name: 'what /auth/forward accepts by other methods than GET, remembered for 2 s',
+    name: 'a cache of 2 s for other methods than GET on /auth/forward',
     edits: rememberedForwards(`request.method !== 'GET'`),
     faults: [],
   },
   {
-    name: 'imported keys, remembered for 2 s',
+    name: 'a cache of imported keys, of 2 s',
     edits: [
       {
         file: 'modules/verification/verify.ts',
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'a cache that is cleared on the instance that deletes, and on no other',
+    name: 'a cache that a deletion clears only on its own instance',
     edits: [
       ...cached(`else {
       const found = cache.get(text);
@@ -112,11 +112,11 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'a cache that all instances are told to clear, and that survives a lost connection',
+    name: 'a cache that notifications clear, and that keeps its entries after a lost connection',
     edits: [
       ...cached(`else {
       const found = cache.get(text);
-      // The account is asked about each time: only deletions are announced.
+      // Reads the account each time, because notifications announce only deletions.
       if (found) void db.get(selectDisabled, [found.result.accountId]).then((row: any) => answer(row?.at === null ? found.result : this.#refuse('disabled')), fail);
       else ${readAndKeep}
     }`).map((edit) => ({ ...edit, replace: edit.replace.replace(beforeVerifier, `${listener}\n${beforeVerifier}`) })),
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
         replace: `${deleteRow}\n  await tx.get(sql<never>('announce', \`select pg_notify('deleted', $1::text)\`), [String(id)]);`,
       },
       {
-        // Long enough for everybody to have heard of it, if nothing fails.
+        // Without faults, every instance receives the notification within this time.
         file: 'modules/api-keys/api-keys.ts',
         find: `        return record();`,
         replace: `        await record();
@@ -141,7 +141,7 @@ export const mutants: readonly Mutant[] = [
     faults: [faults.refused, faults.refused, faults.refused],
   },
   {
-    name: 'a reader whose questions join a read that is already under way',
+    name: 'a coalescing reader whose lookups join a read in progress',
     edits: [
       {
         file: 'foundation/database/coalescing-reader.ts',
@@ -214,7 +214,7 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'a deletion that is answered before its commit',
+    name: 'a deletion whose response precedes its commit',
     edits: [
       {
         file: 'modules/api-keys/store.ts',
@@ -235,7 +235,7 @@ export const mutants: readonly Mutant[] = [
     faults: [faults.cutBefore],
   },
   {
-    name: 'a deletion of unknown outcome that is answered with success',
+    name: 'a deletion with an unknown outcome that returns success',
     edits: [
       {
         file: 'modules/api-keys/api-keys.ts',
@@ -246,7 +246,7 @@ export const mutants: readonly Mutant[] = [
     faults: [faults.cutBefore],
   },
   {
-    name: 'a deletion of unknown outcome that is answered as if the key had been gone',
+    name: 'a deletion with an unknown outcome that returns not found',
     edits: [
       {
         file: 'modules/api-keys/api-keys.ts',
@@ -257,7 +257,7 @@ export const mutants: readonly Mutant[] = [
     faults: [faults.cutBefore],
   },
   {
-    name: 'a deletion that succeeds again when it is asked again',
+    name: 'a repeated deletion that returns success',
     edits: [
       {
         file: 'modules/api-keys/api-keys.ts',
@@ -273,7 +273,7 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'a verification that doesn’t look at the account',
+    name: 'a verification that ignores a disabled account',
     edits: [
       {
         file: 'modules/verification/verify.ts',
@@ -284,7 +284,7 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'answers of a batch that belong to its other questions',
+    name: 'results of a batch that belong to its other credentials',
     edits: [
       {
         file: 'modules/verification/verify.ts',
@@ -295,7 +295,7 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'rows of a shared read that belong to its other questions',
+    name: 'rows of a shared read that belong to its other lookups',
     edits: [
       {
         file: 'foundation/database/postgres.ts',
@@ -306,7 +306,7 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    name: 'the last known state while the database can’t be reached',
+    name: 'the last known state while the database is unreachable',
     edits: cached(`else this.#reader.find(hash.stored(text), (key) => {
       const result = this.#resultOfKey(key);
       cache.set(text, { result, at: Date.now() });
@@ -328,10 +328,10 @@ export const mutants: readonly Mutant[] = [
         replace: `  set_config('synchronous_commit', 'off', false)\``,
       },
     ],
-    faults: Array.from({ length: 8 }, () => faults.crashed),
+    faults: Array.from({ length: 8 }, () => faults.databaseCrashed),
   },
   {
-    name: 'a deletion without its audit row',
+    name: 'a deletion without its audit event',
     edits: [
       {
         file: 'modules/api-keys/store.ts',
@@ -342,8 +342,8 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
-    // Sign-ins are answered after their commit: otherwise every new session would be refused, and nothing be deleted.
-    name: 'embedded: a deletion that is answered before the commit that gathers others for 100 ms',
+    // Only deletions: with early responses to sign-ins, the program would reject every new session, and no key would be deleted.
+    name: 'embedded: a deletion whose response precedes a group commit of 100 ms',
     edits: [
       {
         file: 'foundation/database/sqlite.ts',

@@ -1,21 +1,20 @@
 /**
- * Judges a small history by trying every order: does one exist that keeps what came before what, and in which a service
- * that does one thing at a time would have answered the same? It shares nothing with the checker but the question.
+ * Checks a small history by trying every order of its operations. The history is possible if an order exists that respects
+ * their times, and in which a sequential service gives the same responses. It shares no code with the checker.
  */
 import { keys, type Operation } from './small-history.ts';
 
-/** Which keys are dead, and whether the account is disabled. */
 interface State {
-  readonly dead: readonly number[];
+  readonly deleted: readonly number[];
   readonly isDisabled: boolean;
 }
 
 interface Step {
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Of an unknown outcome: it may have happened or not. */
+  /** With an unknown outcome: it may never take effect. */
   readonly isOptional: boolean;
-  /** The state after it; undefined where it couldn’t have been answered so. */
+  /** @returns the next state; undefined if the response is impossible in this state */
   readonly apply: (state: State) => State | undefined;
 }
 
@@ -24,9 +23,9 @@ export function isPossible(history: readonly Operation[]): boolean {
   const tried = new Set<string>();
   const search = (rest: readonly Step[], state: State): boolean => {
     if (rest.every(({ isOptional }) => isOptional)) return true;
-    const known = `${rest.map((step) => steps.indexOf(step)).join()} ${state.dead.join()} ${state.isDisabled}`;
-    if (tried.has(known)) return false;
-    tried.add(known);
+    const position = `${rest.map((step) => steps.indexOf(step)).join()} ${state.deleted.join()} ${state.isDisabled}`;
+    if (tried.has(position)) return false;
+    tried.add(position);
     return rest.some((step) => {
       if (rest.some((other) => other.endedAt < step.startedAt)) return false;
       const next = step.apply(state);
@@ -39,10 +38,10 @@ export function isPossible(history: readonly Operation[]): boolean {
       );
     });
   };
-  return search(steps, { dead: [], isDisabled: false });
+  return search(steps, { deleted: [], isDisabled: false });
 }
 
-/** Each key is judged by itself, so a list is one observation of each. */
+/** A list is one observation of each key, because keys are independent. */
 function stepsOf(operation: Operation): Step[] {
   const { startedAt, endedAt } = operation;
   const observed = (fits: (state: State) => boolean): Step => ({
@@ -53,24 +52,24 @@ function stepsOf(operation: Operation): Step[] {
   });
   switch (operation.type) {
     case 'verify': {
-      const { key, verdict } = operation;
-      return verdict === 'unknown' ? [] : [observed((state) => answers(state, key).includes(verdict))];
+      const { key, result } = operation;
+      return result === 'unknown' ? [] : [observed((state) => resultsIn(state, key).includes(result))];
     }
     case 'list':
-      return keys.map((key) => observed(({ dead }) => dead.includes(key) !== operation.shown.includes(key)));
+      return keys.map((key) => observed(({ deleted }) => deleted.includes(key) !== operation.shown.includes(key)));
     case 'audit':
       return keys.map((key) =>
-        observed(({ dead }) => (dead.includes(key) ? 1 : 0) === (operation.deletions[key] ?? 0)),
+        observed(({ deleted }) => (deleted.includes(key) ? 1 : 0) === (operation.deletions[key] ?? 0)),
       );
     case 'delete': {
       const { key, outcome } = operation;
-      if (outcome === 'refused') return [];
-      if (outcome === 'not_found') return [observed(({ dead }) => dead.includes(key))];
+      if (outcome === 'rejected') return [];
+      if (outcome === 'not_found') return [observed(({ deleted }) => deleted.includes(key))];
       const isOptional = outcome === 'unknown';
       const apply = (state: State): State | undefined =>
-        state.dead.includes(key)
+        state.deleted.includes(key)
           ? undefined
-          : { ...state, dead: keys.filter((each) => each === key || state.dead.includes(each)) };
+          : { ...state, deleted: keys.filter((each) => each === key || state.deleted.includes(each)) };
       return [{ startedAt, endedAt: isOptional ? Infinity : endedAt, isOptional, apply }];
     }
     case 'change': {
@@ -81,8 +80,8 @@ function stepsOf(operation: Operation): Step[] {
   }
 }
 
-/** With and without a reason. */
-function answers({ dead, isDisabled }: State, key: number): string[] {
-  if (dead.includes(key)) return ['not_found', 'refused'];
-  return isDisabled ? ['disabled', 'refused'] : ['accepted'];
+/** The possible results, with and without a reason. */
+function resultsIn({ deleted, isDisabled }: State, key: number): string[] {
+  if (deleted.includes(key)) return ['not_found', 'rejected'];
+  return isDisabled ? ['disabled', 'rejected'] : ['accepted'];
 }

@@ -1,25 +1,25 @@
-/** How PostgreSQL's protocol 3 is cut into messages (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
+/** Splits a stream of PostgreSQL's protocol 3 into messages (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
 
 export interface Message {
-  /** One letter; empty for the first message of a client, which has none. */
+  /** One letter; empty for the first message of a client, which has no type. */
   readonly type: string;
-  /** All of it: type, length, contents. */
+  /** Type, length and contents. */
   readonly bytes: Buffer;
 }
 
 const lengthBytes = 4;
 
-/** Makes messages of what arrives on one side of a connection, however it was cut on its way. */
+/** Reads messages from chunks of any size, in one direction of a connection. */
 export class MessageReader {
   #rest: Buffer = Buffer.alloc(0);
   #isStartup: boolean;
 
-  /** @param hasStartup whether this side's first message is the one without a type */
+  /** @param hasStartup whether the first message in this direction has no type */
   constructor({ hasStartup }: { readonly hasStartup: boolean }) {
     this.#isStartup = hasStartup;
   }
 
-  /** @returns those that are complete now */
+  /** @returns the messages that are complete with this chunk */
   read(chunk: Buffer): Message[] {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const messages: Message[] = [];

@@ -1,8 +1,8 @@
 /**
- * `npm run prove`: the published runs of the revocation check. For an hour (`--minutes N`) it goes through every arrangement
- * of instances and every fault, again and again, and writes `docs/proof-run.md`; `--mutants` runs every broken build instead,
- * and writes `docs/proof-mutants.md`; `--all` does both. Each page names the commit and a hash of the files that the run
- * depends on, which `npm run release` compares. It exits 1 at a violation or a mutant that survives.
+ * `npm run prove`: the published runs of the revocation check. It injects every fault in every deployment, repeatedly, for an
+ * hour (`--minutes N`), and writes `docs/proof-run.md`. `--mutants` runs every broken build instead, and writes
+ * `docs/proof-mutants.md`; `--all` does both. Each page has the commit and a hash of the files that the run depends on, which
+ * `npm run release` compares. The exit status is 1 after a violation, an undetected mutant or a failed run.
  */
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -15,11 +15,11 @@ import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { Cluster } from './cluster.ts';
 import { faults, workerFaults, type Fault } from './faults.ts';
 import { runMutant, serverOptions } from './mutant-run.ts';
-import { mutants } from './mutants.ts';
-import { runProof } from './proof-run.ts';
-import { add, nothing, type ReportSum } from './report-sum.ts';
+import { mutants, type Mutant } from './mutants.ts';
+import { add, emptySum, type ReportSum } from './report-sum.ts';
+import { runWithFaults } from './run-with-faults.ts';
 
-interface Arrangement {
+interface Deployment {
   readonly name: string;
   readonly instances: number;
   readonly isEmbedded: boolean;
@@ -27,7 +27,7 @@ interface Arrangement {
   readonly workers?: number;
 }
 
-const arrangements: readonly Arrangement[] = [
+const deployments: readonly Deployment[] = [
   { name: 'PostgreSQL, 2 instances', instances: 2, isEmbedded: false },
   { name: 'embedded, 1 process', instances: 1, isEmbedded: true },
   { name: 'PostgreSQL, 3 instances', instances: 3, isEmbedded: false },
@@ -36,16 +36,18 @@ const arrangements: readonly Arrangement[] = [
   { name: 'PostgreSQL, 1 instance', instances: 1, isEmbedded: false },
   { name: 'embedded, 2 workers', instances: 1, isEmbedded: true, workers: 2 },
 ];
-/** Each arrangement runs this long at least before the next one. */
+/** The duration of a deployment before the next one. */
 const segmentMsMin = 30_000;
 const segmentMsMax = 240_000;
-const standstillMsMax = 10_000;
+const faultMsMin = 1_000;
+const faultMsMax = 10_000;
 const concurrency = 48;
-/** What an hour should have seen on two processors, and shorter runs in proportion. Keys are created over HTTP. */
+const errorCharactersMax = 300;
+/** The minimum for an hour on two processors; shorter runs in proportion. */
 const hourly = { deletions: 40_000, verifications: 4_000_000 };
 
-/** All faults that the arrangement can have, in random order, without end. */
-function* everyFault({ isEmbedded, workers = 1 }: Arrangement): Generator<Fault> {
+/** All faults that are possible in the deployment, in random order, endlessly. */
+function* everyFault({ isEmbedded, workers = 1 }: Deployment): Generator<Fault> {
   const all: Fault[] = [...Object.values(faults), ...(workers > 1 ? Object.values(workerFaults) : [])];
   const possible = all.filter(({ isForEmbedded }) => isForEmbedded || !isEmbedded);
   for (;;) {
@@ -58,45 +60,45 @@ interface LongRun {
   readonly minutes: number;
   readonly sums: ReadonlyMap<string, ReportSum>;
   readonly total: ReportSum;
-  readonly happened: ReadonlyMap<string, number>;
+  readonly injected: ReadonlyMap<string, number>;
 }
 
 async function runLong(minutes: number): Promise<LongRun> {
   await using postgres = await PostgresServer.start(serverOptions);
   const startedMs = monotonicMs();
   const endMs = startedMs + minutes * 60_000;
-  const segmentMs = Math.min(segmentMsMax, Math.max(segmentMsMin, (minutes * 60_000) / arrangements.length));
-  const sums = new Map(arrangements.map(({ name }) => [name, nothing()]));
-  const total = nothing();
-  const happened = new Map<string, number>();
+  const segmentMs = Math.min(segmentMsMax, Math.max(segmentMsMin, (minutes * 60_000) / deployments.length));
+  const sums = new Map(deployments.map(({ name }) => [name, emptySum()]));
+  const total = emptySum();
+  const injected = new Map<string, number>();
   for (let turn = 0; monotonicMs() < endMs && total.violations === 0; turn++) {
-    const arrangement = arrangements[turn % arrangements.length] as Arrangement;
-    const { name, instances, isEmbedded, workers = 1 } = arrangement;
+    const deployment = deployments[turn % deployments.length] as Deployment;
+    const { name, instances, isEmbedded, workers = 1 } = deployment;
     const segmentEndMs = Math.min(endMs, monotonicMs() + segmentMs);
     await using cluster = await Cluster.start({
       instances,
       postgres: isEmbedded ? undefined : postgres,
       environment: { KEYREEVE_LOG_LEVEL: 'error', KEYREEVE_WORKERS: String(workers) },
     });
-    const report = await runProof(cluster, {
-      faults: everyFault(arrangement),
+    const report = await runWithFaults(cluster, {
+      faults: everyFault(deployment),
       deletionsBetween: 250,
-      standstillMs: 1_000 + randomInt(standstillMsMax - 1_000),
+      faultMs: randomInt(faultMsMin, faultMsMax),
       concurrency,
-      more: { asksMax: 2, floods: 1 },
+      workload: { probesMax: 2, batchClients: 1 },
       isOver: (violations) => violations > 0 || monotonicMs() > segmentEndMs,
-      onFault: (fault) => happened.set(fault.name, (happened.get(fault.name) ?? 0) + 1),
+      onFault: (fault) => injected.set(fault.name, (injected.get(fault.name) ?? 0) + 1),
     });
-    add(sums.get(name) ?? nothing(), report);
+    add(sums.get(name) ?? emptySum(), report);
     add(total, report);
     process.stderr.write(
       `${((monotonicMs() - startedMs) / 60_000).toFixed(1)} min, ${name}: ${total.verifications} verifications, ${total.deletions} deletions, ${total.violations} violations\n`,
     );
   }
-  return { minutes: (monotonicMs() - startedMs) / 60_000, sums, total, happened };
+  return { minutes: (monotonicMs() - startedMs) / 60_000, sums, total, injected };
 }
 
-const ms = (value: number | null): string => (value === null ? 'none' : value.toFixed(3));
+const ms = (value: number | null): string => (value === null ? 'none' : `${value.toFixed(3)} ms`);
 const table = (rows: readonly (readonly (string | number)[])[]): string[] =>
   rows.flatMap((row, index) => [
     `| ${row.join(' | ')} |`,
@@ -110,7 +112,7 @@ function machine(): string {
   return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${memory} GiB, Node ${process.versions.node}`;
 }
 
-/** The origin of a run, for its page. Recorded at the start, because later changes are not part of the run. */
+/** The lines that identify a run. Read at its start, because files may change during the run. */
 function originOfRun(): (hasPassed: boolean) => readonly string[] {
   const commit = git(root, 'rev-parse', '--short', 'HEAD').trim();
   const others = publishedRuns.map((path) => `:!${path}`);
@@ -124,31 +126,31 @@ function originOfRun(): (hasPassed: boolean) => readonly string[] {
   ];
 }
 
-function describeLong({ minutes, sums, total, happened }: LongRun, origin: readonly string[]): string {
+function describeLong({ minutes, sums, total, injected }: LongRun, origin: readonly string[]): string {
   const wanted = (count: number): number => Math.round((count * minutes) / 60);
   const reached = (found: number, count: number): string =>
     `${found} (${found >= wanted(count) ? 'at least' : '**missed:**'} ${wanted(count)})`;
   return [
-    '# The long run of the revocation check',
+    '# Long run of the revocation check',
     '',
-    '`npm run prove` wrote this page. [proof.md](proof.md) describes the check. Instances, database and clients share one machine.',
+    '`npm run prove` generates this page. [The revocation check](proof.md) describes the check. Instances, database and clients share one machine.',
     '',
     ...origin,
-    `- ${minutes.toFixed(1)} minutes, ${total.violations} violations`,
+    `- duration: ${minutes.toFixed(1)} minutes; violations: ${total.violations}`,
     `- verifications: ${reached(total.verifications, hourly.verifications)}; deletions: ${reached(total.deletions, hourly.deletions)}`,
-    `- longest time from the response to a revocation to an acceptance that started later: ${ms(total.acceptedAfterMsMax)}`,
-    `- shortest time from the response to a deletion to a rejected verification that started later: ${ms(total.refusedAfterMsMin)} ms`,
+    `- longest time from the response to a revocation to the start of an accepted verification: ${ms(total.acceptedAfterMsMax)}`,
+    `- shortest time from the response to a revocation to the start of a rejected verification: ${ms(total.refusedAfterMsMin)}`,
     '',
     ...table([
       [
-        'arrangement',
+        'deployment',
         'verifications',
         'started after a revocation',
-        'without a response',
+        'without a result',
         'deletions',
         'of callers’ keys',
         'of imported keys',
-        'of unknown outcome',
+        'with unknown outcome',
         'account changes',
         'violations',
       ],
@@ -166,47 +168,63 @@ function describeLong({ minutes, sums, total, happened }: LongRun, origin: reado
       ]),
     ]),
     '',
-    ...table([['fault', 'times'], ...happened]),
+    ...table([['fault', 'times'], ...injected]),
     '',
     '```json',
-    JSON.stringify({ minutes, total, faults: Object.fromEntries(happened) }, null, 2),
+    JSON.stringify({ minutes, total, faults: Object.fromEntries(injected) }, null, 2),
     '```',
     '',
   ].join('\n');
 }
 
-async function runMutants(): Promise<{ readonly text: string; readonly survivors: number }> {
-  const origin = originOfRun();
-  await using postgres = await PostgresServer.start(serverOptions);
-  const rows: (readonly (string | number)[])[] = [['broken build', 'caught', 'by', 'deletions until then', 'seconds']];
-  let survivors = 0;
-  for (const mutant of [...mutants, { name: 'none: the program itself', edits: [], faults: Object.values(faults) }]) {
-    const startedMs = monotonicMs();
+interface MutantResult {
+  readonly isRight: boolean;
+  /** Detected, rule or error, deletions. */
+  readonly cells: readonly [string, string, number];
+}
+
+/** Starts its own database server, because a failed run may leave the server unusable. */
+async function tryMutant(mutant: Mutant): Promise<MutantResult> {
+  try {
+    await using postgres = await PostgresServer.start(serverOptions);
     const { violations, examples, deletions } = await runMutant(mutant, postgres);
     const isRight = violations > 0 === mutant.edits.length > 0;
-    if (!isRight) survivors++;
-    const seconds = ((monotonicMs() - startedMs) / 1_000).toFixed(1);
-    const caught = violations > 0 ? 'yes' : 'no';
-    rows.push([
-      mutant.name,
-      isRight ? caught : `**${caught}**`,
-      examples[0]?.rule ?? '',
-      deletions.acknowledged,
-      seconds,
-    ]);
-    process.stderr.write(`${rows.at(-1)?.join(', ')}\n`);
+    const detected = violations > 0 ? 'yes' : 'no';
+    return {
+      isRight,
+      cells: [isRight ? detected : `**${detected}**`, examples[0]?.rule ?? '', deletions.acknowledged],
+    };
+  } catch (error) {
+    process.stderr.write(`${mutant.name}: ${error instanceof Error ? error.stack : String(error)}\n`);
+    const message = String(error).replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').slice(0, errorCharactersMax);
+    return { isRight: false, cells: ['**failed**', message, 0] };
+  }
+}
+
+/** A failure of one mutant does not end the run of the others. */
+async function runMutants(): Promise<{ readonly text: string; readonly hasPassed: boolean }> {
+  const origin = originOfRun();
+  const rows: (readonly (string | number)[])[] = [['broken build', 'detected', 'rule', 'deletions', 'seconds']];
+  let hasPassed = true;
+  for (const mutant of [...mutants, { name: 'none: the program itself', edits: [], faults: Object.values(faults) }]) {
+    const startedMs = monotonicMs();
+    const { isRight, cells } = await tryMutant(mutant);
+    hasPassed &&= isRight;
+    const row = [mutant.name, ...cells, ((monotonicMs() - startedMs) / 1_000).toFixed(1)];
+    rows.push(row);
+    process.stderr.write(`${row.join(', ')}\n`);
   }
   const text = [
-    '# Broken builds that the revocation check must catch',
+    '# Broken builds that the revocation check must detect',
     '',
-    '`npm run prove -- --mutants` wrote this page. The check ran on two instances of each broken build, with the faults of the ordinary runs.',
+    '`npm run prove -- --mutants` generates this page. Each build runs on two instances. The deletions are those before the first violation.',
     '',
-    ...origin(survivors === 0),
+    ...origin(hasPassed),
     '',
     ...table(rows),
     '',
   ].join('\n');
-  return { text, survivors };
+  return { text, hasPassed };
 }
 
 const docs = new URL('../../../../docs/', import.meta.url);
@@ -221,18 +239,18 @@ async function publishLong(minutes: number): Promise<boolean> {
   const origin = originOfRun();
   const run = await runLong(minutes);
   const { violations, deletionsCreated, deletionsCaller, deletionsImported } = run.total;
-  // A run that saw nothing proves nothing.
-  const hasSeen = [deletionsCreated, deletionsCaller, deletionsImported].every((count) => count > 0);
-  const hasPassed = violations === 0 && hasSeen;
+  // Without deletions of every kind, the absence of violations proves nothing.
+  const hasDeleted = [deletionsCreated, deletionsCaller, deletionsImported].every((count) => count > 0);
+  const hasPassed = violations === 0 && hasDeleted;
   publish('proof-run.md', describeLong(run, origin(hasPassed)));
   return hasPassed;
 }
 
 /** @returns whether it passed */
 async function publishMutants(): Promise<boolean> {
-  const { text, survivors } = await runMutants();
+  const { text, hasPassed } = await runMutants();
   publish('proof-mutants.md', text);
-  return survivors === 0;
+  return hasPassed;
 }
 
 const { values } = parseArgs({
@@ -240,7 +258,7 @@ const { values } = parseArgs({
 });
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) throw new Error(`--minutes must be a number above 0, not “${values.minutes}”`);
-// The short one first.
+// The shorter run first.
 const results = [
   values.mutants === true || values.all === true ? await publishMutants() : true,
   values.mutants === true && values.all !== true ? true : await publishLong(minutes),

@@ -1,6 +1,5 @@
 /**
- * What there may be only one of, or only so many, when rivals ask for it at the same time: over HTTP, through one, two
- * and three instances of the real program on one PostgreSQL.
+ * Concurrent requests for unique or limited things, over HTTP through one, two and three instances on one PostgreSQL.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -17,7 +16,7 @@ import type { CommitCut } from './fault-proxy.ts';
 const rivals = 24;
 const keysMax = 16;
 const sessionsMax = 8;
-/** Each hashes a password, which is slow on purpose. */
+/** Fewer, because each hashes a password. */
 const signIns = 16;
 
 let postgres: PostgresServer;
@@ -39,7 +38,7 @@ after(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-interface Answer {
+interface HttpResponse {
   readonly status: number;
   readonly body: unknown;
 }
@@ -49,17 +48,23 @@ interface Tokens {
   readonly refreshToken: string;
 }
 
-/** Repeats a sign-in that is rejected because two of the email are being checked already. */
-async function onceChecked(attempt: () => Promise<Answer>): Promise<Answer> {
+/** Repeats a sign-in that is rejected because two with the same email are in progress. */
+async function retryWhileBusy(attempt: () => Promise<HttpResponse>): Promise<HttpResponse> {
   for (let tries = 1; ; tries++) {
     const answer = await attempt();
     if (answer.status !== 429 || tries === 1_000) return answer;
-    // Rivals that ask without a pause would take the processor from the checks that they wait for.
+    // Without a pause, the retries would take the processor from the checks in progress.
     await pause(20);
   }
 }
 
-async function ask(url: string, method: string, path: string, headers: Environment, json?: unknown): Promise<Answer> {
+async function send(
+  url: string,
+  method: string,
+  path: string,
+  headers: Environment,
+  json?: unknown,
+): Promise<HttpResponse> {
   const body = json === undefined ? undefined : JSON.stringify(json);
   const response = await fetch(new URL(path, url), {
     method,
@@ -70,12 +75,12 @@ async function ask(url: string, method: string, path: string, headers: Environme
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
 }
 
-/** All at once, each at one of the instances in turn. */
-const race = (urls: readonly string[], count: number, one: (url: string, rival: number) => Promise<Answer>) =>
+/** Sends all requests at once, to the instances in turn. */
+const race = (urls: readonly string[], count: number, one: (url: string, rival: number) => Promise<HttpResponse>) =>
   Promise.all(Array.from({ length: count }, (_, rival) => one(urls[rival % urls.length] ?? '', rival)));
 
-/** How often each answer was given: by its status, and by its code when it is a refusal. */
-function tally(answers: readonly Answer[]): Record<string, number> {
+/** Counts the responses by status and problem code. */
+function countByStatus(answers: readonly HttpResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
     const { code } = (body ?? {}) as { code?: string };
@@ -86,7 +91,7 @@ function tally(answers: readonly Answer[]): Record<string, number> {
 }
 
 async function signIn(account: CanaryAccount): Promise<Tokens> {
-  const { status, body } = await ask(
+  const { status, body } = await send(
     cluster.urls[0] ?? '',
     'POST',
     '/auth/token',
@@ -96,119 +101,125 @@ async function signIn(account: CanaryAccount): Promise<Tokens> {
   return body as Tokens;
 }
 
-/** Its refresh token is old enough to be replaced. */
+/** A session whose refresh token is old enough to be rotated. */
 async function newSession(): Promise<Tokens> {
   const tokens = await signIn(await cluster.canaries.newAccount());
   await ageSessions(cluster.databaseUrl);
   return tokens;
 }
 
-const refresh = (url: string, refreshToken: string): Promise<Answer> =>
-  ask(url, 'POST', '/auth/token/refresh', {}, { refreshToken });
+const refresh = (url: string, refreshToken: string): Promise<HttpResponse> =>
+  send(url, 'POST', '/auth/token/refresh', {}, { refreshToken });
 
-const successorsOf = (answers: readonly Answer[]): Set<string> =>
+const successorsOf = (answers: readonly HttpResponse[]): Set<string> =>
   new Set(answers.filter(({ status }) => status === 200).map(({ body }) => (body as Tokens).refreshToken));
 
 for (const instances of [1, 2, 3]) {
   const urlsOf = (): readonly string[] => cluster.urls.slice(0, instances);
   const through = `through ${instances} instance${instances === 1 ? '' : 's'}`;
 
-  test(`of ${rivals} rivals for one nickname one gets it, ${through}`, async () => {
+  test(`of ${rivals} concurrent creations with one nickname one succeeds, ${through}`, async () => {
     const owner = bearer((await newSession()).accessToken);
     const answers = await race(urlsOf(), rivals, (url) =>
-      ask(url, 'POST', '/auth/api-keys', owner, { nickname: 'mine' }),
+      send(url, 'POST', '/auth/api-keys', owner, { nickname: 'mine' }),
     );
-    assert.deepEqual(tally(answers), { '201': 1, '409 nickname_taken': rivals - 1 });
-    const { body } = await ask(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner);
+    assert.deepEqual(countByStatus(answers), { '201': 1, '409 nickname_taken': rivals - 1 });
+    const { body } = await send(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner);
     assert.equal((body as { apiKeys: unknown[] }).apiKeys.length, 1);
   });
 
-  test(`${rivals} rivals make exactly as many keys as an account may have, ${through}`, async () => {
+  test(`${rivals} concurrent creations stop at the limit of keys per account, ${through}`, async () => {
     const owner = bearer((await newSession()).accessToken);
     const answers = await race(urlsOf(), rivals, (url, rival) =>
-      ask(url, 'POST', '/auth/api-keys', owner, { nickname: `rival ${rival}` }),
+      send(url, 'POST', '/auth/api-keys', owner, { nickname: `rival ${rival}` }),
     );
-    assert.deepEqual(tally(answers), { '201': keysMax, '409 key_limit_reached': rivals - keysMax });
-    const { body } = await ask(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner);
+    assert.deepEqual(countByStatus(answers), { '201': keysMax, '409 key_limit_reached': rivals - keysMax });
+    const { body } = await send(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner);
     assert.equal((body as { apiKeys: unknown[] }).apiKeys.length, keysMax);
   });
 
-  test(`of ${rivals} rivals who delete one key one succeeds, ${through}, and the key is dead at all`, async () => {
+  test(`of ${rivals} concurrent deletions of one key one succeeds, ${through}, and all instances reject the key`, async () => {
     const owner = bearer((await newSession()).accessToken);
-    const made = await ask(cluster.urls[0] ?? '', 'POST', '/auth/api-keys', owner, { nickname: 'short-lived' });
+    const made = await send(cluster.urls[0] ?? '', 'POST', '/auth/api-keys', owner, { nickname: 'short-lived' });
     const { id, key } = made.body as { id: number; key: string };
-    const answers = await race(urlsOf(), rivals, (url) => ask(url, 'DELETE', `/auth/api-keys/${id}`, owner));
-    assert.deepEqual(tally(answers), { '200': 1, '404 key_not_found': rivals - 1 });
-    const asked = await race(cluster.urls, 3, (url) => ask(url, 'GET', '/auth/forward', bearer(key)));
-    assert.deepEqual(tally(asked), { '401 invalid_credential': 3 });
+    const answers = await race(urlsOf(), rivals, (url) => send(url, 'DELETE', `/auth/api-keys/${id}`, owner));
+    assert.deepEqual(countByStatus(answers), { '200': 1, '404 key_not_found': rivals - 1 });
+    const results = await race(cluster.urls, 3, (url) => send(url, 'GET', '/auth/forward', bearer(key)));
+    assert.deepEqual(countByStatus(results), { '401 invalid_credential': 3 });
   });
 
-  test(`${rivals} rivals with one refresh token get the same successor, ${through}`, async () => {
+  test(`${rivals} concurrent refreshes with one token return the same successor, ${through}`, async () => {
     const { refreshToken } = await newSession();
     const answers = await race(urlsOf(), rivals, (url) => refresh(url, refreshToken));
-    assert.deepEqual(tally(answers), { '200': rivals });
+    assert.deepEqual(countByStatus(answers), { '200': rivals });
     const successors = [...successorsOf(answers)];
     assert.equal(successors.length, 1);
     await ageSessions(cluster.databaseUrl);
     const next = await refresh(urlsOf().at(-1) ?? '', successors[0] ?? '');
     assert.equal(next.status, 200);
-    // Whoever comes with the one before the last has stolen it or was stolen from: nobody’s token lives on.
-    assert.deepEqual(tally([await refresh(urlsOf()[0] ?? '', refreshToken)]), { '401 refresh_token_reused': 1 });
+    // A reused token may be stolen, so the session ends.
+    assert.deepEqual(countByStatus([await refresh(urlsOf()[0] ?? '', refreshToken)]), {
+      '401 refresh_token_reused': 1,
+    });
     const last = (next.body as Tokens).refreshToken;
-    assert.deepEqual(tally([await refresh(urlsOf()[0] ?? '', last)]), { '401 invalid_refresh_token': 1 });
+    assert.deepEqual(countByStatus([await refresh(urlsOf()[0] ?? '', last)]), { '401 invalid_refresh_token': 1 });
   });
 
-  for (const cut of ['before it is sent', 'before its answer'] satisfies CommitCut[]) {
-    test(`a refresh whose commit is cut ${cut} burns nothing, ${through}`, async () => {
+  for (const cut of ['before it is sent', 'before its response'] satisfies CommitCut[]) {
+    test(`a refresh token stays usable after its commit is cut ${cut}, ${through}`, async () => {
       const { refreshToken } = await newSession();
       const proxies = cluster.instances.slice(0, instances).map(({ proxy }) => proxy);
       const cuts = (): number => proxies.reduce((sum, proxy) => sum + (proxy?.counts.commitsCut[cut] ?? 0), 0);
       const cutBefore = cuts();
       for (const proxy of proxies) proxy?.cutCommits(cut, { every: 2, statement: 'rotate_refresh_token' });
       const answers = await race(urlsOf(), rivals, (url) => refresh(url, refreshToken));
-      for (const proxy of proxies) proxy?.heal();
-      const { '200': refreshed = 0, '503 unavailable': unknown = 0, ...others } = tally(answers);
+      for (const proxy of proxies) proxy?.clearFaults();
+      const { '200': refreshed = 0, '503 unavailable': unknown = 0, ...others } = countByStatus(answers);
       assert.deepEqual([others, refreshed + unknown], [{}, rivals]);
       assert.ok(cuts() > cutBefore && unknown > 0);
-      // The same token again, at another instance: it leads to where the others are.
+      // Another instance returns the same successor.
       const again = await refresh(cluster.urls.at(-1) ?? '', refreshToken);
-      assert.deepEqual(tally([again]), { '200': 1 });
+      assert.deepEqual(countByStatus([again]), { '200': 1 });
       assert.equal(successorsOf([...answers, again]).size, 1);
       assert.equal((await refresh(cluster.urls[0] ?? '', (again.body as Tokens).refreshToken)).status, 200);
     });
   }
 
-  test(`${signIns} sign-ins at once leave exactly as many sessions as an account may have, ${through}`, async () => {
+  test(`${signIns} concurrent sign-ins leave exactly the limit of sessions per account, ${through}`, async () => {
     const { email, password } = await cluster.canaries.newAccount();
-    // From an address each: one address has fewer tries.
+    // Each from its own client IP, because the limit per IP is lower.
     const answers = await race(urlsOf(), signIns, (url, rival) =>
-      onceChecked(() =>
-        ask(url, 'POST', '/auth/token', { ...basic(email, password), 'x-forwarded-for': `192.0.2.${rival}` }),
+      retryWhileBusy(() =>
+        send(url, 'POST', '/auth/token', { ...basic(email, password), 'x-forwarded-for': `192.0.2.${rival}` }),
       ),
     );
-    assert.deepEqual(tally(answers), { '200': signIns });
+    assert.deepEqual(countByStatus(answers), { '200': signIns });
     const accessTokens = answers.map(({ body }) => (body as Tokens).accessToken);
-    const asked = await race(cluster.urls, signIns, (url, rival) =>
-      ask(url, 'GET', '/auth/api-keys', bearer(accessTokens[rival] ?? '')),
+    const results = await race(cluster.urls, signIns, (url, rival) =>
+      send(url, 'GET', '/auth/api-keys', bearer(accessTokens[rival] ?? '')),
     );
-    assert.deepEqual(tally(asked), { '200': sessionsMax, '401 invalid_access_token': signIns - sessionsMax });
+    assert.deepEqual(countByStatus(results), { '200': sessionsMax, '401 invalid_access_token': signIns - sessionsMax });
   });
 
-  test(`of ${rivals} wrong passwords at once no more are looked at than are free, ${through}`, async () => {
+  test(`of ${rivals} concurrent wrong passwords only the free failures are checked, ${through}`, async () => {
     const { email } = await cluster.canaries.newAccount();
     const startedAt = monotonicMs();
     const answers = await race(urlsOf(), rivals, (url) =>
-      ask(url, 'POST', '/auth/token', basic(email, 'not the password')),
+      send(url, 'POST', '/auth/token', basic(email, 'not the password')),
     );
     const seconds = (monotonicMs() - startedAt) / 1_000;
-    const { '401 invalid_credentials': looked = 0, '429 too_many_attempts': refused = 0, ...others } = tally(answers);
-    assert.deepEqual([others, looked + refused], [{}, rivals]);
-    // After them comes a wait that doubles, and one more after each wait that has passed.
-    const waited = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));
+    const {
+      '401 invalid_credentials': checked = 0,
+      '429 too_many_attempts': rejected = 0,
+      ...others
+    } = countByStatus(answers);
+    assert.deepEqual([others, checked + rejected], [{}, rivals]);
+    // After the free failures, one more is checked after each delay; delays double.
+    const delays = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));
     const free = limits.loginPairFreeFailures;
     // Each instance receives more than two of the burst and admits the first two: no counter rejects them before the free
-    // failures are used up, and then as many were looked at. The others are rejected while those two are in progress.
+    // failures are used up, and then as many were checked. The others are rejected while those two are in progress.
     const admitted = Math.min(free, instances * limits.passwordChecksPerEmailMax);
-    assert.ok(looked >= admitted && looked <= free + waited, `${looked} in ${seconds} s, at least ${admitted}`);
+    assert.ok(checked >= admitted && checked <= free + delays, `${checked} in ${seconds} s, at least ${admitted}`);
   });
 }

@@ -1,11 +1,11 @@
 /**
- * Random small histories: first what a right service would have answered at random moments, then, in most of them,
- * something is made wrong. The same seed gives the same history.
+ * Random small histories: the responses of a correct service at random moments, with one wrong response in most of them. The
+ * same seed gives the same history.
  */
-import type { AccountState, DeletionOutcome, Verdict } from '../../revocation-check/history.ts';
+import type { AccountState, DeletionOutcome, ObservedResult } from '../../revocation-check/history.ts';
 import { keys, type Operation } from './small-history.ts';
 
-/** What a history may hold besides verifications. */
+/** What a history may contain in addition to verifications. */
 export interface Kind {
   readonly hasDeletions: boolean;
   readonly hasChanges: boolean;
@@ -25,7 +25,7 @@ function randomFrom(seed: number): () => number {
 interface Planned {
   readonly startedAt: number;
   readonly endedAt: number;
-  /** When it takes effect; never for infinity. */
+  /** When it takes effect; infinite if it never does. */
   readonly moment: number;
   readonly isKnown: boolean;
   readonly type: Operation['type'];
@@ -37,16 +37,16 @@ export function randomHistory(seed: number, kind: Kind): Operation[] {
   const random = randomFrom(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   const planned = plan(random, pick, kind);
-  const state = { dead: new Set<number>(), isDisabled: false };
-  const answered = new Map<Planned, Operation>();
+  const state = { deleted: new Set<number>(), isDisabled: false };
+  const operations = new Map<Planned, Operation>();
   for (const operation of planned.toSorted((a, b) => a.moment - b.moment)) {
-    answered.set(operation, answer(operation, state, pick));
+    operations.set(operation, respond(operation, state, pick));
   }
-  const history = planned.flatMap((operation) => answered.get(operation) ?? []);
+  const history = planned.flatMap((operation) => operations.get(operation) ?? []);
   const isWrong = random() < 0.75;
   const wrong = Math.floor(random() * history.length);
   return isWrong
-    ? history.map((operation, index) => (index === wrong ? spoil(operation, random, pick) : operation))
+    ? history.map((operation, index) => (index === wrong ? falsify(operation, random, pick) : operation))
     : history;
 }
 
@@ -69,7 +69,7 @@ function plan(random: () => number, pick: <T>(values: readonly T[]) => T, kind: 
   };
   const span = 100;
   for (let left = 3 + Math.floor(random() * 4); left > 0; left--) {
-    // Short ones see less, and so prove more.
+    // Short intervals narrow the moment of a deletion more.
     const from = random() * span;
     add('verify', from, Math.min(span, from + random() * 40), random() > 0.05);
   }
@@ -77,7 +77,7 @@ function plan(random: () => number, pick: <T>(values: readonly T[]) => T, kind: 
     for (let left = 1 + Math.floor(random() * 3); left > 0; left--) add('delete', 0, span, random() > 0.3);
   if (hasDeletions && random() < 0.4) add('list', 0, span);
   if (hasDeletions && random() < 0.4) add('audit', 0, span);
-  // One after the other; after one without an outcome comes none, where the checker has to be exact.
+  // Sequential. Without deletions the checker must be exact, so only the last change may have an unknown outcome.
   const changes = hasChanges ? 1 + Math.floor(random() * 3) : 0;
   for (let index = 0; index < changes; index++) {
     const isKnown = (index < changes - 1 && !hasDeletions) || random() > 0.3;
@@ -87,43 +87,43 @@ function plan(random: () => number, pick: <T>(values: readonly T[]) => T, kind: 
   return planned;
 }
 
-function answer(
+function respond(
   { type, key, to, startedAt, endedAt, isKnown, moment }: Planned,
-  state: { dead: Set<number>; isDisabled: boolean },
+  state: { deleted: Set<number>; isDisabled: boolean },
   pick: <T>(values: readonly T[]) => T,
 ): Operation {
   const interval = { startedAt, endedAt };
-  const isDead = state.dead.has(key);
+  const isDeleted = state.deleted.has(key);
   const takesEffect = moment !== Infinity;
   switch (type) {
     case 'verify': {
-      const refusal: Verdict = pick([isDead ? 'not_found' : 'disabled', 'refused'] as const);
-      const verdict: Verdict = isDead || state.isDisabled ? refusal : 'accepted';
-      return { ...interval, type, key, verdict: isKnown ? verdict : 'unknown' };
+      const rejection: ObservedResult = pick([isDeleted ? 'not_found' : 'disabled', 'rejected'] as const);
+      const result: ObservedResult = isDeleted || state.isDisabled ? rejection : 'accepted';
+      return { ...interval, type, key, result: isKnown ? result : 'unknown' };
     }
     case 'delete': {
-      const outcome: DeletionOutcome = state.isDisabled ? 'refused' : isDead ? 'not_found' : 'deleted';
-      if (takesEffect && !state.isDisabled) state.dead.add(key);
+      const outcome: DeletionOutcome = state.isDisabled ? 'rejected' : isDeleted ? 'not_found' : 'deleted';
+      if (takesEffect && !state.isDisabled) state.deleted.add(key);
       return { ...interval, type, key, outcome: isKnown ? outcome : 'unknown' };
     }
     case 'change':
       if (takesEffect) state.isDisabled = to === 'disabled';
       return { ...interval, type, to, isKnown };
     case 'list':
-      return { ...interval, type, shown: keys.filter((each) => !state.dead.has(each)) };
+      return { ...interval, type, shown: keys.filter((each) => !state.deleted.has(each)) };
     case 'audit':
-      return { ...interval, type, deletions: Object.fromEntries([...state.dead].map((each) => [each, 1])) };
+      return { ...interval, type, deletions: Object.fromEntries([...state.deleted].map((each) => [each, 1])) };
   }
 }
 
-/** Another answer, or the same at another time. */
-function spoil(operation: Operation, random: () => number, pick: <T>(values: readonly T[]) => T): Operation {
+/** Changes the response, or its time. */
+function falsify(operation: Operation, random: () => number, pick: <T>(values: readonly T[]) => T): Operation {
   const key = pick(keys);
   switch (operation.type) {
     case 'verify':
-      return { ...operation, verdict: pick(['accepted', 'refused', 'not_found', 'disabled'] as const) };
+      return { ...operation, result: pick(['accepted', 'rejected', 'not_found', 'disabled'] as const) };
     case 'delete':
-      return { ...operation, outcome: pick(['deleted', 'not_found', 'unknown', 'refused'] as const) };
+      return { ...operation, outcome: pick(['deleted', 'not_found', 'unknown', 'rejected'] as const) };
     case 'list':
       return { ...operation, shown: operation.shown.includes(key) ? [] : [key] };
     case 'audit':

@@ -1,4 +1,4 @@
-/** Adding up the reports of several runs. */
+/** Sums of the reports of several runs. The members are those of the JSON in docs/proof-run.md. */
 import type { Report } from '../../revocation-check/report.ts';
 
 export interface ReportSum {
@@ -6,10 +6,10 @@ export interface ReportSum {
   accepted: number;
   refused: number;
   unknown: number;
-  /** Verifications that started after the answer of a revocation that concerned them. */
+  /** Verifications that started after the response to a revocation of their key or account. */
   afterRevocation: number;
   deletions: number;
-  /** Of those, by how the key came to be. */
+  /** By the kind of the key. */
   deletionsCreated: number;
   deletionsCaller: number;
   deletionsImported: number;
@@ -18,13 +18,13 @@ export interface ReportSum {
   lists: number;
   violations: number;
   examples: string[];
-  /** Must be null. */
+  /** Null without violations. */
   acceptedAfterMsMax: number | null;
   refusedAfterMsMin: number | null;
   acceptedBeforeMsMin: number | null;
 }
 
-export const nothing = (): ReportSum => ({
+export const emptySum = (): ReportSum => ({
   verifications: 0,
   accepted: 0,
   refused: 0,
@@ -60,10 +60,10 @@ export function add(sum: ReportSum, report: Report): void {
   sum.lists += report.lists;
   sum.violations += report.violations;
   sum.examples.push(...report.examples.map(({ rule, explanation }) => `${rule}: ${explanation}`));
-  sum.acceptedAfterMsMax = either(Math.max, sum.acceptedAfterMsMax, report.acceptedAfterMsMax);
-  sum.refusedAfterMsMin = either(Math.min, sum.refusedAfterMsMin, report.refusedAfterMsMin);
-  sum.acceptedBeforeMsMin = either(Math.min, sum.acceptedBeforeMsMin, report.acceptedBeforeMsMin);
+  sum.acceptedAfterMsMax = combine(Math.max, sum.acceptedAfterMsMax, report.acceptedAfterMsMax);
+  sum.refusedAfterMsMin = combine(Math.min, sum.refusedAfterMsMin, report.refusedAfterMsMin);
+  sum.acceptedBeforeMsMin = combine(Math.min, sum.acceptedBeforeMsMin, report.acceptedBeforeMsMin);
 }
 
-const either = (choose: (a: number, b: number) => number, a: number | null, b: number | null): number | null =>
+const combine = (choose: (a: number, b: number) => number, a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : choose(a, b);

@@ -1,4 +1,4 @@
-/** Small whole histories for tests of the checker: as data, and told to a checker in the order of their times. */
+/** Small complete histories for tests of the checker: as data, and reported to a checker in the order of their times. */
 import { Checker } from '../../revocation-check/checker.ts';
 import type {
   AccountChange,
@@ -6,18 +6,18 @@ import type {
   Deletion,
   DeletionOutcome,
   Interval,
-  Verdict,
+  ObservedResult,
 } from '../../revocation-check/history.ts';
 import type { Report } from '../../revocation-check/report.ts';
 
-/** All of one account, whose keys were there before any of them. */
+/** All operations concern one account, whose keys exist from the start. */
 export type Operation = Interval &
   (
-    | { readonly type: 'verify'; readonly key: number; readonly verdict: Verdict }
+    | { readonly type: 'verify'; readonly key: number; readonly result: ObservedResult }
     | { readonly type: 'delete'; readonly key: number; readonly outcome: DeletionOutcome }
     | { readonly type: 'change'; readonly to: AccountState; readonly isKnown: boolean }
     | { readonly type: 'list'; readonly shown: readonly number[] }
-    /** How many deletions the audit trail records, by key. */
+    /** The number of deletions that the audit log records, by key. */
     | { readonly type: 'audit'; readonly deletions: Readonly<Record<number, number>> }
   );
 
@@ -49,10 +49,10 @@ export function check(history: readonly Operation[]): Report {
   };
   history
     .flatMap((operation) => [
-      { at: operation.startedAt, tell: () => begin(operation) },
-      { at: operation.endedAt, tell: () => end(operation) },
+      { at: operation.startedAt, report: () => begin(operation) },
+      { at: operation.endedAt, report: () => end(operation) },
     ])
     .toSorted((a, b) => a.at - b.at)
-    .forEach(({ tell }) => tell());
+    .forEach(({ report }) => report());
   return checker.finish();
 }

@@ -6,7 +6,7 @@ import { limits, type ErrorCode } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { RequestGate } from '../request-gate.ts';
 import { basic, bearer, goodPassword, newApp, type TestApp } from '../../../test-kit/new-app.ts';
-import { until } from '../../../test/revocation-check/until.ts';
+import { until } from '../../../test-kit/until.ts';
 import { assertProblem, fromFetch } from '../../../test-kit/assert-problem.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 

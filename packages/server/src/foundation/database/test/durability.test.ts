@@ -12,7 +12,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { wire } from '../../../app/wiring.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
-import { until } from '../../../../test/revocation-check/until.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { keys, operator } from '../../../../test-kit/rows.ts';
 

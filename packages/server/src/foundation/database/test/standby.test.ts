@@ -8,7 +8,7 @@ import { bearer, newApp, type Answered, type TestApp } from '../../../../test-ki
 import { PostgresDatabases } from '../../../../test-kit/postgres/databases.ts';
 import { PostgresServer } from '../../../../test-kit/postgres/server.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
-import { until } from '../../../../test/revocation-check/until.ts';
+import { until } from '../../../../test-kit/until.ts';
 
 const waitMsMax = 20_000;
 /** Each takes a few milliseconds, in total far less than the time after which the service returns 503. */

@@ -6,7 +6,7 @@ import type { Db } from '../db.ts';
 import { sql } from '../sql.ts';
 import { newApp } from '../../../../test-kit/new-app.ts';
 import { databases, type TestDb } from '../../../../test-kit/new-db.ts';
-import { until } from '../../../../test/revocation-check/until.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
 
 const waitMsMax = 60_000;

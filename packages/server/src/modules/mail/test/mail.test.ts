@@ -7,7 +7,7 @@ import { countJobs } from '../../outbox/store.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { codeIn, linkIn, Mailbox, type ReceivedMail } from '../../../../test-kit/mailbox.ts';
 import { basic, goodPassword, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
-import { until } from '../../../../test/revocation-check/until.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const waitMsMax = 60_000;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Handler } from '../outbox.ts';
 import * as store from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { until } from '../../../../test/revocation-check/until.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { gate, isEmpty, newWorker, waitMsMax } from './outbox-kit.ts';
 import { now } from '../../../../test-kit/rows.ts';

@@ -8,7 +8,7 @@ import * as store from '../store.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import { until } from '../../../../test/revocation-check/until.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { gate, isEmpty, newWorker, numbered, waitMsMax } from './outbox-kit.ts';
 import { now } from '../../../../test-kit/rows.ts';

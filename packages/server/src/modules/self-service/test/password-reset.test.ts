@@ -6,7 +6,7 @@ import { Sealer } from '../../../foundation/crypto/seal.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { basic, bearer, goodPassword, newApp } from '../../../../test-kit/new-app.ts';
-import { until } from '../../../../test/revocation-check/until.ts';
+import { until } from '../../../../test-kit/until.ts';
 import {
   assertRejected,
   newAccountClient,

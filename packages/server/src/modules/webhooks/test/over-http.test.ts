@@ -16,7 +16,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { newPlace, type DatabasePlace } from '../../../../test-kit/new-db.ts';
 import { newReceiver, type Received } from '../../../../test-kit/webhook-receiver.ts';
-import { until } from '../../../../test/revocation-check/until.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';

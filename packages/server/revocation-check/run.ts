@@ -1,40 +1,41 @@
-/** One proof from its beginning to its end: canaries, workload, judgement, and nothing left behind. */
+/** One run of the revocation check: creates canaries, runs the workload, checks the history, removes the canaries. */
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import type { Canaries } from './canaries.ts';
 import type { Report } from './report.ts';
 import { Workload } from './workload.ts';
 
-export interface ProofOptions {
-  /** Base addresses. */
+export interface RunOptions {
+  /** Base URLs. */
   readonly instances: readonly string[];
   readonly canaries: Canaries;
-  /** Verifications under way at once, more or less. */
+  /** Verifications in progress at a time, approximately. */
   readonly concurrency: number;
-  /** The run itself; what comes before and after it is short. */
+  /** Of the workload, without preparation and removal. */
   readonly seconds: number;
   /** Ends the run earlier. */
   readonly deletionsMax?: number;
-  /** Of somebody who doesn't want to wait. */
+  /** Interrupts the run. */
   readonly signal: AbortSignal;
 }
 
-export interface Proof {
+/** The members are those of `keyreeve prove-revocation --json`. */
+export interface RunResult {
   readonly isProven: boolean;
-  /** Why it isn't; null when it is. */
+  /** Why the guarantee is not proven; null if it is. */
   readonly reason: string | null;
   readonly seconds: number;
-  /** `verdicts`: how many verifications it has answered with yes or no. */
+  /** `verdicts`: the number of verifications that the instance has accepted or rejected. */
   readonly instances: readonly { readonly url: string; readonly verdicts: number }[];
-  /** Null when it didn't come to that. */
+  /** Null if the workload did not start. */
   readonly report: Report | null;
-  /** Emails of canary accounts that couldn't be removed. */
+  /** Email addresses of canary accounts that could not be removed. */
   readonly leftBehind: readonly string[];
 }
 
-export async function prove(options: ProofOptions): Promise<Proof> {
+export async function runRevocationCheck(options: RunOptions): Promise<RunResult> {
   const { canaries, instances } = options;
-  let found: Omit<Proof, 'leftBehind'>;
+  let found: Omit<RunResult, 'leftBehind'>;
   let leftBehind: readonly string[] = [];
   try {
     found = await run(options);
@@ -42,7 +43,7 @@ export async function prove(options: ProofOptions): Promise<Proof> {
     if (!(error instanceof DomainError)) throw error;
     const cause = error.options.cause instanceof Error ? `: ${error.options.cause.message}` : '';
     found = {
-      ...unproven(`the canaries can’t be managed: ${error.message}${cause}`),
+      ...unproven(`the canary accounts cannot be created or changed: ${error.message}${cause}`),
       seconds: 0,
       instances: instances.map((url) => ({ url, verdicts: 0 })),
     };
@@ -52,24 +53,24 @@ export async function prove(options: ProofOptions): Promise<Proof> {
   return { ...found, leftBehind };
 }
 
-async function run(options: ProofOptions): Promise<Omit<Proof, 'leftBehind'>> {
+async function run(options: RunOptions): Promise<Omit<RunResult, 'leftBehind'>> {
   const { seconds, deletionsMax, signal, canaries } = options;
   const workload = await Workload.prepare(options);
   try {
     const startedAt = monotonicMs();
     const obstacles = await workload.findObstacles();
-    const counted = () => ({
+    const counts = () => ({
       seconds: Number(((monotonicMs() - startedAt) / 1000).toFixed(3)),
-      instances: workload.instances.map(({ url, verdicts }) => ({ url, verdicts })),
+      instances: workload.instances.map(({ url, verifications }) => ({ url, verdicts: verifications })),
     });
-    if (obstacles.length > 0) return { ...unproven(obstacles.join('; ')), ...counted() };
+    if (obstacles.length > 0) return { ...unproven(obstacles.join('; ')), ...counts() };
     await workload.run({
       signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]),
       ...(deletionsMax === undefined ? {} : { deletionsMax }),
     });
-    const found = counted();
+    const found = counts();
     const report = await workload.finish();
-    const reason = signal.aborted ? 'it was interrupted' : weaknessOf(report, found.instances, canaries.importsKeys);
+    const reason = signal.aborted ? 'it was interrupted' : gapOf(report, found.instances, canaries.importsKeys);
     return { isProven: reason === null, reason, report, ...found };
   } finally {
     workload.close();
@@ -78,16 +79,16 @@ async function run(options: ProofOptions): Promise<Omit<Proof, 'leftBehind'>> {
 
 const unproven = (reason: string) => ({ isProven: false, reason, report: null });
 
-/** Nothing wrong was seen where nothing was looked at. */
-function weaknessOf(report: Report, instances: Proof['instances'], importsKeys: boolean): string | null {
+/** A violation, or an observation that the run lacks: without it, the absence of violations proves nothing. */
+function gapOf(report: Report, instances: RunResult['instances'], importsKeys: boolean): string | null {
   const { violations, verifications, deletions } = report;
   if (violations > 0) return `${violations} violation${violations === 1 ? '' : 's'}`;
   const silent = instances.filter(({ verdicts }) => verdicts === 0);
-  if (silent.length > 0) return `no verification was answered by ${silent.map(({ url }) => url).join(', ')}`;
+  if (silent.length > 0) return `no response to a verification from ${silent.map(({ url }) => url).join(', ')}`;
   if (deletions.acknowledged === 0) return 'no deletion was acknowledged';
   if (deletions.created === 0) return 'no key that was created over HTTP was deleted';
   if (deletions.caller === 0) return 'no key of a caller was deleted';
   if (importsKeys && deletions.imported === 0) return 'no imported key was deleted';
   if (verifications.accepted === 0) return 'no verification was accepted';
-  return verifications.afterRevocation === 0 ? 'no verification was answered after a deletion' : null;
+  return verifications.afterRevocation === 0 ? 'no verification started after the response to a deletion' : null;
 }

@@ -1,0 +1,62 @@
+/** Runs the workload of the revocation check on a cluster while faults happen. */
+import type { Report } from '../../revocation-check/report.ts';
+import { Workload, type WorkloadOptions } from '../../revocation-check/workload.ts';
+import { until } from '../../test-kit/until.ts';
+import type { Cluster } from './cluster.ts';
+import type { Fault } from './faults.ts';
+
+export interface FaultRunOptions {
+  readonly faults: Iterable<Fault>;
+  /** Acknowledged deletions before the first fault and after each. */
+  readonly deletionsBetween: number;
+  readonly faultMs: number;
+  readonly concurrency: number;
+  readonly workload?: Pick<WorkloadOptions, 'probesMax' | 'batchClients'>;
+  /** Ends the run between two faults. */
+  readonly isOver?: (violations: number) => boolean;
+  /** Called after each fault. */
+  readonly onFault?: (fault: Fault) => void;
+}
+
+const progressMsMax = 300_000;
+/** Longer than any response that still arrives. */
+const responseMsMax = 15_000;
+
+/** @throws Error if a fault has no observable effect, or no deletion is acknowledged after it */
+export async function runWithFaults(cluster: Cluster, options: FaultRunOptions): Promise<Report> {
+  const { faults, deletionsBetween, faultMs, concurrency, isOver = () => false, onFault } = options;
+  const { canaries, urls: instances } = cluster;
+  const workload = await Workload.prepare({
+    instances,
+    canaries,
+    concurrency,
+    timeoutMs: responseMsMax,
+    ...options.workload,
+  });
+  const { checker } = workload;
+  const end = new AbortController();
+  const running = workload.run({ signal: end.signal });
+  let failure: unknown;
+  running.catch((error: unknown) => (failure = error));
+  const progress = async (): Promise<void> => {
+    const enough = checker.deletions + deletionsBetween;
+    const hasEnded = (): boolean => failure !== undefined || isOver(checker.violations);
+    await until('deletions are acknowledged', progressMsMax, () => hasEnded() || checker.deletions >= enough);
+  };
+  try {
+    await progress();
+    for (const fault of faults) {
+      if (failure !== undefined || isOver(checker.violations)) break;
+      await fault.inject(cluster, { faultMs, progress });
+      await cluster.recover();
+      await progress();
+      onFault?.(fault);
+    }
+  } finally {
+    await cluster.recover();
+    end.abort();
+    await running;
+    workload.close();
+  }
+  return workload.finish();
+}
