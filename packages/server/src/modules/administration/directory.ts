@@ -6,7 +6,7 @@ import {
   type AdministeredAccount,
   type AuditPage,
 } from '@keyreeve/contract';
-import { changesKnownSince } from '../self-service/moved-email.ts';
+import { emailChangesKeptSince } from '../self-service/email-change-tx.ts';
 import { parseEmail } from '../accounts/email.ts';
 import { listEvents, type RecordedEvent } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -45,7 +45,7 @@ export class Directory {
       await this.#db.confirm();
       throw new DomainError('account_not_found', { detail: 'No account has this id.' });
     }
-    const changes = await listEmailChanges(this.#db, id, changesKnownSince(this.#clock.now()));
+    const changes = await listEmailChanges(this.#db, id, emailChangesKeptSince(this.#clock.now()));
     return {
       ...toAccount(row),
       secondFactor: row.secondFactors > 0,

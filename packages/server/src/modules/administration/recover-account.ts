@@ -3,7 +3,7 @@
  * the administrator names which address is the owner's: the present one may be the thief's.
  */
 import { limits } from '@keyreeve/contract';
-import { changesKnownSince, restoreEmailTx } from '../self-service/moved-email.ts';
+import { emailChangesKeptSince, restoreEmailTx } from '../self-service/email-change-tx.ts';
 import { refuseTaken } from '../self-service/store.ts';
 import { lockAccountTx, voidPasswordTx } from '../accounts/credentials-store.ts';
 import { parseEmail } from '../accounts/email.ts';
@@ -84,7 +84,7 @@ async function recoverTx(tx: Transaction, principal: Principal, taking: Taking, 
   const account = await lockAccountTx(tx, id);
   const isToDo = account !== undefined && (epoch < 0 || account.sessionEpoch === epoch);
   if (isToDo) {
-    const change = chosen(await listEmailChanges(tx, id, changesKnownSince(now)), to);
+    const change = chosen(await listEmailChanges(tx, id, emailChangesKeptSince(now)), to);
     if (change) await restoreEmailTx(tx, principal, taking, account, change, now);
     else {
       assertConfirmed(account);

@@ -1,7 +1,7 @@
 /**
- * Changing an account's email. Both addresses are told, the one before can undo it, and the new one confirms, together with the account's password:
- * otherwise a stranger could have somebody else's address confirmed for an account of the stranger's by one careless
- * click, and wait until its owner uses it.
+ * Email changes. Both email addresses get a mail, and the previous one can undo the change. The confirmation requires the
+ * code sent to the new email address and the account's password: with the code alone, one careless click on a mail would
+ * verify the reader's email address for an attacker's account, which the reader might then use.
  */
 import { limits } from '@keyreeve/contract';
 import { isEmailTakenTx } from '../accounts/credentials-store.ts';
@@ -17,7 +17,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives } from '../sessions/store.ts';
 import type { SelfServiceOptions } from './options.ts';
-import { changeOwnEmailTx, changeSetEmailTx } from './moved-email.ts';
+import { changeOwnEmailTx, changeSetEmailTx } from './email-change-tx.ts';
 import type { OwnAccount } from './own-account.ts';
 import { findKnownCode, refuseTaken, takeKnownCode } from './store.ts';
 
@@ -31,17 +31,16 @@ export class EmailChange {
   }
 
   /**
-   * The same for a new address that another account has. An earlier request is void.
-   * @param address of the client
+   * Replaces an earlier request. Returns the same result if another account has the new email address.
    * @throws DomainError `password_wrong`, `email_invalid`, `too_many_attempts`, `too_many_requests`, `overloaded`,
    *   `mail_not_configured`, `invalid_access_token`
    */
-  async request(principal: AccountPrincipal, emailText: string, password: Secret, address: string): Promise<void> {
+  async request(principal: AccountPrincipal, emailText: string, password: Secret, clientIp: string): Promise<void> {
     const { db, clock, codes, requests, mailer, links, currentPassword } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const wanted = acceptEmail(emailText);
-    const account = await currentPassword.check(principal, password, address);
-    await requests.countSignUp({ canonicalEmail: wanted.key, clientIp: address });
+    const account = await currentPassword.check(principal, password, clientIp);
+    await requests.countSignUp({ canonicalEmail: wanted.key, clientIp });
     const { id, email: oldEmail, sessionEpoch } = account;
     const now = clock.now();
     const code = codes.make();
@@ -53,12 +52,12 @@ export class EmailChange {
       data: { link, expiresAt: toInstant(expiresAt) },
     });
     const resetLink = links.page('reset-password');
-    const refusal = mailer.prepare({ to: wanted.address, template: 'account_exists', data: { resetLink } });
+    const accountExists = mailer.prepare({ to: wanted.address, template: 'account_exists', data: { resetLink } });
     const data = { newEmail: wanted.address, at: toInstant(now) };
     const notice = mailer.prepare({ to: oldEmail, template: 'email_change_requested', data });
     await db.transaction(async (tx) => {
       await assertSessionLives(tx, principal, now);
-      if ((await this.#own.findIn(tx, principal)).sessionEpoch !== sessionEpoch)
+      if ((await this.#own.findTx(tx, principal)).sessionEpoch !== sessionEpoch)
         throw new DomainError('password_wrong');
       await removeCodes(tx, id, 'change_email');
       await insertCode(tx, {
@@ -70,7 +69,7 @@ export class EmailChange {
         expiresAt,
       });
       if (!(await isEmailTakenTx(tx, wanted.key, id))) await queueMail(tx, confirmation);
-      else if (await requests.maySendAccountExistsTx(tx, wanted.key)) await queueMail(tx, refusal);
+      else if (await requests.maySendAccountExistsTx(tx, wanted.key)) await queueMail(tx, accountExists);
       await queueMail(tx, notice);
       await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });
@@ -78,12 +77,12 @@ export class EmailChange {
   }
 
   /**
-   * Ends every session and makes every other code void: where a password is reset is not what it was.
-   * @param address of the client
+   * Ends every session and invalidates every other code, because codes for a password reset went to the previous email
+   * address.
    * @throws DomainError `code_invalid`, `invalid_credentials`, `account_exists`, `too_many_requests`,
    *   `too_many_attempts`, `overloaded`
    */
-  async confirm(codeText: string, password: Secret, address: string): Promise<void> {
+  async confirm(codeText: string, password: Secret, clientIp: string): Promise<void> {
     const { db, clock, codes, mailer, currentPassword, signInLimits, revocations } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'change_email', now);
@@ -91,23 +90,23 @@ export class EmailChange {
     if (row.email === null || row.canonicalEmail === null) throw new DomainError('code_invalid');
     const wanted = { address: row.email, key: row.canonicalEmail };
     const { canonicalEmail, passwordHash: hash, sessionEpoch } = account;
-    await currentPassword.checkWithCode(code.hash, { canonicalEmail, clientIp: address }, password, hash);
-    const work = async (tx: Transaction) => {
+    await currentPassword.checkWithCode(code.hash, { canonicalEmail, clientIp }, password, hash);
+    const changeTx = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'change_email', now);
       if (locked.sessionEpoch !== sessionEpoch) throw new DomainError('invalid_credentials');
       await changeOwnEmailTx(tx, this.#options, locked, wanted, now);
-      // Neither address may trust the ranges of an earlier owner.
+      // Clear the ranges that an earlier owner of either email address signed in from.
       await signInLimits.changeEmailOwnerTx(tx, locked.canonicalEmail);
-      await signInLimits.changeEmailOwnerTx(tx, wanted.key, address);
+      await signInLimits.changeEmailOwnerTx(tx, wanted.key, clientIp);
     };
-    const change = recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(work));
-    await change.catch(refuseTaken);
+    const record = { accountId: account.id, at: now };
+    await recordingChanges(revocations, record, () => db.transaction(changeTx)).catch(refuseTaken);
     mailer.sendSoon();
   }
 
   /**
-   * Accepts an address that an administrator or an operator has set. Ends every session, and voids every other code and
-   * every link for undoing a change.
+   * Confirms an email address that an administrator or an operator has set. Ends every session, and invalidates every
+   * other code and every undo link.
    * @throws DomainError `code_invalid`, `account_exists`, `too_many_requests`
    */
   async accept(codeText: string): Promise<void> {
@@ -116,13 +115,13 @@ export class EmailChange {
     const code = await findKnownCode(db, codes.hashOf(codeText), 'set_email', now);
     const { email: address, canonicalEmail: key } = code.row;
     if (address === null || key === null) throw new DomainError('code_invalid');
-    const work = async (tx: Transaction) => {
+    const changeTx = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'set_email', now);
       await changeSetEmailTx(tx, this.#options, locked, { address, key }, now);
       for (const changed of [locked.canonicalEmail, key]) await signInLimits.changeEmailOwnerTx(tx, changed);
     };
-    const change = recordingChanges(revocations, { accountId: code.account.id, at: now }, () => db.transaction(work));
-    await change.catch(refuseTaken);
+    const record = { accountId: code.account.id, at: now };
+    await recordingChanges(revocations, record, () => db.transaction(changeTx)).catch(refuseTaken);
     mailer.sendSoon();
   }
 }

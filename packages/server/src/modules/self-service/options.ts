@@ -1,4 +1,4 @@
-/** What the parts of an account's life stand on. */
+/** The dependencies of self-service, and types that its parts share. */
 import type { AccountRevocations } from '../accounts/account-revocations.ts';
 import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { PasswordRules } from '../accounts/password-rules.ts';
@@ -26,17 +26,17 @@ export interface SelfServiceOptions {
   readonly mailer: Mailer;
   readonly links: Links;
   readonly accounts: AccountRevocations;
-  /** None where no journal is kept. */
+  /** Undefined without a deletion journal. */
   readonly revocations: Revocations | undefined;
   readonly isSignUpOpen: boolean;
 }
 
-/** Whoever has the mail of the account, by a code that was sent there. */
+/** The actor of a change that was authorized by a one-time code sent to the account's email address. */
 export const mailbox = { kind: 'mailbox' } as const;
 export const system = { kind: 'system' } as const;
 
-/** A key that goes on working. */
-export interface LiveKey {
+/** An API key that still works after the change. */
+export interface RemainingKey {
   readonly id: number;
   readonly nickname: string;
   readonly createdAt: number;

@@ -1,4 +1,4 @@
-/** What an account reads and changes of itself: its password, and its end. Its email: email-change.ts. */
+/** Reads and changes the own account: language, password, deletion. See email-change.ts for the email address. */
 import type { Language } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { setPasswordTx } from '../accounts/credentials-store.ts';
@@ -14,17 +14,16 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { assertSessionLives, keepSessionTx } from '../sessions/store.ts';
-import { deletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
-import type { SelfServiceOptions, LiveKey } from './options.ts';
+import { runDeletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
+import type { SelfServiceOptions, RemainingKey } from './options.ts';
 import { findOwnAccount, type OwnRow } from './store.ts';
 
 export interface PasswordChange {
   readonly currentPassword: Secret;
   readonly newPassword: Secret;
-  /** Whether the account's keys are deleted as well. */
+  /** Whether the account's API keys are deleted as well. */
   readonly revokesKeys: boolean;
-  /** Of the client. */
-  readonly address: string;
+  readonly clientIp: string;
 }
 
 export class OwnAccount {
@@ -34,17 +33,20 @@ export class OwnAccount {
     this.#options = options;
   }
 
-  /** @throws DomainError `invalid_access_token` when it has been deleted meanwhile */
+  /** @throws DomainError `invalid_access_token` if the account has been deleted */
   async find({ accountId }: AccountPrincipal): Promise<OwnRow> {
-    return orEnded(await findOwnAccount(this.#options.db, accountId));
+    return orInvalidToken(await findOwnAccount(this.#options.db, accountId));
   }
 
-  /** The same in a transaction. @throws DomainError as {@link find} */
-  async findIn(tx: Transaction, { accountId }: AccountPrincipal): Promise<OwnRow> {
-    return orEnded(await findOwnAccount(tx, accountId));
+  /** @throws DomainError as {@link find} */
+  async findTx(tx: Transaction, { accountId }: AccountPrincipal): Promise<OwnRow> {
+    return orInvalidToken(await findOwnAccount(tx, accountId));
   }
 
-  /** Of its mail. The language that it has already is not counted. @throws DomainError `too_many_requests`, `invalid_access_token` */
+  /**
+   * Sets the language of the account's mails. A request without a change does not count towards the limit.
+   * @throws DomainError `too_many_requests`, `invalid_access_token`
+   */
   async setLanguage(principal: AccountPrincipal, language: Language): Promise<void> {
     const { db, clock, requests } = this.#options;
     if ((await this.find(principal)).language === language) return;
@@ -53,59 +55,58 @@ export class OwnAccount {
   }
 
   /**
-   * Ends every other session and makes every code void.
-   * @returns the keys that go on working
+   * Ends every other session and invalidates every code.
+   * @returns the API keys that still work
    * @throws DomainError `password_wrong`, `password_…`, `too_many_attempts`, `too_many_requests`, `overloaded`,
    *   `invalid_access_token`, `unavailable`
    */
-  async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly LiveKey[]> {
+  async changePassword(principal: AccountPrincipal, change: PasswordChange): Promise<readonly RemainingKey[]> {
     const { db, clock, rules, hasher, signInLimits, requests, mailer, revocations, currentPassword } = this.#options;
-    const { newPassword, revokesKeys, address } = change;
+    const { newPassword, revokesKeys, clientIp } = change;
     const { id, email, canonicalEmail } = await this.find(principal);
     const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: canonicalEmail }, rules);
-    const account = await currentPassword.check(principal, change.currentPassword, address);
+    const account = await currentPassword.check(principal, change.currentPassword, clientIp);
     await requests.countOwnChange('password', id);
     const passwordHash = await hasher.hash(normal);
     const now = clock.now();
-    const work = async (tx: Transaction) => {
+    const changeTx = async (tx: Transaction) => {
       await assertSessionLives(tx, principal, now);
-      // Of two at once, the one whose password is no longer the current one has proved nothing.
+      // A concurrent change may have replaced the password that this request verified.
       if (!(await setPasswordTx(tx, id, passwordHash, now, account.sessionEpoch)))
         throw new DomainError('password_wrong');
       await keepSessionTx(tx, id, principal.sessionId);
       await removeCodes(tx, id);
-      const gone = revokesKeys ? await deleteAccountKeysTx(tx, principal, id, now) : [];
+      const deletedIds = revokesKeys ? await deleteAccountKeysTx(tx, principal, id, now) : [];
       await recordAccountEventTx(tx, principal, 'account.password_set', id, now);
       const keys = await listAccountKeys(tx, id);
-      const data = { at: toInstant(now), address, keys: keys.map(({ nickname }) => nickname) };
+      const data = { at: toInstant(now), address: clientIp, keys: keys.map(({ nickname }) => nickname) };
       await queueMail(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
-      await signInLimits.clearTrustedRangesTx(tx, canonicalEmail, address);
-      return { deleted: gone, live: keys };
+      await signInLimits.clearTrustedRangesTx(tx, canonicalEmail, clientIp);
+      return { deletedIds, remaining: keys };
     };
-    const { deleted, live } = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      revokesKeys ? deletingKeys(this.#options, principal, id, now, work) : db.transaction(work),
+    const { deletedIds, remaining } = await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      revokesKeys ? runDeletingKeys(this.#options, principal, id, now, changeTx) : db.transaction(changeTx),
     );
-    await recordDeletedKeys(revocations, deleted, now);
+    await recordDeletedKeys(revocations, deletedIds, now);
     mailer.sendSoon();
-    return live;
+    return remaining;
   }
 
   /**
-   * With its sessions and keys, at once; the email is free again.
-   * @param address of the client
+   * Deletes the account with its sessions and API keys, and frees its email address.
    * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `invalid_access_token`,
    *   `last_administrator`, `unavailable`
    */
-  async delete(principal: AccountPrincipal, password: Secret, address: string): Promise<void> {
+  async delete(principal: AccountPrincipal, password: Secret, clientIp: string): Promise<void> {
     const { clock, accounts, mailer, currentPassword } = this.#options;
-    const account = await currentPassword.check(principal, password, address);
+    const account = await currentPassword.check(principal, password, clientIp);
     const { id, email, language } = account;
     const at = toInstant(clock.now());
     const mail = mailer.prepare({ to: email, language, template: 'account_deleted', data: { at } });
     const existed = await accounts.delete(principal, id, async (tx, who, now) => {
       await assertSessionLives(tx, who, now);
-      // Nor may it be by a password that somebody has replaced meanwhile.
-      const current = await this.findIn(tx, principal);
+      // A concurrent change may have replaced the password that this request verified.
+      const current = await this.findTx(tx, principal);
       if (current.sessionEpoch !== account.sessionEpoch) throw new DomainError('password_wrong');
       await queueMail(tx, mail);
     });
@@ -114,7 +115,7 @@ export class OwnAccount {
   }
 }
 
-function orEnded(account: OwnRow | undefined): OwnRow {
+function orInvalidToken(account: OwnRow | undefined): OwnRow {
   if (!account) throw new DomainError('invalid_access_token');
   return account;
 }

@@ -1,6 +1,6 @@
 /**
- * What ends when an account's owner is known for the first time: all that somebody else may have prepared. And the keys
- * that end with a password, whatever becomes of the connection.
+ * Revokes the credentials that an attacker may have created in an unverified account, and deletes API keys together with a
+ * password change even if the database connection breaks at the commit.
  */
 import { recordAccountEventTx } from '../audit/audit.ts';
 import { deleteAccountKeysTx, finishDeletingKeys } from '../api-keys/store.ts';
@@ -12,10 +12,11 @@ import { removeSecondFactorTx } from '../second-factors/store.ts';
 import type { SelfServiceOptions } from './options.ts';
 
 /**
- * Its keys, codes and second factors; the sessions end with the password. Under the lock of the account's row.
+ * Deletes the account's API keys, codes and second factor. The change of password ends the sessions. The caller holds the
+ * lock of the account's row.
  * @returns ids of the keys, for {@link recordDeletedKeys}
  */
-export async function revokeAllCredentials(
+export async function revokeAllCredentialsTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,
@@ -29,24 +30,24 @@ export async function revokeAllCredentials(
 }
 
 /**
- * A transaction in which all keys of an account are deleted. When its outcome is unknown, the keys are deleted all the
- * same before one of them is answered again; whatever else was to happen is asked for again.
- * @throws DomainError what `work` throws, `unavailable`
+ * Runs a transaction that deletes all API keys of an account. If its outcome is unknown, the server deletes the keys before
+ * it verifies one of them again; the client must repeat the request for the other changes.
+ * @throws DomainError errors of `changeTx`, `unavailable`
  */
-export const deletingKeys = <T>(
+export const runDeletingKeys = <T>(
   { db, accounts }: SelfServiceOptions,
   principal: Principal,
   accountId: string,
   now: number,
-  work: (tx: Transaction) => Promise<T>,
+  changeTx: (tx: Transaction) => Promise<T>,
 ): Promise<T> =>
   accounts.orFinish(accountId, {
     kind: 'delete keys',
-    change: () => db.transaction(work),
+    change: () => db.transaction(changeTx),
     finish: () => finishDeletingKeys(db, principal, accountId, now),
   });
 
-/** After the commit and before the answer. */
+/** Records the deletions in the deletion journal. Call it after the commit and before the response. */
 export async function recordDeletedKeys(
   revocations: Revocations | undefined,
   keyIds: readonly number[],

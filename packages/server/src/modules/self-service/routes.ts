@@ -1,28 +1,28 @@
-/** HTTP of an account's life. */
+/** Routes for sign-up, password reset, email change and the own account. */
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import { linkPages, type LinkPageOptions } from '../link-pages/link-pages.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { SelfService } from './self-service.ts';
-import type { LiveKey } from './options.ts';
+import type { RemainingKey } from './options.ts';
 
 const restored =
-  'The account has its previous email again, and every session has ended. The password is void: a mail with a link to set a new one is on its way to that email, unless the account is disabled.';
-const mailFollows = 'If this can be done with this email, a mail with what to do next is on its way.';
+  'The previous email address is restored, and every session has ended. The password no longer works: unless the account is disabled, a mail with a link to set a new one is being sent to that email address.';
+const mailFollows = 'If the request is valid for this email address, a mail with the next step is being sent.';
 
 export function accountRoutes(
-  { signUp, verification, passwordReset, own, emailChange, emailUndo }: SelfService,
+  { signUp, emailVerification, passwordReset, own, emailChange, emailUndo }: SelfService,
   pages: LinkPageOptions,
 ): readonly Route[] {
   return [
     route(contract.signUp, async ({ body, address, language }) => {
-      await signUp.request(body.email, new Secret(body.password), { address, language });
+      await signUp.request(body.email, new Secret(body.password), { clientIp: address, language });
       return { status: 202, body: { message: mailFollows } };
     }),
     route(contract.verifyAccount, async ({ body, address }) => {
-      await verification.verify(body.code, new Secret(body.password), address);
-      return { status: 200, body: { message: 'The email is verified. You can sign in now.' } };
+      await emailVerification.verify(body.code, new Secret(body.password), address);
+      return { status: 200, body: { message: 'The email address is verified. You can sign in now.' } };
     }),
     route(contract.resendVerification, async ({ body, address }) => {
       await signUp.resend(body.email, address);
@@ -34,8 +34,12 @@ export function accountRoutes(
     }),
     route(contract.confirmPasswordReset, async ({ body, address }) => {
       const { code, password, revokeKeys: revokesKeys = false } = body;
-      const keys = await passwordReset.confirm(code, { password: new Secret(password), revokesKeys, address });
-      return { status: 200, body: withKeys('The new password is in force and every session has ended.', keys) };
+      const keys = await passwordReset.confirm(code, {
+        password: new Secret(password),
+        revokesKeys,
+        clientIp: address,
+      });
+      return { status: 200, body: withKeys('The new password is set and every session has ended.', keys) };
     }),
     route(contract.acceptInvitation, async ({ body, address }) => {
       await passwordReset.acceptInvitation(body.code, new Secret(body.password), address);
@@ -62,19 +66,24 @@ export function accountRoutes(
     route(contract.changePassword, async ({ principal, body, address }) => {
       const { revokeKeys: revokesKeys = false } = body;
       const [currentPassword, newPassword] = [new Secret(body.currentPassword), new Secret(body.newPassword)];
-      const keys = await own.changePassword(principal, { currentPassword, newPassword, revokesKeys, address });
-      return { status: 200, body: withKeys('The new password is in force and every other session has ended.', keys) };
+      const keys = await own.changePassword(principal, {
+        currentPassword,
+        newPassword,
+        revokesKeys,
+        clientIp: address,
+      });
+      return { status: 200, body: withKeys('The new password is set and every other session has ended.', keys) };
     }),
     route(contract.changeEmail, async ({ principal, body, address }) => {
       await emailChange.request(principal, body.email, new Secret(body.currentPassword), address);
       return {
         status: 202,
-        body: { message: 'A mail to the new address is on its way; its link confirms the change.' },
+        body: { message: 'A mail with a link that confirms the change is being sent to the new email address.' },
       };
     }),
     route(contract.confirmEmailChange, async ({ body, address }) => {
       await emailChange.confirm(body.code, new Secret(body.password), address);
-      return { status: 200, body: { message: 'The account has the new email. Sign in with it.' } };
+      return { status: 200, body: { message: 'The account has the new email address. Sign in with it.' } };
     }),
     route(contract.undoEmailChange, async ({ body: { code, revokeKeys = false } }) => {
       const keys = await emailUndo.undo(code, revokeKeys);
@@ -82,7 +91,7 @@ export function accountRoutes(
     }),
     route(contract.acceptEmail, async ({ body }) => {
       await emailChange.accept(body.code);
-      return { status: 200, body: { message: 'The account has this email. Sign in with it.' } };
+      return { status: 200, body: { message: 'The account has this email address. Sign in with it.' } };
     }),
     route(contract.deleteAccount, async ({ principal, body, address }) => {
       await own.delete(principal, new Secret(body.currentPassword), address);
@@ -92,7 +101,7 @@ export function accountRoutes(
   ];
 }
 
-const withKeys = (message: string, keys: readonly LiveKey[]): contract.MessageAndKeys => ({
+const withKeys = (message: string, keys: readonly RemainingKey[]): contract.MessageAndKeys => ({
   message,
   apiKeys: keys.map(({ id, nickname, createdAt, updatedAt }) => ({
     id,

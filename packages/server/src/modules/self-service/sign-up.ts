@@ -1,6 +1,6 @@
 /**
- * Signing up. The request does the same for every email: it is counted, the password is hashed, and one row is put into
- * the outbox. What becomes of it is decided afterwards, and only the mail tells.
+ * Sign-up. A request does the same for every email address: it is counted, the password is hashed, and one outbox job is
+ * written. The job looks up the account, so only the mail shows whether one exists.
  */
 import { limits } from '@keyreeve/contract';
 import { lockAccountByEmailTx } from '../accounts/credentials-store.ts';
@@ -20,13 +20,13 @@ import { insertJob } from '../outbox/store.ts';
 import { system, type SelfServiceOptions } from './options.ts';
 import { newestSignUpHash } from './store.ts';
 
-/** What the outbox is given. */
-interface SignUpWork {
+/** The stored payload of a job. */
+interface SignUpJob {
   readonly address: string;
   readonly canonicalEmail: string;
-  /** Null where the mail of an earlier sign-up is asked for again. */
+  /** Null if the job sends the mail of an earlier sign-up again. */
   readonly passwordHash: string | null;
-  /** Absent in the work of an older version. */
+  /** Absent in jobs of an older version. */
   readonly language?: Language | null;
 }
 
@@ -39,20 +39,20 @@ export class SignUp {
   }
 
   /**
-   * @param client its IP address, and the language of its browser
+   * @param language of the client's browser
    * @throws DomainError `signup_closed`, `email_invalid`, `password_…`, `too_many_requests`, `overloaded`
    */
   async request(
     emailText: string,
     password: Secret,
-    { address, language }: { readonly address: string; readonly language: Language | undefined },
+    { clientIp, language }: { readonly clientIp: string; readonly language: Language | undefined },
   ): Promise<void> {
     const { isSignUpOpen, rules, requests, hasher } = this.#options;
     if (!isSignUpOpen) throw new DomainError('signup_closed');
     const email = acceptEmail(emailText);
     const normal = acceptNewPassword(password.reveal(), email, rules);
     hasher.assertCapacity();
-    await requests.countSignUp({ canonicalEmail: email.key, clientIp: address });
+    await requests.countSignUp({ canonicalEmail: email.key, clientIp });
     const passwordHash = await hasher.hash(normal);
     await this.#enqueue({
       address: email.address,
@@ -62,25 +62,25 @@ export class SignUp {
     });
   }
 
-  /** The mail of the newest sign-up once more. @throws DomainError `email_invalid`, `too_many_requests` */
-  async resend(emailText: string, address: string): Promise<void> {
+  /** Sends the mail of the newest sign-up again. @throws DomainError `email_invalid`, `too_many_requests` */
+  async resend(emailText: string, clientIp: string): Promise<void> {
     const { requests, mailer } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const email = acceptEmail(emailText);
-    await requests.countSignUp({ canonicalEmail: email.key, clientIp: address });
+    await requests.countSignUp({ canonicalEmail: email.key, clientIp });
     await this.#enqueue({ address: email.address, canonicalEmail: email.key, passwordHash: null });
   }
 
-  async #enqueue(work: SignUpWork): Promise<void> {
+  async #enqueue(job: SignUpJob): Promise<void> {
     const { db, outbox } = this.#options;
-    const row = outbox.delayed(outbox.prepare('sign_up', 'account-life', work));
+    const row = outbox.delayed(outbox.prepare('sign_up', 'account-life', job));
     await db.transaction((tx) => insertJob(tx, row));
     outbox.pollSoon();
   }
 
   async #complete({ payload, finishTx }: Job): Promise<void> {
     const { db, mailer } = this.#options;
-    const { address, canonicalEmail, passwordHash, language = null } = payload as SignUpWork;
+    const { address, canonicalEmail, passwordHash, language = null } = payload as SignUpJob;
     const now = this.#options.clock.now();
     await db.transaction(async (tx) => {
       await finishTx(tx);
@@ -92,7 +92,8 @@ export class SignUp {
           id,
           email: address,
           canonicalEmail,
-          // It stays with the code until the email is verified: a sign-in with it would tell who had no account before.
+          // The hash is stored with the code until the email address is verified: otherwise a sign-in would show whether
+          // the email address had an account before.
           passwordHash: '',
           role: 'user',
           now,
@@ -106,14 +107,14 @@ export class SignUp {
     mailer.sendSoon();
   }
 
-  /** For an email that has an account, or of which the first mail is asked for again. */
+  /** Handles a sign-up for an existing account, and a request to send the mail again. */
   async #repeat(tx: Transaction, canonicalEmail: string, passwordHash: string | null, now: number): Promise<void> {
     const { requests, mailer, links } = this.#options;
     const account = await lockAccountByEmailTx(tx, canonicalEmail);
     if (!account) return;
     const { id, email, unverifiedSince, disabledAt } = account;
     if (unverifiedSince !== null && disabledAt === null) {
-      // The password of the account's own row stays as it is: nobody has shown yet whose it is.
+      // Only a verification sets the password of the account's row: until then any sign-up may be an attacker's.
       const hash = passwordHash ?? (await newestSignUpHash(tx, id)) ?? account.passwordHash;
       if (hash !== '') await this.#sendCode(tx, id, email, hash, now);
       return;

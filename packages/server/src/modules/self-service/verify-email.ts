@@ -1,7 +1,7 @@
 /**
- * Verifying the email of a sign-up: with the code from the mail and the password of that sign-up. Whoever signs up with
- * somebody else's email has no mail, and whoever reads the mail doesn't complete a stranger's sign-up by a click. All
- * that was prepared for the account before ends with it (account pre-hijacking, USENIX Security 2022).
+ * Verifies the email address of a sign-up with the code from the mail and the password of that sign-up. An attacker who
+ * signs up with a victim's email address does not have the mail, and a victim who opens the link does not have the
+ * attacker's password. Earlier credentials of the account are revoked (account pre-hijacking, USENIX Security 2022).
  */
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -9,11 +9,11 @@ import { setVerifiedPasswordTx } from '../accounts/credentials-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { deletingKeys, recordDeletedKeys, revokeAllCredentials } from './revoke-all-credentials.ts';
+import { runDeletingKeys, recordDeletedKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
 import { mailbox, type SelfServiceOptions } from './options.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
 
-export class Verification {
+export class EmailVerification {
   readonly #options: SelfServiceOptions;
 
   constructor(options: SelfServiceOptions) {
@@ -21,28 +21,27 @@ export class Verification {
   }
 
   /**
-   * @param address of the client
    * @throws DomainError `code_invalid`, `invalid_credentials`, `too_many_requests`, `too_many_attempts`, `overloaded`, `unavailable`
    */
-  async verify(codeText: string, password: Secret, address: string): Promise<void> {
+  async verify(codeText: string, password: Secret, clientIp: string): Promise<void> {
     const { db, clock, codes, currentPassword, signInLimits } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'verify_email', now);
     const hash = code.row.passwordHash;
     if (hash === null) throw new DomainError('code_invalid');
     const { canonicalEmail, id } = code.account;
-    await currentPassword.checkWithCode(code.hash, { canonicalEmail, clientIp: address }, password, hash);
+    await currentPassword.checkWithCode(code.hash, { canonicalEmail, clientIp }, password, hash);
     const { revocations } = this.#options;
-    const work = async (tx: Transaction) => {
+    const verifyTx = async (tx: Transaction) => {
       await takeKnownCode(tx, code, 'verify_email', now);
       await setVerifiedPasswordTx(tx, id, hash, now);
-      const deleted = await revokeAllCredentials(tx, mailbox, id, now);
+      const deleted = await revokeAllCredentialsTx(tx, mailbox, id, now);
       await recordAccountEventTx(tx, mailbox, 'account.verified', id, now);
-      await signInLimits.changeEmailOwnerTx(tx, canonicalEmail, address);
+      await signInLimits.changeEmailOwnerTx(tx, canonicalEmail, clientIp);
       return deleted;
     };
     const keyIds = await recordingChanges(revocations, { accountId: id, at: now }, () =>
-      deletingKeys(this.#options, mailbox, id, now, work),
+      runDeletingKeys(this.#options, mailbox, id, now, verifyTx),
     );
     await recordDeletedKeys(revocations, keyIds, now);
   }

@@ -37,12 +37,12 @@ const changes: Readonly<Record<string, Prepare>> = {
   'an email verification': async (services, db, id) => {
     await db.transaction((tx) => tx.run(unverify, [id]));
     const code = await codeFor(services, db, id, 'verify_email');
-    return () => services.selfService.verification.verify(code, password, clientIp);
+    return () => services.selfService.emailVerification.verify(code, password, clientIp);
   },
   'a reset that deletes the keys': async (services, db, id) => {
     const code = await codeFor(services, db, id, 'reset_password');
     return () =>
-      services.selfService.passwordReset.confirm(code, { password: newPassword, revokesKeys: true, address: clientIp });
+      services.selfService.passwordReset.confirm(code, { password: newPassword, revokesKeys: true, clientIp });
   },
   'an accepted invitation of an unverified account': async (services, db, id) => {
     await db.transaction((tx) => tx.run(unverify, [id]));
@@ -52,7 +52,7 @@ const changes: Readonly<Record<string, Prepare>> = {
   'a password change that deletes the keys': async (services, db, id) => {
     const { id: sessionId } = await addSession(db, id, 'own');
     const principal = { kind: 'account', accountId: id, sessionId } as const;
-    const change = { currentPassword: password, newPassword, revokesKeys: true, address: clientIp };
+    const change = { currentPassword: password, newPassword, revokesKeys: true, clientIp };
     return () => services.selfService.own.changePassword(principal, change);
   },
 };

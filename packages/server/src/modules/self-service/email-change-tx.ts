@@ -1,4 +1,4 @@
-/** What a change of an account's email address does beside the address, and how it is undone: parts of transactions. */
+/** Changes an account's email address and undoes such changes, with their codes, audit events and mails. */
 import { limits } from '@keyreeve/contract';
 import { setEmailTx, voidPasswordTx } from '../accounts/credentials-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
@@ -32,14 +32,14 @@ interface NewEmail {
   readonly key: string;
 }
 
-/** Milliseconds: changes after this time are still known. */
-export const changesKnownSince = (now: number): number => now - limits.emailChangeKeptDays * 86_400_000;
+/** @returns the time, in milliseconds, of the oldest email change that is kept */
+export const emailChangesKeptSince = (now: number): number => now - limits.emailChangeKeptDays * 86_400_000;
 
 /**
- * The account's own change, which the address before can undo, if it was verified, and was not brought back by a restore:
- * such an address may no longer be the owner's. A link for undoing an earlier change
- * stays good: that is what its owner needs when a thief changes the address twice.
- * @param account under its lock, as it was before
+ * Makes a change that the account requested. The previous email address gets an undo link if it is verified and was not
+ * brought back by a restore, because such an email address may no longer be the owner's. Earlier undo links still work:
+ * an owner needs them if a thief changes the email address twice.
+ * @param account as before the change; its row is locked
  * @throws DomainError `account_exists`, `too_many_requests`
  */
 export async function changeOwnEmailTx(
@@ -53,7 +53,7 @@ export async function changeOwnEmailTx(
   const undo = codes.make();
   const undoUntil = now + limits.emailUndoSeconds * 1000;
   const isUndoable = unverifiedSince === null && emailUnconfirmedSince === null;
-  await moveTx(tx, account, wanted, { codeHash: undo.hash, undoUntil: isUndoable ? undoUntil : 0, now });
+  await applyChangeTx(tx, account, wanted, { codeHash: undo.hash, undoUntil: isUndoable ? undoUntil : 0, now });
   const data = { newEmail: wanted.address, at: toInstant(now) };
   if (!isUndoable) return queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
   const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
@@ -63,8 +63,8 @@ export async function changeOwnEmailTx(
 }
 
 /**
- * A change that an administrator or an operator decided on. Nobody undoes it by a link: the mailbox before may be the one
- * that was lost.
+ * Makes a change that an administrator or an operator requested. There is no undo link: the owner may have lost the
+ * previous mailbox.
  * @throws DomainError as {@link changeOwnEmailTx}
  */
 export async function changeSetEmailTx(
@@ -75,14 +75,14 @@ export async function changeSetEmailTx(
   now: number,
 ): Promise<void> {
   const { id, email, language } = account;
-  await moveTx(tx, account, wanted, { codeHash: codes.make().hash, undoUntil: 0, now });
+  await applyChangeTx(tx, account, wanted, { codeHash: codes.make().hash, undoUntil: 0, now });
   await removeCodes(tx, id, 'set_email');
   await voidUndoCodesTx(tx, id);
   const data = { newEmail: wanted.address, at: toInstant(now) };
   await queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
 }
 
-async function moveTx(
+async function applyChangeTx(
   tx: Transaction,
   { id, email, canonicalEmail, unverifiedSince }: CredentialsRow,
   wanted: NewEmail,
@@ -92,25 +92,25 @@ async function moveTx(
   await assertFewChangesTx(tx, id, now);
   if (!(await setEmailTx(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
   await removeCodes(tx, id);
-  // An unverified email address gives its holder no right to the account.
+  // An unverified email address does not prove ownership, so it gets no right to undo the change.
   if (unverifiedSince === null)
     await insertEmailChangeTx(tx, { codeHash, accountId: id, email, canonicalEmail, changedAt: now, undoUntil });
   await recordAccountEventTx(tx, mailbox, 'account.email_changed', id, now);
 }
 
 async function assertFewChangesTx(tx: Transaction, id: string, now: number): Promise<void> {
-  const changes = await listEmailChanges(tx, id, changesKnownSince(now));
+  const changes = await listEmailChanges(tx, id, emailChangesKeptSince(now));
   const oldest = changes.at(-1);
   if (!oldest || changes.length < limits.emailChangesMax) return;
-  const retryAfterSeconds = Math.max(1, Math.ceil((oldest.changedAt - changesKnownSince(now)) / 1000));
+  const retryAfterSeconds = Math.max(1, Math.ceil((oldest.changedAt - emailChangesKeptSince(now)) / 1000));
   throw new DomainError('too_many_requests', { retryAfterSeconds });
 }
 
 /**
- * The account has the address from before a change again, and no later one. Every session ends, and the password and all
- * codes are void.
- * @param account under its lock, as it was before
- * @throws DomainError `account_exists` when another account has verified the address since
+ * Restores the email address from before a change, and deletes that change and later ones. Ends every session, clears the
+ * password and invalidates all codes.
+ * @param account as before the restoration; its row is locked
+ * @throws DomainError `account_exists` if another account has verified the email address since
  */
 export async function restoreEmailTx(
   tx: Transaction,
@@ -120,22 +120,25 @@ export async function restoreEmailTx(
   change: EmailChangeRow,
   now: number,
 ): Promise<void> {
-  const { id, email: displaced, language } = account;
+  const { id, email: replacedEmail, language } = account;
   const restored = { address: change.email, key: change.canonicalEmail };
   if (!(await setEmailTx(tx, principal, id, restored, now))) throw new DomainError('account_exists');
   await voidPasswordTx(tx, id, now);
   await removeCodes(tx, id);
   await removeCodes(tx, id, 'set_email');
   await removeEmailChangesTx(tx, id, change.epoch);
-  // Neither address may trust the ranges that the other person signed in from.
+  // Clear the ranges that the thief, or the owner, signed in from with either email address.
   for (const key of [account.canonicalEmail, restored.key]) await signInLimits.changeEmailOwnerTx(tx, key);
   await recordAccountEventTx(tx, principal, 'account.email_change_undone', id, now);
   const data = { newEmail: change.email, at: toInstant(now) };
-  await queueMail(tx, mailer.prepare({ to: displaced, language, template: 'email_changed', data }));
+  await queueMail(tx, mailer.prepare({ to: replacedEmail, language, template: 'email_changed', data }));
 }
 
-/** Deletes the keys that may be a thief's, and mails the restored address a link to set a new password. */
-export async function returnEmailTx(
+/**
+ * Deletes the API keys that a thief may have created, and mails a link to set a new password to the restored email address.
+ * @returns the ids of the deleted keys
+ */
+export async function secureRestoredAccountTx(
   tx: Transaction,
   principal: Principal,
   { codes, links, mailer }: MailParts,
@@ -143,7 +146,7 @@ export async function returnEmailTx(
   { revokesKeys, isDisabled, now }: { revokesKeys: boolean; isDisabled: boolean; now: number },
 ): Promise<readonly number[]> {
   const deleted = await deleteAccountKeysTx(tx, principal, accountId, now, revokesKeys ? 0 : changedAt);
-  // A disabled account can't be reset; an administrator who enables it sends the link.
+  // A disabled account rejects a reset. An administrator who enables it can send a link.
   if (isDisabled) return deleted;
   const code = codes.make();
   const expiresAt = now + limits.resetCodeSeconds * 1000;
