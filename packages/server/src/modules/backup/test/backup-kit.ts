@@ -1,4 +1,4 @@
-/** Backing up and restoring, for the tests of both. */
+/** Makes and restores backups in tests. */
 import { restoreBackup, type Restored, type RestoreOptions } from '../restore.ts';
 import { writeBackup } from '../write-backup.ts';
 import type { InstallationKeys } from '../../../foundation/crypto/master-key.ts';

@@ -1,4 +1,4 @@
-/** Backup and restore, on each database and from each to each. */
+/** Backup and restore on each database, and from each database to each other. */
 import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -42,7 +42,7 @@ onEachDatabase('every column of the schema is backed up and moved', async ({ db 
 
 for (const from of databaseKinds) {
   for (const to of databaseKinds) {
-    test(`what was backed up is there after a restore, without its sessions (${from} to ${to})`, async () => {
+    test(`a restore brings back everything except sessions, rate limits, mail and links (${from} to ${to})`, async () => {
       using temp = newTempFolder();
       await using source = await databases[from]!();
       await using target = await databases[to]!();
@@ -82,7 +82,6 @@ for (const from of databaseKinds) {
         'webhook_progress',
       ];
       for (const name of ['installation', ...asTheyWere]) assert.deepEqual(found[name], expected[name]);
-      // Old mail isn't sent again, and old links don't work again.
       for (const name of ['sessions', 'throttle_buckets', 'outbox', 'one_time_codes']) {
         assert.deepEqual([found[name], expected[name]?.length], [[], 1], name);
       }
@@ -92,7 +91,7 @@ for (const from of databaseKinds) {
         (await listAuditEvents(source.db)).map((row) => ({ ...row })),
       );
       assert.equal(trail.at(-1)?.action, 'installation.restored');
-      // AccountClient goes on after the rows that brought their ids along.
+      // New rows get ids above the restored ones.
       await addKey(target.db, await addAccount(target.db, 'new'), 'first');
       assert.equal(await countOf(target.db, 'api_keys'), 3);
     });
@@ -100,7 +99,7 @@ for (const from of databaseKinds) {
 }
 
 onEachDatabase(
-  'what was deleted since an older backup stays dead, and what the journal doesn’t name lives',
+  'a restore of an older backup revives no deleted key or account, and keeps all others',
   async ({ db }) => {
     using temp = newTempFolder();
     const path = join(temp.path, 'backup');
@@ -133,7 +132,7 @@ onEachDatabase(
       acc_bob: later,
     });
     assert.match(signing.join(), /"kid":"kid".*"revoked_at":\d/);
-    // Each has its row in the trail, by the service itself.
+    // The service records an audit event for each.
     const recorded = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
     assert.deepEqual(
       recorded.map(({ actor, action, accountId, target, at }) => [actor, action, accountId, target, at]),
@@ -148,7 +147,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'without a journal that reaches beyond the backup a restore is refused, unless revival is accepted',
+  'a restore is rejected without a journal that is complete up to the backup, unless revival is accepted',
   async ({ db }) => {
     using temp = newTempFolder();
     const path = join(temp.path, 'backup');
@@ -165,7 +164,7 @@ onEachDatabase(
     await refused({}, /there is no deletion journal, so keys/);
     await refused({ journalFolders: [join(temp.path, 'nowhere')] }, /no deletion journal in .*nowhere/);
     await refused({ journalFolders: [stale] }, /known to be complete until 2026.*, and the backup was made/);
-    // A line of one instance that is newer says nothing of what the others have deleted since.
+    // A newer line of one instance proves nothing about the deletions of other instances.
     await journalIn(db, stale).record([{ kind: 'api_key', id: '1', at: later }]);
     await refused({ journalFolders: [stale] }, /known to be complete until 2026.*, and the backup was made/);
     assert.equal(await countOf(fresh.db, 'accounts'), 0);
@@ -176,7 +175,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a journal that was edited or is another installation’s is refused; revival accepted, it is left out',
+  'an edited journal or one of another installation is rejected, or left out if revival is accepted',
   async ({ db }) => {
     using temp = newTempFolder();
     const path = join(temp.path, 'backup');
@@ -199,13 +198,13 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a database that holds something is replaced only when told, and its own trail counts as journal',
+  'a database with rows is replaced only with --replace, and the deletions in its audit log are repeated',
   async ({ db }) => {
     using temp = newTempFolder();
     const path = join(temp.path, 'backup');
     const { laptop } = await fill(db);
     await backUp(db, path);
-    // As if the process had died before it wrote its line.
+    // As after a crash before the line was written.
     await deleteKey(db, operator, 'acc_ada', laptop.id, later);
     const journal = journalIn(db, join(temp.path, 'journal'));
     const before = await contentsOf(db);
@@ -214,17 +213,17 @@ onEachDatabase(
     const { replayed } = await restore(db, path, { journal, mayReplace: true });
     assert.equal(replayed.apiKeys, 1);
     assert.equal(await countOf(db, 'api_keys'), 1);
-    // Without one its trail counts too.
+    // The audit log also counts without a journal.
     await accounts.disableAccount(db, operator, 'acc_ada', later);
     assert.equal((await restore(db, path, { mayReplace: true })).replayed.accountsDisabled, 1);
-    // Again, from a journal that the first restore has completed, into a database that has forgotten.
+    // Into another database, from the journal that the first restore has completed.
     await using fresh = await databases[db.dialect]!();
     assert.equal((await restore(fresh.db, path, { journalFolders: [journal.folder] })).replayed.apiKeys, 1);
   },
 );
 
 onEachDatabase(
-  'after a restore new events come after all that the journal knows, so that the last word stays the last',
+  'events after a restore get higher ids than those in the journal, so the latest decision stays in force',
   async ({ db }) => {
     using temp = newTempFolder();
     const path = join(temp.path, 'backup');
@@ -253,42 +252,45 @@ const edits: Readonly<Record<string, (text: string) => string>> = {
   'cut after a line': (text) => lines(text).slice(0, 3).join('\n') + '\n',
   'without its last line feed': (text) => text.slice(0, -1),
   'with a changed value': (text) => text.replace('"role":"user"', '"role":"admin"'),
-  'with a row taken out': (text) => text.replace(/,\{"pk":2[^}]*\}/, ''),
-  'with a line taken out': (text) => lines(text).toSpliced(3, 1).join('\n'),
-  'with a line put twice': (text) =>
+  'with a removed row': (text) => text.replace(/,\{"pk":2[^}]*\}/, ''),
+  'with a removed line': (text) => lines(text).toSpliced(3, 1).join('\n'),
+  'with a repeated line': (text) =>
     lines(text)
       .toSpliced(5, 0, lines(text)[5] ?? '')
       .join('\n'),
   'with another time': (text) => text.replace(/"madeAt":"2026/, '"madeAt":"2020'),
   'with other counts': (text) => text.replace('"api_keys":2', '"api_keys":3'),
   'without its MAC': (text) => text.replace(/,"mac":"\w+"/, ''),
-  'with something after its end': (text) => `${text}{"table":"accounts","rows":[]}\n`,
-  'with a table that no backup has': (text) => text.replace('"table":"api_keys"', '"table":"sessions"'),
-  'that is empty': () => '',
-  'that is something else': () => 'PK\x03\x04 certainly not ours\n',
+  'with a line after its end': (text) => `${text}{"table":"accounts","rows":[]}\n`,
+  'with a table that is not in backups': (text) => text.replace('"table":"api_keys"', '"table":"sessions"'),
+  'that is an empty file': () => '',
+  'that is another file': () => 'PK\x03\x04 not a backup\n',
 };
 
-onEachDatabase('a backup that was cut or edited is refused in one line, and nothing has changed', async ({ db }) => {
-  using temp = newTempFolder();
-  const path = join(temp.path, 'backup');
-  await fill(db);
-  await backUp(db, path);
-  const text = readFileSync(path, 'utf8');
-  const before = await contentsOf(db);
-  for (const [name, edit] of Object.entries(edits)) {
-    assert.notEqual(edit(text), text, name);
-    writeFileSync(path, edit(text));
-    const attempt = restore(db, path, { mayReplace: true, acceptsRevival: true });
-    await assert.rejects(attempt, (error) => {
-      assert.ok(error instanceof BackupError, `${name}: ${String(error)}`);
-      assert.ok(error.message.startsWith(path) && !error.message.includes('\n'), error.message);
-      return true;
-    });
-    assert.deepEqual(await contentsOf(db), before, name);
-  }
-});
+onEachDatabase(
+  'a truncated or edited backup is rejected with one line, and the database is unchanged',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const path = join(temp.path, 'backup');
+    await fill(db);
+    await backUp(db, path);
+    const text = readFileSync(path, 'utf8');
+    const before = await contentsOf(db);
+    for (const [name, edit] of Object.entries(edits)) {
+      assert.notEqual(edit(text), text, name);
+      writeFileSync(path, edit(text));
+      const attempt = restore(db, path, { mayReplace: true, acceptsRevival: true });
+      await assert.rejects(attempt, (error) => {
+        assert.ok(error instanceof BackupError, `${name}: ${String(error)}`);
+        assert.ok(error.message.startsWith(path) && !error.message.includes('\n'), error.message);
+        return true;
+      });
+      assert.deepEqual(await contentsOf(db), before, name);
+    }
+  },
+);
 
-test('a compressed backup is the same; one that is cut or damaged is refused', async () => {
+test('a compressed backup has the same content, and a truncated or damaged one is rejected', async () => {
   using temp = newTempFolder();
   await using opened = await databases['sqlite']!();
   const { db } = opened;
@@ -309,7 +311,7 @@ test('a compressed backup is the same; one that is cut or damaged is refused', a
   }
 });
 
-test('a backup needs its master key, a program that is new enough, and never overwrites', async () => {
+test('a backup requires its master key and a version that is new enough, and never overwrites a file', async () => {
   using temp = newTempFolder();
   await using opened = await databases['sqlite']!();
   const { db } = opened;
@@ -327,11 +329,11 @@ test('a backup needs its master key, a program that is new enough, and never ove
   }
 });
 
-onEachDatabase('a backup beside writers is of one moment', async ({ db, connect }) => {
+onEachDatabase('a backup during writes is a snapshot of one moment', async ({ db, connect }) => {
   using temp = newTempFolder();
   const writer = await connect();
   await fill(db);
-  // More than one page, so that the backup takes a while.
+  // More rows than one page, so writes happen during the backup.
   for (let id = 0; id < 700; id++) await addKey(db, 'acc_ada', `k${id}`, { id: 10_000 + id });
   const progress = { isRunning: true };
   const writing = (async () => {

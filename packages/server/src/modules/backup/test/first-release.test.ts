@@ -1,4 +1,4 @@
-/** A backup that an older schema wrote. */
+/** A backup in the schema of the first release. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { keys } from '../../../../test-kit/rows.ts';
 import { contentsOf, fill } from './whole-installation.ts';
 
-/** What the schema before wrote of the same installation. */
+/** Converts a backup to the schema of the first release. */
 function asOfFirstSchema(text: string): string {
   const added = ['second_factors', 'recovery_codes', 'webhook_endpoints', 'audit_chains', 'key_prefixes'];
   const columns = [
@@ -49,7 +49,7 @@ function asOfFirstSchema(text: string): string {
   return [...body, JSON.stringify({ counts, mac: keys.backup.mac(digest.digest()).toString('hex') }), ''].join('\n');
 }
 
-onEachDatabase('a backup that the first release made is restored', async ({ db }) => {
+onEachDatabase('a backup in the schema of the first release is restored', async ({ db }) => {
   using temp = newTempFolder();
   const path = join(temp.path, 'backup');
   await fill(db);
@@ -61,7 +61,7 @@ onEachDatabase('a backup that the first release made is restored', async ({ db }
   assert.deepEqual([rows['accounts'], rows['api_keys'], rows['second_factors']], [2, 2, 0]);
   const { accounts: people = [] } = await contentsOf(db);
   for (const person of people) assert.match(person, /"requires_second_factor":0.*"unverified_since":null/);
-  // Its events are from before there were chains; what the restore added isn't.
+  // The restored events predate the chains; only the event of the restore is chained.
   const verified = await db.snapshot((reader) => verifyLog(reader, keys.auditChain));
   assert.deepEqual([verified.findings, verified.eventsBefore, verified.events], [[], 11, 1]);
 });

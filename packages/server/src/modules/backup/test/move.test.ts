@@ -1,4 +1,4 @@
-/** Moving an embedded installation to PostgreSQL: all of it or nothing, and never from two places at once. */
+/** Moving an embedded installation to PostgreSQL: completely or not at all. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
@@ -28,7 +28,7 @@ async function newSource(): Promise<TestDb> {
   return source;
 }
 
-test('every row of every table is moved as it is, with one event more', async () => {
+test('every row of every table is moved unchanged, and one event is added', async () => {
   await using source = await newSource();
   await using target = await databases['postgres']!();
   const before = await contentsOf(source.db);
@@ -41,17 +41,17 @@ test('every row of every table is moved as it is, with one event more', async ()
   const moved = (await listAuditEvents(target.db)).at(-1);
   assert.deepEqual([moved?.action, moved?.actor, moved?.at], ['installation.moved', 'operator', clock.now()]);
   const trail = after['audit_events']?.filter((text) => !text.includes('installation.moved'));
-  // It stands in the chain of what has no account.
+  // The event is in the chain of events without an account.
   const chains = before['audit_chains']?.map((text) => text.replace('"chain":0,"events":1', '"chain":0,"events":2'));
   assert.deepEqual({ ...after, audit_events: trail }, { ...before, audit_chains: chains });
-  // Its counters go on from there.
+  // New rows get ids above the moved ones.
   const id = await addAccount(target.db, 'new');
   await addKey(target.db, id, 'first');
   await addSession(target.db, id, 'first');
   await addSigningKey(target.db, 'first');
 });
 
-test('more rows than a page are moved', async () => {
+test('tables with more rows than one page are moved completely', async () => {
   await using source = await newSource();
   await using target = await databases['postgres']!();
   for (let id = 0; id < 900; id++) await addKey(source.db, 'acc_ada', `k${id}`, { id: 10_000 + id });
@@ -59,14 +59,14 @@ test('more rows than a page are moved', async () => {
   assert.deepEqual((await contentsOf(target.db))['api_keys'], (await contentsOf(source.db))['api_keys']);
 });
 
-test('a move that had been finished is recognised; one to where anything else is, is refused', async () => {
+test('a completed move is recognised, and a move to a database with other rows is rejected', async () => {
   await using source = await newSource();
   await using target = await databases['postgres']!();
   await move(source.db, target.db);
   await addAccount(target.db, 'later');
   const before = await contentsOf(target.db);
   assert.deepEqual(await move(source.db, target.db), { rows: {}, wasDone: true });
-  // Somebody has served from the source since: what was done there would be lost.
+  // The source was used after the move, so its new rows would be lost.
   await addAccount(source.db, 'elsewhere');
   await assert.rejects(
     move(source.db, target.db),
@@ -75,7 +75,7 @@ test('a move that had been finished is recognised; one to where anything else is
   assert.deepEqual(await contentsOf(target.db), before);
 });
 
-test('a move that fails in its midst leaves the target empty, and can be run again', async () => {
+test('a move that fails halfway leaves the target empty, and can be repeated', async () => {
   await using source = await newSource();
   await using target = await databases['postgres']!();
   for (const table of ['accounts', 'audit_events', 'throttle_buckets']) {
@@ -97,12 +97,12 @@ test('a move that fails in its midst leaves the target empty, and can be run aga
   assert.equal((await move(source.db, target.db)).wasDone, false);
 });
 
-test('a dry run tells what would move and why it can’t, and writes nothing', async () => {
+test('a dry run reports the rows that would be moved or the reason why not, and writes nothing', async () => {
   await using source = await newSource();
   await using target = await emptyDatabases['postgres']!();
   const counts = await countRows(source.db);
   assert.deepEqual(await planMove(source.db, target.db, keys.check), counts);
-  // Nothing was made: the first migration is still to come.
+  // No table was created.
   assert.equal((await migrate(target.db, clock)).length > 0, true);
   assert.deepEqual(await planMove(source.db, target.db, keys.check), counts);
   const others = deriveKeys(Buffer.alloc(32, 8)).check;
@@ -114,7 +114,7 @@ test('a dry run tells what would move and why it can’t, and writes nothing', a
   await assert.rejects(planMove(source.db, full.db, keys.check), /not empty/);
 });
 
-test('a file that anybody has open isn’t given up; given up, nobody finds it under its name', async () => {
+test('a database file that another process has open is not retired, and a retired one is not found under its name', async () => {
   await using source = await newSource();
   const { path } = databaseUrl(source.url) as SqliteLocation;
   const newPath = `${path}.moved`;

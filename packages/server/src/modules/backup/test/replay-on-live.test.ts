@@ -1,4 +1,4 @@
-/** A database that went back, by a failover or a copy of its files: it is noticed, and the journal makes it good. */
+/** A database that a failover or a file copy put back to an older state: it is detected, and a replay repeats the deletions. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import * as accounts from '../../accounts/store.ts';
@@ -36,7 +36,7 @@ const replay = (db: Db, journalFolders: readonly string[], more: Partial<ReplayO
     ...more,
   });
 
-/** The same installation as it was when this was called: what a file copy or a standby that lagged holds. */
+/** A copy of the installation, as a file copy or a lagging standby has it. */
 async function copyOf(db: Db, path: string) {
   const clock = new FakeClock(now);
   await writeBackup({ db, keys, clock, version: '1.2.3', path });
@@ -47,7 +47,7 @@ async function copyOf(db: Db, path: string) {
 }
 
 onEachDatabase(
-  'what a database has forgotten is done to it again, in one transaction, and only once',
+  'a replay repeats lost deletions in one transaction, and a second replay changes nothing',
   async ({ db }) => {
     using temp = newTempFolder();
     const [folder, other] = [join(temp.path, 'journal'), join(temp.path, 'other')];
@@ -81,7 +81,7 @@ onEachDatabase(
       'system account.disabled',
       'operator installation.journal_replayed',
     ]);
-    // The configured journal has learned what the other one knew.
+    // The configured journal now also has the entries of the other one.
     const known = (await Array.fromAsync(readJournal(folder, keys))).map(({ id }) => id);
     assert.ok(known.includes(String(server.id)));
     const nothing = { ...nothingReplayed, apiKeys: 0, accounts: 0, signingKeys: 0, accountsDisabled: 0 };
@@ -89,7 +89,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a database that has forgotten a deletion is noticed until the journal was replayed', async ({ db }) => {
+onEachDatabase('a database that has lost a deletion is reported until a replay', async ({ db }) => {
   using temp = newTempFolder();
   const { laptop } = await fill(db);
   await using reverted = await copyOf(db, join(temp.path, 'copy'));
@@ -99,29 +99,29 @@ onEachDatabase('a database that has forgotten a deletion is noticed until the jo
   const position = await readPosition(folder, keys);
   assert.equal(position?.at, later);
 
-  const told: unknown[] = [];
+  const reports: unknown[] = [];
   const watch: JournalListener = {
     onFailure: (error) => assert.fail(String(error)),
     onDamage: (error) => assert.fail(String(error)),
-    onLost: (forgotten) => told.push(forgotten.working),
+    onLost: (lost) => reports.push(lost.working),
   };
   const journal = journalIn(reverted.db, folder, later + hourMs);
-  // Its trail may even have grown past where the other one was.
+  // The audit log may have grown past its former end.
   for (let round = 0; round < 5; round++) await addKey(reverted.db, 'acc_ada', `new ${round}`);
   await journal.start(watch);
   journal.stop();
-  assert.deepEqual(told, [1]);
-  // A journal that knows better than its database isn't said to be complete by it.
+  assert.deepEqual(reports, [1]);
+  // The position does not advance while the database has lost records.
   assert.deepEqual(await readPosition(folder, keys), position);
   await replay(reverted.db, [], { journal });
   await journal.start(watch);
   journal.stop();
-  assert.deepEqual(told, [1]);
+  assert.deepEqual(reports, [1]);
   assert.equal((await readPosition(folder, keys))?.at, later + hourMs);
 });
 
 onEachDatabase(
-  'what a trail records that went back and on past its old end is brought in all the same',
+  'a deletion is added to the journal although the audit log was put back and reused event ids',
   async ({ db }) => {
     using temp = newTempFolder();
     const { server } = await fill(db);
@@ -130,7 +130,7 @@ onEachDatabase(
     for (let round = 0; round < 5; round++) await addKey(db, 'acc_ada', `lost ${round}`);
     await journalIn(db, folder).catchUp();
     const end = (await readPosition(folder, keys))?.event ?? 0;
-    // Its deletion has an id that the journal believed to have read.
+    // The id of this deletion's event is below the position of the journal.
     assert.equal(await deleteKey(reverted.db, operator, 'acc_ada', server.id, later), 'deleted');
     for (let round = 0; round < 9; round++) await addKey(reverted.db, 'acc_ada', `new ${round}`);
     assert.ok(end > 0 && (await listAuditEvents(reverted.db)).length > end);
@@ -140,7 +140,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('an event that the journal knows and the trail hasn’t reached is noticed', async ({ db }) => {
+onEachDatabase('an event id in the journal above the newest in the audit log is reported', async ({ db }) => {
   using temp = newTempFolder();
   await fill(db);
   const journal = journalIn(db, temp.path);

@@ -1,4 +1,4 @@
-/** A restore while a service writes to the database. */
+/** A restore while a service uses the database. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ const listLocks = sql<{ name: string }>(
    where l.pid = pg_backend_pid() and l.mode = 'ExclusiveLock' and c.relkind = 'r'`,
 );
 
-test('a restore on PostgreSQL keeps every other writer away from every table', async () => {
+test('a restore on PostgreSQL blocks writes by others to every table', async () => {
   await using opened = await databases['postgres']!();
   const locked = await opened.db.transaction(async (tx) => {
     await lockTables(tx);
@@ -38,7 +38,7 @@ function webhooksOf(db: Db): Webhooks {
   return new Webhooks({ db, clock, seal: keys.webhookSeal, outbox, targets: [] });
 }
 
-/** Of every chain, without deliveries. */
+/** The next step of each chain, without deliveries. */
 async function nextSteps(db: Db): Promise<Step[]> {
   const chains = Map.groupBy(await listUntold(db, 1_000), ({ chain }) => chain);
   return [...chains].map(([chain, events]) => {
@@ -47,7 +47,7 @@ async function nextSteps(db: Db): Promise<Step[]> {
   });
 }
 
-onEachDatabase('what the webhook consumer read before a restore is not published after it', async ({ db }) => {
+onEachDatabase('webhooks publish no events after a restore that they read before it', async ({ db }) => {
   using temp = newTempFolder();
   const path = join(temp.path, 'backup');
   await fill(db);
@@ -58,7 +58,7 @@ onEachDatabase('what the webhook consumer read before a restore is not published
   for (const name of ['one', 'two', 'three']) await addAccount(db, name);
   const steps = await nextSteps(db);
   await restore(db, path, { mayReplace: true, acceptsRevival: true });
-  // Other events at the same positions of the same chains.
+  // Writes other events at the same positions of the same chains.
   for (const name of ['one', 'two', 'three']) await addAccount(db, name, 'admin');
   const before = await listUntold(db, 1_000);
   assert.ok(before.length > 0 && steps.length > 0);

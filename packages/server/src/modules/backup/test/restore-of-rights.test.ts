@@ -1,4 +1,4 @@
-/** What was taken away from accounts after a backup stays taken away when it is restored, and when a database went back. */
+/** Rights that were removed after a backup stay removed after a restore, and after a replay on an older database. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,7 +69,7 @@ const countDeliveries = sql<{ count: number }>(
 const endpointsOf = async (db: Db) =>
   Object.fromEntries((await db.all(listEndpointStates)).map(({ id, disabledAt }) => [id, disabledAt]));
 
-/** Administrators with a password, a second factor and two recovery codes; and webhook endpoints. */
+/** Adds administrators with a password, a second factor and two recovery codes, and webhook endpoints. */
 async function fillWithRights(db: Db): Promise<void> {
   for (const name of names) {
     const id = await addAccount(db, name, 'admin');
@@ -88,8 +88,8 @@ async function fillWithRights(db: Db): Promise<void> {
 const event = (action: Parameters<typeof recordAccountEventTx>[2], id: string) => (db: Db) =>
   db.transaction((tx) => recordAccountEventTx(tx, operator, action, id, since));
 
-/** One change of each kind, each with its audit event, and nothing in the journal: as if each process had died then. */
-async function takeAway(db: Db): Promise<void> {
+/** Makes one change of each kind with its audit event, without a journal entry, as after a crash. */
+async function removeRights(db: Db): Promise<void> {
   await accounts.setAccountRole(db, operator, 'acc_role', 'user', since);
   await setPasswordHash(db, operator, 'acc_password', 'another', since);
   await db.transaction(async (tx) => {
@@ -136,54 +136,57 @@ const afterwards = (at: number) => ({
   acc_untouched: full,
 });
 
-onEachDatabase('a restore brings back no role, factor, code, password or email that was taken away', async ({ db }) => {
-  using temp = newTempFolder();
-  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
-  await fillWithRights(db);
-  await backUp(db, backup);
-  await takeAway(db);
-  const journal = journalIn(db, folder);
-  await journal.catchUp();
-  const emails = (await db.all(sql<{ email: string }>('test_emails', `select email from accounts`))).map(
-    (row) => row.email,
-  );
-  await using fresh = await databases[db.dialect]!();
-  const restored = await restore(fresh.db, backup, { journalFolders: [folder] });
-  assert.deepEqual(restored.replayed, replayed);
-  assert.deepEqual(restored.unconfirmed, ['acc_email']);
-  assert.equal(restored.journalHasChanges, true);
-  assert.deepEqual(await rightsOf(fresh.db), afterwards(later));
-  assert.deepEqual(await endpointsOf(fresh.db), { whe_disabled: later, whe_untouched: null });
-  const events = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
-  assert.deepEqual(
-    events.map(({ action, actor, accountId, target }) => `${accountId ?? target} ${actor} ${action}`).toSorted(),
-    [
-      'acc_code system recovery_code.used',
-      'acc_codes system recovery_codes.replaced',
-      'acc_email system account.email_confirmation_required',
-      'acc_factor system second_factor.removed',
-      'acc_password system account.password_voided',
-      'acc_requirement system account.second_factor_required',
-      'acc_role system account.role_changed',
-      'whe_deleted system webhook.deleted',
-      'whe_disabled system webhook.disabled',
-    ],
-  );
-  // The journal holds ids and kinds, and no email address.
-  const text = (await journalFiles(folder)).map((path) => readFileSync(path, 'utf8')).join('');
-  assert.ok(text.includes('"kind":"email_changed","id":"acc_email"'));
-  for (const email of emails) assert.ok(!text.includes(email), email);
-  // Version 0.1.0 reads none of the new kinds.
-  for (const path of await journalFiles(folder))
-    assert.equal(path.endsWith('.changes'), /password_changed/.test(readFileSync(path, 'utf8')));
-});
+onEachDatabase(
+  'a restore brings back no removed role, second factor, recovery code, password or email address',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+    await fillWithRights(db);
+    await backUp(db, backup);
+    await removeRights(db);
+    const journal = journalIn(db, folder);
+    await journal.catchUp();
+    const emails = (await db.all(sql<{ email: string }>('test_emails', `select email from accounts`))).map(
+      (row) => row.email,
+    );
+    await using fresh = await databases[db.dialect]!();
+    const restored = await restore(fresh.db, backup, { journalFolders: [folder] });
+    assert.deepEqual(restored.replayed, replayed);
+    assert.deepEqual(restored.unconfirmed, ['acc_email']);
+    assert.equal(restored.journalHasChanges, true);
+    assert.deepEqual(await rightsOf(fresh.db), afterwards(later));
+    assert.deepEqual(await endpointsOf(fresh.db), { whe_disabled: later, whe_untouched: null });
+    const events = (await listAuditEvents(fresh.db)).filter(({ details }) => details?.includes('deletion_journal'));
+    assert.deepEqual(
+      events.map(({ action, actor, accountId, target }) => `${accountId ?? target} ${actor} ${action}`).toSorted(),
+      [
+        'acc_code system recovery_code.used',
+        'acc_codes system recovery_codes.replaced',
+        'acc_email system account.email_confirmation_required',
+        'acc_factor system second_factor.removed',
+        'acc_password system account.password_voided',
+        'acc_requirement system account.second_factor_required',
+        'acc_role system account.role_changed',
+        'whe_deleted system webhook.deleted',
+        'whe_disabled system webhook.disabled',
+      ],
+    );
+    // The journal holds ids and kinds, and no email address.
+    const text = (await journalFiles(folder)).map((path) => readFileSync(path, 'utf8')).join('');
+    assert.ok(text.includes('"kind":"email_changed","id":"acc_email"'));
+    for (const email of emails) assert.ok(!text.includes(email), email);
+    // Version 0.1.0 reads none of the new kinds.
+    for (const path of await journalFiles(folder))
+      assert.equal(path.endsWith('.changes'), /password_changed/.test(readFileSync(path, 'utf8')));
+  },
+);
 
-onEachDatabase('what a restore has voided is decided once: a later decision stands', async ({ db }) => {
+onEachDatabase('a decision after a restore stays in force after the next restore', async ({ db }) => {
   using temp = newTempFolder();
   const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
   await fillWithRights(db);
   await backUp(db, backup);
-  await takeAway(db);
+  await removeRights(db);
   const journal = journalIn(db, folder);
   await restore(db, backup, { journal, mayReplace: true });
   const at = later + 1;
@@ -203,7 +206,7 @@ onEachDatabase('what a restore has voided is decided once: a later decision stan
 });
 
 onEachDatabase(
-  'a database that lost such changes is noticed, and a replay makes them again and ends sessions',
+  'a database that has lost such changes is reported, and a replay repeats them and ends sessions',
   async ({ db }) => {
     using temp = newTempFolder();
     const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
@@ -217,7 +220,7 @@ onEachDatabase(
         await insertCode(tx, { ...code, hash: Buffer.alloc(32, place), accountId: `acc_${name}` });
       for (const id of endpoints) await insertJob(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
     });
-    await takeAway(db);
+    await removeRights(db);
     await journalIn(db, folder).catchUp();
     const journal = journalIn(reverted.db, folder);
     assert.deepEqual(await journal.catchUp(), { working: 9, isBehind: false });
@@ -245,12 +248,12 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a journal of version 0.1.0 is completed from the audit log; until then a restore says what it lacks',
+  'a journal of version 0.1.0 is completed from the audit log, and a restore before that reports what is missing',
   async ({ db }) => {
     using temp = newTempFolder();
     const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
     await fillWithRights(db);
-    await takeAway(db);
+    await removeRights(db);
     await writePosition(folder, keys, { event: 10_000, mark: '', at: later });
     await backUp(db, backup);
     await using fresh = await databases[db.dialect]!();

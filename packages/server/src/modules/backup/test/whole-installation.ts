@@ -1,4 +1,4 @@
-/** A whole installation for the tests of backup and move: every table has rows, and all of them can be compared. */
+/** An installation with rows in every table, for the tests of backup and move, and its contents for comparison. */
 import assert from 'node:assert/strict';
 import * as accounts from '../../accounts/store.ts';
 import { storedTables } from '../store.ts';
@@ -14,7 +14,7 @@ const insertBucket = sql(
   `insert into throttle_buckets (bucket, count, window_started_at, blocked_until, touched_at) values ($1, 3, $2, $2, $2)`,
 );
 const pk = `(select pk from accounts where id = 'acc_ada')`;
-/** What no store of these tests writes yet stands in each table once, with every column set. */
+/** Writes one row with every column set to each table that the stores in these tests do not fill. */
 const insertRest = [
   sql('test_fill_installation', `update installation set keys_imported_at = $1`),
   sql(
@@ -62,7 +62,7 @@ export interface Filled {
   readonly server: NewKey;
 }
 
-/** Ada with two keys, a session and a second factor, Bob disabled, one that is gone, and a row of all else there is. */
+/** Adds Ada with two keys, a session and a second factor, Bob who is disabled, a deleted account, and a row in each other table. */
 export async function fill(db: Db): Promise<Filled> {
   assert.equal(await claimInstallation(db, keys.check, now), true);
   const ada = await addAccount(db, 'ada', 'admin');
@@ -88,7 +88,7 @@ export async function fill(db: Db): Promise<Filled> {
 
 const everything = (name: string) => sql<object>(`test_every_${name}`, `select * from ${name}`);
 
-/** By table: its rows as text, bytes in hexadecimal, in an order of their own. */
+/** @returns by table: its rows as sorted text, with bytes in hexadecimal */
 export async function contentsOf(db: Db): Promise<Record<string, string[]>> {
   const entries = storedTables.map(async ({ name }) => {
     const rows = await db.all(everything(name));

@@ -1,4 +1,4 @@
-/** The journal of deletions: what it holds outlives the database, and nothing in it can be changed unseen. */
+/** The files of the deletion journal: entries are read again, and every change of a file is detected. */
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
@@ -23,14 +23,14 @@ const key = (id: number): Revocation => ({ kind: 'api_key', id: String(id), at: 
 
 const readAll = (folder: string, by = keys): Promise<Revocation[]> => Array.fromAsync(readJournal(folder, by));
 
-/** A journal of one file. @returns its path */
+/** Writes a journal of one file. @returns its path */
 async function written(folder: string, ...revocations: readonly Revocation[]): Promise<string> {
   await new JournalFile(folder, keys).append(revocations);
   const [path = ''] = await journalFiles(folder);
   return path;
 }
 
-test('what was appended is read again, from each process’s own file', async () => {
+test('entries of all processes are read again', async () => {
   using temp = newTempFolder();
   const folder = join(temp.path, 'deep', 'journal');
   const ability: Revocation = { kind: 'account_disabled', id: 'acc_ada', at: 5, event: 17 };
@@ -51,8 +51,8 @@ test('what was appended is read again, from each process’s own file', async ()
 });
 
 test(
-  'what a command that root runs writes belongs to the service’s user',
-  { skip: process.getuid?.() !== 0 && 'only root gives files away' },
+  'a file that a command of root writes belongs to the user of the service',
+  { skip: process.getuid?.() !== 0 && 'only root can change the owner of a file' },
   async () => {
     using temp = newTempFolder();
     const nobody = 65_534;
@@ -68,16 +68,16 @@ test(
 
 const edits: Readonly<Record<string, (text: string) => string>> = {
   'a changed id': (text) => text.replace('"id":"2"', '"id":"9"'),
-  'a line taken out': (text) => text.replace(/^.*"id":"2".*\n/m, ''),
-  'a line put twice': (text) => text.replace(/^.*"id":"2".*\n/m, '$&$&'),
-  'two lines in another order': (text) => text.replace(/^(.*"id":"2".*\n)(.*\n)/m, '$2$1'),
+  'a removed line': (text) => text.replace(/^.*"id":"2".*\n/m, ''),
+  'a repeated line': (text) => text.replace(/^.*"id":"2".*\n/m, '$&$&'),
+  'two swapped lines': (text) => text.replace(/^(.*"id":"2".*\n)(.*\n)/m, '$2$1'),
   'a line without its MAC': (text) => text.replace(/(?<="at":1002),"mac":"[0-9a-f]+"/, ''),
-  'a line that was never written': (text) => `${text}{"kind":"api_key","id":"7","at":1,"mac":"${'0'.repeat(64)}"}\n`,
+  'a forged line': (text) => `${text}{"kind":"api_key","id":"7","at":1,"mac":"${'0'.repeat(64)}"}\n`,
   'another file’s header': (text) => text.replace(/"file":"\w/, '"file":"x'),
   'no header': (text) => text.slice(text.indexOf('\n') + 1),
 };
 for (const [name, edit] of Object.entries(edits)) {
-  test(`a journal with ${name} is refused`, async () => {
+  test(`a journal with ${name} is rejected`, async () => {
     using temp = newTempFolder();
     const path = await written(temp.path, key(1), key(2), key(3));
     const text = readFileSync(path, 'utf8');
@@ -87,7 +87,7 @@ for (const [name, edit] of Object.entries(edits)) {
   });
 }
 
-test('a line that was cut short was never acknowledged and counts for nothing', async () => {
+test('an incomplete last line is ignored, because it was never acknowledged', async () => {
   using temp = newTempFolder();
   const path = await written(temp.path, key(1), key(2));
   appendFileSync(path, '{"kind":"api_key","id":"3","at":10');
@@ -96,7 +96,7 @@ test('a line that was cut short was never acknowledged and counts for nothing', 
   assert.deepEqual(await readAll(temp.path), []);
 });
 
-test('another installation’s journal is named as such', async () => {
+test('a journal of another installation is rejected with that reason', async () => {
   using temp = newTempFolder();
   await written(temp.path, key(1));
   await assert.rejects(readAll(temp.path, strangers), (error) => {
@@ -106,7 +106,7 @@ test('another installation’s journal is named as such', async () => {
   });
 });
 
-test('nothing of the master key or what it opens is in the journal', async () => {
+test('the journal contains neither the master key nor a derived key', async () => {
   using temp = newTempFolder();
   const text = readFileSync(await written(temp.path, key(1)), 'utf8');
   const [header = '', line = ''] = text.split('\n').map((whole) => whole && (JSON.parse(whole) as object));
@@ -114,13 +114,13 @@ test('nothing of the master key or what it opens is in the journal', async () =>
   assert.deepEqual(Object.keys(line), ['kind', 'id', 'at', 'mac']);
 });
 
-test('what can’t be written is an error, not a silence', async () => {
+test('a failed write throws an error', async () => {
   using temp = newTempFolder();
   writeFileSync(join(temp.path, 'file'), '');
   await assert.rejects(new JournalFile(join(temp.path, 'file', 'journal'), keys).append([key(1)]), { code: 'ENOTDIR' });
 });
 
-test('a copied file, an unknown file and an unknown kind are refused by their path and the reason', async () => {
+test('a copied file, an unknown file and an unknown kind are rejected with their path and the reason', async () => {
   const refusals: Readonly<Record<string, [put: (path: string, journal: string) => unknown, reason: RegExp]>> = {
     'a copied journal file': [
       (path, journal) => copyFileSync(journal, path),
@@ -150,7 +150,7 @@ test('a copied file, an unknown file and an unknown kind are refused by their pa
   }
 });
 
-test('a line of a kind or form that this version does not know is refused', async () => {
+test('a line of an unknown kind or form is rejected', async () => {
   const wrong = [
     { kind: 'planet', id: '1', at: 1 },
     { kind: 'toString', id: '1', at: 1 },
@@ -170,7 +170,7 @@ test('a line of a kind or form that this version does not know is refused', asyn
   }
 });
 
-test('a journal file in the place of the position is refused, and a position with wrong members counts as none', async () => {
+test('a journal file in place of the position is rejected, and a position with wrong members is ignored', async () => {
   using temp = newTempFolder();
   const journal = await written(temp.path, key(1));
   copyFileSync(journal, join(temp.path, 'position.json'));

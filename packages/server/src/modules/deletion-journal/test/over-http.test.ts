@@ -1,4 +1,4 @@
-/** Over HTTP: a deletion is answered once it will outlive the database, or not with success. */
+/** The deletion journal over HTTP: the response to a deletion follows its journal entry. */
 import assert from 'node:assert/strict';
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const codeOf = (error: unknown): string | undefined => (error instanceof DomainE
 const entriesOf = async (folder: string): Promise<string[]> =>
   (await Array.fromAsync(readJournal(folder, keys))).map(({ kind, id }) => `${kind} ${id}`);
 
-test('when a deletion, a disabling or a revocation is answered, it is in the journal', async () => {
+test('a deletion, disabling or revocation is in the journal before its response', async () => {
   using temp = newTempFolder();
   await using running = await newJournaledApp(temp.path);
   const { app } = running;
@@ -63,7 +63,7 @@ test('when a deletion, a disabling or a revocation is answered, it is in the jou
   ]);
 });
 
-test('while the journal can’t be written a deletion holds but isn’t answered with success, and is brought in later', async () => {
+test('a deletion without a journal entry holds, returns 503, and is added to the journal later', async () => {
   using temp = newTempFolder();
   const folder = join(temp.path, 'journal');
   await using running = await newJournaledApp(folder);
@@ -72,7 +72,7 @@ test('while the journal can’t be written a deletion holds but isn’t answered
   const headers = bearer(accessToken);
   const made = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } });
   const { id, key } = made.json as { id: number; key: string };
-  // As a disk that refuses: a file in the folder's place.
+  // A file in place of the folder makes every write fail.
   rmSync(folder, { recursive: true });
   writeFileSync(folder, '');
   const refused = await app.call('DELETE', `/auth/api-keys/${id}`, { headers });
@@ -85,7 +85,7 @@ test('while the journal can’t be written a deletion holds but isn’t answered
   assert.deepEqual(await entriesOf(folder), [`api_key ${id}`]);
 });
 
-test('a service whose database has forgotten a deletion says so when it starts', async () => {
+test('a service whose database has lost a deletion logs a warning when it starts', async () => {
   using temp = newTempFolder();
   await using place = await newPlace();
   const environment = { KEYREEVE_DELETION_JOURNAL: temp.path, KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
@@ -95,14 +95,14 @@ test('a service whose database has forgotten a deletion says so when it starts',
     id = (await app.signIn()).account.id;
     assert.ok(!app.logLines.some((line) => line.includes('deletion_journal_ahead')));
   }
-  // As if a failover had lost the commit of a deletion that was answered.
+  // As after a failover that lost an acknowledged deletion.
   await new JournalFile(temp.path, keys).append([{ kind: 'account', id, at: Date.now() }]);
   await using app = await newApp({ place, environment });
   const line = app.logLines.find((text) => text.includes('"event":"deletion_journal_ahead"'));
   assert.match(line ?? '', /"level":"warn".*"working":1.*keyreeve journal replay/);
 });
 
-test('a service starts beside a copied file in the journal’s folder, and logs its path', async () => {
+test('a service starts with a copied file in the folder of the journal, and logs its path', async () => {
   using temp = newTempFolder();
   await using place = await newPlace();
   const environment = { KEYREEVE_DELETION_JOURNAL: temp.path, KEYREEVE_MASTER_KEY: masterKey.toString('base64url') };
@@ -121,7 +121,7 @@ test('a service starts beside a copied file in the journal’s folder, and logs 
   assert.ok(detail.startsWith(`${copy} is a copy of `), detail);
 });
 
-test('a change that takes rights away is in the journal when it is answered', async () => {
+test('a change that takes rights away is in the journal before its response', async () => {
   using temp = newTempFolder();
   await using running = await newJournaledApp(temp.path);
   const { app } = running;
@@ -134,7 +134,7 @@ test('a change that takes rights away is in the journal when it is answered', as
   await accounts.setRole(operator, account.id, 'admin');
   await accounts.setRole(operator, account.id, 'user');
   await accounts.setPassword(operator, account.id, new Secret('a third long enough passphrase'));
-  // The clock stands still, so each change finds the events of the ones before it as well.
+  // The clock stands still, so each change also finds the events of earlier changes.
   const found = new Set(await entriesOf(temp.path));
   assert.deepEqual(found, new Set([`password_changed ${account.id}`, `role_removed ${account.id}`]));
   await accounts.requireSecondFactor(operator, account.id, true);
@@ -146,7 +146,7 @@ test('a change that takes rights away is in the journal when it is answered', as
   const later = [`second_factor_required ${account.id}`, `webhook_disabled ${id}`, `webhook_deleted ${id}`];
   assert.deepEqual(new Set(await entriesOf(temp.path)), new Set([...found, ...later]));
   const other = await endpoints.create(operator, request);
-  // As a disk that refuses: a file in the folder's place.
+  // A file in place of the folder makes every write fail.
   rmSync(temp.path, { recursive: true });
   writeFileSync(temp.path, '');
   await assert.rejects(endpoints.delete(operator, other.id), (error) => codeOf(error) === 'unavailable');

@@ -1,4 +1,4 @@
-/** Several changes of unknown outcome to one account: each is finished, in the order in which they were requested. */
+/** Several changes of unknown outcome to one account are all finished, in the order of their requests. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Principal } from '../../../foundation/principal.ts';
@@ -69,7 +69,7 @@ const pairs: readonly (readonly [first: string, second: string, actions: readonl
 ];
 
 for (const [first, second, actions] of pairs) {
-  onEachDatabase(`to ${second} after a pending change to ${first} is kept, and finished after it`, async ({ db }) => {
+  onEachDatabase(`a request to ${second} after a pending request to ${first} is finished after it`, async ({ db }) => {
     const { line, broken, id, key, accessToken } = await stageOn(db);
     const before = (await listAuditEvents(db)).length;
     line.state = 'cut before';
@@ -94,7 +94,7 @@ for (const state of ['cut before', 'cut after'] as const) {
       const { line, broken, other, id, key } = await stageOn(db);
       line.state = state;
       await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
-      // On another instance, so that this one's retry can only come afterwards.
+      // On another instance, so the retry of this instance comes later.
       assert.equal((await other.accounts.enable(operator, id)).disabledAt, null);
       const { commits } = line;
       line.state = 'whole';
@@ -107,18 +107,15 @@ for (const state of ['cut before', 'cut after'] as const) {
   );
 }
 
-onEachDatabase(
-  'a disabling after that request is finished, although an older one is pending as well',
-  async ({ db }) => {
-    const { line, broken, other, id } = await stageOn(db);
-    line.state = 'cut before';
-    await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
-    await other.accounts.enable(operator, id);
-    await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
-    line.state = 'whole';
-    await until(async () => (await other.accounts.find(id)).disabledAt !== null, 'it was never finished');
-  },
-);
+onEachDatabase('a disabling after that request is finished, although an older one is pending too', async ({ db }) => {
+  const { line, broken, other, id } = await stageOn(db);
+  line.state = 'cut before';
+  await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
+  await other.accounts.enable(operator, id);
+  await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
+  line.state = 'whole';
+  await until(async () => (await other.accounts.find(id)).disabledAt !== null, 'it was never finished');
+});
 
 for (const [what, change] of [
   ['disable', ({ accounts }, by, id) => accounts.disable(by, id)],

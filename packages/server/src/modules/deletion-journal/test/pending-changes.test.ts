@@ -7,29 +7,29 @@ import { PendingChanges } from '../pending-changes.ts';
 
 const refused = { code: 'unavailable' };
 
-test('changes of one id run one after another, and a failing one keeps its place', async () => {
-  const unfinished = new PendingChanges<string>();
+test('changes of one id run one after another, and a failed one is retried before the next', async () => {
+  const pending = new PendingChanges<string>();
   const done: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   let failures = 2;
   const first = async (): Promise<void> => {
-    if (failures-- > 0) throw new Error('the database is away');
+    if (failures-- > 0) throw new Error('the database is unreachable');
     done.push('first');
   };
   const second = async (): Promise<void> => {
     done.push('second');
     resolve();
   };
-  unfinished.add('one', { kind: 'first', finish: first });
-  unfinished.add('one', { kind: 'second', finish: second });
-  assert.throws(() => unfinished.assertNone('one'), refused);
-  unfinished.assertNone('other');
+  pending.add('one', { kind: 'first', finish: first });
+  pending.add('one', { kind: 'second', finish: second });
+  assert.throws(() => pending.assertNone('one'), refused);
+  pending.assertNone('other');
   await promise;
   assert.deepEqual(done, ['first', 'second']);
 });
 
-test('a repeated request adds one retry at most to the one that is being tried', async () => {
-  const unfinished = new PendingChanges<string>();
+test('a repeated request adds at most one retry to the running one', async () => {
+  const pending = new PendingChanges<string>();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   let runs = 0;
   const change = {
@@ -39,30 +39,30 @@ test('a repeated request adds one retry at most to the one that is being tried',
       await gate;
     },
   };
-  for (let n = 0; n < 5; n++) unfinished.add('one', change);
+  for (let n = 0; n < 5; n++) pending.add('one', change);
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  unfinished.add('one', { kind: 'last', finish: async () => end() });
+  pending.add('one', { kind: 'last', finish: async () => end() });
   open();
   await ended;
   assert.equal(runs, 2);
 });
 
-test('a change that is added while the id settles is finished at once', async () => {
-  const unfinished = new PendingChanges<string>();
-  unfinished.add('one', { kind: 'first', finish: () => Promise.resolve() });
+test('a change that is added while the id settles is finished immediately', async () => {
+  const pending = new PendingChanges<string>();
+  pending.add('one', { kind: 'first', finish: () => Promise.resolve() });
   for (let n = 0; n < 10; n++) await turn();
   const { promise, resolve } = Promise.withResolvers<void>();
-  unfinished.add('one', { kind: 'second', finish: async () => resolve() });
+  pending.add('one', { kind: 'second', finish: async () => resolve() });
   await promise;
-  assert.throws(() => unfinished.assertNone('one'), refused);
+  assert.throws(() => pending.assertNone('one'), refused);
 });
 
-test('there is room for a bounded number of changes', () => {
-  const unfinished = new PendingChanges<number>();
+test('the number of pending changes is bounded', () => {
+  const pending = new PendingChanges<number>();
   const never = new Promise<void>(() => undefined);
   for (let id = 0; id < limits.unfinishedDeletionsMax; id++) {
-    unfinished.assertRoom();
-    unfinished.add(id, { kind: 'delete', finish: () => never });
+    pending.assertRoom();
+    pending.add(id, { kind: 'delete', finish: () => never });
   }
-  assert.throws(() => unfinished.assertRoom(), refused);
+  assert.throws(() => pending.assertRoom(), refused);
 });

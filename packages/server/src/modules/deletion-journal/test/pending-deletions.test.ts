@@ -1,4 +1,4 @@
-/** A deletion that may have been committed: its key is answered neither yes nor no until it is known to be gone. */
+/** A deletion of unknown outcome: verifications of the key return 503 until the deletion is known to be committed. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readConfig } from '../../../app/config.ts';
@@ -13,7 +13,7 @@ const waitMsMax = 10_000;
 
 for (const state of ['cut before', 'cut after'] as const) {
   onEachDatabase(
-    `a deletion whose connection was ${state} its commit is finished before its key is answered again`,
+    `a deletion whose connection was ${state} its commit is finished before its key is verified again`,
     async ({ db }) => {
       const line = new Line();
       const clock = new FakeClock();
@@ -29,7 +29,7 @@ for (const state of ['cut before', 'cut after'] as const) {
       await assert.rejects(apiKeys.delete(operator, accountId, key.id), (error) => codeOf(error) === 'unavailable');
       for (let round = 0; round < 20; round++) {
         const said = await verifier.verify(key.secret.reveal()).then(
-          (verdict) => verdict.valid,
+          (result) => result.valid,
           (error: unknown) => codeOf(error),
         );
         // Gone is gone; what is still there may be on its way out.
@@ -40,7 +40,7 @@ for (const state of ['cut before', 'cut after'] as const) {
           assert.ok,
         );
         assert.deepEqual(
-          many.map((verdict) => (verdict.valid ? 'valid' : verdict.code)),
+          many.map((result) => (result.valid ? 'valid' : result.code)),
           [state === 'cut after' ? 'not_found' : 'unavailable', 'valid', 'malformed'],
           'in a batch too',
         );
@@ -50,13 +50,13 @@ for (const state of ['cut before', 'cut after'] as const) {
       line.state = 'whole';
       const deadline = performance.now() + waitMsMax;
       const isAnswered = () => verifier.verify(key.secret.reveal()).catch(() => undefined);
-      let verdict = await isAnswered();
-      while (verdict === undefined) {
+      let result = await isAnswered();
+      while (result === undefined) {
         assert.ok(performance.now() < deadline, 'the deletion was never finished');
         await turn();
-        verdict = await isAnswered();
+        result = await isAnswered();
       }
-      assert.deepEqual(verdict, { valid: false, code: 'not_found' });
+      assert.deepEqual(result, { valid: false, code: 'not_found' });
       const deletions = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
       assert.deepEqual(
         deletions.map(({ target }) => target),

@@ -1,4 +1,4 @@
-/** A role that may have been lost: keys of the account are not accepted until that is settled. */
+/** A change of role of unknown outcome: verifications of the account's keys return 503 until it is known. */
 import assert from 'node:assert/strict';
 import { readConfig } from '../../../app/config.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -9,7 +9,7 @@ import { addAccount, addSession, keys, operator } from '../../../../test-kit/row
 
 for (const state of ['cut before', 'cut after'] as const) {
   onEachDatabase(
-    `while the outcome of a change of role is unknown, the account’s keys are answered 503: ${state}`,
+    `verifications of an account’s keys return 503 while the outcome of a change of role is unknown: ${state}`,
     async ({ db }) => {
       const [line, clock] = [new Line(), new FakeClock()];
       const installation = { db: behind(db, line), keys, migrated: [] };

@@ -1,4 +1,4 @@
-/** The journal of deletions beside the audit trail: whatever is revoked is in it, whoever dies in between. */
+/** The deletion journal contains every deletion that the audit log records, also after crashes. */
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const newJournal = (db: Db, folder: string, at = now): DeletionJournal =>
 const entriesOf = async (folder: string): Promise<string[]> =>
   (await Array.fromAsync(readJournal(folder, keys))).map(({ kind, id }: Revocation) => `${kind} ${id}`).toSorted();
 
-/** Every kind of revocation, done by the stores alone: as if each process had died before it wrote its line. */
+/** Makes every kind of revocation without a journal entry, as after a crash. */
 async function revokeEverything(db: Db): Promise<string[]> {
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
@@ -36,14 +36,14 @@ async function revokeEverything(db: Db): Promise<string[]> {
   return ['account acc_bob', 'account_disabled acc_ada', 'account_enabled acc_ada', `api_key ${id}`, 'signing_key old'];
 }
 
-onEachDatabase('what a process that died kept from the journal is brought in from the audit trail', async ({ db }) => {
+onEachDatabase('entries that are missing after a crash are added from the audit log', async ({ db }) => {
   using temp = newTempFolder();
   const revoked = await revokeEverything(db);
   await newJournal(db, temp.path).catchUp();
   assert.deepEqual(await entriesOf(temp.path), revoked);
 });
 
-onEachDatabase('what is in the journal isn’t brought in again, by whomever', async ({ db }) => {
+onEachDatabase('an entry in the journal is not added again, by any process', async ({ db }) => {
   using temp = newTempFolder();
   const journal = newJournal(db, temp.path);
   const revoked = await revokeEverything(db);
@@ -53,7 +53,7 @@ onEachDatabase('what is in the journal isn’t brought in again, by whomever', a
   assert.deepEqual(await entriesOf(temp.path), revoked);
 });
 
-onEachDatabase('the position passes only what no open transaction can still come before', async ({ db }) => {
+onEachDatabase('the position stays before events that an open transaction may still precede', async ({ db }) => {
   using temp = newTempFolder();
   await revokeEverything(db);
   await newJournal(db, temp.path, now + 60_000).catchUp();
@@ -61,12 +61,12 @@ onEachDatabase('the position passes only what no open transaction can still come
   await newJournal(db, temp.path, now + 3_600_000).catchUp();
   const settled = (await readPosition(temp.path, keys))?.event ?? 0;
   assert.ok(settled > 0);
-  // A backup that is restored may be older than what the journal knows: the position never goes back.
+  // The position never goes back, also for a restored backup that is older than the journal.
   await newJournal(db, temp.path, now - 3_600_000).catchUp();
   assert.equal((await readPosition(temp.path, keys))?.event, settled);
 });
 
-onEachDatabase('after a failure nothing is lost: the next time that it goes brings it in', async ({ db }) => {
+onEachDatabase('entries that failed to be written are added by the next catching up', async ({ db }) => {
   using temp = newTempFolder();
   const folder = join(temp.path, 'journal');
   writeFileSync(folder, 'in the way');
@@ -83,7 +83,7 @@ onEachDatabase('after a failure nothing is lost: the next time that it goes brin
   assert.deepEqual(await entriesOf(folder), [...revoked, 'api_key 2'].toSorted());
 });
 
-onEachDatabase('records that come at once are all there, each once', async ({ db }) => {
+onEachDatabase('concurrent records are each written once', async ({ db }) => {
   using temp = newTempFolder();
   const journal = newJournal(db, temp.path);
   const ids = Array.from({ length: 200 }, (_, id) => String(1_000 + id));
@@ -94,7 +94,7 @@ onEachDatabase('records that come at once are all there, each once', async ({ db
   );
 });
 
-onEachDatabase('a file ends after 50,000 lines, and nothing of it is lost', async ({ db }) => {
+onEachDatabase('a file ends after 50,000 lines, and no entry is lost', async ({ db }) => {
   using temp = newTempFolder();
   const journal = newJournal(db, temp.path);
   const many = Array.from({ length: 50_000 }, (_, id): Revocation => ({ kind: 'api_key', id: String(id), at: now }));
@@ -104,20 +104,20 @@ onEachDatabase('a file ends after 50,000 lines, and nothing of it is lost', asyn
   assert.equal((await entriesOf(temp.path)).length, 50_001);
 });
 
-onEachDatabase('a folder that another installation uses is refused', async ({ db }) => {
+onEachDatabase('the folder of another installation is rejected', async ({ db }) => {
   using temp = newTempFolder();
   const others = deriveKeys(Buffer.alloc(32, 8));
   await new DeletionJournal({ folder: temp.path, db, clock: new FakeClock(now), keys: others }).catchUp();
   await assert.rejects(newJournal(db, temp.path).catchUp(), (error) => error instanceof JournalError);
 });
 
-onEachDatabase('what a damaged file held is written anew, so that the file can be moved away', async ({ db }) => {
+onEachDatabase('the entries of a damaged file are written again, so the file can be moved away', async ({ db }) => {
   using temp = newTempFolder();
   const revoked = await revokeEverything(db);
   const later = now + 3_600_000;
   await newJournal(db, temp.path, later).catchUp();
   const [path = ''] = await journalFiles(temp.path);
-  // The position says that all of it is in the files.
+  // According to the position, the files have all entries.
   assert.ok(((await readPosition(temp.path, keys))?.event ?? 0) > 0);
   const copy = join(temp.path, 'copy.journal');
   copyFileSync(path, copy);
@@ -129,7 +129,7 @@ onEachDatabase('what a damaged file held is written anew, so that the file can b
   rmSync(path);
   rmSync(copy);
   assert.deepEqual(await entriesOf(temp.path), revoked);
-  // Once: the damage is reported each time, and nothing is written twice.
+  // The damage is reported each time, but its entries are written again only once.
   await journal.catchUp((error) => assert.fail(error));
   assert.deepEqual(await entriesOf(temp.path), revoked);
 });
