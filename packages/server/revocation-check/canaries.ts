@@ -104,7 +104,8 @@ export class Canaries {
   async removeAll(): Promise<readonly string[]> {
     for (const email of this.#emails) {
       try {
-        await this.#options.accounts.delete(operator, email);
+        const { accounts } = this.#options;
+        await accounts.delete(operator, (await accounts.find(email)).id);
         this.#emails.delete(email);
       } catch (error) {
         if (error instanceof DomainError && error.code === 'account_not_found') this.#emails.delete(email);

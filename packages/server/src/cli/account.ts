@@ -5,7 +5,7 @@ import { toInstant } from '../foundation/clock.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
 import { obtainPassword, type PasswordOptions } from './password-input.ts';
-import { operator, withInstallation } from './session.ts';
+import { operator, withInstallation, type CommandContext } from './session.ts';
 
 type PasswordCommandOptions = OutputOptions & PasswordOptions;
 
@@ -24,7 +24,7 @@ export function accountCommand(): Command {
     .argument(...who)
     .description('Show one account.')
     .option('--json', jsonHelp)
-    .action((text: string, options: OutputOptions) => change(text, options, 'find', ''));
+    .action(show);
   account
     .command('disable')
     .argument(...who)
@@ -113,9 +113,13 @@ async function create(email: string, options: PasswordCommandOptions & { admin?:
   tell(options, account, 'Created', isGenerated ? password.reveal() : undefined);
 }
 
+async function show(text: string, options: OutputOptions): Promise<void> {
+  tell(options, await withInstallation({}, ({ accounts }) => accounts.find(text)), '');
+}
+
 async function setPassword(text: string, options: PasswordCommandOptions): Promise<void> {
   const { password, isGenerated } = await obtainPassword(options);
-  const account = await withInstallation({}, ({ accounts }) => accounts.setPassword(operator, text, password));
+  const account = await changed(text, ({ accounts }, { id }) => accounts.setPassword(operator, id, password));
   tell(options, account, 'Set the password of', isGenerated ? password.reveal() : undefined);
 }
 
@@ -129,23 +133,19 @@ async function setEmail(text: string, email: string, options: OutputOptions): Pr
 }
 
 async function setRole(text: string, role: Role, options: OutputOptions): Promise<void> {
-  const account = await withInstallation({}, ({ accounts }) => accounts.setRole(operator, text, role));
+  const account = await changed(text, ({ accounts }, { id }) => accounts.setRole(operator, id, role));
   tell(options, account, 'Set the role of');
 }
 
 async function requireSecondFactor(text: string, options: OutputOptions, isRequired: boolean): Promise<void> {
-  const account = await withInstallation({}, ({ accounts }) =>
-    accounts.requireSecondFactor(operator, text, isRequired),
-  );
+  const account = await changed(text, ({ accounts }, { id }) => accounts.requireSecondFactor(operator, id, isRequired));
   tell(options, account, isRequired ? 'Required a second factor of' : 'Waived the second factor of');
 }
 
 async function removeSecondFactor(text: string, options: OutputOptions): Promise<void> {
-  const account = await withInstallation({}, async ({ accounts, administration }) => {
-    const found = await accounts.find(text);
-    await administration.removeSecondFactor(operator, found.id, 'localhost');
-    return found;
-  });
+  const account = await changed(text, ({ administration }, { id }) =>
+    administration.removeSecondFactor(operator, id, 'localhost'),
+  );
   tell(options, account, 'Removed the second factor of');
 }
 
@@ -165,21 +165,31 @@ async function list(options: OutputOptions): Promise<void> {
 async function change(
   text: string,
   options: OutputOptions,
-  operation: 'find' | 'disable' | 'enable' | 'confirmEmail',
+  operation: 'disable' | 'enable' | 'confirmEmail',
   done: string,
 ): Promise<void> {
-  const account = await withInstallation({}, ({ accounts }) =>
-    operation === 'find' ? accounts.find(text) : accounts[operation](operator, text),
-  );
+  const account = await changed(text, ({ accounts }, { id }) => accounts[operation](operator, id));
   tell(options, account, done);
 }
+
+/** @returns the account as it is afterwards */
+const changed = (
+  idOrEmail: string,
+  apply: (context: CommandContext, account: Account) => Promise<void>,
+): Promise<Account> =>
+  withInstallation({}, async (context) => {
+    const account = await context.accounts.find(idOrEmail);
+    await apply(context, account);
+    return context.accounts.findById(account.id);
+  });
 
 async function remove(text: string, options: OutputOptions & { yes?: boolean }): Promise<void> {
   const account = await withInstallation({}, async ({ accounts, apiKeys }) => {
     const found = await accounts.find(text);
     const keys = plural((await apiKeys.list(found.id)).length, 'API key');
     await confirm(`Account ${found.email} is deleted with ${keys}. This cannot be undone.`, options);
-    return accounts.delete(operator, found.id);
+    await accounts.delete(operator, found.id);
+    return found;
   });
   tell(options, account, 'Deleted');
 }

@@ -72,6 +72,7 @@ export class AccountRevocations {
     const { db, clock } = this.#options;
     const at = clock.now();
     const enabledCount = await findEnabledCount(db, id);
+    if (enabledCount === undefined) return false;
     const isChanged = await this.orFinish(id, {
       kind: `disable ${enabledCount}`,
       change: () => disableAccount(db, principal, id, at, guard),

@@ -71,7 +71,14 @@ export class Accounts {
   /** By id or email. @throws DomainError `account_not_found` */
   async find(idOrEmail: string): Promise<Account> {
     const account = await store.findAccount(this.#options.db, idOrEmail, parseEmail(idOrEmail)?.key ?? '');
-    if (!account) throw new DomainError('account_not_found', { detail: `There is no account ${idOrEmail}.` });
+    if (!account) throw notFound(idOrEmail);
+    return account;
+  }
+
+  /** @throws DomainError `account_not_found` also for the email of an account */
+  async findById(id: string): Promise<Account> {
+    const account = await store.findAccount(this.#options.db, id, '');
+    if (!account) throw notFound(id);
     return account;
   }
 
@@ -87,97 +94,79 @@ export class Accounts {
   }
 
   /** Ends every session and clears the email's trusted address ranges. @throws DomainError `account_not_found`, `password_…` */
-  async setPassword(principal: Principal, idOrEmail: string, password: Secret): Promise<Account> {
+  async setPassword(principal: Principal, id: string, password: Secret): Promise<void> {
     const { db, clock, hasher, signInLimits, revocations } = this.#options;
-    const account = await this.find(idOrEmail);
-    const email = { address: account.email, key: account.canonicalEmail };
-    const hash = await hasher.hash(this.#acceptPassword(password, email));
+    const { email, canonicalEmail } = await this.findById(id);
+    const hash = await hasher.hash(this.#acceptPassword(password, { address: email, key: canonicalEmail }));
     const now = clock.now();
-    const isSet = await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
-      setPasswordHash(db, principal, account.id, hash, now, (tx) =>
-        signInLimits.clearTrustedRangesTx(tx, account.canonicalEmail),
-      ),
+    const isSet = await recordingChanges(revocations, { accountId: id, at: now }, () =>
+      setPasswordHash(db, principal, id, hash, now, (tx) => signInLimits.clearTrustedRangesTx(tx, canonicalEmail)),
     );
-    if (!isSet) throw new DomainError('account_not_found');
-    return this.find(account.id);
+    if (!isSet) throw notFound(id);
   }
 
   /**
-   * Ends its sessions and pauses its keys, at once. Disabling twice changes nothing.
+   * Ends the account's sessions and rejects its keys from now on. Nothing when it is disabled already.
    * @throws DomainError `account_not_found`, `last_administrator`, `invalid_access_token`, `unavailable`
    */
-  async disable(principal: Principal, idOrEmail: string): Promise<Account> {
-    const { id } = await this.find(idOrEmail);
-    await this.revocations.disable(principal, id);
-    return this.find(id);
+  async disable(principal: Principal, id: string): Promise<void> {
+    if (!(await this.revocations.disable(principal, id))) await this.findById(id);
   }
 
-  /** Its keys work again; its sessions don't come back. @throws DomainError `account_not_found`, `invalid_access_token` */
-  async enable(principal: Principal, idOrEmail: string): Promise<Account> {
-    const { id } = await this.find(idOrEmail);
-    await this.revocations.enable(principal, id);
-    return this.find(id);
+  /** Accepts the account's keys again. Its sessions stay ended. @throws DomainError `account_not_found`, `invalid_access_token` */
+  async enable(principal: Principal, id: string): Promise<void> {
+    if (!(await this.revocations.enable(principal, id))) await this.findById(id);
   }
 
   /**
-   * With its sessions and keys. The email is free again; the id is never used again.
+   * Also deletes the account's sessions and keys. The email is free again; the id is never used again.
    * @throws DomainError `account_not_found`, `last_administrator`, `invalid_access_token`, `unavailable`
    */
-  async delete(principal: Principal, idOrEmail: string): Promise<Account> {
-    const account = await this.find(idOrEmail);
-    if (!(await this.revocations.delete(principal, account.id))) throw new DomainError('account_not_found');
-    return account;
+  async delete(principal: Principal, id: string): Promise<void> {
+    if (!(await this.revocations.delete(principal, id))) throw notFound(id);
   }
 
   /**
-   * In force from the next request on.
+   * The role applies from the next request on.
    * @throws DomainError `account_not_found`, `account_unverified`, `last_administrator`, `invalid_access_token`
    */
-  async setRole(principal: Principal, idOrEmail: string, role: store.Role): Promise<Account> {
+  async setRole(principal: Principal, id: string, role: store.Role): Promise<void> {
     const { db, clock, guard, revocations } = this.#options;
-    const { id } = await this.find(idOrEmail);
     const now = clock.now();
-    // A role that is lost takes scopes from keys. Whether it is lost must be settled before any of them is accepted again.
-    await recordingChanges(revocations, { accountId: id, at: now }, () =>
+    // A lost role takes scopes from keys. While the outcome is unknown, none of the keys is accepted.
+    const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
       this.revocations.orFinish(id, {
         kind: 'role',
         change: () => store.setAccountRole(db, principal, id, role, now, guard),
         finish: () => store.awaitAdministration(db),
       }),
     );
-    const account = await this.find(id);
-    if (account.role !== role) throw new DomainError('account_unverified');
-    return account;
+    if (!isChanged && (await this.findById(id)).role !== role) throw new DomainError('account_unverified');
   }
 
   /**
-   * After a restore that brought back an email address that had been changed: the operator has asked the owner.
+   * After a restore has brought back an earlier email address: the operator has asked the owner which one is right.
    * @throws DomainError `account_not_found`
    */
-  async confirmEmail(principal: Principal, idOrEmail: string): Promise<Account> {
+  async confirmEmail(principal: Principal, id: string): Promise<void> {
     const { db, clock } = this.#options;
-    const { id } = await this.find(idOrEmail);
-    await confirmAccountEmail(db, principal, id, clock.now());
-    return this.find(id);
+    if (!(await confirmAccountEmail(db, principal, id, clock.now()))) await this.findById(id);
   }
 
-  /** All of them, at once. @throws DomainError `account_not_found`, `invalid_access_token` */
-  async endSessions(principal: Principal, idOrEmail: string): Promise<Account> {
+  /** Ends all sessions. @throws DomainError `account_not_found`, `invalid_access_token` */
+  async endSessions(principal: Principal, id: string): Promise<void> {
     const { db, clock, guard } = this.#options;
-    const { id } = await this.find(idOrEmail);
-    await store.endAccountSessions(db, principal, id, clock.now(), guard);
-    return this.find(id);
+    if (!(await store.endAccountSessions(db, principal, id, clock.now(), guard))) throw notFound(id);
   }
 
-  /** From its next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
-  async requireSecondFactor(principal: Principal, idOrEmail: string, isRequired: boolean): Promise<Account> {
+  /** The requirement applies from the account's next sign-in on. @throws DomainError `account_not_found`, `invalid_access_token` */
+  async requireSecondFactor(principal: Principal, id: string, isRequired: boolean): Promise<void> {
     const { db, clock, guard, revocations } = this.#options;
-    const { id } = await this.find(idOrEmail);
     const now = clock.now();
-    await recordingChanges(revocations, { accountId: id, at: now }, () =>
+    const isChanged = await recordingChanges(revocations, { accountId: id, at: now }, () =>
       store.requireSecondFactor(db, principal, id, isRequired, now, guard),
     );
-    return this.find(id);
+    if (!isChanged) await this.findById(id);
   }
 
   /**
@@ -234,6 +223,9 @@ export class Accounts {
 
 /** A password nobody has to think of. */
 export const generatePassword = (): Secret => new Secret(randomBase62(generatedPasswordChars));
+
+const notFound = (idOrEmail: string): DomainError =>
+  new DomainError('account_not_found', { detail: `There is no account ${idOrEmail}.` });
 
 /** @throws DomainError `email_invalid` */
 export function acceptEmail(text: string): Email {

@@ -206,8 +206,8 @@ export const disableAccount = (
   );
 
 /** How often the account was enabled: for {@link disableAccount}. */
-export const findEnabledCount = async (db: Db, id: string): Promise<number> =>
-  (await db.get(selectEnabledCount, [id]))?.count ?? 0;
+export const findEnabledCount = async (db: Db, id: string): Promise<number | undefined> =>
+  (await db.get(selectEnabledCount, [id]))?.count;
 
 /** @returns false when it was not disabled */
 export const enableAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>

@@ -46,7 +46,7 @@ export class Administration {
    */
   async invite(principal: Principal, text: string, role: Role): Promise<string> {
     const { db, clock, mailer } = this.#options;
-    this.#assertMail();
+    if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const email = parseEmail(text);
     if (!email) throw new DomainError('email_invalid');
     const id = randomId('acc');
@@ -72,7 +72,7 @@ export class Administration {
    */
   async inviteAgain(principal: Principal, id: string): Promise<void> {
     const { db, clock, mailer } = this.#options;
-    this.#assertMail();
+    await this.#assertMail(id);
     const now = clock.now();
     await store.inviteAgain(db, principal, id, (email) => this.#invitation({ id, email }, now), now);
     mailer.sendSoon();
@@ -84,7 +84,7 @@ export class Administration {
    */
   async sendReset(principal: Principal, id: string): Promise<void> {
     const { db, clock, mailer } = this.#options;
-    this.#assertMail();
+    await this.#assertMail(id);
     const now = clock.now();
     await store.sendReset(db, principal, id, await this.#reset(id, now, true), now);
     mailer.sendSoon();
@@ -110,7 +110,7 @@ export class Administration {
    */
   async recoverAccount(principal: Principal, id: string, to: ResetEmail = {}): Promise<void> {
     const { db, clock, accounts, mailer, signInLimits } = this.#options;
-    this.#assertMail();
+    await this.#assertMail(id);
     const now = clock.now();
     const reset = await this.#reset(id, now, false);
     let epoch = -1;
@@ -136,28 +136,27 @@ export class Administration {
     const { db, clock, mailer, journal } = this.#options;
     // With the session alone, so without the code that removing the own second factor needs.
     if (principal.kind === 'account' && principal.accountId === id) throw new DomainError('own_account');
-    const { email: to } = await this.#find(id);
     const now = clock.now();
     const data = { at: toInstant(now), address };
-    const mail = mailer.prepare({ to, template: 'second_factor_removed', data });
+    const mailTo = (to: string) => mailer.prepare({ to, template: 'second_factor_removed', data });
     await recordingChanges(journal, { accountId: id, at: now }, () =>
-      store.removeSecondFactor(db, principal, id, mail, now),
+      store.removeSecondFactor(db, principal, id, mailTo, now),
     );
     mailer.sendSoon();
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found`, `invalid_access_token`, `unavailable` */
   async deleteKey(principal: Principal, id: string, keyId: number | undefined): Promise<void> {
-    const { apiKeys } = this.#options;
-    await this.#find(id);
+    const { accounts, apiKeys } = this.#options;
+    await accounts.findById(id);
     if (keyId === undefined || (await apiKeys.ownerOf(keyId)) !== id) throw new DomainError('key_not_found');
     await apiKeys.delete(principal, id, keyId);
   }
 
   /** @throws DomainError `account_not_found`, `session_not_found`, `invalid_access_token` */
   async endSession(principal: AccountPrincipal, id: string, sessionId: string): Promise<void> {
-    const { db, clock } = this.#options;
-    await this.#find(id);
+    const { db, clock, accounts } = this.#options;
+    await accounts.findById(id);
     const now = clock.now();
     if (!/^[\w-]{1,64}$/.test(sessionId)) throw new DomainError('session_not_found');
     const isOwn = (await findLiveSession(db, sessionId, now))?.accountId === id;
@@ -167,15 +166,11 @@ export class Administration {
       throw new DomainError('session_not_found');
   }
 
-  /** By its id alone. @throws DomainError `account_not_found` */
-  async #find(id: string): Promise<Account> {
-    const account = await this.#options.accounts.find(id);
-    if (account.id !== id) throw new DomainError('account_not_found', { detail: 'No account has this id.' });
-    return account;
-  }
-
-  #assertMail(): void {
-    if (!this.#options.mailer.isConfigured) throw new DomainError('mail_not_configured');
+  /** @throws DomainError `mail_not_configured`, `account_not_found` */
+  async #assertMail(id: string): Promise<void> {
+    if (this.#options.mailer.isConfigured) return;
+    await this.#options.accounts.findById(id);
+    throw new DomainError('mail_not_configured');
   }
 
   #invitation({ id, email: to }: Pick<Account, 'id' | 'email'>, now: number): store.CodeByMail {

@@ -38,13 +38,8 @@ export class Directory {
 
   /** @throws DomainError `account_not_found` */
   async read(id: string): Promise<AccountDetail> {
-    // What a database can't even be asked for.
-    const row = isId(id) ? await store.findDetail(this.#db, id, this.#clock.now()) : undefined;
-    if (!row) {
-      // Its deletion may not have reached the standby yet, and a caller that retries it takes this answer as its end.
-      await this.#db.confirm();
-      throw new DomainError('account_not_found', { detail: 'No account has this id.' });
-    }
+    const row = await this.confirmingAbsence(id, () => store.findDetail(this.#db, id, this.#clock.now()));
+    if (!row) return this.#rejectAbsent();
     const changes = await listEmailChanges(this.#db, id, emailChangesKeptSince(this.#clock.now()));
     return {
       ...toAccount(row),
@@ -53,6 +48,36 @@ export class Directory {
       sessionCount: row.sessions,
       emailChanges: changes.map(({ email, changedAt }) => ({ previousEmail: email, changedAt: toInstant(changedAt) })),
     };
+  }
+
+  /**
+   * The account as it is after a change.
+   * @throws DomainError `account_not_found`, and what `change` throws
+   */
+  async change(id: string, change: () => Promise<unknown>): Promise<AccountDetail> {
+    await this.confirmingAbsence(id, change);
+    return this.read(id);
+  }
+
+  /**
+   * Confirms `account_not_found` before it is returned: the deletion may not have reached the standby yet, and a client
+   * that retries the deletion takes this response as its success.
+   * @throws DomainError `account_not_found`, and what `operation` throws
+   */
+  async confirmingAbsence<T>(id: string, operation: () => Promise<T>): Promise<T> {
+    // Other texts may contain characters that PostgreSQL rejects.
+    if (!isId(id)) return this.#rejectAbsent();
+    try {
+      return await operation();
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'account_not_found') return this.#rejectAbsent();
+      throw error;
+    }
+  }
+
+  async #rejectAbsent(): Promise<never> {
+    await this.#db.confirm();
+    throw new DomainError('account_not_found', { detail: 'No account has this id.' });
   }
 
   /** In the order of their emails' keys. @throws DomainError `invalid_request` for a cursor of something else */

@@ -40,7 +40,6 @@ export class EmailSetting {
    */
   async request(principal: Principal, id: string, emailText: string): Promise<number> {
     const { db, clock, codes, links, mailer } = this.#options;
-    if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const wanted = acceptEmail(emailText);
     const now = clock.now();
     const code = codes.make();
@@ -48,9 +47,10 @@ export class EmailSetting {
     const link = links.to('accept-email', code.text);
     await db.transaction(async (tx) => {
       await assertSessionLives(tx, principal, now);
-      await assertSecondFactorTx(tx, principal);
       const account = await lockAccountTx(tx, id);
       if (!account) throw new DomainError('account_not_found');
+      if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
+      await assertSecondFactorTx(tx, principal);
       if (principal.kind === 'account' && account.role === 'admin') throw new DomainError('administrator_protected');
       // What a stranger may have prepared in an unverified account would come along. It can be invited anew.
       if (account.unverifiedSince !== null) throw new DomainError('account_unverified');

@@ -21,24 +21,44 @@ export interface AdminParts {
   readonly firstAdministrator: FirstAdministrator;
 }
 
-type Change = typeof contract.adminDisableAccount;
-
 export function adminRoutes(parts: AdminParts): readonly Route[] {
   const { accounts, administration, directory, emailSetting } = parts;
-  /** Of one account, named by its id alone; the answer is what it is now. */
-  const change = (of: contract.RouteContract, make: (call: Call<Change>, id: string) => Promise<unknown>): Route =>
-    route(of as Change, async (call) => {
-      const { id } = await directory.read(call.params.id);
-      await make(call, id);
-      return { status: 200, body: await directory.read(id) };
-    });
   return [
     ...readingRoutes(parts),
+    ...changeRoutes(parts),
     ...partRoutes(parts),
     route(contract.adminInviteAccount, async ({ principal, body: { email, role = 'user' } }) => {
       const id = await administration.invite(principal, email, role);
       return { status: 201, headers: ['Location', `/admin/accounts/${id}`], body: await directory.read(id) };
     }),
+    route(contract.adminReportCompromised, async ({ principal, params: { id }, body }) => ({
+      status: 200,
+      body: await directory.change(id, () => administration.recoverAccount(principal, id, body)),
+    })),
+    route(contract.adminSetEmail, async ({ principal, params: { id }, body: { email } }) => ({
+      status: 202,
+      body: await directory.change(id, () => emailSetting.request(principal, id, email)),
+    })),
+    route(contract.adminSetRole, async ({ principal, params: { id }, body: { role } }) => ({
+      status: 200,
+      body: await directory.change(id, () => accounts.setRole(principal, id, role)),
+    })),
+    route(contract.adminDeleteAccount, async ({ principal, params: { id } }) => {
+      await directory.confirmingAbsence(id, () => accounts.delete(principal, id));
+      return { status: 200, body: { message: `Account ${id} has been deleted.` } };
+    }),
+  ];
+}
+
+/** Changes without parameters; the response is the changed account. */
+function changeRoutes({ accounts, administration, directory }: AdminParts): readonly Route[] {
+  type Change = typeof contract.adminDisableAccount;
+  const change = (of: contract.RouteContract, apply: (call: Call<Change>, id: string) => Promise<void>): Route =>
+    route(of as Change, async (call) => ({
+      status: 200,
+      body: await directory.change(call.params.id, () => apply(call, call.params.id)),
+    }));
+  return [
     change(contract.adminInviteAgain, ({ principal }, id) => administration.inviteAgain(principal, id)),
     change(contract.adminDisableAccount, ({ principal }, id) => accounts.disable(principal, id)),
     change(contract.adminEnableAccount, ({ principal }, id) => accounts.enable(principal, id)),
@@ -50,26 +70,6 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
     change(contract.adminRemoveSecondFactor, ({ principal, address }, id) =>
       administration.removeSecondFactor(principal, id, address),
     ),
-    route(contract.adminReportCompromised, async ({ principal, params, body }) => {
-      const { id } = await directory.read(params.id);
-      await administration.recoverAccount(principal, id, body);
-      return { status: 200, body: await directory.read(id) };
-    }),
-    route(contract.adminSetEmail, async ({ principal, params, body: { email } }) => {
-      const { id } = await directory.read(params.id);
-      await emailSetting.request(principal, id, email);
-      return { status: 202, body: await directory.read(id) };
-    }),
-    route(contract.adminSetRole, async ({ principal, params, body: { role } }) => {
-      const { id } = await directory.read(params.id);
-      await accounts.setRole(principal, id, role);
-      return { status: 200, body: await directory.read(id) };
-    }),
-    route(contract.adminDeleteAccount, async ({ principal, params }) => {
-      const { id } = await directory.read(params.id);
-      await accounts.delete(principal, id);
-      return { status: 200, body: { message: `Account ${id} has been deleted.` } };
-    }),
   ];
 }
 
@@ -93,14 +93,12 @@ function readingRoutes({ apiKeys, tokens, directory }: AdminParts): readonly Rou
 /** Single keys and sessions. */
 function partRoutes({ administration, directory }: AdminParts): readonly Route[] {
   return [
-    route(contract.adminDeleteKey, async ({ principal, params }) => {
-      const { id } = await directory.read(params.id);
-      await administration.deleteKey(principal, id, parseKeyId(params.keyId));
-      return { status: 200, body: { message: `API key ${params.keyId} has been deleted.` } };
+    route(contract.adminDeleteKey, async ({ principal, params: { id, keyId } }) => {
+      await directory.confirmingAbsence(id, () => administration.deleteKey(principal, id, parseKeyId(keyId)));
+      return { status: 200, body: { message: `API key ${keyId} has been deleted.` } };
     }),
-    route(contract.adminEndSession, async ({ principal, params }) => {
-      const { id } = await directory.read(params.id);
-      await administration.endSession(principal, id, params.sessionId);
+    route(contract.adminEndSession, async ({ principal, params: { id, sessionId } }) => {
+      await directory.confirmingAbsence(id, () => administration.endSession(principal, id, sessionId));
       return { status: 200, body: { message: 'The session has ended.' } };
     }),
   ];

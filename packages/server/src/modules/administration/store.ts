@@ -169,13 +169,19 @@ export const revokeKeys = (db: Db, principal: Principal, id: string, now: number
  * With its recovery codes; ends the account's sessions.
  * @throws DomainError `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
  */
-export const removeSecondFactor = (db: Db, principal: Principal, id: string, mail: Mail, now: number): Promise<void> =>
+export const removeSecondFactor = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  mailTo: (email: string) => Mail,
+  now: number,
+): Promise<void> =>
   db.transaction(async (tx) => {
-    await lock(tx, principal, id, now);
+    const { email } = await lock(tx, principal, id, now);
     if (!(await removeSecondFactorTx(tx, id))) throw new DomainError('second_factor_not_enrolled');
     await recordAccountEventTx(tx, principal, 'second_factor.removed', id, now);
     await endAccountSessionsTx(tx, principal, id, now);
-    await queueMail(tx, mail);
+    await queueMail(tx, mailTo(email));
   });
 
 /** @returns whether the account had it. @throws DomainError `account_not_found`, `invalid_access_token` */

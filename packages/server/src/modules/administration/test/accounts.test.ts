@@ -1,7 +1,10 @@
 /** Searching and reading accounts, and what a request to change one may hold. */
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import type { AccountPage } from '@keyreeve/contract';
 import { createAccount } from '../../accounts/store.ts';
+import { PostgresDb } from '../../../foundation/database/postgres.ts';
+import { SqliteDb } from '../../../foundation/database/sqlite.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import {
@@ -283,3 +286,33 @@ test(
     assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
   },
 );
+
+test('beside its transaction, a change reads the account for the response alone', async () => {
+  await using app = await newApp();
+  const administrator = await newAdministrator(app);
+  const { id } = await app.createAccount('ada@example.com');
+  const response = 'select_account_detail';
+  const changes: readonly (readonly [method: string, path: string, reads: readonly string[], json?: object])[] = [
+    ['POST', 'disable', ['select_account_enabled_count', response]],
+    ['POST', 'enable', [response]],
+    ['PUT', 'role', [response], { role: 'admin' }],
+    ['PUT', 'role', [response], { role: 'user' }],
+    ['POST', 'end-sessions', [response]],
+    ['POST', 'revoke-keys', [response]],
+    ['POST', 'require-second-factor', [response]],
+    ['POST', 'waive-second-factor', [response]],
+  ];
+  for (const [method, path, reads, json] of changes) {
+    const spies = [SqliteDb.prototype, PostgresDb.prototype].map((driver) => mock.method(driver, 'get'));
+    const answer = await administer(app, administrator, method, `accounts/${id}/${path}`, json);
+    for (const spy of spies) spy.mock.restore();
+    assert.equal(answer.status, 200, answer.text);
+    const statements = spies.flatMap(({ mock: { calls } }) => calls.map(({ arguments: [statement] }) => statement));
+    const ofAccounts = statements.filter(({ text }) => text.sqlite.includes('from accounts'));
+    assert.deepEqual(
+      ofAccounts.map(({ name }) => name),
+      reads,
+      `${method} ${path}`,
+    );
+  }
+});

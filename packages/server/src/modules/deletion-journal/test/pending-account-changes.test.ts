@@ -95,7 +95,8 @@ for (const state of ['cut before', 'cut after'] as const) {
       line.state = state;
       await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
       // On another instance, so the retry of this instance comes later.
-      assert.equal((await other.accounts.enable(operator, id)).disabledAt, null);
+      await other.accounts.enable(operator, id);
+      assert.equal((await other.accounts.find(id)).disabledAt, null);
       const { commits } = line;
       line.state = 'whole';
       await until(() => line.commits > commits, 'the disabling was never tried again');

@@ -83,7 +83,8 @@ test('an imported account that is disabled or has no password cannot sign in', a
   ]);
   for (const email of ['disabled@example.com', 'none@example.com'])
     assert.equal(await signIn(app, email, password), 401);
-  await app.service.services.accounts.enable(operator, 'disabled@example.com');
+  const { accounts } = app.service.services;
+  await accounts.enable(operator, (await accounts.find('disabled@example.com')).id);
   assert.equal(await signIn(app, 'disabled@example.com', password), 200);
 });
 

@@ -20,7 +20,7 @@ test('a failed sign-in is logged with client IP, account id and reason, and neve
   await trySignIn(app, email, 'not the password at all', clientIp);
   await trySignIn(app, 'nobody@example.com', 'not the password at all', '2001:db8::1');
   assert.equal((await trySignIn(app, email, goodPassword, clientIp)).status, 200);
-  await app.service.services.accounts.disable(operator, email);
+  await app.service.services.accounts.disable(operator, accountId);
   await trySignIn(app, email, goodPassword, clientIp);
   for (let n = 0; n < limits.loginPairFreeFailures; n++) await trySignIn(app, 'eve@example.com', 'x', '203.0.113.9');
   await trySignIn(app, 'eve@example.com', 'x', '203.0.113.9');

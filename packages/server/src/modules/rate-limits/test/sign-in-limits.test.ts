@@ -193,21 +193,21 @@ test('an address range is known to the email that signed in from it, and to no o
 
 test('the right password of a disabled account counts as a failure, so the limit doesn’t tell it from a wrong one', async () => {
   await using app = await newApp();
-  await app.createAccount(email);
-  await app.service.services.accounts.disable(operator, email);
+  const { id } = await app.createAccount(email);
+  await app.service.services.accounts.disable(operator, id);
   for (let n = 0; n < 5; n++) assert.equal((await signIn(app)).status, 401);
   assertThrottled(await signIn(app), 1, 5);
 });
 
 test('a stranger observes neither a sign-in of the owner nor a new password: failures decay by time alone', async () => {
   await using app = await newApp({ environment: behindProxy });
-  await app.createAccount(email);
+  const { id } = await app.createAccount(email);
   assert.equal((await signIn(app, home)).status, 200);
   await exhaust(app, email);
   await exhaust(app, 'nobody@example.com');
   assert.equal((await signIn(app, home)).status, 200);
   const password = 'another velvet wombat 7';
-  await app.service.services.accounts.setPassword(operator, email, new Secret(password));
+  await app.service.services.accounts.setPassword(operator, id, new Secret(password));
   for (const user of [email, 'nobody@example.com'])
     assertEmailThrottled(await attempt(app, { email: user, from: stranger(500) }), user);
   app.clock.advance({ seconds: limits.loginEmailLeakSeconds });
@@ -220,9 +220,9 @@ test('a stranger observes neither a sign-in of the owner nor a new password: fai
 test('an email that another account gets doesn’t trust the former owner’s address range', async () => {
   await using app = await newApp({ environment: behindProxy });
   const { accounts } = app.service.services;
-  await app.createAccount(email);
+  const { id } = await app.createAccount(email);
   assert.equal((await signIn(app, home)).status, 200);
-  await accounts.delete(operator, email);
+  await accounts.delete(operator, id);
   await app.createAccount(email);
   await exhaust(app, email);
   assertEmailThrottled(await signIn(app, home));

@@ -13,6 +13,7 @@ import { addAccount, addSession, dayMs, keys, now, operator } from '../../../../
 
 const ada: AccountPrincipal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
 const sealed = keys.secondFactorSeal.seal('acc_ada', 'SECRET');
+const noMail = (): undefined => undefined;
 const codeHash = (name: string): Buffer => keys.oneTimeCodeHash.stored(name);
 
 /** With a session, and a factor whose last step is 10 and whose recovery codes are `a` and `b`. */
@@ -87,8 +88,8 @@ onEachDatabase('a code is not used up when what it was presented for doesn’t h
 onEachDatabase('a removed factor takes its recovery codes along, and an account its factor', async ({ db }) => {
   await addFactor(db);
   await addSession(db, 'acc_ada', 'two', { accountEpoch: 1 });
-  await removeSecondFactor(db, operator, 'acc_ada', undefined, now);
-  const removing = removeSecondFactor(db, operator, 'acc_ada', undefined, now);
+  await removeSecondFactor(db, operator, 'acc_ada', noMail, now);
+  const removing = removeSecondFactor(db, operator, 'acc_ada', noMail, now);
   await assert.rejects(removing, (error) => codeOf(error) === 'second_factor_not_enrolled');
   assert.equal(await store.findFactor(db, 'acc_ada'), undefined);
   assert.equal(await countCodes(db), 0);
@@ -133,7 +134,7 @@ onEachDatabase('sign-ins, removals and requests of one account at once never sto
   const { db } = opened;
   await addFactor(db);
   const settled = await race(opened, rivalsMin, async (connection, rival) => {
-    if (rival % 4 === 0) return removeSecondFactor(connection, operator, 'acc_ada', undefined, now).then(() => true);
+    if (rival % 4 === 0) return removeSecondFactor(connection, operator, 'acc_ada', noMail, now).then(() => true);
     if (rival % 4 === 1) return take(connection, { kind: 'totp', step: 20 + rival });
     if (rival % 4 === 2) return tokens.endOtherSessions(connection, ada, now).then(() => true);
     return enrolment.beginEnrolment(connection, ada, sealed, now);
