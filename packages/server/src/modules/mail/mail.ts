@@ -5,7 +5,7 @@
 import type { Language } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import { insertJob, type NewJobRow } from '../outbox/store.ts';
+import { insertJobTx, type NewJobRow } from '../outbox/store.ts';
 
 /** What each template is given, beside the product's name. Links are whole URLs; times are ISO 8601. */
 export interface MailData {
@@ -89,5 +89,5 @@ export class Mailer {
 }
 
 export async function queueMail(tx: Transaction, prepared: NewJobRow | undefined): Promise<void> {
-  if (prepared) await insertJob(tx, prepared);
+  if (prepared) await insertJobTx(tx, prepared);
 }

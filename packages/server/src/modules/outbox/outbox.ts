@@ -1,7 +1,7 @@
 /**
- * The outbox: work that must happen if and only if a transaction commits, and whose time must not show in an answer.
- * Its row is written in that transaction; afterwards any instance does the work, once or, after a crash, again: what is
- * sent carries the row's id.
+ * The outbox: jobs that must run if and only if a transaction commits, and whose duration must not show in a response. The
+ * transaction writes the job's row, and any instance runs the job afterwards. After a crash a job runs again, so messages
+ * carry the row's id.
  */
 import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
@@ -12,7 +12,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { runAsSystem } from '../../foundation/database/share.ts';
 import * as store from './store.ts';
 
-/** What an outbox does, and the shape of each kind's payload is its handler's. */
+/** The handler of each kind defines the shape of its payload. */
 export const jobKinds = ['mail', 'decoy', 'sign_up', 'password_reset', 'webhook'] as const;
 export type JobKind = (typeof jobKinds)[number];
 
@@ -20,18 +20,18 @@ export interface Job {
   readonly id: string;
   readonly payload: unknown;
   readonly createdAt: number;
-  /** This one included. */
+  /** Including this attempt. */
   readonly attempts: number;
-  /** Takes it out in the handler's own transaction, so that it happens once even after a crash. */
+  /** Removes the job in the handler's own transaction, so that its changes happen once even after a crash. */
   readonly finishTx: (tx: Transaction) => Promise<void>;
 }
 
-/** @throws JobFailure, or any other error, which counts as a failure of this work alone */
-export type Handler = (work: Job) => Promise<void>;
+/** @throws JobFailure, or any other error, which counts as a failure of this job alone */
+export type Handler = (job: Job) => Promise<void>;
 
-/** Why work couldn't be done, and what that says about the rest. */
+/** Why a job failed, and what follows for other jobs. */
 export class JobFailure extends Error {
-  /** `work`: try it again; `queue`: the way is blocked, all in the queue waits; `final`: it can never succeed. */
+  /** `job`: retry the job; `queue`: pause its whole queue; `final`: give the job up. */
   readonly scope: 'job' | 'queue' | 'final';
 
   constructor(message: string, scope: 'job' | 'queue' | 'final', options?: ErrorOptions) {
@@ -44,9 +44,9 @@ export interface OutboxOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly seal: Sealer;
-  /** Of {@link Outbox.delayed}; none unless given. */
+  /** The longest delay of {@link Outbox.delayed}; 0 by default. */
   readonly delayMsMax?: number;
-  /** Job that failed and is tried again, or was given up. */
+  /** Called for each failed attempt. The job is retried unless `isFinal`. */
   readonly onFailure?: (failure: {
     kind: string;
     id: string;
@@ -56,23 +56,23 @@ export interface OutboxOptions {
   }) => void;
 }
 
-const lookEveryMs = 1_000;
-/** How long the work of a process that died waits for another. A process renews the claims of what it is working on. */
+const pollEveryMs = 1_000;
+/** After this time another process may claim the jobs of a dead process. A live one renews the claims of its running jobs. */
 const claimMs = 15_000;
 const renewEveryMs = 5_000;
 const perQueueMax = 4;
 const retryMsFirst = 5_000;
 const retryMsMax = 3_600_000;
-/** A blocked way is tried again this often at least. */
-const holdMsMax = 300_000;
+/** The longest pause of a queue. */
+const pauseMsMax = 300_000;
 const errorCharsMax = 500;
-/** Whoever waits for more need not know how many. */
+/** Bounds the cost of the count. */
 const countedRowsMax = 10_000;
 
-/** How often each thing happened in this process, for the metrics. */
+/** Counts of this process, for the metrics. */
 export interface JobCounts {
   done: number;
-  /** Tried again later. */
+  /** Attempts that are retried. */
   failed: number;
   givenUp: number;
 }
@@ -84,10 +84,11 @@ export interface WaitingJobs {
   readonly oldestMs: number;
 }
 
-/** A queue whose way is blocked, as this process found it. */
-interface Hold {
+/** A pause of a queue. */
+interface Pause {
   readonly until: number;
-  readonly times: number;
+  /** How many pauses followed one another. */
+  readonly count: number;
 }
 
 export class Outbox {
@@ -95,28 +96,28 @@ export class Outbox {
   readonly counts = new Map<string, JobCounts>();
   readonly #options: OutboxOptions;
   readonly #handlers = new Map<string, Handler>();
-  /** By the id of the work. */
+  /** By job id. */
   readonly #running = new Map<string, { readonly queue: string; readonly ended: Promise<void> }>();
-  readonly #holds = new Map<string, Hold>();
+  readonly #pauses = new Map<string, Pause>();
   #lastQueue = '';
   #renewAt = 0;
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  #isAskedAgain = false;
+  #polling: Promise<void> | undefined;
+  #isPollRequested = false;
   #isStopped = true;
-  /** Told once, not every second. */
+  /** Failures to read the database are reported once, not every second. */
   #isUnreachable = false;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
   }
 
-  /** Begun here and not ended. */
+  /** Jobs that run in this process. */
   get runningCount(): number {
     return this.#running.size;
   }
 
-  /** What waits in the database, whoever is to do it, and for how long the oldest of each kind. */
+  /** Counts the jobs in the database by kind, and the age of the oldest. */
   async waiting(): Promise<readonly WaitingJobs[]> {
     const { db, clock } = this.#options;
     const rows = await store.countJobs(db, countedRowsMax);
@@ -127,7 +128,7 @@ export class Outbox {
     this.#handlers.set(kind, handler);
   }
 
-  /** A row for a store to insert in its transaction. @param id when it must be done once for something that has one */
+  /** Makes a row for a store to insert in its transaction. @param id given when the job must exist only once */
   prepare(kind: JobKind, queue: string, payload: unknown, id: string = randomId('msg')): store.NewJobRow {
     const now = this.#options.clock.now();
     const sealed = this.#options.seal.seal(id, JSON.stringify(payload));
@@ -140,112 +141,112 @@ export class Outbox {
     return { ...row, dueAt: row.dueAt + randomInt(delayMsMax + 1) };
   }
 
-  /** Until `stop`. */
+  /** Runs until `stop`. */
   start(): void {
     this.#isStopped = false;
-    this.#timer = setInterval(() => this.pollSoon(), lookEveryMs).unref();
+    this.#timer = setInterval(() => this.pollSoon(), pollEveryMs).unref();
     this.pollSoon();
   }
 
-  /** After a commit: nobody waits for the next look. */
+  /** Called after a commit, so that the job need not wait for the next poll. */
   pollSoon(): void {
     if (this.#isStopped) return;
-    if (this.#looking) this.#isAskedAgain = true;
-    else this.#looking = runAsSystem(() => this.#look());
+    if (this.#polling) this.#isPollRequested = true;
+    else this.#polling = runAsSystem(() => this.#poll());
   }
 
-  /** Begins nothing more, and finishes what is under way, for a bounded time. */
+  /** Starts no further jobs. Resolves when the running ones have ended, at the latest after `msMax`. */
   async stop(msMax = 5_000): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
     const ended = (async () => {
-      await this.#looking;
-      await Promise.all([...this.#running.values()].map((work) => work.ended));
+      await this.#polling;
+      await Promise.all([...this.#running.values()].map((job) => job.ended));
     })();
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([ended, new Promise((resolve) => (timer = setTimeout(resolve, msMax)))]);
     clearTimeout(timer);
   }
 
-  /** Never rejects: what can't be looked at now is looked at again. */
-  async #look(): Promise<void> {
+  /** Never rejects: a failed poll is repeated by the next one. */
+  async #poll(): Promise<void> {
     do {
-      this.#isAskedAgain = false;
+      this.#isPollRequested = false;
       try {
-        await this.#beginDue();
+        await this.#startDue();
         this.#isUnreachable = false;
       } catch (error) {
         if (!this.#isUnreachable)
           this.#options.onFailure?.({ kind: 'any', id: '', attempts: 0, isFinal: false, error });
         this.#isUnreachable = true;
       }
-    } while (this.#isAskedAgain && !this.#isStopped);
-    this.#looking = undefined;
+    } while (this.#isPollRequested && !this.#isStopped);
+    this.#polling = undefined;
   }
 
-  /** Without it another process would begin, after {@link claimMs}, what is still under way here. */
+  /** Without renewal, another process would start a running job after {@link claimMs}. */
   async #renewClaims(now: number): Promise<void> {
     if (this.#running.size === 0 || now < this.#renewAt) return;
     await store.renewClaims(this.#options.db, [...this.#running.keys()], now + claimMs);
     this.#renewAt = now + renewEveryMs;
   }
 
-  /** Some of each queue, as far as there is room; where it ends, the next look goes on. */
-  async #beginDue(): Promise<void> {
+  /** Starts due jobs of each queue, within the limits. The next poll continues after the last queue of this one. */
+  async #startDue(): Promise<void> {
     const { db, clock } = this.#options;
     const now = clock.now();
     await this.#renewClaims(now);
-    const queues = (await store.findDueQueues(db, now)).filter((queue) => (this.#holds.get(queue)?.until ?? 0) <= now);
+    const queues = (await store.findDueQueues(db, now)).filter((queue) => (this.#pauses.get(queue)?.until ?? 0) <= now);
     const inTurn = [
       ...queues.filter((queue) => queue > this.#lastQueue),
       ...queues.filter((queue) => queue <= this.#lastQueue),
     ];
     for (const queue of inTurn) {
-      const max = this.#room(queue);
+      const max = this.#freeSlots(queue);
       if (max <= 0) continue;
-      const rows = await store.claimJob(db, queue, { now, claimedUntil: now + claimMs, max });
-      for (const row of rows) await this.#begin(row);
+      const rows = await store.claimJobs(db, queue, { now, claimedUntil: now + claimMs, max });
+      for (const row of rows) await this.#start(row);
       this.#lastQueue = queue;
     }
   }
 
   /** Each group of queues has slots of its own: slow webhook receivers take none from mail. */
-  #room(queue: string): number {
-    const runningCount = [...this.#running.values()];
-    const inGroup = runningCount.filter((work) => groupOf(work.queue) === groupOf(queue)).length;
-    const inQueue = runningCount.filter((work) => work.queue === queue).length;
+  #freeSlots(queue: string): number {
+    const running = [...this.#running.values()];
+    const inGroup = running.filter((job) => groupOf(job.queue) === groupOf(queue)).length;
+    const inQueue = running.filter((job) => job.queue === queue).length;
     return Math.min(limits.outboxUnderWayMax - inGroup, perQueueMax - inQueue);
   }
 
-  async #begin(row: store.JobRow): Promise<void> {
-    // Meanwhile it was told to stop: another may do it at once.
+  async #start(row: store.JobRow): Promise<void> {
+    // `stop` was called meanwhile: another process may run the job immediately.
     if (this.#isStopped) return store.releaseJob(this.#options.db, row.id);
-    // Its claim has ended while this process is at it still: it is claimed anew, not begun twice.
+    // The claim expired during the job. The job is claimed again, but not started twice.
     if (this.#running.has(row.id)) return;
-    const ended = this.#do(row).finally(() => {
+    const ended = this.#run(row).finally(() => {
       this.#running.delete(row.id);
       this.pollSoon();
     });
-    // Before the first renewal is due, and no later than others would find the claim of the oldest expired.
+    // The renewal of the first running job is due before its claim expires.
     if (this.#running.size === 0) this.#renewAt = this.#options.clock.now() + renewEveryMs;
     this.#running.set(row.id, { queue: row.queue, ended });
   }
 
   /** Never rejects. */
-  async #do(row: store.JobRow): Promise<void> {
+  async #run(row: store.JobRow): Promise<void> {
     const { db, seal } = this.#options;
     const { id, kind, queue, createdAt, attempts } = row;
     try {
       const handler = this.#handlers.get(kind);
-      // An instance of another version, or of another configuration, may know it.
-      if (!handler) throw new JobFailure(`nothing here does ${kind}`, 'job');
+      // An instance of another version or configuration may have a handler.
+      if (!handler) throw new JobFailure(`no handler for ${kind}`, 'job');
       const payload: unknown = JSON.parse(seal.open(id, row.payload));
-      await handler({ id, payload, createdAt, attempts, finishTx: (tx) => store.removeJob(tx, id) });
-      await db.transaction((tx) => store.removeJob(tx, id));
-      this.#holds.delete(queue);
+      await handler({ id, payload, createdAt, attempts, finishTx: (tx) => store.removeJobTx(tx, id) });
+      await db.transaction((tx) => store.removeJobTx(tx, id));
+      this.#pauses.delete(queue);
       this.#count(kind, 'done');
     } catch (error) {
-      // A failure to record a failure is none: the claim ends by itself.
+      // If the failure cannot be recorded, the claim expires.
       await this.#fail(row, error).catch(() => undefined);
     }
   }
@@ -257,23 +258,23 @@ export class Outbox {
     const isFinal = scope === 'final' || now - createdAt > limits.outboxKeptDays * 86_400_000;
     this.#count(kind, isFinal ? 'givenUp' : 'failed');
     onFailure?.({ kind, id, attempts, isFinal, error });
-    if (isFinal) return db.transaction((tx) => store.removeJob(tx, id));
-    const dueAt = scope === 'queue' ? this.#hold(queue, now) : now + waitMs(attempts, retryMsMax);
+    if (isFinal) return db.transaction((tx) => store.removeJobTx(tx, id));
+    const dueAt = scope === 'queue' ? this.#pause(queue, now) : now + waitMs(attempts, retryMsMax);
     const text = (error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax);
     await store.postponeJob(db, id, dueAt, text);
   }
 
   /**
-   * Known to this process alone: a row for each that waits would have to be written again and again.
-   * @returns when the queue is tried again
+   * Pauses a queue in this process only: to store the pause, each row of the queue would have to be written each time.
+   * @returns when the pause ends
    */
-  #hold(queue: string, now: number): number {
-    const hold = this.#holds.get(queue);
-    // Several were under way when the way was found blocked: that is one failure of it.
-    if (hold && hold.until > now) return hold.until;
-    const times = (hold?.times ?? 0) + 1;
-    const until = now + waitMs(times, holdMsMax);
-    this.#holds.set(queue, { until, times });
+  #pause(queue: string, now: number): number {
+    const pause = this.#pauses.get(queue);
+    // Several jobs of the queue ran at the same time: their failures count once.
+    if (pause && pause.until > now) return pause.until;
+    const count = (pause?.count ?? 0) + 1;
+    const until = now + waitMs(count, pauseMsMax);
+    this.#pauses.set(queue, { until, count });
     return until;
   }
 
@@ -284,9 +285,9 @@ export class Outbox {
   }
 }
 
-/** The name of a queue before the first colon: all `webhook:…` queues are one group. */
+/** The part of a queue's name before the first colon: all `webhook:…` queues are one group. */
 const groupOf = (queue: string): string => queue.split(':', 1)[0] ?? queue;
 
-/** Twice as long after each attempt. */
+/** Doubles with each attempt. */
 const waitMs = (attempts: number, msMax: number): number =>
   Math.min(msMax, retryMsFirst * 2 ** Math.min(attempts - 1, 20));

@@ -1,4 +1,4 @@
-/** Rows of the outbox: work that is to be done once the transaction that asks for it has committed. */
+/** SQL of the outbox: jobs that run after the transaction that inserts them has committed. */
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
@@ -18,7 +18,7 @@ export interface JobRow {
   readonly queue: string;
   readonly payload: Uint8Array;
   readonly createdAt: number;
-  /** This one included. */
+  /** Including this attempt. */
   readonly attempts: number;
 }
 
@@ -34,7 +34,7 @@ const insert = sql(
   `insert into outbox (id, kind, queue, payload, created_at, due_at, attempts, claimed_until, last_error)
    values ($1, $2, $3, $4, $5, $6, 0, 0, null) on conflict (id) do nothing`,
 );
-// From one queue to the next by the index, whatever waits in them: a long backlog costs no more than a short one.
+// Steps from queue to queue in the index, so the cost does not depend on the number of rows.
 const selectDueQueues = sql<{ queue: string }>(
   'select_due_outbox_queues',
   `with recursive queues (queue) as (
@@ -48,13 +48,13 @@ const selectDueQueues = sql<{ queue: string }>(
 );
 const firstDue = `select id from outbox where queue = $1 and due_at <= $2 and claimed_until <= $2
   order by due_at, id limit $4`;
-const taken = 'set claimed_until = $3, attempts = attempts + 1';
+const claimed = 'set claimed_until = $3, attempts = attempts + 1';
 const columns = `outbox.id, outbox.kind, outbox.queue, outbox.payload, outbox.created_at as "createdAt", outbox.attempts`;
-// Rows that another instance is just claiming are passed over; one that it has claimed no longer fits.
+// Skips rows that another instance is claiming. Rows that it has claimed no longer match the condition.
 const claim = sql<JobRow>('claim_outbox', {
-  sqlite: `update outbox ${taken} where id in (${firstDue}) returning ${columns}`,
+  sqlite: `update outbox ${claimed} where id in (${firstDue}) returning ${columns}`,
   postgres: `with due as materialized (${firstDue} for update skip locked)
-    update outbox ${taken} from due where outbox.id = due.id returning ${columns}`,
+    update outbox ${claimed} from due where outbox.id = due.id returning ${columns}`,
 });
 const remove = sql('delete_outbox', `delete from outbox where id = $1`);
 const postpone = sql(
@@ -65,7 +65,7 @@ const release = sql(
   'release_outbox',
   `update outbox set claimed_until = 0, attempts = attempts - 1 where id = $1 and attempts > 0`,
 );
-// A claim that was given back meanwhile, because the work failed, stays given back.
+// A claim that was released meanwhile, because the job failed, stays released.
 const renewText = 'update outbox set claimed_until = $2 where claimed_until > 0 and id in';
 const renew = sql('renew_outbox_claims', {
   sqlite: `${renewText} (select value from json_each($1))`,
@@ -75,45 +75,45 @@ const removeQueue = sql('delete_outbox_queue', `delete from outbox where queue =
 const count = sql<WaitingJobs>(
   'count_outbox',
   `select kind, count(*) as waiting, min(created_at) as "oldestAt"
-   from (select kind, created_at from outbox limit $1) as looked_at group by kind order by kind`,
+   from (select kind, created_at from outbox limit $1) as counted group by kind order by kind`,
 );
 
-/** Queues beyond these wait until some of them are empty. */
+/** Further queues wait until some of these are empty. */
 const queuesMax = 1_000;
 
-/** Once: work with the id of some that waits already is left out. */
-export async function insertJob(tx: Transaction, row: NewJobRow): Promise<void> {
+/** Inserts a job, unless there is one with the same id. */
+export async function insertJobTx(tx: Transaction, row: NewJobRow): Promise<void> {
   await tx.run(insert, [row.id, row.kind, row.queue, row.payload, row.createdAt, row.dueAt]);
 }
 
-/** Queues with work that is due and that nobody is at, by name. */
+/** @returns the names of the queues with due jobs that are not claimed, in order */
 export const findDueQueues = async (db: Db, now: number): Promise<string[]> =>
   (await db.all(selectDueQueues, [now, queuesMax])).map(({ queue }) => queue);
 
-/** The first due work of a queue that nobody is at, at most `max`; the caller is at it until `claimedUntil`. */
-export const claimJob = (
+/** Claims the first due jobs of a queue until `claimedUntil`, at most `max`. */
+export const claimJobs = (
   db: Db,
   queue: string,
   { now, claimedUntil, max }: { now: number; claimedUntil: number; max: number },
 ): Promise<JobRow[]> => db.transaction((tx) => tx.all(claim, [queue, now, claimedUntil, max]));
 
-export const removeJob = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(remove, [id]));
+export const removeJobTx = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(remove, [id]));
 
-/** @param error what went wrong, for people */
+/** @param error the reason, for operators */
 export const postponeJob = async (db: Db, id: string, dueAt: number, error: string): Promise<void> =>
   void (await db.transaction((tx) => tx.run(postpone, [id, dueAt, error])));
 
-/** For work that takes longer than its claim lasts. */
+/** For jobs that run longer than a claim lasts. */
 export const renewClaims = async (db: Db, ids: readonly string[], claimedUntil: number): Promise<void> =>
   void (await db.transaction((tx) => tx.run(renew, [JSON.stringify(ids), claimedUntil])));
 
-/** Somebody else may be at it at once; the attempt doesn't count. */
+/** Releases a claim without counting the attempt. */
 export const releaseJob = async (db: Db, id: string): Promise<void> =>
   void (await db.transaction((tx) => tx.run(release, [id])));
 
-/** All that waits in it, because whoever it is for is gone. */
+/** Removes all jobs of a queue whose recipient was deleted or disabled. */
 export const removeQueueTx = async (tx: Transaction, queue: string): Promise<void> =>
   void (await tx.run(removeQueue, [queue]));
 
-/** What waits, by kind. Looks at no more than `rowsMax` rows: of a longer backlog it tells that it is as long. */
+/** Counts jobs by kind, `rowsMax` rows at most. */
 export const countJobs = (db: Db, rowsMax: number): Promise<WaitingJobs[]> => db.all(count, [rowsMax]);

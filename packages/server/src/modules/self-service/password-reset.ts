@@ -17,7 +17,7 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import type { Job } from '../outbox/outbox.ts';
-import { insertJob } from '../outbox/store.ts';
+import { insertJobTx } from '../outbox/store.ts';
 import { runDeletingKeys, recordDeletedKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
 import { mailbox, system, type SelfServiceOptions, type RemainingKey } from './options.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
@@ -55,7 +55,7 @@ export class PasswordReset {
     await requests.countReset({ canonicalEmail, clientIp });
     const job: ResetJob = { canonicalEmail, address: clientIp };
     const row = outbox.delayed(outbox.prepare('password_reset', 'account-life', job));
-    await db.transaction((tx) => insertJob(tx, row));
+    await db.transaction((tx) => insertJobTx(tx, row));
     outbox.pollSoon();
   }
 

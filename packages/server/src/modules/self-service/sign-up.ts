@@ -16,7 +16,7 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import type { Job } from '../outbox/outbox.ts';
-import { insertJob } from '../outbox/store.ts';
+import { insertJobTx } from '../outbox/store.ts';
 import { system, type SelfServiceOptions } from './options.ts';
 import { newestSignUpHash } from './store.ts';
 
@@ -74,7 +74,7 @@ export class SignUp {
   async #enqueue(job: SignUpJob): Promise<void> {
     const { db, outbox } = this.#options;
     const row = outbox.delayed(outbox.prepare('sign_up', 'account-life', job));
-    await db.transaction((tx) => insertJob(tx, row));
+    await db.transaction((tx) => insertJobTx(tx, row));
     outbox.pollSoon();
   }
 

@@ -4,7 +4,7 @@ import { recordEvent, type AuditAction } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { insertJob, removeQueueTx, type NewJobRow } from '../outbox/store.ts';
+import { insertJobTx, removeQueueTx, type NewJobRow } from '../outbox/store.ts';
 import { assertSessionLives } from '../sessions/store.ts';
 import type { LoggedEvent } from './events.ts';
 
@@ -264,7 +264,7 @@ export async function takeSteps(db: Db, steps: readonly Step[]): Promise<void> {
   await db.transaction(async (tx) => {
     for (const { chain, from, to, mac, work } of steps) {
       if ((await tx.run(advance, [chain, from, to, mac])) === 0) continue;
-      for (const row of work) await insertJob(tx, row);
+      for (const row of work) await insertJobTx(tx, row);
     }
   });
 }

@@ -10,7 +10,7 @@ import { setAccountRole } from '../../accounts/store.ts';
 import { findAccounts, findDetail } from '../store.ts';
 import { readConfig } from '../../../app/config.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
-import { claimJob } from '../../outbox/store.ts';
+import { claimJobs } from '../../outbox/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
@@ -126,7 +126,7 @@ for (const [what, change] of Object.entries(resets)) {
     });
     const [clock, installation] = [new FakeClock(), { db: late, keys, migrated: [] }];
     await change(wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' }), ada);
-    const [sent] = await claimJob(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
+    const [sent] = await claimJobs(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
     assert.ok(sent);
     const { to } = JSON.parse(keys.outboxSeal.open(sent.id, sent.payload)) as { to: string };
     assert.equal(to, wanted.address);
@@ -168,5 +168,5 @@ onEachDatabase('an account that is taken back without a new link keeps no earlie
   assert.equal((await db.get(countCodes, []))?.count, 0);
   assert.equal(await findUndoableChange(db, undo, at), undefined);
   assert.equal((await findDetail(db, ada, at))?.hasPassword, 0);
-  assert.equal((await claimJob(db, 'mail', { now: at, claimedUntil: at + 1, max: 2 })).length, 0);
+  assert.equal((await claimJobs(db, 'mail', { now: at, claimedUntil: at + 1, max: 2 })).length, 0);
 });

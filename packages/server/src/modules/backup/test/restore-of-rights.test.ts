@@ -15,7 +15,7 @@ import { journalFiles, readPosition, writePosition } from '../../deletion-journa
 import { nothingReplayed } from '../replay.ts';
 import * as enrolment from '../../second-factors/enrolment-store.ts';
 import { Outbox } from '../../outbox/outbox.ts';
-import { insertJob } from '../../outbox/store.ts';
+import { insertJobTx } from '../../outbox/store.ts';
 import { takeProofTx } from '../../second-factors/second-factors.ts';
 import { removeSecondFactorTx, replaceRecoveryCodesTx } from '../../second-factors/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
@@ -218,7 +218,7 @@ onEachDatabase(
     await reverted.db.transaction(async (tx) => {
       for (const [place, name] of names.entries())
         await insertCode(tx, { ...code, hash: Buffer.alloc(32, place), accountId: `acc_${name}` });
-      for (const id of endpoints) await insertJob(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
+      for (const id of endpoints) await insertJobTx(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
     });
     await removeRights(db);
     await journalIn(db, folder).catchUp();

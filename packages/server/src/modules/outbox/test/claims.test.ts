@@ -1,4 +1,4 @@
-/** Claims of the outbox: one process works on a row, and another takes over soon after that process was killed. */
+/** Claims of the outbox: one process runs a job, and another takes over soon after that process was killed. */
 import assert from 'node:assert/strict';
 import type { Handler } from '../outbox.ts';
 import * as store from '../store.ts';
@@ -8,35 +8,35 @@ import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { gate, isEmpty, newWorker, waitMsMax } from './outbox-kit.ts';
 import { now } from '../../../../test-kit/rows.ts';
 
-onEachDatabase('the work of a process that was killed is done within 15 seconds', async (opened) => {
+onEachDatabase('the jobs of a killed process run elsewhere within 15 seconds', async (opened) => {
   const { db } = opened;
   const clock = new FakeClock(now);
   const begun: unknown[] = [];
   const done: unknown[] = [];
   const never = gate();
-  // Killed: its handler never ends, and it renews nothing.
+  // A killed process: its handler never ends, and it renews no claim.
   const killed = newWorker(await opened.connect(), clock, async ({ payload }) => {
     begun.push(payload);
     await never.opened;
   });
   await killed.put('mail', 'one');
   killed.outbox.start();
-  await until('it has begun', waitMsMax, () => begun.length === 1);
+  await until('the job has started', waitMsMax, () => begun.length === 1);
   await killed.outbox.stop(1);
   await using worker = newWorker(db, clock, ({ payload, attempts }) =>
     Promise.resolve(void done.push([payload, attempts])),
   );
   worker.outbox.start();
   await worker.put('other', 'two');
-  await until('the other is done', waitMsMax, () => done.length === 1);
+  await until('the other job is done', waitMsMax, () => done.length === 1);
   assert.deepEqual(done, [['two', 1]]);
   clock.advance({ seconds: 15 });
   worker.outbox.pollSoon();
-  await until('all is done', waitMsMax, () => isEmpty(db));
+  await until('all jobs are done', waitMsMax, () => isEmpty(db));
   assert.deepEqual(done[1], ['one', 2]);
 });
 
-onEachDatabase('another process does not begin what a living one works on, however long it takes', async (opened) => {
+onEachDatabase('another process does not start a job that a live process runs, for any duration', async (opened) => {
   const clock = new FakeClock(now);
   const slow = gate();
   const begun: string[] = [];
@@ -50,12 +50,12 @@ onEachDatabase('another process does not begin what a living one works on, howev
   await using two = newWorker(await opened.connect(), clock, beginAs('two'));
   one.outbox.start();
   await one.put('mail', 'letter');
-  await until('it has begun', waitMsMax, () => begun.length === 1);
+  await until('the job has started', waitMsMax, () => begun.length === 1);
   two.outbox.start();
   for (let passed = 0; passed < 60; passed += 5) {
     clock.advance({ seconds: 5 });
     one.outbox.pollSoon();
-    // Its claim now lasts longer than the moment to which the clock goes next.
+    // Waits until the claim lasts beyond the next time of the clock.
     await until(
       'the claim is renewed',
       waitMsMax,
@@ -64,11 +64,11 @@ onEachDatabase('another process does not begin what a living one works on, howev
     two.outbox.pollSoon();
   }
   slow.open();
-  await until('it is done', waitMsMax, () => isEmpty(opened.db));
+  await until('the job is done', waitMsMax, () => isEmpty(opened.db));
   assert.deepEqual(begun, ['one']);
 });
 
-onEachDatabase('work that takes longer than its claim is not begun again by the same process', async ({ db }) => {
+onEachDatabase('a job that runs longer than its claim is not started again by the same process', async ({ db }) => {
   const clock = new FakeClock(now);
   const slow = gate();
   let begun = 0;
@@ -78,13 +78,13 @@ onEachDatabase('work that takes longer than its claim is not begun again by the 
   });
   worker.outbox.start();
   await worker.put('mail', 'one');
-  await until('it has begun', waitMsMax, () => begun === 1);
+  await until('the job has started', waitMsMax, () => begun === 1);
   clock.advance({ seconds: 16 });
-  await until('it is claimed anew', waitMsMax, async () => {
+  await until('the job is claimed again', waitMsMax, async () => {
     worker.outbox.pollSoon();
     return (await store.findDueQueues(db, clock.now())).length === 0;
   });
   slow.open();
-  await until('it is done', waitMsMax, () => isEmpty(db));
+  await until('the job is done', waitMsMax, () => isEmpty(db));
   assert.equal(begun, 1);
 });

@@ -1,4 +1,4 @@
-/** What tests of the outbox start with: a worker on a database, and work for it. */
+/** For tests of the outbox: a worker on a database, and jobs for it. */
 import type { Db } from '../../../foundation/database/db.ts';
 import { Outbox, type Handler, type OutboxOptions, type JobKind } from '../outbox.ts';
 import * as store from '../store.ts';
@@ -12,7 +12,7 @@ type Failure = Parameters<NonNullable<OutboxOptions['onFailure']>>[0];
 export interface Worker extends AsyncDisposable {
   readonly outbox: Outbox;
   readonly failures: Failure[];
-  /** Commits work, each payload in its queue. */
+  /** Commits one job for each payload. */
   readonly put: (queue: string, ...payloads: readonly string[]) => Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function newWorker(db: Db, clock: FakeClock, handler: Handler, kind: JobK
   const put = async (queue: string, ...payloads: readonly string[]): Promise<void> => {
     const rows = payloads.map((payload) => outbox.prepare('mail', queue, payload));
     await db.transaction(async (tx) => {
-      for (const row of rows) await store.insertJob(tx, row);
+      for (const row of rows) await store.insertJobTx(tx, row);
     });
     outbox.pollSoon();
   };
@@ -34,7 +34,6 @@ export const isEmpty = async (db: Db): Promise<boolean> => (await store.countJob
 export const numbered = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
-/** Something that can be waited for. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };

@@ -1,4 +1,4 @@
-/** The worker of the outbox: everything is done, nothing twice at once, and nobody waits for somebody else's trouble. */
+/** The worker of the outbox: all jobs run, none twice at the same time, and a failing queue does not delay others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
@@ -13,7 +13,7 @@ import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { gate, isEmpty, newWorker, numbered, waitMsMax } from './outbox-kit.ts';
 import { now } from '../../../../test-kit/rows.ts';
 
-onEachDatabase('two instances share the work: all of it is done, each piece once', async ({ db, connect }) => {
+onEachDatabase('two instances run all jobs, each once', async ({ db, connect }) => {
   const clock = new FakeClock(now);
   const done: unknown[] = [];
   const handler: Handler = ({ payload }) => Promise.resolve(void done.push(payload));
@@ -24,13 +24,13 @@ onEachDatabase('two instances share the work: all of it is done, each piece once
   const payloads = numbered('p', 60);
   await one.put('mail', ...payloads.slice(0, 30));
   await two.put('other', ...payloads.slice(30));
-  await until('all is done', waitMsMax, () => isEmpty(db));
+  await until('all jobs are done', waitMsMax, () => isEmpty(db));
   assert.deepEqual(done.map(String).toSorted(), payloads.toSorted());
   assert.equal((one.outbox.counts.get('mail')?.done ?? 0) + (two.outbox.counts.get('mail')?.done ?? 0), 60);
   assert.deepEqual([...one.failures, ...two.failures], []);
 });
 
-onEachDatabase('a receiver that never answers keeps no other queue waiting', async ({ db }) => {
+onEachDatabase('a receiver that never responds delays no other queue', async ({ db }) => {
   const slow = gate();
   const done: unknown[] = [];
   await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
@@ -40,15 +40,15 @@ onEachDatabase('a receiver that never answers keeps no other queue waiting', asy
   worker.outbox.start();
   await worker.put('a', ...numbered('slow', 20));
   await worker.put('b', ...numbered('quick', 20));
-  await until('the others are done', waitMsMax, () => done.length === 20);
+  await until('the other jobs are done', waitMsMax, () => done.length === 20);
   assert.ok(done.every((payload) => String(payload).startsWith('quick')));
   slow.open();
-  await until('all is done', waitMsMax, () => isEmpty(db));
+  await until('all jobs are done', waitMsMax, () => isEmpty(db));
 });
 
-// On one database: sixteen commits at once may meet a limit of time of PostgreSQL's on a slow machine, and this clock stands
-// still, so that nothing would be tried again. Who gets what is there tested with rivals (`outbox.test.ts`).
-test('what is under way is bounded, in all and in each queue, and every queue has its turn', async () => {
+// On SQLite only: on a slow machine, 16 concurrent commits may exceed a timeout of PostgreSQL, and this clock stands still,
+// so there would be no retry.
+test('running jobs are bounded in total and for each queue, and every queue gets its turn', async () => {
   await using embedded = await (databases['sqlite'] ?? assert.fail())();
   const { db } = embedded;
   const running: string[] = [];
@@ -65,24 +65,24 @@ test('what is under way is bounded, in all and in each queue, and every queue ha
   for (const queue of queues) await worker.put(queue, ...numbered(queue.slice('webhook:'.length), 8));
   worker.outbox.start();
   for (let round = 1; round <= 4; round++) {
-    await until('it is full', waitMsMax, () => begun.length === round * limits.outboxUnderWayMax);
+    await until('all slots are used', waitMsMax, () => begun.length === round * limits.outboxUnderWayMax);
     await new Promise(setImmediate);
     assert.equal(running.length, limits.outboxUnderWayMax);
     assert.ok(queues.every((queue) => running.filter((name) => name === queue).length <= 4));
-    // Those that began first have more, and it isn’t their turn.
+    // The queues of the first round have more jobs, but it is not their turn.
     if (round === 2) assert.equal(new Set(begun).size, queues.length);
     const opened = full;
     full = gate();
     opened.open();
   }
-  await until('all is done', waitMsMax, () => isEmpty(db));
+  await until('all jobs are done', waitMsMax, () => isEmpty(db));
   assert.deepEqual(
     begun.toSorted(),
     queues.flatMap((queue) => Array.from({ length: 8 }, () => queue)),
   );
 });
 
-onEachDatabase('mail is sent while every slot for webhooks has a receiver that never answers', async ({ db }) => {
+onEachDatabase('mail is sent while the receivers in all slots for webhooks never respond', async ({ db }) => {
   const slow = gate();
   const begun: string[] = [];
   await using worker = newWorker(db, new FakeClock(now), async ({ payload }) => {
@@ -96,10 +96,10 @@ onEachDatabase('mail is sent while every slot for webhooks has a receiver that n
   await until('the mail is sent', waitMsMax, () => begun.includes('letter'));
   assert.equal(begun.length, limits.outboxUnderWayMax + 1);
   slow.open();
-  await until('all is done', waitMsMax, () => isEmpty(db));
+  await until('all jobs are done', waitMsMax, () => isEmpty(db));
 });
 
-onEachDatabase('what fails is tried again, each time after twice as long, an hour at most', async ({ db }) => {
+onEachDatabase('a failed job is retried with delays that double up to one hour', async ({ db }) => {
   const clock = new FakeClock(now);
   const triedAt: number[] = [];
   await using worker = newWorker(db, clock, () => {
@@ -124,7 +124,7 @@ onEachDatabase('what fails is tried again, each time after twice as long, an hou
   );
 });
 
-onEachDatabase('a blocked way holds all of its queue back and no other; then everything arrives', async ({ db }) => {
+onEachDatabase('a failure of a queue pauses that queue only, and all its jobs run later', async ({ db }) => {
   const clock = new FakeClock(now);
   let isDown = true;
   const tried: string[] = [];
@@ -137,10 +137,10 @@ onEachDatabase('a blocked way holds all of its queue back and no other; then eve
   });
   worker.outbox.start();
   await worker.put('mail', ...numbered('m', 12));
-  await until('it was tried', waitMsMax, () => worker.failures.length >= 1);
+  await until('the job was tried', waitMsMax, () => worker.failures.length >= 1);
   await worker.put('other', ...numbered('o', 5));
   await until('the other queue is done', waitMsMax, () => done.length === 5);
-  // An hour in steps: each attempt is by few, and far apart.
+  // One hour in steps of a minute.
   for (let minute = 0; minute < 60; minute++) {
     clock.advance({ seconds: 60 });
     worker.outbox.pollSoon();
@@ -151,51 +151,66 @@ onEachDatabase('a blocked way holds all of its queue back and no other; then eve
   isDown = false;
   clock.advance({ seconds: 300 });
   worker.outbox.pollSoon();
-  await until('all is done', waitMsMax, () => isEmpty(db));
+  await until('all jobs are done', waitMsMax, () => isEmpty(db));
   assert.deepEqual(done.toSorted(), [...numbered('m', 12), ...numbered('o', 5)].toSorted());
 });
 
-onEachDatabase('what can never succeed is given up at once; everything else after its days', async ({ db }) => {
-  const clock = new FakeClock(now);
-  await using worker = newWorker(db, clock, ({ payload }) =>
-    Promise.reject(payload === 'final' ? new JobFailure('refused for good', 'final') : new Error('not now')),
-  );
-  worker.outbox.start();
-  await worker.put('mail', 'final');
-  await until('it is given up', waitMsMax, () => isEmpty(db));
-  assert.deepEqual(
-    worker.failures.map(({ isFinal, attempts }) => [isFinal, attempts]),
-    [[true, 1]],
-  );
-  await worker.put('mail', 'late');
-  await until('it failed', waitMsMax, () => worker.failures.length === 2 && worker.outbox.runningCount === 0);
-  clock.advance({ days: limits.outboxKeptDays });
-  worker.outbox.pollSoon();
-  await until('it failed again', waitMsMax, () => worker.failures.length === 3 && worker.outbox.runningCount === 0);
-  assert.equal(worker.failures[2]?.isFinal, false);
-  clock.advance({ seconds: 3_600 });
-  await until('it is given up', waitMsMax, () => {
+onEachDatabase(
+  'a job that cannot succeed is given up immediately, every other one after the configured days',
+  async ({ db }) => {
+    const clock = new FakeClock(now);
+    await using worker = newWorker(db, clock, ({ payload }) =>
+      Promise.reject(payload === 'final' ? new JobFailure('refused for good', 'final') : new Error('not now')),
+    );
+    worker.outbox.start();
+    await worker.put('mail', 'final');
+    await until('the job is given up', waitMsMax, () => isEmpty(db));
+    assert.deepEqual(
+      worker.failures.map(({ isFinal, attempts }) => [isFinal, attempts]),
+      [[true, 1]],
+    );
+    await worker.put('mail', 'late');
+    await until(
+      'the job has failed',
+      waitMsMax,
+      () => worker.failures.length === 2 && worker.outbox.runningCount === 0,
+    );
+    clock.advance({ days: limits.outboxKeptDays });
     worker.outbox.pollSoon();
-    return isEmpty(db);
-  });
-  assert.deepEqual(worker.outbox.counts.get('mail'), { done: 0, failed: 2, givenUp: 2 });
-});
+    await until(
+      'the job has failed again',
+      waitMsMax,
+      () => worker.failures.length === 3 && worker.outbox.runningCount === 0,
+    );
+    assert.equal(worker.failures[2]?.isFinal, false);
+    clock.advance({ seconds: 3_600 });
+    await until('the job is given up', waitMsMax, () => {
+      worker.outbox.pollSoon();
+      return isEmpty(db);
+    });
+    assert.deepEqual(worker.outbox.counts.get('mail'), { done: 0, failed: 2, givenUp: 2 });
+  },
+);
 
 onEachDatabase(
-  'work that its handler finishes in its own transaction is done if and only if that commits',
+  'a job that its handler removes in its own transaction is done if and only if that commits',
   async ({ db }) => {
     let fails = true;
     const clock = new FakeClock(now);
     await using worker = newWorker(db, clock, async ({ finishTx }) => {
       await db.transaction(async (tx) => {
         await finishTx(tx);
-        await store.insertJob(tx, worker.outbox.prepare('webhook', 'next', 'follows', 'follows'));
+        await store.insertJobTx(tx, worker.outbox.prepare('webhook', 'next', 'follows', 'follows'));
         if (fails) throw new Error('rolled back');
       });
     });
     worker.outbox.start();
     await worker.put('mail', 'one');
-    await until('it failed', waitMsMax, () => worker.failures.length === 1 && worker.outbox.runningCount === 0);
+    await until(
+      'the job has failed',
+      waitMsMax,
+      () => worker.failures.length === 1 && worker.outbox.runningCount === 0,
+    );
     assert.deepEqual(
       (await store.countJobs(db, 10)).map(({ kind }) => kind),
       ['mail'],
@@ -203,13 +218,13 @@ onEachDatabase(
     fails = false;
     clock.advance({ seconds: 5 });
     worker.outbox.pollSoon();
-    await until('it is done', waitMsMax, async () =>
+    await until('the job is done', waitMsMax, async () =>
       (await store.countJobs(db, 10)).every(({ kind }) => kind === 'webhook'),
     );
   },
 );
 
-onEachDatabase('a stopping process gives back what it has claimed and not begun', async ({ db }) => {
+onEachDatabase('a stopping process releases the jobs that it has claimed and not started', async ({ db }) => {
   const claimed = gate();
   const stopping = gate();
   const watched = withTransaction(db, async (work, options) => {
@@ -221,18 +236,18 @@ onEachDatabase('a stopping process gives back what it has claimed and not begun'
   let begun = 0;
   const worker = newWorker(watched, new FakeClock(now), () => Promise.resolve(void begun++));
   const row = worker.outbox.prepare('mail', 'mail', 'one');
-  await db.transaction((tx) => store.insertJob(tx, row));
+  await db.transaction((tx) => store.insertJobTx(tx, row));
   worker.outbox.start();
   await claimed.opened;
   const stopped = worker.outbox.stop();
   stopping.open();
   await stopped;
   assert.equal(begun, 0);
-  const [again] = await store.claimJob(db, 'mail', { now, claimedUntil: now + 1, max: 1 });
+  const [again] = await store.claimJobs(db, 'mail', { now, claimedUntil: now + 1, max: 1 });
   assert.deepEqual([again?.id, again?.attempts], [row.id, 1]);
 });
 
-onEachDatabase('stopping waits for what is under way, but not for ever', async ({ db }) => {
+onEachDatabase('stopping waits for running jobs for a bounded time', async ({ db }) => {
   const slow = gate();
   let begun = 0;
   let ended = 0;
@@ -243,7 +258,7 @@ onEachDatabase('stopping waits for what is under way, but not for ever', async (
   });
   worker.outbox.start();
   await worker.put('mail', 'one');
-  await until('it has begun', waitMsMax, () => begun === 1);
+  await until('the job has started', waitMsMax, () => begun === 1);
   await worker.outbox.stop(1);
   assert.equal(ended, 0);
   const stopped = worker.outbox.stop();
@@ -253,19 +268,23 @@ onEachDatabase('stopping waits for what is under way, but not for ever', async (
   assert.ok(await isEmpty(db));
 });
 
-onEachDatabase('work that nobody here knows waits for somebody who does', async ({ db }) => {
+onEachDatabase('a job without a handler waits for an instance that has one', async ({ db }) => {
   const clock = new FakeClock(now);
   await using worker = newWorker(db, clock, () => Promise.resolve(), 'webhook');
   worker.outbox.start();
   await worker.put('mail', 'one');
-  await until('it is put off', waitMsMax, () => worker.failures.length === 1 && worker.outbox.runningCount === 0);
+  await until(
+    'the job is postponed',
+    waitMsMax,
+    () => worker.failures.length === 1 && worker.outbox.runningCount === 0,
+  );
   assert.deepEqual(await store.findDueQueues(db, now + 4_999), []);
   assert.deepEqual(await store.findDueQueues(db, now + 5_000), ['mail']);
   assert.equal(worker.failures.length, 1);
-  assert.match(String(worker.failures[0]?.error), /nothing here does mail/);
+  assert.match(String(worker.failures[0]?.error), /no handler for mail/);
 });
 
-onEachDatabase('a database that can’t be reached is told once, and work goes on when it is back', async ({ db }) => {
+onEachDatabase('an unreachable database is reported once, and jobs run when it is reachable again', async ({ db }) => {
   let isDown = true;
   let asked = 0;
   const broken: Db = {
@@ -279,7 +298,7 @@ onEachDatabase('a database that can’t be reached is told once, and work goes o
   await using worker = newWorker(broken, new FakeClock(now), ({ payload }) => Promise.resolve(void done.push(payload)));
   worker.outbox.start();
   await worker.put('mail', 'one');
-  await until('it was asked again and again', waitMsMax, () => {
+  await until('the database was polled repeatedly', waitMsMax, () => {
     worker.outbox.pollSoon();
     return asked >= 5;
   });
@@ -288,5 +307,5 @@ onEachDatabase('a database that can’t be reached is told once, and work goes o
     ['any'],
   );
   isDown = false;
-  await until('it is done', waitMsMax, () => done.length === 1);
+  await until('the job is done', waitMsMax, () => done.length === 1);
 });

@@ -1,11 +1,11 @@
-/** The contract of `outbox/store.ts`: work that exists if its cause does, and that one at a time is at. */
+/** The contract of `outbox/store.ts`: a job exists if its transaction commits, and one process at a time claims it. */
 import assert from 'node:assert/strict';
 import type { Db } from '../../../foundation/database/db.ts';
 import * as store from '../store.ts';
 import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { now } from '../../../../test-kit/rows.ts';
 
-const newWork = (id: string, more: Partial<store.NewJobRow> = {}): store.NewJobRow => ({
+const newJob = (id: string, more: Partial<store.NewJobRow> = {}): store.NewJobRow => ({
   id,
   kind: 'mail',
   queue: 'mail',
@@ -15,14 +15,14 @@ const newWork = (id: string, more: Partial<store.NewJobRow> = {}): store.NewJobR
   ...more,
 });
 
-/** All in one transaction. */
+/** Inserts all in one transaction. */
 const add = (db: Db, ...rows: readonly store.NewJobRow[]): Promise<void> =>
   db.transaction(async (tx) => {
-    for (const row of rows) await store.insertJob(tx, row);
+    for (const row of rows) await store.insertJobTx(tx, row);
   });
 
 const claim = (db: Db, queue = 'mail', more: { now?: number; max?: number } = {}): Promise<store.JobRow[]> =>
-  store.claimJob(db, queue, { now, max: 100, ...more, claimedUntil: (more.now ?? now) + 100 });
+  store.claimJobs(db, queue, { now, max: 100, ...more, claimedUntil: (more.now ?? now) + 100 });
 
 /** SQLite's rows have no prototype. */
 const counted = async (db: Db, rowsMax = 10): Promise<store.WaitingJobs[]> =>
@@ -32,8 +32,8 @@ const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) =
 const numbered = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(4, '0')}`);
 
-onEachDatabase('work is found after its commit with all it holds, and counts its attempt', async ({ db }) => {
-  await add(db, newWork('one', { createdAt: now - 5, dueAt: now - 1 }));
+onEachDatabase('a job is found after its commit with all its fields, and its attempt is counted', async ({ db }) => {
+  await add(db, newJob('one', { createdAt: now - 5, dueAt: now - 1 }));
   assert.deepEqual(await store.findDueQueues(db, now), ['mail']);
   const [row] = await claim(db);
   const { payload, ...rest } = row ?? { payload: Uint8Array.of() };
@@ -41,9 +41,9 @@ onEachDatabase('work is found after its commit with all it holds, and counts its
   assert.deepEqual([...payload], [...Buffer.from('one')]);
 });
 
-onEachDatabase('a transaction that is rolled back leaves no work', async ({ db }) => {
+onEachDatabase('a transaction that is rolled back leaves no job', async ({ db }) => {
   const failed = db.transaction(async (tx) => {
-    await store.insertJob(tx, newWork('one'));
+    await store.insertJobTx(tx, newJob('one'));
     throw new Error('the cause failed');
   });
   await assert.rejects(failed, /the cause failed/);
@@ -51,15 +51,15 @@ onEachDatabase('a transaction that is rolled back leaves no work', async ({ db }
   assert.deepEqual(await claim(db), []);
 });
 
-onEachDatabase('work with the id of some that waits is the same work', async ({ db }) => {
-  await add(db, newWork('one'), newWork('one', { queue: 'other' }));
+onEachDatabase('a second job with the same id is not inserted', async ({ db }) => {
+  await add(db, newJob('one'), newJob('one', { queue: 'other' }));
   assert.deepEqual(await counted(db), [{ kind: 'mail', waiting: 1, oldestAt: now }]);
   assert.deepEqual(await store.findDueQueues(db, now), ['mail']);
 });
 
-onEachDatabase('each work is claimed once, however many look at the same time', async (opened) => {
+onEachDatabase('concurrent processes claim each job once', async (opened) => {
   const ids = numbered('msg', rivalsMin * 4);
-  await add(opened.db, ...ids.map((id) => newWork(id)));
+  await add(opened.db, ...ids.map((id) => newJob(id)));
   const claimed = await raceToValues(opened, rivalsMin * 2, (db) => claim(db, 'mail', { max: 3 }));
   const first = claimed.flat();
   assert.equal(new Set(idsOf(first)).size, first.length);
@@ -69,22 +69,20 @@ onEachDatabase('each work is claimed once, however many look at the same time', 
   assert.deepEqual(await claim(opened.db), []);
 });
 
-onEachDatabase('the longest due is claimed first, no more than asked for, none of another queue', async ({ db }) => {
-  await add(
-    db,
-    newWork('late', { dueAt: now }),
-    newWork('early', { dueAt: now - 9 }),
-    newWork('b', { dueAt: now - 9 }),
-  );
-  await add(db, newWork('future', { dueAt: now + 1 }), newWork('foreign', { queue: 'other', dueAt: now - 20 }));
-  assert.deepEqual(idsOf(await claim(db, 'mail', { max: 2 })), ['b', 'early']);
-  assert.deepEqual(idsOf(await claim(db)), ['late']);
-  assert.deepEqual(await store.findDueQueues(db, now), ['other']);
-  assert.deepEqual(await store.findDueQueues(db, now + 1), ['mail', 'other']);
-});
+onEachDatabase(
+  'the jobs that are due the longest are claimed first, at most the given number, of one queue',
+  async ({ db }) => {
+    await add(db, newJob('late', { dueAt: now }), newJob('early', { dueAt: now - 9 }), newJob('b', { dueAt: now - 9 }));
+    await add(db, newJob('future', { dueAt: now + 1 }), newJob('foreign', { queue: 'other', dueAt: now - 20 }));
+    assert.deepEqual(idsOf(await claim(db, 'mail', { max: 2 })), ['b', 'early']);
+    assert.deepEqual(idsOf(await claim(db)), ['late']);
+    assert.deepEqual(await store.findDueQueues(db, now), ['other']);
+    assert.deepEqual(await store.findDueQueues(db, now + 1), ['mail', 'other']);
+  },
+);
 
-onEachDatabase('what a dead process was at is taken over when its claim ends, not before', async ({ db }) => {
-  await add(db, newWork('one'));
+onEachDatabase('the jobs of a dead process can be claimed after their claims end, and not before', async ({ db }) => {
+  await add(db, newJob('one'));
   await claim(db);
   assert.deepEqual(await claim(db, 'mail', { now: now + 99 }), []);
   assert.deepEqual(await store.findDueQueues(db, now + 99), []);
@@ -93,35 +91,38 @@ onEachDatabase('what a dead process was at is taken over when its claim ends, no
   assert.deepEqual([again?.id, again?.attempts], ['one', 2]);
 });
 
-onEachDatabase('postponed work is due again at its time; released work at once, as if never tried', async ({ db }) => {
-  await add(db, newWork('one'), newWork('two', { queue: 'other' }));
-  await claim(db);
-  await store.postponeJob(db, 'one', now + 50, 'the mail server is down');
-  assert.deepEqual(await claim(db, 'mail', { now: now + 49 }), []);
-  assert.equal((await claim(db, 'mail', { now: now + 50 }))[0]?.attempts, 2);
-  await claim(db, 'other');
-  await store.releaseJob(db, 'two');
-  assert.equal((await claim(db, 'other'))[0]?.attempts, 1);
-});
+onEachDatabase(
+  'a postponed job is due at its time, and a released one immediately without a counted attempt',
+  async ({ db }) => {
+    await add(db, newJob('one'), newJob('two', { queue: 'other' }));
+    await claim(db);
+    await store.postponeJob(db, 'one', now + 50, 'the mail server is down');
+    assert.deepEqual(await claim(db, 'mail', { now: now + 49 }), []);
+    assert.equal((await claim(db, 'mail', { now: now + 50 }))[0]?.attempts, 2);
+    await claim(db, 'other');
+    await store.releaseJob(db, 'two');
+    assert.equal((await claim(db, 'other'))[0]?.attempts, 1);
+  },
+);
 
-onEachDatabase('a queue with thousands that are due hides no other queue', async ({ db }) => {
-  await add(db, ...numbered('a', 3_000).map((id) => newWork(id, { queue: 'a', dueAt: now - 1_000 })));
-  await add(db, newWork('z', { queue: 'z' }));
+onEachDatabase('a queue with thousands of due jobs hides no other queue', async ({ db }) => {
+  await add(db, ...numbered('a', 3_000).map((id) => newJob(id, { queue: 'a', dueAt: now - 1_000 })));
+  await add(db, newJob('z', { queue: 'z' }));
   assert.deepEqual(await store.findDueQueues(db, now), ['a', 'z']);
   assert.deepEqual(idsOf(await claim(db, 'z')), ['z']);
   assert.deepEqual(idsOf(await claim(db, 'a', { max: 2 })), ['a0000', 'a0001']);
 });
 
-onEachDatabase('done work is gone; a queue can be emptied without touching others', async ({ db }) => {
-  await add(db, newWork('one'), newWork('two', { queue: 'gone' }), newWork('three', { queue: 'gone' }));
+onEachDatabase('a done job is removed, and a queue can be emptied without affecting others', async ({ db }) => {
+  await add(db, newJob('one'), newJob('two', { queue: 'gone' }), newJob('three', { queue: 'gone' }));
   await db.transaction((tx) => store.removeQueueTx(tx, 'gone'));
   assert.deepEqual(await store.findDueQueues(db, now), ['mail']);
-  await db.transaction((tx) => store.removeJob(tx, 'one'));
+  await db.transaction((tx) => store.removeJobTx(tx, 'one'));
   assert.deepEqual(await counted(db), []);
 });
 
-onEachDatabase('what waits is counted by kind with its oldest, up to a bound', async ({ db }) => {
-  await add(db, newWork('one', { createdAt: now - 7 }), newWork('two'), newWork('hook', { kind: 'webhook' }));
+onEachDatabase('jobs are counted by kind with the oldest, up to a bound', async ({ db }) => {
+  await add(db, newJob('one', { createdAt: now - 7 }), newJob('two'), newJob('hook', { kind: 'webhook' }));
   assert.deepEqual(await counted(db), [
     { kind: 'mail', waiting: 2, oldestAt: now - 7 },
     { kind: 'webhook', waiting: 1, oldestAt: now },
