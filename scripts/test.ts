@@ -1,6 +1,9 @@
 /**
  * `npm test`: the checks, then every test beside one PostgreSQL server. The last lines are those of node:test, unless no test
  * passed that shows a requirement in `docs/asvs.md`.
+ *
+ * `npm test -- <path or name>…` runs a part: the files whose paths contain an argument; where there are none, the tests whose
+ * names contain it. `npm run test:slow` runs the slow lane only, `npm run test:fast` all other tests.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,6 +12,7 @@ import { join } from 'node:path';
 import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
 import { readTaggedFiles, unshownRows } from './asvs.ts';
+import { selectTests, slowFiles, type Selection } from './test-selection.ts';
 
 /** Most tests wait for processes and sockets, so more of them than processors run at once. */
 const filesAtOnce = 4;
@@ -26,24 +30,48 @@ async function run(command: string, args: readonly string[], environment: NodeJS
   }
 }
 
-async function runTests(): Promise<number> {
+async function runTests({ files, names }: Selection, reporterArgs: readonly string[] = []): Promise<number> {
+  if (files.length === 0) throw new Error('no test has such a path or name');
   await using server = await PostgresServer.start();
+  const args = [
+    // Of the tags of node:test, which show the requirements of the ASVS.
+    '--disable-warning=ExperimentalWarning',
+    '--test',
+    `--test-concurrency=${filesAtOnce}`,
+    ...names.map((name) => `--test-name-pattern=${name}`),
+    ...reporterArgs,
+    ...files,
+  ];
+  // Reading and compiling the program takes more than half of the time of most files.
+  const compileCache = join(import.meta.dirname, '../node_modules/.cache/keyreeve');
+  return run(process.execPath, args, { TEST_POSTGRES_URL: server.url(), NODE_COMPILE_CACHE: compileCache });
+}
+
+async function runAll(files: readonly string[]): Promise<number> {
   using folder = newTempFolder();
   const passed = join(folder.path, 'passed');
   const reporters = [
     ['spec', 'stdout'],
     [import.meta.resolve('./passed-tests.ts'), passed],
   ].flatMap(([name, target]) => [`--test-reporter=${name}`, `--test-reporter-destination=${target}`]);
-  const files = globSync('packages/**/*.test.ts', { exclude: ['**/node_modules/**'] });
-  const args = ['--test', `--test-concurrency=${filesAtOnce}`, ...reporters, ...files];
-  const status = await run(process.execPath, args, { TEST_POSTGRES_URL: server.url() });
+  const status = await runTests({ files, names: [] }, reporters);
   const unshown = unshownRows(readTaggedFiles('.'), readFileSync(passed, 'utf8'));
   for (const line of unshown) process.stderr.write(`docs/asvs.md: ${line}\n`);
   return status === 0 && unshown.length > 0 ? 1 : status;
 }
 
+async function main(args: readonly string[]): Promise<number> {
+  const files = globSync('packages/**/*.test.ts', { exclude: ['**/node_modules/**'] }).toSorted();
+  const others = files.filter((file) => !slowFiles.includes(file));
+  if (args[0] === '--slow') return runTests({ files: slowFiles, names: [] });
+  if (args[0] === '--fast') return runTests({ files: others, names: [] });
+  if (args.length > 0) return runTests(selectTests(files, args));
+  // The slow lane first, so that no long file is left for the end.
+  return (await run('npm', ['run', '--silent', 'check'])) || (await runAll([...slowFiles, ...others]));
+}
+
 try {
-  process.exitCode = (await run('npm', ['run', '--silent', 'check'])) || (await runTests());
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
