@@ -220,8 +220,8 @@ export function wire(options: WiringOptions): Services {
     clock,
     hash: keys.apiKeyHash,
     tokens,
-    unfinished: apiKeys.unfinished,
-    unfinishedAccounts: accounts.revocations.unfinished,
+    pendingKeyChanges: apiKeys.pending,
+    pendingAccountChanges: accounts.revocations.unfinished,
     keyPrefixes,
   });
   const administration = new Administration({

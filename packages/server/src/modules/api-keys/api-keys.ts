@@ -1,4 +1,4 @@
-/** API keys: an account's own, made, listed and deleted by it or by an operator. */
+/** API keys: an account or an operator creates, lists and deletes them. */
 import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
@@ -14,8 +14,8 @@ import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { makeKey } from './key-format.ts';
-import { acceptNickname } from './nickname.ts';
-import { acceptScopes, hasReserved, scopesInForce } from './scopes.ts';
+import { validateNickname } from './nickname.ts';
+import { validateScopes, hasReservedScope, scopesInForce } from './scopes.ts';
 import * as store from './store.ts';
 
 export interface ApiKeysOptions {
@@ -24,16 +24,16 @@ export interface ApiKeysOptions {
   readonly hash: KeyedHash;
   readonly prefix: string;
   readonly keysPerAccountMax: number;
-  /** None for load tests. */
+  /** Absent for load tests. */
   readonly creationLimits: KeyCreationLimits | undefined;
-  /** None where no journal is kept. */
+  /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
 }
 
 export interface KeyRequest {
   readonly nickname: string;
   readonly scopes?: readonly string[];
-  /** Milliseconds; null for never. */
+  /** Milliseconds since 1970; null for never. */
   readonly expiresAt?: number | null;
 }
 
@@ -47,16 +47,16 @@ export interface ApiKey {
   readonly updatedAt: number;
 }
 
-/** `randomInt` covers less than 2^48, so an id is made of two parts: 1 … 2^53 − 1. */
+/** A random id from 1 to 2^53 − 1. It has two parts because `randomInt` is limited to 2^48. */
 function randomKeyId(): number {
   const id = randomInt(2 ** 26) * 2 ** 27 + randomInt(2 ** 27);
   return id === 0 ? randomKeyId() : id;
 }
 
 export class ApiKeys {
-  readonly unfinished = new PendingChanges<number>();
+  readonly pending = new PendingChanges<number>();
   readonly #options: ApiKeysOptions;
-  /** By this process: later creations need no write for it. */
+  /** Whether this process has recorded the prefix: later creations need not write it. */
   #isPrefixRecorded = false;
   readonly #owners: CoalescingReader<number, { accountId: string }>;
   readonly #creations: CoalescingReader<readonly [accountId: string, nickname: string], store.CreationState>;
@@ -69,26 +69,26 @@ export class ApiKeys {
   }
 
   /**
-   * @returns the key and its secret, which is never to be had again
+   * @returns the key and its secret, which cannot be retrieved later
    * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
-   *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry that has passed,
-   *   `invalid_access_token` when the session has ended meanwhile
+   *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry in the past,
+   *   `invalid_access_token` when the session has ended
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
     const { db, clock, hash, prefix, keysPerAccountMax, creationLimits } = this.#options;
-    const nickname = acceptNickname(request.nickname);
-    const scopes = acceptScopes(principal, request.scopes ?? []);
+    const nickname = validateNickname(request.nickname);
+    const scopes = validateScopes(principal, request.scopes ?? []);
     const now = clock.now();
-    const needsRole = principal.kind === 'account' && hasReserved(scopes);
+    const needsRole = principal.kind === 'account' && hasReservedScope(scopes);
     if (needsRole && !isRecent(now, principal.signedInAt ?? 0, limits.recentSignInSeconds * 1000))
       throw new DomainError('reauth_required');
-    // The role is judged again in the transaction of the creation.
+    // The transaction of the creation checks the role again.
     const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
     const expiresAt = request.expiresAt ?? null;
-    // Not `<=`: RFC 3339 knows leap seconds, which Date.parse makes NaN of, and a key must not live for ever by that.
+    // Not `<=`: Date.parse returns NaN for the leap seconds of RFC 3339, and such a key would never expire.
     if (expiresAt !== null && !(expiresAt > now)) {
       throw new DomainError('invalid_request', {
-        errors: [{ pointer: '/expiresAt', detail: 'It must lie in the future.' }],
+        errors: [{ pointer: '/expiresAt', detail: 'It must be in the future.' }],
       });
     }
     const secret = makeKey(prefix);
@@ -104,28 +104,28 @@ export class ApiKeys {
       now,
       prefix: this.#isPrefixRecorded ? undefined : prefix,
     };
-    const counted = principal.kind === 'account' ? creationLimits : undefined;
-    await this.#foreseeRefusal(key, counted);
-    await store.createKey(db, creator, key, keysPerAccountMax, counted);
+    const countedIn = principal.kind === 'account' ? creationLimits : undefined;
+    await this.#assertCreatable(key, countedIn);
+    await store.createKey(db, creator, key, keysPerAccountMax, countedIn);
     this.#isPrefixRecorded = true;
     return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };
   }
 
   /**
-   * What {@link store.createKey} would refuse, by plain reads: a creation that is refused doesn't occupy the writer.
+   * Rejects by reads what {@link store.createKey} would reject, so that a rejected creation does not occupy the writer.
    * @throws DomainError as `createKey`
    */
-  async #foreseeRefusal(
+  async #assertCreatable(
     { accountId, nickname, now }: store.NewKey,
     creationLimits: KeyCreationLimits | undefined,
   ): Promise<void> {
     const { db, keysPerAccountMax } = this.#options;
     const state = await this.#creations.read([accountId, nickname]);
-    // The transaction tells an account that never existed from one whose session has just ended.
+    // The transaction distinguishes an unknown account from a session that has just ended.
     if (!state) return;
     store.assertMayCreate(state);
     if (creationLimits) await assertCreationAllowed(db, creationLimits, accountId, now);
-    store.assertRoomForKey(state.held, keysPerAccountMax);
+    store.assertBelowKeyLimit(state.keyCount, keysPerAccountMax);
     if (state.isTaken > 0) throw new DomainError('nickname_taken');
   }
 
@@ -136,8 +136,8 @@ export class ApiKeys {
   }
 
   /**
-   * One page of the same list. A key that is created or deleted meanwhile neither repeats nor hides another one.
-   * @throws DomainError `invalid_request` for a cursor of something else
+   * One page of the same list. Creations and deletions between pages neither repeat nor hide other keys.
+   * @throws DomainError `invalid_request` for a cursor that is not from this list
    */
   async page(
     accountId: string,
@@ -145,14 +145,14 @@ export class ApiKeys {
   ): Promise<{ keys: ApiKey[]; nextCursor: string | null }> {
     const after = cursor === undefined ? beforeAll : positionOf(fromCursor(cursor, isPosition));
     const size = sizeOf(limit);
-    // One more than the page has: whether there is a next one.
+    // One more than the page, to learn whether there is a next page.
     const rows = await store.pageAccountKeys(this.#options.db, accountId, after, size + 1);
     const keys = rows.slice(0, size).map(toApiKey);
     const last = rows.length > size ? keys.at(-1) : undefined;
     return { keys, nextCursor: last === undefined ? null : toCursor(`${last.createdAt}.${last.id}`) };
   }
 
-  /** For an operator, who may delete any account's key. @throws DomainError `key_not_found` */
+  /** For operators, who may delete any key. @throws DomainError `key_not_found` */
   async ownerOf(id: number): Promise<string> {
     const accountId = (await this.#owners.read(id))?.accountId;
     if (accountId === undefined) {
@@ -163,18 +163,17 @@ export class ApiKeys {
   }
 
   /**
-   * Resolves once the deletion is durable: every verification that starts later is refused. When it can't be known
-   * whether it is, it fails, and goes on until it is.
-   * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended meanwhile,
-   *   `unavailable`
+   * Resolves when the deletion is durable: every verification that starts later is rejected. When the outcome of the
+   * commit is unknown, it throws, and the deletion is retried in the background until it is durable.
+   * @throws DomainError `not_key_owner`, `key_not_found`, `invalid_access_token` when the session has ended, `unavailable`
    */
   async delete(principal: Principal, accountId: string, id: number): Promise<void> {
     const { db, clock, revocations } = this.#options;
-    this.unfinished.assertRoom();
+    this.pending.assertRoom();
     const now = clock.now();
     const owner = await this.#owners.read(id);
     if (owner?.accountId !== accountId) {
-      // The writer isn't needed. The deletion that this read saw may not have reached the standby yet.
+      // A missing key may have been deleted by a commit that has not reached the standby yet.
       await db.confirm();
       throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
     }
@@ -185,7 +184,7 @@ export class ApiKeys {
           await store.finishDeletion(db, principal, accountId, id, now);
           revocations?.catchUpSoon();
         };
-        this.unfinished.add(id, { kind: 'delete', finish });
+        this.pending.add(id, { kind: 'delete', finish });
       }
       throw error;
     });
@@ -200,7 +199,7 @@ export class ApiKeys {
   }
 }
 
-/** Where a page begins: behind the key with this time and id. */
+/** A page starts after the key with this time and id. */
 const beforeAll = { createdAt: -1, id: 0 } as const;
 
 const isPosition = (text: string): boolean =>

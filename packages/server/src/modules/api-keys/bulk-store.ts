@@ -1,4 +1,4 @@
-/** Rows of many API keys at once: what an import inserts, and what a replay of the deletion journal deletes. */
+/** Bulk statements for API keys: the inserts of an import, and the deletions of a replayed deletion journal. */
 import type { Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';

@@ -1,4 +1,4 @@
-/** Warnings about prefixes of API keys that were in use and are rejected now. */
+/** Warnings about earlier key prefixes that the configuration no longer accepts. */
 import type { Db } from '../../foundation/database/db.ts';
 import { listKeyPrefixes } from './store.ts';
 
@@ -8,7 +8,7 @@ export interface PrefixSettings {
   readonly keyPrefixesAccepted: readonly string[];
 }
 
-/** One sentence for each, for the log of `serve` and for `doctor`. */
+/** One sentence per prefix, for the log of `serve` and for `doctor`. */
 export async function keyPrefixWarnings(db: Db, settings: PrefixSettings): Promise<readonly string[]> {
   const accepted = [settings.keyPrefix, ...settings.keyPrefixesAccepted];
   return (await listKeyPrefixes(db))

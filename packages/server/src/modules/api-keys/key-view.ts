@@ -1,9 +1,9 @@
-/** API keys as callers see them, over HTTP and on the command line: ids as text, times as instants. */
+/** API keys in responses and in the output of the command line. */
 import type { ListedKey, ListedKeyFull } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 
-/** Decimal digits without a leading zero, up to 2^53 − 1. @returns undefined for anything else: no key has such an id */
+/** Parses decimal digits without a leading zero, up to 2^53 − 1. @returns undefined for any other text */
 export function parseKeyId(text: string): number | undefined {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(id) ? id : undefined;

@@ -1,4 +1,4 @@
-/** HTTP of API keys. */
+/** HTTP routes of API keys. */
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';

@@ -1,6 +1,7 @@
 /**
- * Scopes of API keys: names that services agree on. Scopes of Keyreeve itself are granted by an operator, or by an
- * administrator to a key of the administrator's own account; then they count only while the account has that role.
+ * Scopes of API keys. Services choose their own names. A reserved scope (of Keyreeve itself) is granted by an operator, or
+ * by an administrator to a key of the administrator's own account. The latter is in force only while the account has that
+ * role.
  */
 import { limits, scopePattern } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
@@ -9,13 +10,12 @@ import { DomainError } from '../../foundation/errors.ts';
 export const verifyScope = 'keyreeve:verify';
 export const reservedPrefix = 'keyreeve:';
 
-/** Whether any of them is a scope of Keyreeve itself. */
-export const hasReserved = (scopes: readonly string[]): boolean =>
+export const hasReservedScope = (scopes: readonly string[]): boolean =>
   scopes.some((scope) => scope.startsWith(reservedPrefix));
 
 /**
- * The scopes that a key has now.
- * @param needsRole whether its scopes of Keyreeve itself count only for an administrator
+ * The scopes in force, separated by spaces.
+ * @param needsRole whether reserved scopes are in force only while the owner is an administrator
  */
 export function scopesInForce(scopes: string, needsRole: boolean, role: string): string {
   if (!needsRole || role === 'admin') return scopes;
@@ -26,7 +26,7 @@ export function scopesInForce(scopes: string, needsRole: boolean, role: string):
 }
 
 /** @throws DomainError `scope_invalid`, `reserved_scope` */
-export function acceptScopes(principal: Principal, scopes: readonly string[]): readonly string[] {
+export function validateScopes(principal: Principal, scopes: readonly string[]): readonly string[] {
   if (scopes.length > limits.scopesPerKeyMax || new Set(scopes).size !== scopes.length)
     throw new DomainError('scope_invalid');
   for (const [index, scope] of scopes.entries()) {
@@ -38,7 +38,7 @@ export function acceptScopes(principal: Principal, scopes: readonly string[]): r
     if (scope.startsWith(reservedPrefix) && !mayGrantReserved(principal)) throw new DomainError('reserved_scope');
     if (scope.startsWith(reservedPrefix) && scope !== verifyScope) {
       throw new DomainError('scope_invalid', {
-        detail: `Keyreeve knows no scope ${scope}; its only one is ${verifyScope}.`,
+        detail: `${scope} is not a scope of Keyreeve; its only scope is ${verifyScope}.`,
       });
     }
   }

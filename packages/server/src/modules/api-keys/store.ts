@@ -1,4 +1,4 @@
-/** Rows of API keys. */
+/** The tables of API keys and of their prefixes. */
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent, recordEvents } from '../audit/audit.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
@@ -12,7 +12,7 @@ export interface KeyRow {
   readonly id: number;
   readonly nickname: string;
   readonly scopes: string;
-  /** 1 when its scopes of Keyreeve itself count only while its account is an administrator's. */
+  /** 1 when reserved scopes are in force only while the owner is an administrator; otherwise 0. */
   readonly needsRole: number;
   readonly ownerRole: string;
   readonly expiresAt: number | null;
@@ -21,13 +21,13 @@ export interface KeyRow {
   readonly updatedAt: number;
 }
 
-/** What a verification needs of a key and its account. */
+/** The state of a key and its account, for verification. */
 export interface KeyState {
   readonly id: number;
   readonly accountId: string;
   readonly nickname: string;
   readonly scopes: string;
-  /** As of a {@link KeyRow}. */
+  /** As in {@link KeyRow}. */
   readonly needsRole: number;
   readonly ownerRole: string;
   readonly expiresAt: number | null;
@@ -42,16 +42,16 @@ export interface NewKey {
   readonly accountId: string;
   readonly nickname: string;
   readonly scopes: readonly string[];
-  /** As of a {@link KeyRow}; false unless an account grants itself a scope of Keyreeve. */
+  /** As in {@link KeyRow}; true when an administrator grants a reserved scope. */
   readonly needsRole?: boolean;
   readonly expiresAt: number | null;
   readonly now: number;
-  /** Recorded with the key; absent when the caller knows that it is recorded. */
+  /** Absent when it is already recorded. */
   readonly prefix?: string | undefined;
 }
 
 const lockText = `select pk, unverified_since as "unverifiedSince" from accounts where id = $1`;
-// On PostgreSQL the account's row is the lock under which its keys are counted; SQLite has one writer anyway.
+// On PostgreSQL the lock of the account's row keeps the count of its keys exact. SQLite has one writer.
 const lockAccount = sql<{ pk: number; unverifiedSince: number | null }>('lock_key_owner', {
   sqlite: lockText,
   postgres: `${lockText} for update`,
@@ -60,7 +60,7 @@ const countKeys = sql<{ count: number }>(
   'count_api_keys',
   `select count(*) as count from api_keys where account_pk = $1`,
 );
-// The unique index decides about the nickname.
+// The unique index decides whether the nickname is free.
 const insertKey = sql(
   'insert_api_key',
   `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role)
@@ -70,7 +70,7 @@ const insertPrefix = sql(
   'insert_key_prefix',
   `insert into key_prefixes (prefix, first_used_at) values ($1, $2) on conflict (prefix) do nothing`,
 );
-// Keys without a recorded prefix are those of a program that recorded none.
+// Version 0.1.0 created keys without recording their prefix.
 const insertEarlierPrefix = sql(
   'insert_earlier_key_prefix',
   `insert into key_prefixes (prefix, first_used_at)
@@ -106,45 +106,46 @@ const selectOwner = sql<{ accountId: string }>(
 );
 const selectOwners = sqlMany<{ accountId: string }>('select_api_key_owners', {
   sqlite: `select a.id as "accountId" from api_keys k join accounts a on a.pk = k.account_pk where k.id = $1`,
-  postgres: `select asked.ordinal, a.id as "accountId" from unnest($1::bigint[]) with ordinality as asked (id, ordinal)
-     join api_keys k on k.id = asked.id join accounts a on a.pk = k.account_pk`,
+  postgres: `select requested.ordinal, a.id as "accountId" from unnest($1::bigint[]) with ordinality as requested (id, ordinal)
+     join api_keys k on k.id = requested.id join accounts a on a.pk = k.account_pk`,
 });
-/** What a creation rests on. */
+/** The state that decides whether a key may be created. */
 export interface CreationState {
   readonly unverifiedSince: number | null;
-  readonly held: number;
+  readonly keyCount: number;
+  /** 1 when a key of the account has the nickname. */
   readonly isTaken: number;
 }
 const stateForCreation = (id: string, nickname: string): string => `a.unverified_since as "unverifiedSince",
-     (select count(*) from api_keys k where k.account_pk = a.pk) as held,
+     (select count(*) from api_keys k where k.account_pk = a.pk) as "keyCount",
      (select count(*) from api_keys k where k.account_pk = a.pk and k.nickname = ${nickname}) as "isTaken"
    from ${id}`;
 const selectForCreation = sqlMany<CreationState>('select_for_api_key_creation', {
   sqlite: `select ${stateForCreation('accounts a where a.id = $1', '$2')}`,
-  postgres: `select asked.ordinal, ${stateForCreation(
-    'unnest($1::text[], $2::text[]) with ordinality as asked (id, nickname, ordinal) join accounts a on a.id = asked.id',
-    'asked.nickname',
+  postgres: `select requested.ordinal, ${stateForCreation(
+    'unnest($1::text[], $2::text[]) with ordinality as requested (id, nickname, ordinal) join accounts a on a.id = requested.id',
+    'requested.nickname',
   )}`,
 });
-// The read of every verification: the key by its hash, with its account in the same snapshot. The hash is a MAC that
-// nobody outside can steer, so how long the comparison takes tells nothing.
+// The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
+// hash, which is a MAC, so the time of the comparison discloses nothing.
 const stateColumns = `k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt"`;
 const selectState = sqlMany<KeyState>('select_api_key_state', {
   sqlite: `select ${stateColumns}
    from api_keys k join accounts a on a.pk = k.account_pk
    where k.lookup = $1 and k.key_hash = $2`,
-  postgres: `select asked.ordinal, ${stateColumns}
-   from unnest($1::bigint[], $2::bytea[]) with ordinality as asked (lookup, key_hash, ordinal)
-     join api_keys k on k.lookup = asked.lookup and k.key_hash = asked.key_hash
+  postgres: `select requested.ordinal, ${stateColumns}
+   from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal)
+     join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash
      join accounts a on a.pk = k.account_pk`,
 });
-// Many at once: one statement for a batch, the ids and times as a JSON object.
+// One statement per batch. $1: a JSON object of ids and times.
 const touchKeysStatement = sql('touch_api_keys', {
   sqlite: `update api_keys set last_used_at = used.at
    from (select cast(key as integer) as id, value as at from json_each($1)) as used
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
-  // A key that somebody else changes now is left out: no deletion ever waits for this.
+  // Skips locked keys, so that no deletion waits for this.
   postgres: `update api_keys set last_used_at = used.at
    from (select k.id, (j.value)::bigint as at from json_each_text($1::json) j join api_keys k on k.id = j.key::bigint
      order by k.id for update of k skip locked) as used
@@ -153,23 +154,22 @@ const touchKeysStatement = sql('touch_api_keys', {
 
 /**
  * @throws DomainError `invalid_access_token`, `account_not_found`, `email_unverified`, `key_limit_reached`,
- *   `nickname_taken`, `too_many_creations`; nothing is kept then
+ *   `nickname_taken`, `too_many_creations`; nothing is stored then
  */
 export async function createKey(
   db: Db,
   principal: Principal,
   key: NewKey,
   keysMax: number,
-  throttle: KeyCreationLimits | undefined,
+  creationLimits: KeyCreationLimits | undefined,
 ): Promise<void> {
   const { id, hash, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
   await db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
     const account = await tx.get(lockAccount, [accountId]);
     assertMayCreate(account);
-    if (throttle) await countCreationTx(tx, throttle, accountId, now);
-    const held = (await tx.get(countKeys, [account.pk]))?.count ?? 0;
-    assertRoomForKey(held, keysMax);
+    if (creationLimits) await countCreationTx(tx, creationLimits, accountId, now);
+    assertBelowKeyLimit((await tx.get(countKeys, [account.pk]))?.count ?? 0, keysMax);
     const values = [
       lookupOf(hash),
       hash,
@@ -194,11 +194,11 @@ export async function createKey(
   });
 }
 
-/** The prefixes of keys that were created here, also of deleted ones. */
+/** The prefixes of all keys that were created here, including deleted keys. */
 export const listKeyPrefixes = async (reader: Pick<Db, 'all'>): Promise<string[]> =>
   (await reader.all(listPrefixes)).map(({ prefix }) => prefix);
 
-/** Assumes this prefix for existing keys when none is recorded: version 0.1.0 recorded none. */
+/** Records this prefix when there are keys but no recorded prefixes: version 0.1.0 recorded none. */
 export async function recordEarlierPrefix(db: Db, prefix: string, now: number): Promise<void> {
   if ((await listKeyPrefixes(db)).length > 0) return;
   await db.transaction((tx) => tx.run(insertEarlierPrefix, [prefix, now]));
@@ -207,14 +207,14 @@ export async function recordEarlierPrefix(db: Db, prefix: string, now: number): 
 export const listAccountKeys = (reader: Pick<Db, 'all'> | Transaction, accountId: string): Promise<KeyRow[]> =>
   reader.all(listKeys, [accountId]);
 
-/** The accounts that keys belong to, by the ids of the keys, in order. */
+/** The owners of keys, in the order of their ids. */
 export const findKeyOwners = (db: Db, ids: readonly number[]): Promise<({ accountId: string } | undefined)[]> =>
   db.getMany(
     selectOwners,
     ids.map((id) => [id]),
   );
 
-/** At most `count` keys, in the order of the list, that come after the one with this time and id. */
+/** At most `count` keys after the key with this time and id, oldest first. */
 export const pageAccountKeys = (
   db: Db,
   accountId: string,
@@ -226,7 +226,7 @@ export const pageAccountKeys = (
 export const findKeyOwner = async (db: Db, id: number): Promise<string | undefined> =>
   (await findKeyOwners(db, [id]))[0]?.accountId;
 
-/** What creations rest on, in order. */
+/** The states for creations, in the order of the questions. */
 export const findForCreation = (
   db: Db,
   questions: readonly (readonly [accountId: string, nickname: string])[],
@@ -239,8 +239,8 @@ export function assertMayCreate(account: Pick<CreationState, 'unverifiedSince'> 
 }
 
 /** @throws DomainError `key_limit_reached` */
-export function assertRoomForKey(held: number, keysMax: number): void {
-  if (held >= keysMax)
+export function assertBelowKeyLimit(keyCount: number, keysMax: number): void {
+  if (keyCount >= keysMax)
     throw new DomainError('key_limit_reached', { detail: `An account has at most ${keysMax} keys.` });
 }
 
@@ -262,7 +262,7 @@ export async function deleteKey(
   });
 }
 
-/** The rest of a deletion that was allowed and may have happened: nothing remains to be judged. */
+/** Repeats a deletion that was allowed and whose outcome is unknown, without another check. */
 export const finishDeletion = (
   db: Db,
   principal: Principal,
@@ -272,10 +272,10 @@ export const finishDeletion = (
 ): Promise<boolean> => db.transaction((tx) => deleteTx(tx, principal, accountId, id, now));
 
 /**
- * All of an account's keys, each with its event. On PostgreSQL the account's row is locked, so that none is made
- * meanwhile.
- * @param createdSince leaves older ones alone, in milliseconds
- * @returns their ids, in order: the journal of deletions is to have them
+ * Deletes the keys of an account, with an audit event for each. On PostgreSQL the lock of the account's row prevents
+ * concurrent creations.
+ * @param createdSince older keys are not deleted; milliseconds since 1970
+ * @returns their ids, in order, for the deletion journal
  */
 export async function deleteAccountKeysTx(
   tx: Transaction,
@@ -300,7 +300,7 @@ export async function deleteAccountKeysTx(
   return deleted.map(({ id }) => id);
 }
 
-/** The rest of a deletion of all that was allowed and may have happened: nothing remains to be judged. */
+/** Like {@link finishDeletion}, for all keys of an account. */
 export const finishDeletingKeys = (db: Db, principal: Principal, accountId: string, now: number): Promise<number[]> =>
   db.transaction((tx) => deleteAccountKeysTx(tx, principal, accountId, now));
 
@@ -319,14 +319,14 @@ async function deleteTx(
   return true;
 }
 
-/** States of keys by their stored hashes, in order, from one snapshot taken after the call. */
+/** States of keys, in the order of their stored hashes, from one snapshot taken after the call. */
 export const findKeyStates = (db: Db, hashes: readonly Buffer[]): Promise<(KeyState | undefined)[]> =>
   db.getMany(
     selectState,
     hashes.map((hash) => [lookupOf(hash), hash]),
   );
 
-/** Never moves a time back, nor `updated_at`. */
+/** Sets times of last use. Never sets an earlier time, and does not change `updated_at`. */
 export async function touchKeys(db: Db, usedAtById: ReadonlyMap<number, number>): Promise<void> {
   const values = JSON.stringify(Object.fromEntries(usedAtById));
   await db.transaction((tx) => tx.run(touchKeysStatement, [values]));

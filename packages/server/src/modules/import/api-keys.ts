@@ -1,6 +1,6 @@
 /** Imports API keys of another system by their SHA-256. */
-import { acceptNickname } from '../api-keys/nickname.ts';
-import { acceptScopes, reservedPrefix } from '../api-keys/scopes.ts';
+import { validateNickname } from '../api-keys/nickname.ts';
+import { validateScopes, reservedPrefix } from '../api-keys/scopes.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import type { Clock } from '../../foundation/clock.ts';
@@ -59,10 +59,10 @@ function readKey(principal: Principal, bytes: Uint8Array, { clock, keyHash }: Ke
   return {
     id: idOf(keyHash, stored),
     account: parseEmail(account)?.key ?? account,
-    nickname: accepted(() => acceptNickname(required('nickname', nickname))),
+    nickname: accepted(() => validateNickname(required('nickname', nickname))),
     storedHash: stored.toString('hex'),
     lookup: lookupOf(stored),
-    scopes: accepted(() => acceptScopes(principal, scopes)),
+    scopes: accepted(() => validateScopes(principal, scopes)),
     expiresAt,
     createdAt: creationOf(createdAt, now),
   };

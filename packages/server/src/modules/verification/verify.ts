@@ -54,8 +54,8 @@ export interface VerifierOptions {
   readonly clock: Clock;
   readonly hash: KeyedHash;
   readonly tokens: Tokens;
-  readonly unfinished: PendingChanges<number>;
-  readonly unfinishedAccounts: PendingChanges<string>;
+  readonly pendingKeyChanges: PendingChanges<number>;
+  readonly pendingAccountChanges: PendingChanges<string>;
   /** The current prefix and the earlier ones. */
   readonly keyPrefixes: readonly string[];
 }
@@ -173,8 +173,8 @@ export class Verifier {
   #resultOfKey(key: KeyState | undefined): VerificationResult {
     if (key === undefined) return this.#refuse('not_found');
     if (key.accountDisabledAt !== null) return this.#refuse('disabled');
-    this.#options.unfinished.assertNone(key.id);
-    this.#options.unfinishedAccounts.assertNone(key.accountId);
+    this.#options.pendingKeyChanges.assertNone(key.id);
+    this.#options.pendingAccountChanges.assertNone(key.accountId);
     const now = this.#options.clock.now();
     if (key.expiresAt !== null && key.expiresAt <= now) return this.#refuse('expired');
     this.#lastUsed.record(key.id, now, key.lastUsedAt);

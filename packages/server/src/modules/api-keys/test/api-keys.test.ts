@@ -1,4 +1,4 @@
-/** Listing and deleting keys: whose they are, in which order, and by which credential. */
+/** List and deletion of keys: ownership, order and credentials. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -32,10 +32,10 @@ const toListed = ({ id, nickname, createdAt, updatedAt }: CreatedKey): ListedKey
   updatedAt,
 });
 
-const works = async (app: TestApp, key: string): Promise<boolean> =>
+const isAccepted = async (app: TestApp, key: string): Promise<boolean> =>
   (await app.call('GET', '/auth/forward', { headers: bearer(key) })).status === 200;
 
-/** Never ids: those that are numbers only in some readings, and those that two decodings would make of others. */
+/** Texts that are numbers only for some parsers, or ids only after two decodings. */
 const malformedIds: Readonly<Record<string, ErrorCode>> = {
   '0': 'key_not_found',
   '-1': 'key_not_found',
@@ -66,12 +66,12 @@ const malformedIds: Readonly<Record<string, ErrorCode>> = {
   '1/': 'not_found',
 };
 
-test('a list holds the account’s own keys, oldest first, then by id', { tags: ['asvs:8.2.2'] }, async () => {
+test('the list contains the account’s own keys, ordered by creation and id', { tags: ['asvs:8.2.2'] }, async () => {
   await using app = await newApp();
   const [one, other] = [await app.signIn(), await app.signIn()];
   const headers = bearer(one.accessToken);
   const expected: ListedKey[] = [];
-  // Two at a time at one instant: their random ids decide.
+  // Two keys share each time, so their order depends on the random ids.
   for (const second of ['a', 'b', 'c', 'd', 'e', 'f']) {
     const pair = [await create(app, headers, `${second} 1`), await create(app, headers, `${second} 2`)];
     expected.push(...pair.map(toListed).toSorted((a, b) => a.id - b.id));
@@ -87,7 +87,7 @@ test('an account without keys has an empty list', async () => {
   assert.deepEqual([listed.status, listed.json], [200, { apiKeys: [] }]);
 });
 
-test('the full view adds scopes, end and last use, and only when it is asked for by its name', async () => {
+test('only view=full adds scopes, expiry and last use', async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   const json = { nickname: 'a', scopes: ['orders:read'], expiresAt: '2027-01-31T00:00:00Z' };
@@ -104,13 +104,13 @@ test('the full view adds scopes, end and last use, and only when it is asked for
     '?view=full&vie%77=brief',
     '?a=1&a=2',
   ]) {
-    const refused = await app.call('GET', `/auth/api-keys${query}`, { headers });
-    assertProblem(fromFetch(refused), 'invalid_request', query);
+    const rejected = await app.call('GET', `/auth/api-keys${query}`, { headers });
+    assertProblem(fromFetch(rejected), 'invalid_request', query);
   }
 });
 
 test(
-  'deleting another account’s key is 401 that asks for no new token, an unknown one 404',
+  'deletion of another account’s key returns 401 without an error to renew the token, of an unknown key 404',
   { tags: ['asvs:8.2.2', 'asvs:8.3.1'] },
   async () => {
     await using app = await newApp();
@@ -122,11 +122,11 @@ test(
     assertProblem(fromFetch(foreign), 'not_key_owner');
     assert.equal(foreign.headers.get('www-authenticate'), 'Bearer realm="keyreeve"');
     assert.ok(!foreign.text.includes('mine') && !foreign.text.includes(owner.account.id));
-    assert.ok(await works(app, key));
+    assert.ok(await isAccepted(app, key));
 
     const confirmed = await app.call('DELETE', path, { headers: bearer(owner.accessToken) });
     assert.deepEqual([confirmed.status, confirmed.json], [200, { message: `API key ${id} has been deleted.` }]);
-    assert.ok(!(await works(app, key)));
+    assert.ok(!(await isAccepted(app, key)));
     for (const { accessToken } of [owner, other]) {
       const gone = await app.call('DELETE', path, { headers: bearer(accessToken) });
       assertProblem(fromFetch(gone), 'key_not_found');
@@ -134,7 +134,7 @@ test(
   },
 );
 
-test('a malformed id names no key', { tags: ['asvs:1.4.2'] }, async () => {
+test('a malformed id deletes no key', { tags: ['asvs:1.4.2'] }, async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   const { id, key } = await create(app, headers, 'a');
@@ -143,16 +143,16 @@ test('a malformed id names no key', { tags: ['asvs:1.4.2'] }, async () => {
   const disguised = [`0${id}`, `+${id}`, `${id}.0`, `${id}%20`, `%20${id}`, `${id}e0`, twice];
   const table = { ...malformedIds, ...Object.fromEntries(disguised.map((text) => [text, 'key_not_found' as const])) };
   for (const [text, code] of Object.entries(table)) {
-    const refused = await app.call('DELETE', `/auth/api-keys/${text}`, { headers });
-    assertProblem(fromFetch(refused), code, text.slice(0, 40));
+    const rejected = await app.call('DELETE', `/auth/api-keys/${text}`, { headers });
+    assertProblem(fromFetch(rejected), code, text.slice(0, 40));
   }
-  assert.ok(await works(app, key));
-  // Decoded once, as any address is.
+  assert.ok(await isAccepted(app, key));
+  // A path is decoded once.
   const once = `%${first.charCodeAt(0).toString(16)}${rest.join('')}`;
   assert.equal((await app.call('DELETE', `/auth/api-keys/${once}`, { headers })).status, 200);
 });
 
-test('who calls is settled before anything else of the request is looked at', async () => {
+test('the credential is checked before the rest of the request', async () => {
   await using app = await newApp();
   const { id } = await create(app, bearer((await app.signIn()).accessToken), 'a');
   const calls = [
@@ -164,13 +164,13 @@ test('who calls is settled before anything else of the request is looked at', as
   ] as const;
   for (const [method, path] of calls) {
     const body = method === 'POST' ? { body: 'x'.repeat(100_000), headers: { 'content-type': 'text/plain' } } : {};
-    const refused = await app.call(method, path, body);
-    assertProblem(fromFetch(refused), 'missing_access_token', `${method} ${path}`);
-    assert.equal(refused.headers.get('www-authenticate'), 'Bearer realm="keyreeve"');
+    const rejected = await app.call(method, path, body);
+    assertProblem(fromFetch(rejected), 'missing_access_token', `${method} ${path}`);
+    assert.equal(rejected.headers.get('www-authenticate'), 'Bearer realm="keyreeve"');
   }
 });
 
-test('nothing but a live access token as Bearer manages keys', { tags: ['asvs:7.2.2', 'asvs:8.3.1'] }, async () => {
+test('only a valid access token as Bearer manages keys', { tags: ['asvs:7.2.2', 'asvs:8.3.1'] }, async () => {
   await using app = await newApp();
   const { account, accessToken, refreshToken } = await app.signIn();
   const { id, key } = await create(app, bearer(accessToken), 'a');
@@ -203,66 +203,62 @@ test('nothing but a live access token as Bearer manages keys', { tags: ['asvs:7.
   );
 });
 
-test(
-  'a key’s secret is in the answer to its creation and nowhere else',
-  { tags: ['asvs:10.1.1', 'asvs:15.3.1'] },
-  async () => {
-    await using app = await newApp();
-    const { account, accessToken } = await app.signIn();
-    const headers = bearer(accessToken);
-    const { id, key } = await create(app, headers, 'a');
-    assert.ok(await works(app, key));
-    await app.service.services.verifier.flush();
-    const random = key.slice('krv_'.length);
-    const kept = await create(app, headers, 'kept');
-    const answers = [
-      await app.call('GET', '/auth/api-keys', { headers }),
-      await app.call('GET', '/auth/api-keys?view=full', { headers }),
-      await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } }),
-      await app.call('GET', '/auth/forward', { headers: bearer(`${key}x`) }),
-      await app.call('DELETE', `/auth/api-keys/${id}`, { headers }),
-    ];
-    for (const { text, headers: answered } of answers)
-      assert.ok(!(text + JSON.stringify([...answered])).includes(random));
+test('only the response to the creation contains the key', { tags: ['asvs:10.1.1', 'asvs:15.3.1'] }, async () => {
+  await using app = await newApp();
+  const { account, accessToken } = await app.signIn();
+  const headers = bearer(accessToken);
+  const { id, key } = await create(app, headers, 'a');
+  assert.ok(await isAccepted(app, key));
+  await app.service.services.verifier.flush();
+  const random = key.slice('krv_'.length);
+  const kept = await create(app, headers, 'kept');
+  const answers = [
+    await app.call('GET', '/auth/api-keys', { headers }),
+    await app.call('GET', '/auth/api-keys?view=full', { headers }),
+    await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a' } }),
+    await app.call('GET', '/auth/forward', { headers: bearer(`${key}x`) }),
+    await app.call('DELETE', `/auth/api-keys/${id}`, { headers }),
+  ];
+  for (const { text, headers: answered } of answers)
+    assert.ok(!(text + JSON.stringify([...answered])).includes(random));
 
-    assert.ok(app.logLines.length > 0);
-    assert.ok(!app.logLines.join('').includes(random));
-    const audit = (await listAuditEvents(app.db)).filter(({ target }) => target === String(id));
-    assert.deepEqual(
-      audit.map(({ action, actor, accountId, details }) => ({ action, actor, accountId, details })),
-      [
-        {
-          action: 'api_key.created',
-          actor: `account:${account.id}`,
-          accountId: account.id,
-          details: '{"nickname":"a","scopes":[]}',
-        },
-        {
-          action: 'api_key.deleted',
-          actor: `account:${account.id}`,
-          accountId: account.id,
-          details: '{"nickname":"a"}',
-        },
-      ],
-    );
-    // Not as text, nor as a hash that whoever steals the file could compare a leaked key with.
-    const traces = [
-      random,
-      kept.key.slice('krv_'.length),
-      ...[key, random, kept.key].map((text) => createHash('sha256').update(text).digest()),
-    ];
-    const stored = app.place.kind === 'sqlite' ? filesOf(app.place.url) : await tablesOf(app.db);
-    assert.ok(stored.length >= 2);
-    for (const bytes of stored) {
-      for (const trace of traces) {
-        assert.ok(!bytes.includes(trace));
-        assert.ok(!bytes.includes(Buffer.from(trace).toString('hex')));
-      }
+  assert.ok(app.logLines.length > 0);
+  assert.ok(!app.logLines.join('').includes(random));
+  const audit = (await listAuditEvents(app.db)).filter(({ target }) => target === String(id));
+  assert.deepEqual(
+    audit.map(({ action, actor, accountId, details }) => ({ action, actor, accountId, details })),
+    [
+      {
+        action: 'api_key.created',
+        actor: `account:${account.id}`,
+        accountId: account.id,
+        details: '{"nickname":"a","scopes":[]}',
+      },
+      {
+        action: 'api_key.deleted',
+        actor: `account:${account.id}`,
+        accountId: account.id,
+        details: '{"nickname":"a"}',
+      },
+    ],
+  );
+  // Neither as text nor as an unkeyed hash, which a thief of the file could compare with leaked keys.
+  const traces = [
+    random,
+    kept.key.slice('krv_'.length),
+    ...[key, random, kept.key].map((text) => createHash('sha256').update(text).digest()),
+  ];
+  const stored = app.place.kind === 'sqlite' ? filesOf(app.place.url) : await tablesOf(app.db);
+  assert.ok(stored.length >= 2);
+  for (const bytes of stored) {
+    for (const trace of traces) {
+      assert.ok(!bytes.includes(trace));
+      assert.ok(!bytes.includes(Buffer.from(trace).toString('hex')));
     }
-  },
-);
+  }
+});
 
-/** The database and its journals. */
+/** The files of the database. */
 function filesOf(url: string): Buffer[] {
   const folder = dirname(url.slice('sqlite:'.length));
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -279,22 +275,22 @@ async function tablesOf(db: Db): Promise<Buffer[]> {
   return rows.flat().map(({ text }) => Buffer.from(text));
 }
 
-test('an operator’s deletion of an account takes its keys along, and nobody else’s', async () => {
+test('deletion of an account deletes its keys and no others', async () => {
   await using app = await newApp();
   const [one, other] = [await app.signIn(), await app.signIn()];
   const gone = await create(app, bearer(one.accessToken), 'a');
   const kept = await create(app, bearer(other.accessToken), 'a');
   await app.service.services.accounts.delete(operator, one.account.id);
-  assert.deepEqual([await works(app, gone.key), await works(app, kept.key)], [false, true]);
+  assert.deepEqual([await isAccepted(app, gone.key), await isAccepted(app, kept.key)], [false, true]);
   const again = await app.call('DELETE', `/auth/api-keys/${gone.id}`, { headers: bearer(other.accessToken) });
   assertProblem(fromFetch(again), 'key_not_found');
 });
 
-test('an account that is deleted while its token is being used is answered as a token that has ended', async () => {
+test('a creation for an account that was deleted after the check of its token is rejected', async () => {
   await using app = await newApp();
   const { account } = await app.signIn();
   await app.service.services.accounts.delete(operator, account.id);
-  // The account was there when its token was judged, so this is called behind that.
+  // Calls the route after the check of the token, in which the account still existed.
   const route = apiKeyRoutes(app.service.services.apiKeys).find(({ contract }) => contract.id === 'createKey');
   const principal = { kind: 'account', accountId: account.id, sessionId: 'ses_x' };
   const call = { principal, body: { nickname: 'a' } } as unknown as Call;

@@ -1,4 +1,4 @@
-/** The body of a key's creation: what is read, and what is refused because two parsers could read it differently. */
+/** The body of a creation: malformed and ambiguous bodies are rejected. */
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@keyreeve/contract';
 import { basic, bearer, goodPassword, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -11,25 +11,25 @@ const bytes = (...parts: readonly (string | number[])[]): Uint8Array<ArrayBuffer
   Uint8Array.from(parts.flatMap((part) => (typeof part === 'string' ? [...Buffer.from(part)] : part)));
 
 const badBodies: Readonly<Record<string, readonly [body: string | Uint8Array<ArrayBuffer>, code: ErrorCode]>> = {
-  nothing: ['', 'malformed_json'],
+  empty: ['', 'malformed_json'],
   'half an object': ['{"nickname":"a"', 'malformed_json'],
-  'something after the object': ['{"nickname":"a"}{}', 'malformed_json'],
+  'text after the object': ['{"nickname":"a"}{}', 'malformed_json'],
   'single quotes': ["{'nickname':'a'}", 'malformed_json'],
   'a trailing comma': ['{"nickname":"a",}', 'malformed_json'],
   'a comment': ['{"nickname":"a"/**/}', 'malformed_json'],
   NaN: ['{"nickname":NaN}', 'malformed_json'],
   'a raw control character in a string': ['{"nickname":"a\nb"}', 'malformed_json'],
   'a byte order mark': ['\ufeff{"nickname":"a"}', 'malformed_json'],
-  'UTF-8 that is cut': [bytes('{"nickname":"a', [0xc3], '"}'), 'malformed_json'],
-  'UTF-8 that is overlong': [bytes('{"nickname":"a', [0xc0, 0xaf], '"}'), 'malformed_json'],
+  'truncated UTF-8': [bytes('{"nickname":"a', [0xc3], '"}'), 'malformed_json'],
+  'overlong UTF-8': [bytes('{"nickname":"a', [0xc0, 0xaf], '"}'), 'malformed_json'],
   'a surrogate in UTF-8': [bytes('{"nickname":"a', [0xed, 0xa0, 0x80], '"}'), 'malformed_json'],
   'UTF-16': [Uint8Array.from(Buffer.from('{"nickname":"a"}', 'utf16le')), 'malformed_json'],
-  'a member named twice': ['{"nickname":"a","nickname":"b"}', 'malformed_json'],
-  'a member named twice alike': ['{"nickname":"a","nickname":"a"}', 'malformed_json'],
-  'a member named twice, once escaped': [String.raw`{"nickname":"a","nickn\u0061me":"b"}`, 'malformed_json'],
-  'a member named twice with space before the colon': ['{"nickname":"a","nickname" \t\r\n:"b"}', 'malformed_json'],
-  'a member named twice further down': ['{"nickname":"a","x":{"y":1,"y":2}}', 'malformed_json'],
-  'a member named twice after a text that looks like JSON': [
+  'a duplicate member': ['{"nickname":"a","nickname":"b"}', 'malformed_json'],
+  'a duplicate member with the same value': ['{"nickname":"a","nickname":"a"}', 'malformed_json'],
+  'a duplicate member, escaped': [String.raw`{"nickname":"a","nickn\u0061me":"b"}`, 'malformed_json'],
+  'a duplicate member with space before the colon': ['{"nickname":"a","nickname" \t\r\n:"b"}', 'malformed_json'],
+  'a duplicate member in a nested object': ['{"nickname":"a","x":{"y":1,"y":2}}', 'malformed_json'],
+  'a duplicate member after a string that resembles JSON': [
     String.raw`{"nickname":"\"}{","scopes":[],"scopes":[]}`,
     'malformed_json',
   ],
@@ -39,20 +39,20 @@ const badBodies: Readonly<Record<string, readonly [body: string | Uint8Array<Arr
   'a member prototype': ['{"nickname":"a","prototype":{}}', 'malformed_json'],
   'nine levels': [deep(9), 'malformed_json'],
   'a thousand levels': [deep(1_000), 'malformed_json'],
-  'eight levels, which are read': [deep(8), 'invalid_request'],
+  'eight levels, which are allowed': [deep(8), 'invalid_request'],
   null: ['null', 'invalid_request'],
   'an array': ['[{"nickname":"a"}]', 'invalid_request'],
   'a string': ['"nickname"', 'invalid_request'],
   'no nickname': ['{}', 'invalid_request'],
   'another case': ['{"Nickname":"a"}', 'invalid_request'],
   'an unknown field': ['{"nickname":"a","note":"b"}', 'invalid_request'],
-  'a key of the client’s own': ['{"nickname":"a","key":"krv_mine"}', 'invalid_request'],
-  'an id of the client’s own': ['{"nickname":"a","id":1}', 'invalid_request'],
-  'another’s account': ['{"nickname":"a","accountId":"acc_other"}', 'invalid_request'],
-  'a time of creation': ['{"nickname":"a","createdAt":"2020-01-01T00:00:00Z"}', 'invalid_request'],
+  'a member key': ['{"nickname":"a","key":"krv_mine"}', 'invalid_request'],
+  'a member id': ['{"nickname":"a","id":1}', 'invalid_request'],
+  'a member accountId': ['{"nickname":"a","accountId":"acc_other"}', 'invalid_request'],
+  'a member createdAt': ['{"nickname":"a","createdAt":"2020-01-01T00:00:00Z"}', 'invalid_request'],
 };
 
-/** A header that is not sent is undefined. */
+/** Headers of the request. */
 const badTypes: readonly Readonly<Record<string, string>>[] = [
   {},
   { 'content-type': '' },
@@ -83,33 +83,33 @@ async function keysOf(app: TestApp, headers: Record<string, string>): Promise<un
 }
 
 test(
-  'a body that isn’t one unambiguous JSON object of known fields makes no key',
+  'a body that is not an unambiguous JSON object of known members creates no key',
   { tags: ['asvs:1.5.2', 'asvs:2.2.1', 'asvs:2.2.2', 'asvs:15.3.3'] },
   async () => {
     await using app = await newApp();
     const headers = bearer((await app.signIn()).accessToken);
     for (const [what, [body, code]] of Object.entries(badBodies)) {
-      const refused = await app.call('POST', '/auth/api-keys', { headers: { ...headers, ...json }, body });
-      assertProblem(fromFetch(refused), code, what);
+      const rejected = await app.call('POST', '/auth/api-keys', { headers: { ...headers, ...json }, body });
+      assertProblem(fromFetch(rejected), code, what);
     }
     assert.deepEqual(await keysOf(app, headers), { apiKeys: [] });
   },
 );
 
-test('a body of another type, charset or encoding is refused', { tags: ['asvs:3.5.2'] }, async () => {
+test('a body with another media type, charset or encoding is rejected', { tags: ['asvs:3.5.2'] }, async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   for (const type of badTypes) {
-    const refused = await app.call('POST', '/auth/api-keys', {
+    const rejected = await app.call('POST', '/auth/api-keys', {
       headers: { ...headers, ...type },
       body: bytes('{"nickname":"a"}'),
     });
-    assertProblem(fromFetch(refused), 'unsupported_media_type', JSON.stringify(type));
+    assertProblem(fromFetch(rejected), 'unsupported_media_type', JSON.stringify(type));
   }
   assert.deepEqual(await keysOf(app, headers), { apiKeys: [] });
 });
 
-test('JSON in UTF-8 is read however its type is written', async () => {
+test('JSON in UTF-8 is accepted with any form of its media type', async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   for (const [index, type] of goodTypes.entries()) {
@@ -121,26 +121,26 @@ test('JSON in UTF-8 is read however its type is written', async () => {
   }
 });
 
-test('every mistake in a body is named by its pointer', { tags: ['asvs:2.2.1', 'asvs:15.3.5'] }, async () => {
+test('the response contains a pointer to each mistake in a body', { tags: ['asvs:2.2.1', 'asvs:15.3.5'] }, async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
-  const refused = await app.call('POST', '/auth/api-keys', {
+  const rejected = await app.call('POST', '/auth/api-keys', {
     headers,
     json: { nickname: 5, scopes: ['ok', 'not ok'], expiresAt: 'soon', note: 'x' },
   });
-  const { errors = [] } = assertProblem(fromFetch(refused), 'invalid_request');
+  const { errors = [] } = assertProblem(fromFetch(rejected), 'invalid_request');
   assert.deepEqual(errors.map(({ pointer }) => pointer).toSorted(), ['/expiresAt', '/nickname', '/note', '/scopes/1']);
 });
 
-test('a sign-in and a deletion ignore the body they are sent', async () => {
+test('a sign-in and a deletion ignore the body', async () => {
   await using app = await newApp();
   const { account, accessToken } = await app.signIn();
-  const odd = { 'content-type': 'text/csv', 'content-encoding': 'gzip' };
+  const wrongType = { 'content-type': 'text/csv', 'content-encoding': 'gzip' };
   const body = '{"id": 1, "id": 2';
   const created = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json: { nickname: 'a' } });
   const path = `/auth/api-keys/${(created.json as { id: number }).id}`;
-  const headers = { ...bearer(accessToken), ...odd };
+  const headers = { ...bearer(accessToken), ...wrongType };
   assert.equal((await app.call('DELETE', path, { headers, body })).status, 200);
-  const signIn = { ...basic(account.email, goodPassword), ...odd };
+  const signIn = { ...basic(account.email, goodPassword), ...wrongType };
   assert.equal((await app.call('POST', '/auth/token', { headers: signIn, body })).status, 200);
 });

@@ -1,4 +1,4 @@
-/** API keys as text: what is one is known from the form alone, before anything is read. */
+/** The format of API keys, which decides whether a text is looked up in the database. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyPattern, limits } from '@keyreeve/contract';
@@ -11,7 +11,7 @@ const prefixes = ['krv', 'acme', 'acme_live'];
 const checked = (unchecked: string): string => unchecked + checksum(unchecked);
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-test('a key of each accepted prefix is one; keys of others are not', () => {
+test('keys with an accepted prefix have the format, and keys with other prefixes do not', () => {
   for (const prefix of prefixes) {
     const key = makeKey(prefix).reveal();
     assert.match(key, new RegExp(`^${prefix}_[0-9A-Za-z]{49}$`));
@@ -22,11 +22,11 @@ test('a key of each accepted prefix is one; keys of others are not', () => {
   }
 });
 
-test('a thousand keys are all different', () => {
+test('a thousand keys are unique', () => {
   assert.equal(new Set(Array.from({ length: 1_000 }, () => makeKey('krv').reveal())).size, 1_000);
 });
 
-test('whichever character is altered, it isn’t a key', () => {
+test('a key with an altered character is malformed', () => {
   const key = makeKey('krv').reveal();
   for (let place = 0; place < key.length; place++) {
     for (const char of [...digits, '_', '-', ' ', 'é']) {
@@ -36,7 +36,7 @@ test('whichever character is altered, it isn’t a key', () => {
   }
 });
 
-test('whatever is cut off, added or exchanged, it isn’t a key', () => {
+test('a key that is shortened, extended or in another case is malformed', () => {
   const key = makeKey('krv').reveal();
   for (let length = 0; length < key.length; length++) {
     assert.equal(formOf(key.slice(0, length), prefixes), 'malformed');
@@ -56,7 +56,7 @@ test('whatever is cut off, added or exchanged, it isn’t a key', () => {
   }
 });
 
-test('a right checksum over anything but base62 isn’t enough', { tags: ['asvs:11.4.1'] }, () => {
+test('a text with the right checksum but not in base62 is malformed', { tags: ['asvs:11.4.1'] }, () => {
   for (const body of [
     '-'.repeat(43),
     'é'.repeat(43),
@@ -69,11 +69,11 @@ test('a right checksum over anything but base62 isn’t enough', { tags: ['asvs:
   assert.equal(formOf(checked(`krv_${'a'.repeat(43)}`), prefixes), 'key');
 });
 
-test('the checksum covers the prefix: a key isn’t one of another brand', () => {
+test('the checksum covers the prefix', () => {
   assert.equal(formOf(makeKey('krv').reveal().replace('krv_', 'acme_'), prefixes), 'malformed');
 });
 
-test('our other credentials are told by their kind, well-formed or not', () => {
+test('a text with the prefix of a refresh token or one-time code is of the wrong kind', () => {
   const refreshToken = new RefreshTokens(deriveKeys(Buffer.alloc(32, 7))).first().text.reveal();
   for (const text of [refreshToken, `${refreshToken}x`, 'krvr_', 'krvc_123456', checked(`krvr_${'a'.repeat(43)}`)]) {
     assert.equal(formOf(text, prefixes), 'wrong_kind', text);
@@ -83,7 +83,7 @@ test('our other credentials are told by their kind, well-formed or not', () => {
   }
 });
 
-test('another system’s key is what is neither ours, whole or mistyped, nor a JWT, nor too long', () => {
+test('a text can be an imported key unless it has our formats, is a JWT or is too long', () => {
   const key = makeKey('krv').reveal();
   const foreign = [
     'sk_live_1234',

@@ -1,10 +1,10 @@
-/** The contract of `api-keys/store.ts` about the prefixes of keys. */
+/** The table of key prefixes, on each database. */
 import assert from 'node:assert/strict';
 import * as store from '../store.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, hashOf, newKey, now, operator } from '../../../../test-kit/rows.ts';
 
-onEachDatabase('a prefix is recorded once, by the first of many creations at once', async (opened) => {
+onEachDatabase('concurrent creations record a prefix once', async (opened) => {
   const { db } = opened;
   const ada = await addAccount(db);
   const rivals = Math.max(rivalsMin, 16);
@@ -19,16 +19,16 @@ onEachDatabase('a prefix is recorded once, by the first of many creations at onc
   assert.deepEqual(await store.listKeyPrefixes(db), ['acme', 'krv']);
 });
 
-onEachDatabase('a creation that is refused records no prefix', async ({ db }) => {
+onEachDatabase('a rejected creation records no prefix', async ({ db }) => {
   const ada = await addAccount(db);
   await addKey(db, ada, 'taken');
   const again = newKey(ada, 'taken', { id: 2, hash: hashOf('again'), prefix: 'krv' });
-  const refused: unknown = await store.createKey(db, operator, again, 100, undefined).catch((error: unknown) => error);
-  assert.equal(codeOf(refused), 'nickname_taken');
+  const rejected: unknown = await store.createKey(db, operator, again, 100, undefined).catch((error: unknown) => error);
+  assert.equal(codeOf(rejected), 'nickname_taken');
   assert.deepEqual(await store.listKeyPrefixes(db), []);
 });
 
-onEachDatabase('the prefix of keys from before prefixes were recorded is assumed once', async ({ db }) => {
+onEachDatabase('the prefix of keys without a recorded prefix is recorded once', async ({ db }) => {
   const ada = await addAccount(db);
   await store.recordEarlierPrefix(db, 'krv', now);
   assert.deepEqual(await store.listKeyPrefixes(db), [], 'there are no keys');

@@ -1,4 +1,4 @@
-/** What a key may be given beside its nickname: scopes and an end. */
+/** The optional members of a creation: scopes and expiry. */
 import assert from 'node:assert/strict';
 import type { ErrorCode, ListedKeyFull } from '@keyreeve/contract';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
@@ -11,37 +11,37 @@ const badScopes: Readonly<Record<string, readonly [scopes: unknown, code: ErrorC
   'not a list': ['orders:read', 'invalid_request', '/scopes'],
   null: [null, 'invalid_request', '/scopes'],
   'a number': [[1], 'invalid_request', '/scopes/0'],
-  'an empty one': [['a', ''], 'invalid_request', '/scopes/1'],
+  'an empty scope': [['a', ''], 'invalid_request', '/scopes/1'],
   'a space': [['a b'], 'invalid_request', '/scopes/0'],
   'a quote': [['a"b'], 'invalid_request', '/scopes/0'],
   'a backslash': [['a\\b'], 'invalid_request', '/scopes/0'],
   'a line break': [['a\r\nX-Keyreeve-Account: b'], 'invalid_request', '/scopes/0'],
   'a letter outside ASCII': [['é'], 'invalid_request', '/scopes/0'],
   'sixty-five characters': [['x'.repeat(65)], 'invalid_request', '/scopes/0'],
-  'one twice': [['a', 'b', 'a'], 'invalid_request', '/scopes'],
-  'thirty-three': [many(33), 'invalid_request', '/scopes'],
-  'Keyreeve’s own': [['keyreeve:verify'], 'reserved_scope'],
-  'one that Keyreeve may have some day': [['a', 'keyreeve:admin'], 'reserved_scope'],
+  'a repeated scope': [['a', 'b', 'a'], 'invalid_request', '/scopes'],
+  'thirty-three scopes': [many(33), 'invalid_request', '/scopes'],
+  'a reserved scope': [['keyreeve:verify'], 'reserved_scope'],
+  'an unknown reserved scope': [['a', 'keyreeve:admin'], 'reserved_scope'],
 };
 
-/** The clock stands at 2026-11-21T09:30:00Z. */
-const badEnds: Readonly<Record<string, unknown>> = {
+/** The time is 2026-11-21T09:30:00Z. */
+const badExpiries: Readonly<Record<string, unknown>> = {
   'a number': 1_900_000_000,
   'a date': '2027-01-31',
   'no zone': '2027-01-31T00:00:00',
   'a space for the T': '2027-01-31 00:00:00Z',
-  'a day that isn’t': '2027-02-30T00:00:00Z',
-  'an hour that isn’t': '2027-01-31T24:00:00Z',
-  'a leap second, which no clock here has': '2026-12-31T23:59:60Z',
+  'a day that does not exist': '2027-02-30T00:00:00Z',
+  'an hour that does not exist': '2027-01-31T24:00:00Z',
+  'a leap second': '2026-12-31T23:59:60Z',
   words: 'tomorrow',
-  nothing: '',
+  empty: '',
   'too long': `2027-01-31T00:00:00.${'0'.repeat(20)}Z`,
   'the past': '2026-11-21T09:29:59.999Z',
   now: '2026-11-21T09:30:00.000Z',
   'now, in another zone': '2026-11-21T11:30:00+02:00',
 };
 
-const goodEnds: readonly (readonly [sent: string | null, kept: string | null])[] = [
+const goodExpiries: readonly (readonly [sent: string | null, stored: string | null])[] = [
   [null, null],
   ['2026-11-21T09:30:00.001Z', '2026-11-21T09:30:00.001Z'],
   ['2027-01-31T00:00:00+02:00', '2027-01-30T22:00:00.000Z'],
@@ -61,7 +61,7 @@ async function fixture() {
 }
 
 test(
-  'a key has no scope that is malformed, repeated, one too many or an operator’s to grant',
+  'malformed, repeated, reserved and too many scopes are rejected',
   { tags: ['asvs:1.3.3', 'asvs:8.2.3'] },
   async () => {
     await using app = await fixture();
@@ -77,18 +77,18 @@ test(
   },
 );
 
-test('a key keeps its scopes in their order, as many and as long as are allowed', async () => {
+test('up to 32 scopes of up to 64 characters are stored in their order', async () => {
   await using app = await fixture();
   const scopes = ['z', 'a', '!#[]~', 'Keyreeve', 'x'.repeat(64), ...many(27)];
   assert.equal((await app.create({ nickname: 'a', scopes })).status, 201);
   assert.equal((await app.create({ nickname: 'b', scopes: [] })).status, 201);
-  const kept = Object.fromEntries((await app.list()).map((key) => [key.nickname, key.scopes]));
-  assert.deepEqual(kept, { a: scopes, b: [] });
+  const listed = Object.fromEntries((await app.list()).map((key) => [key.nickname, key.scopes]));
+  assert.deepEqual(listed, { a: scopes, b: [] });
 });
 
-test('a key can’t end in the past, or at a time that is none', { tags: ['asvs:1.4.2', 'asvs:2.2.3'] }, async () => {
+test('an expiry that is malformed or in the past is rejected', { tags: ['asvs:1.4.2', 'asvs:2.2.3'] }, async () => {
   await using app = await fixture();
-  for (const [what, expiresAt] of Object.entries(badEnds)) {
+  for (const [what, expiresAt] of Object.entries(badExpiries)) {
     const { errors } = assertProblem(
       fromFetch(await app.create({ nickname: 'a', expiresAt })),
       'invalid_request',
@@ -103,14 +103,14 @@ test('a key can’t end in the past, or at a time that is none', { tags: ['asvs:
   assert.deepEqual(await app.list(), []);
 });
 
-test('a key’s end is an instant, whatever the zone it was written in', async () => {
+test('an expiry in any time zone is stored and returned in UTC', async () => {
   await using app = await fixture();
-  for (const [index, [expiresAt]] of goodEnds.entries()) {
+  for (const [index, [expiresAt]] of goodExpiries.entries()) {
     assert.equal((await app.create({ nickname: `key ${index}`, expiresAt })).status, 201, String(expiresAt));
   }
-  const kept = (await app.list()).toSorted((a, b) => a.nickname.localeCompare(b.nickname));
+  const listed = (await app.list()).toSorted((a, b) => a.nickname.localeCompare(b.nickname));
   assert.deepEqual(
-    kept.map(({ expiresAt }) => expiresAt),
-    goodEnds.map(([, end]) => end),
+    listed.map(({ expiresAt }) => expiresAt),
+    goodExpiries.map(([, stored]) => stored),
   );
 });

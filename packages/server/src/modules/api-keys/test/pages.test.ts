@@ -1,4 +1,4 @@
-/** The list of API keys in pages, which is opt-in: the list without `limit` and `cursor` stays as it is. */
+/** The list of API keys in pages. Without `limit` and `cursor` the response is the whole list. */
 import assert from 'node:assert/strict';
 import type { ListedKeyFull } from '@keyreeve/contract';
 import { bearer, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -20,7 +20,7 @@ async function fixture(count: number) {
   };
   for (let n = 0; n < count; n++) {
     await create(`key ${n}`);
-    // Several keys share each time: their ids decide.
+    // Three keys share each time, so their order depends on the ids.
     if (n % 3 === 2) app.clock.advance({ seconds: 1 });
   }
   const page = async (query: string): Promise<Page> => {
@@ -31,7 +31,7 @@ async function fixture(count: number) {
   return { app, headers, create, page, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
-/** All pages from the first on, and what each of them listed. */
+/** Requests all pages. */
 async function pages(page: (query: string) => Promise<Page>, query: string): Promise<Page[]> {
   const all: Page[] = [await page(`?${query}`)];
   for (let next = all[0]?.nextCursor; next; next = all.at(-1)?.nextCursor)
@@ -39,7 +39,7 @@ async function pages(page: (query: string) => Promise<Page>, query: string): Pro
   return all;
 }
 
-test('pages of any size list the same keys in the same order, each once, and the last has no cursor', async () => {
+test('pages of any size contain each key once, in the order of the whole list', async () => {
   await using at = await fixture(10);
   const whole = await at.page('');
   assert.deepEqual([Object.keys(whole), whole.apiKeys.length], [['apiKeys'], 10]);
@@ -68,14 +68,14 @@ test('pages of any size list the same keys in the same order, each once, and the
   );
 });
 
-test('a page without a size has a hundred keys', async () => {
+test('a page without a limit has a hundred keys', async () => {
   await using at = await fixture(103);
   const first = await at.page('?limit=2');
   const rest = await at.page(`?cursor=${first.nextCursor}`);
   assert.deepEqual([rest.apiKeys.length, typeof rest.nextCursor], [100, 'string']);
 });
 
-test('keys that are deleted or created between two pages neither hide nor repeat another', async () => {
+test('creations and deletions between pages neither hide nor repeat other keys', async () => {
   await using at = await fixture(6);
   const whole = (await at.page('')).apiKeys.map(({ id }) => id);
   const { nextCursor } = await at.page('?limit=3');
@@ -89,7 +89,7 @@ test('keys that are deleted or created between two pages neither hide nor repeat
   );
 });
 
-test('a cursor shows nobody another account’s keys', async () => {
+test('a cursor of one account returns no keys to another account', async () => {
   await using at = await fixture(3);
   const { nextCursor } = await at.page('?limit=1');
   const other = await at.app.signIn();
@@ -101,7 +101,7 @@ test('a cursor shows nobody another account’s keys', async () => {
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64url');
 
-test('a size out of bounds and a cursor that is none of the list are refused', async () => {
+test('a limit out of bounds and a malformed cursor are rejected', async () => {
   await using app: TestApp = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   const bad = ['limit=0', 'limit=101', 'limit=-1', 'limit=1.5', 'limit=', 'limit=1&limit=2', 'cursor=', 'cursor=!'];

@@ -1,4 +1,4 @@
-/** The contract of `api-keys/store.ts`. */
+/** The table of API keys, on each database. */
 import assert from 'node:assert/strict';
 import { disableAccount } from '../../accounts/store.ts';
 import * as store from '../store.ts';
@@ -9,40 +9,48 @@ import type { KeyCreationLimits } from '../../rate-limits/key-creation-limits.ts
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, hashOf, keys, newKey, now, operator, withoutOrdinal } from '../../../../test-kit/rows.ts';
 
-const create = async (db: Db, key: store.NewKey, keysMax = 100, throttle?: KeyCreationLimits): Promise<'created'> => {
-  await store.createKey(db, operator, key, keysMax, throttle);
+const create = async (
+  db: Db,
+  key: store.NewKey,
+  keysMax = 100,
+  creationLimits?: KeyCreationLimits,
+): Promise<'created'> => {
+  await store.createKey(db, operator, key, keysMax, creationLimits);
   return 'created';
 };
-const throttle: KeyCreationLimits = { bucketHash: keys.throttleBucket, creationsPerMinuteMax: 10 };
+const creationLimits: KeyCreationLimits = { bucketHash: keys.throttleBucket, creationsPerMinuteMax: 10 };
 const nicknames = async (db: Db, accountId: string): Promise<string[]> =>
   (await store.listAccountKeys(db, accountId)).map(({ nickname }) => nickname);
 
-onEachDatabase('a key is listed with all but its secret, and found by its hash with its account', async ({ db }) => {
-  const ada = await addAccount(db);
-  const key = await addKey(db, ada, 'billing', { id: 42, scopes: ['a:read', 'b'], expiresAt: now + 1 });
-  const shown = {
-    id: 42,
-    nickname: 'billing',
-    scopes: 'a:read b',
-    needsRole: 0,
-    ownerRole: 'user',
-    expiresAt: now + 1,
-    lastUsedAt: null,
-    createdAt: now,
-  };
-  const listed = await store.listAccountKeys(db, ada);
-  assert.deepEqual(
-    listed.map((row) => ({ ...row })),
-    [{ ...shown, updatedAt: now }],
-  );
-  const [found] = await store.findKeyStates(db, [key.hash]);
-  assert.ok(found);
-  assert.deepEqual(withoutOrdinal(found), { ...shown, accountId: ada, accountDisabledAt: null });
-  assert.equal(await store.findKeyOwner(db, 42), ada);
-  assert.equal(await store.findKeyOwner(db, 43), undefined);
-});
+onEachDatabase(
+  'a key is listed without its secret, and found by its hash together with its account',
+  async ({ db }) => {
+    const ada = await addAccount(db);
+    const key = await addKey(db, ada, 'billing', { id: 42, scopes: ['a:read', 'b'], expiresAt: now + 1 });
+    const shown = {
+      id: 42,
+      nickname: 'billing',
+      scopes: 'a:read b',
+      needsRole: 0,
+      ownerRole: 'user',
+      expiresAt: now + 1,
+      lastUsedAt: null,
+      createdAt: now,
+    };
+    const listed = await store.listAccountKeys(db, ada);
+    assert.deepEqual(
+      listed.map((row) => ({ ...row })),
+      [{ ...shown, updatedAt: now }],
+    );
+    const [found] = await store.findKeyStates(db, [key.hash]);
+    assert.ok(found);
+    assert.deepEqual(withoutOrdinal(found), { ...shown, accountId: ada, accountDisabledAt: null });
+    assert.equal(await store.findKeyOwner(db, 42), ada);
+    assert.equal(await store.findKeyOwner(db, 43), undefined);
+  },
+);
 
-onEachDatabase('an account’s keys are listed by creation, then id, and nobody else’s', async ({ db }) => {
+onEachDatabase('the list contains the account’s own keys, ordered by creation and id', async ({ db }) => {
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
   await addKey(db, ada, 'third', { id: 2, now: now + 1 });
@@ -54,7 +62,7 @@ onEachDatabase('an account’s keys are listed by creation, then id, and nobody 
   assert.deepEqual(await nicknames(db, 'acc_nobody'), []);
 });
 
-onEachDatabase('of many that ask for one nickname at once one gets it', async (opened) => {
+onEachDatabase('of concurrent creations with one nickname, one succeeds', async (opened) => {
   const { db } = opened;
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
@@ -70,14 +78,14 @@ onEachDatabase('of many that ask for one nickname at once one gets it', async (o
     found.map((row) => row?.id),
     hashes.map((_, rival) => (rival === winner ? winner + 1 : undefined)),
   );
-  assert.equal(await create(db, newKey(bob, 'one', { id: 1_000 })), 'created', 'another account may have it too');
-  assert.equal(await create(db, newKey(ada, 'One', { id: 1_001 })), 'created', 'case makes another nickname');
+  assert.equal(await create(db, newKey(bob, 'one', { id: 1_000 })), 'created', 'another account may use it');
+  assert.equal(await create(db, newKey(ada, 'One', { id: 1_001 })), 'created', 'another case is another nickname');
   await store.deleteKey(db, operator, ada, winner + 1, now);
   assert.equal(await create(db, newKey(ada, 'one', { id: 1_002 })), 'created', 'a deleted key’s nickname is free');
 });
 
 onEachDatabase(
-  'parallel creations never exceed the number of keys allowed',
+  'concurrent creations never exceed the number of allowed keys',
   { tags: ['asvs:2.3.4'] },
   async (opened) => {
     const ada = await addAccount(opened.db, 'ada');
@@ -91,47 +99,47 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('parallel creations never exceed the rate allowed', async (opened) => {
+onEachDatabase('concurrent creations never exceed the allowed rate', async (opened) => {
   const { db } = opened;
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
   const settled = await race(opened, rivalsMin * 2, (connection, rival) =>
-    create(connection, newKey(ada, `key ${rival}`, { id: rival + 1 }), 100, throttle),
+    create(connection, newKey(ada, `key ${rival}`, { id: rival + 1 }), 100, creationLimits),
   );
   assert.deepEqual(outcomes(settled), { created: 10, too_many_creations: rivalsMin * 2 - 10 });
-  assert.equal(await create(db, newKey(bob, 'own count'), 100, throttle), 'created');
+  assert.equal(await create(db, newKey(bob, 'own count'), 100, creationLimits), 'created');
   const late = (ms: number): Promise<'created'> =>
-    create(db, newKey(ada, `late ${ms}`, { id: 500 + ms, now: now + ms }), 100, throttle);
+    create(db, newKey(ada, `late ${ms}`, { id: 500 + ms, now: now + ms }), 100, creationLimits);
   await assert.rejects(late(59_999), (error) => codeOf(error) === 'too_many_creations');
   assert.equal(await late(60_000), 'created');
 });
 
-onEachDatabase('a creation that is refused doesn’t count towards the rate', async ({ db }) => {
+onEachDatabase('a rejected creation is not counted', async ({ db }) => {
   const ada = await addAccount(db);
   await addKey(db, ada, 'taken');
   for (let attempt = 0; attempt < 12; attempt++) {
     await assert.rejects(
-      create(db, newKey(ada, 'taken', { id: 900 }), 100, throttle),
+      create(db, newKey(ada, 'taken', { id: 900 }), 100, creationLimits),
       (error) => codeOf(error) === 'nickname_taken',
     );
   }
   for (let attempt = 0; attempt < 10; attempt++) {
-    assert.equal(await create(db, newKey(ada, `key ${attempt}`), 100, throttle), 'created');
+    assert.equal(await create(db, newKey(ada, `key ${attempt}`), 100, creationLimits), 'created');
   }
 });
 
-onEachDatabase('no key is made for an account that doesn’t exist', async ({ db }) => {
+onEachDatabase('no key is created for an unknown account', async ({ db }) => {
   await assert.rejects(create(db, newKey('acc_nobody', 'one')), (error) => codeOf(error) === 'account_not_found');
 });
 
-onEachDatabase('a key’s id is never given twice', async ({ db }) => {
+onEachDatabase('the id of a key is unique', async ({ db }) => {
   const ada = await addAccount(db);
   await addKey(db, ada, 'one', { id: 42 });
   await assert.rejects(create(db, newKey(ada, 'two', { id: 42 })), (error) => codeOf(error) === 'unavailable');
   assert.deepEqual(await nicknames(db, ada), ['one']);
 });
 
-onEachDatabase('a key is deleted once, however many try at once', async (opened) => {
+onEachDatabase('of concurrent deletions of one key, one succeeds', async (opened) => {
   const ada = await addAccount(opened.db);
   const key = await addKey(opened.db, ada, 'one', { id: 42 });
   const settled = await race(opened, rivalsMin * 2, (connection) =>
@@ -143,17 +151,20 @@ onEachDatabase('a key is deleted once, however many try at once', async (opened)
   assert.equal(deletions.length, 1);
 });
 
-onEachDatabase('another account’s key isn’t deleted, and is told apart from one that doesn’t exist', async ({ db }) => {
-  const ada = await addAccount(db, 'ada');
-  const bob = await addAccount(db, 'bob');
-  await addKey(db, ada, 'one', { id: 42 });
-  assert.equal(await store.deleteKey(db, operator, bob, 42, now), 'foreign');
-  assert.equal(await store.deleteKey(db, operator, bob, 43, now), 'unknown');
-  assert.deepEqual(await nicknames(db, ada), ['one']);
-});
+onEachDatabase(
+  'another account’s key is not deleted, and the result differs from that of an unknown key',
+  async ({ db }) => {
+    const ada = await addAccount(db, 'ada');
+    const bob = await addAccount(db, 'bob');
+    await addKey(db, ada, 'one', { id: 42 });
+    assert.equal(await store.deleteKey(db, operator, bob, 42, now), 'foreign');
+    assert.equal(await store.deleteKey(db, operator, bob, 43, now), 'unknown');
+    assert.deepEqual(await nicknames(db, ada), ['one']);
+  },
+);
 
 onEachDatabase(
-  'no read that begins after a deletion was acknowledged finds the key, from any connection',
+  'a read that starts after the response to a deletion does not find the key, on any connection',
   async (opened) => {
     const { db } = opened;
     const other = await opened.connect();
@@ -173,32 +184,29 @@ onEachDatabase(
   },
 );
 
-onEachDatabase(
-  'states come in the order of the hashes; the whole hash decides, not what it is found by',
-  async ({ db }) => {
-    const ada = await addAccount(db);
-    const one = await addKey(db, ada, 'one', { id: 1 });
-    const two = await addKey(db, ada, 'two', { id: 2 });
-    const twin = Buffer.from(one.hash);
-    twin[twin.length - 1] = (twin.at(-1) ?? 0) ^ 1;
-    assert.equal(lookupOf(twin), lookupOf(one.hash));
-    const found = await store.findKeyStates(db, [two.hash, twin, one.hash, hashOf('unknown'), two.hash]);
-    assert.deepEqual(
-      found.map((row) => row?.id),
-      [2, undefined, 1, undefined, 2],
-    );
-    assert.deepEqual(await store.findKeyStates(db, []), []);
-  },
-);
+onEachDatabase('states have the order of the hashes, and the whole hash is compared', async ({ db }) => {
+  const ada = await addAccount(db);
+  const one = await addKey(db, ada, 'one', { id: 1 });
+  const two = await addKey(db, ada, 'two', { id: 2 });
+  const twin = Buffer.from(one.hash);
+  twin[twin.length - 1] = (twin.at(-1) ?? 0) ^ 1;
+  assert.equal(lookupOf(twin), lookupOf(one.hash));
+  const found = await store.findKeyStates(db, [two.hash, twin, one.hash, hashOf('unknown'), two.hash]);
+  assert.deepEqual(
+    found.map((row) => row?.id),
+    [2, undefined, 1, undefined, 2],
+  );
+  assert.deepEqual(await store.findKeyStates(db, []), []);
+});
 
-onEachDatabase('a disabled account shows in the same read as its key', async ({ db }) => {
+onEachDatabase('the read of a key also returns whether its account is disabled', async ({ db }) => {
   const ada = await addAccount(db);
   const { hash } = await addKey(db, ada, 'one');
   await disableAccount(db, operator, ada, now + 5);
   assert.equal((await store.findKeyStates(db, [hash]))[0]?.accountDisabledAt, now + 5);
 });
 
-onEachDatabase('last-used times move forward only, and nothing else of the key moves', async ({ db }) => {
+onEachDatabase('a time of last use is only replaced by a later one, and nothing else changes', async ({ db }) => {
   const ada = await addAccount(db);
   await addKey(db, ada, 'one', { id: 1 });
   await addKey(db, ada, 'two', { id: 2 });

@@ -126,7 +126,7 @@ test('a batch is answered in its order, repetitions and all', async () => {
 test('neither a malformed token nor an unknown deletion fails the rest of a batch', async () => {
   await using at = await fixture();
   const [doubtful, live] = [await at.create({ nickname: 'doubtful' }), await at.create({ nickname: 'live' })];
-  at.app.service.services.apiKeys.unfinished.add(doubtful.id, {
+  at.app.service.services.apiKeys.pending.add(doubtful.id, {
     kind: 'delete',
     finish: () => Promise.reject(new Error('still away')),
   });
