@@ -2,10 +2,10 @@
 import type { RequestListener } from 'node:http';
 import { DomainError } from '../foundation/errors.ts';
 import type { Log } from '../foundation/log.ts';
-import { pathOf, write, writeProblem } from '../http/answer.ts';
+import { pathOf, write, writeProblem } from '../http/response.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
 import { healthRoutes, type Health } from './health.ts';
-import { logRefusal } from '../http/refusal.ts';
+import { logProblem } from '../http/problem-log.ts';
 import type { Call } from '../http/route.ts';
 import { Router } from '../http/router.ts';
 
@@ -41,7 +41,7 @@ export function adminListener(
     };
     answer().then(
       (done) => write(response, security, done),
-      (error: unknown) => writeProblem(response, security, logRefusal(log, error, { method })),
+      (error: unknown) => writeProblem(response, security, logProblem(log, error, { method })),
     );
   };
 }

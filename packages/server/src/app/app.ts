@@ -26,23 +26,23 @@ import { verificationRoutes } from '../modules/verification/routes.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 import { webhookRoutes } from '../modules/webhooks/routes.ts';
 import type { Webhooks } from '../modules/webhooks/webhooks.ts';
-import { pathOf, queryOf, write, writeProblem, type Answer } from '../http/answer.ts';
+import { pathOf, queryOf, write, writeProblem, type RouteResponse } from '../http/response.ts';
 import { authenticateService, callerOf } from './authenticate.ts';
 import { bodyReader, toRecord, type ReadBody } from '../http/body.ts';
-import { cameByPlainHttp, clientIpOf } from '../http/client-ip.ts';
+import { usedPlainHttp, clientIpOf } from '../http/client-ip.ts';
 import { Cors } from '../http/cors.ts';
-import { presentedCredential } from '../http/presented-credential.ts';
+import { credentialOf } from '../http/request-credential.ts';
 import { contractRoutes } from '../modules/api-reference/routes.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
 import { healthRoutes, type Health } from './health.ts';
 import { preferredLanguage, prefersPage } from '../http/language.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
-import { logFailure, logRefusal } from '../http/refusal.ts';
+import { logFailure, logProblem } from '../http/problem-log.ts';
 import type { RequestErrors } from '../http/request-errors.ts';
-import { holdBack, RequestGate, type Passage, type RequestBounds } from '../http/request-gate.ts';
+import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
 import type { Call, Route } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
-import { StartTurns } from '../http/start-turns.ts';
+import { StartQueue } from '../http/start-queue.ts';
 import { validator } from '../http/validation.ts';
 
 export interface AppOptions extends AdminParts {
@@ -106,7 +106,7 @@ export class App {
   readonly #options: AppOptions;
   readonly #router: Router;
   readonly #gate: RequestGate;
-  readonly #turns = new StartTurns();
+  readonly #starts = new StartQueue();
   readonly #prepared: ReadonlyMap<RouteContract, Prepared>;
   readonly #cors: Cors;
   readonly #isHttps: boolean;
@@ -168,41 +168,41 @@ export class App {
     }
   }
 
-  async #answer(match: Match, request: IncomingMessage): Promise<Answer> {
+  async #answer(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract } = match.route;
     if (contract.auth === 'service_key') {
-      const presented = presentedCredential(request.rawHeaders);
+      const presented = credentialOf(request.rawHeaders);
       await authenticateService(this.#options.verifier, presented, contract.body?.type === 'form');
     }
     if (!isBounded(contract)) return match.route.handle(await this.#call(match, request, undefined));
-    await this.#turns.next({ workClass: classOf(contract), owner: callerKey(request) });
-    const passage = this.#gate.pass();
+    await this.#starts.wait({ workClass: classOf(contract), owner: callerKey(request) });
+    const slots = this.#gate.newRequest();
     try {
-      return await this.#answerInTurn(match, request, passage);
+      return await this.#answerInTurn(match, request, slots);
     } catch (error) {
-      passage.leave();
-      await holdBack(error);
+      slots.release();
+      await delayRejection(error);
       throw error;
     } finally {
-      passage.leave();
+      slots.release();
     }
   }
 
   /** Its reads and writes use the share of the calling account, or of the client IP range. */
-  async #answerInTurn(match: Match, request: IncomingMessage, passage: Passage): Promise<Answer> {
+  async #answerInTurn(match: Match, request: IncomingMessage, slots: RequestSlots): Promise<RouteResponse> {
     const { contract, handle } = match.route;
     const workClass = classOf(contract);
-    const presented = presentedCredential(request.rawHeaders);
-    if (presented.kind === 'bearer') passage.enter('credential', presented.text);
+    const presented = credentialOf(request.rawHeaders);
+    if (presented.kind === 'bearer') slots.acquire('credential', presented.text);
     // Who calls is settled before anything of the request is looked at.
     const principal = await callerOf(contract, this.#options.tokens, presented);
-    if (principal) passage.enter('account', principal.accountId);
+    if (principal) slots.acquire('account', principal.accountId);
     const call = await this.#call(match, request, principal);
     if (contract.auth === 'refresh_token')
-      passage.enter('credential', (call.body as unknown as RefreshTokenBody).refreshToken);
-    const range = ipRange(call.address);
+      slots.acquire('credential', (call.body as unknown as RefreshTokenBody).refreshToken);
+    const range = ipRange(call.clientIp);
     // Last, so that callers who share the range can't keep it busy by sending their bodies slowly.
-    passage.enter('range', range);
+    slots.acquire('range', range);
     const share = principal ? accountShare(principal.accountId, workClass) : rangeShare(range, workClass);
     return runInShare(share, () => handle(call));
   }
@@ -216,15 +216,15 @@ export class App {
     const prepared = this.#prepared.get(route.contract);
     const query = prepared?.checkQuery?.(toRecord(queryOf(request)));
     const body = await prepared?.readBody?.(request);
-    const { 'user-agent': program = '', 'x-keyreeve-otp': otp } = request.headers;
+    const { 'user-agent': userAgent = '', 'x-keyreeve-otp': otp } = request.headers;
     const call = {
       principal,
       params,
       query,
       body,
-      presented: presentedCredential(request.rawHeaders),
-      address: clientIpOf(request, this.#options.trustedProxies, this.#warnOfProxy),
-      program: program.slice(0, limits.programCharsMax),
+      credential: credentialOf(request.rawHeaders),
+      clientIp: clientIpOf(request, this.#options.trustedProxies, this.#warnOfProxy),
+      userAgent: userAgent.slice(0, limits.programCharsMax),
       get prefersPage() {
         return prefersPage(request.headers.accept);
       },
@@ -247,8 +247,7 @@ export class App {
     if (request.rawHeaders.length > limits.headerFieldsMax * 2) throw new DomainError('headers_too_large');
     if ((request.url ?? '').length > limits.urlCharsMax) throw new DomainError('url_too_long');
     // Only on an https installation: there a request over plain HTTP has shown its credentials to the network.
-    if (this.#isHttps && cameByPlainHttp(request, this.#options.trustedProxies))
-      throw new DomainError('https_required');
+    if (this.#isHttps && usedPlainHttp(request, this.#options.trustedProxies)) throw new DomainError('https_required');
   }
 
   #refuse(
@@ -257,7 +256,7 @@ export class App {
     error: unknown,
     { route, cors = [], ms }: { route?: string | undefined; cors?: readonly string[]; ms?: number },
   ): void {
-    const problem = logRefusal(this.#options.log, error, { method: request.method, route, ms });
+    const problem = logProblem(this.#options.log, error, { method: request.method, route, ms });
     this.#options.errors.count(route, problem.status);
     if (response.headersSent || response.destroyed) {
       response.destroy();

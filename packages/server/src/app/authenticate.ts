@@ -6,7 +6,7 @@ import { DomainError } from '../foundation/errors.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
 import { hasScope, type Verifier } from '../modules/verification/verify.ts';
 import { parseBasic } from '../http/basic-authentication.ts';
-import type { PresentedCredential } from '../http/presented-credential.ts';
+import type { RequestCredential } from '../http/request-credential.ts';
 
 /**
  * @param isOpenBeforeEnrolment whether an account without the second factor that is required of it will do
@@ -15,7 +15,7 @@ import type { PresentedCredential } from '../http/presented-credential.ts';
  */
 export async function authenticateAccount(
   tokens: Tokens,
-  presented: PresentedCredential,
+  presented: RequestCredential,
   isOpenBeforeEnrolment = false,
 ): Promise<AccountPrincipal> {
   switch (presented.kind) {
@@ -39,7 +39,7 @@ export async function authenticateAccount(
 export async function callerOf(
   contract: RouteContract,
   tokens: Tokens,
-  presented: PresentedCredential,
+  presented: RequestCredential,
 ): Promise<AccountPrincipal | undefined> {
   const isAdministrative = contract.auth === 'administrator';
   if (!isAdministrative && contract.auth !== 'access_token') return undefined;
@@ -55,7 +55,7 @@ export async function callerOf(
  */
 export async function authenticateService(
   verifier: Verifier,
-  presented: PresentedCredential,
+  presented: RequestCredential,
   acceptsBasic = false,
 ): Promise<void> {
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');

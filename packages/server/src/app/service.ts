@@ -293,7 +293,7 @@ export async function drain(servers: readonly Server[], seconds: number, onClose
   const graceMs = Math.max(ms / 2, 1_000);
   const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, doorMsMax)));
   const closed = Promise.all(closing.map(({ ended }) => ended));
-  await Promise.all(closing.map(({ isShut }) => isShut));
+  await Promise.all(closing.map(({ portClosed }) => portClosed));
   onClosed?.();
   const idleFromMs = monotonicMs() + ms / 4;
   // Again and again: a connection whose request was under way turns idle when that is answered.

@@ -1,40 +1,40 @@
 /**
- * What waits in memory for clients: response bytes that the kernel has not taken, and requests behind them. It is bounded
- * over all connections of a server; a response that is taken too slowly ends its connection.
+ * Bounds the memory that waits for clients: response bytes that the kernel has not accepted, and the requests behind them.
+ * The bound is for all connections of a server together. A connection whose client reads too slowly is closed.
  */
 import type { Socket } from 'node:net';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../foundation/clock.ts';
 
-/** A connection, as far as the backlog is concerned. */
+/** The part of a connection that the backlog uses. */
 export interface Waiting {
   readonly socket: Socket;
-  /** Memory of the requests that wait for their turn. */
+  /** Memory of the waiting requests. */
   readonly waitingBytes: number;
 }
 
-interface Account {
-  /** What is counted in the total. */
+interface HeldBytes {
+  /** The part of the total. */
   bytes: number;
-  /** By how many bytes the client is ahead of the minimum rate. */
+  /** Bytes by which the client is ahead of the minimum rate. */
   allowance: number;
-  /** Bytes of the response that the kernel had not taken at the last sweep; 0 before the first. */
+  /** Bytes of the response that the kernel had not accepted at the last sweep; 0 before the first. */
   undrained: number;
 }
 
 export interface BacklogOptions {
   readonly bytesMax?: number;
   readonly bytesPerSecondMin?: number;
-  /** How long a client may take nothing. */
+  /** Seconds for which a client may read nothing. */
   readonly stallSecondsMax?: number;
   readonly sweepMs?: number;
-  /** Called at most once per sweep with the number of connections that were closed since the last one. */
+  /** Called at most once per sweep, with the number of connections that were closed since the last call. */
   readonly onClosed?: (closed: number) => void;
 }
 
 export class Backlog {
-  /** In the order of their last progress: the one that has stalled longest is first. */
-  readonly #held = new Map<Waiting, Account>();
+  /** In the order of their last progress: the connection that has stalled longest is first. */
+  readonly #held = new Map<Waiting, HeldBytes>();
   readonly #bytesMax: number;
   readonly #bytesPerSecondMin: number;
   readonly #allowanceMax: number;
@@ -63,34 +63,34 @@ export class Backlog {
     return this.#bytes;
   }
 
-  /** Counts what waits on a connection. Over the total, the connections that stalled longest are closed. */
+  /** Counts the bytes that wait on a connection. Beyond the total, it closes the connections that have stalled longest. */
   hold(connection: Waiting): void {
-    let account = this.#held.get(connection);
-    if (!account) {
-      account = { bytes: 0, allowance: this.#allowanceMax, undrained: 0 };
-      this.#held.set(connection, account);
+    let held = this.#held.get(connection);
+    if (!held) {
+      held = { bytes: 0, allowance: this.#allowanceMax, undrained: 0 };
+      this.#held.set(connection, held);
       this.#startSweeping();
     }
-    this.#count(connection, account);
-    // The last one stays: a single response may be larger than the total.
+    this.#count(connection, held);
+    // The last connection stays: a single response may be larger than the total.
     while (this.#bytes > this.#bytesMax && this.#held.size > 1) this.closeOne();
   }
 
-  /** A response has drained. @returns whether something still waits on the connection */
+  /** To be called when a response has drained. @returns whether more bytes wait on the connection */
   settle(connection: Waiting): boolean {
-    const account = this.#held.get(connection);
-    if (!account) return false;
+    const held = this.#held.get(connection);
+    if (!held) return false;
     this.#held.delete(connection);
-    this.#count(connection, account);
-    if (account.bytes === 0) return false;
-    // Draining is progress: the connection goes to the end of the line.
-    this.#held.set(connection, account);
-    account.allowance = this.#allowanceMax;
-    account.undrained = 0;
+    this.#count(connection, held);
+    if (held.bytes === 0) return false;
+    // Draining is progress: the connection moves to the end of the order.
+    this.#held.set(connection, held);
+    held.allowance = this.#allowanceMax;
+    held.undrained = 0;
     return true;
   }
 
-  /** The connection is closed. */
+  /** To be called when the connection has closed. */
   release(connection: Waiting): void {
     this.#bytes -= this.#held.get(connection)?.bytes ?? 0;
     this.#held.delete(connection);
@@ -106,14 +106,14 @@ export class Backlog {
   #close(connection: Waiting): void {
     this.release(connection);
     this.#closed++;
-    // A reset, not an orderly close: the kernel would keep the unread bytes for minutes.
+    // A reset: after an orderly close, the kernel would keep the unread bytes for minutes.
     connection.socket.resetAndDestroy();
   }
 
-  #count({ socket, waitingBytes }: Waiting, account: Account): void {
+  #count({ socket, waitingBytes }: Waiting, held: HeldBytes): void {
     const bytes = socket.writableLength + waitingBytes;
-    this.#bytes += bytes - account.bytes;
-    account.bytes = bytes;
+    this.#bytes += bytes - held.bytes;
+    held.bytes = bytes;
   }
 
   #startSweeping(): void {
@@ -123,27 +123,26 @@ export class Backlog {
   }
 
   /**
-   * The minimum rate as a token bucket: each second removes the bytes that are due, each byte that the kernel takes is
-   * added, and a client that takes nothing for `stallSecondsMax` empties it. The bucket is that deep because progress is
-   * visible in steps only: the kernel accepts more bytes when a third of its buffer is free.
+   * Enforces the minimum rate with a token bucket. Each second removes the bytes that are due, and each byte that the kernel
+   * accepts is added. A client that reads nothing for `stallSecondsMax` empties the bucket. It is that deep because progress
+   * is visible only in steps: the kernel accepts more bytes when a third of its buffer is free.
    */
   #sweep(): void {
     const now = monotonicMs();
     const due = (this.#bytesPerSecondMin * (now - this.#sweptMs)) / 1_000;
     this.#sweptMs = now;
-    // A copy: a connection that is moved to the end would come again.
-    const held = [...this.#held];
-    for (const [connection, account] of held) {
+    // A copy: otherwise the loop would visit a connection that moves to the end again.
+    for (const [connection, held] of [...this.#held]) {
       const undrained = undrainedBytes(connection.socket);
-      // Only requests wait, behind one that is being processed: the client is not what is slow.
+      // Only requests wait, behind one in progress: the server is slow, not the client.
       if (undrained === 0) continue;
-      const taken = account.undrained === 0 ? due : account.undrained - undrained;
-      account.undrained = undrained;
-      account.allowance = Math.min(account.allowance + taken - due, this.#allowanceMax);
-      if (account.allowance < 0) this.#close(connection);
-      else if (taken > due) {
+      const accepted = held.undrained === 0 ? due : held.undrained - undrained;
+      held.undrained = undrained;
+      held.allowance = Math.min(held.allowance + accepted - due, this.#allowanceMax);
+      if (held.allowance < 0) this.#close(connection);
+      else if (accepted > due) {
         this.#held.delete(connection);
-        this.#held.set(connection, account);
+        this.#held.set(connection, held);
       }
     }
     if (this.#closed > 0) this.#onClosed(this.#closed);
@@ -155,8 +154,8 @@ export class Backlog {
 }
 
 /**
- * Bytes that the kernel has not taken. A response is one write, which `writableLength` counts whole until its end; libuv's
- * own count falls with each part.
+ * Bytes that the kernel has not accepted. A response is one write, which `writableLength` counts in full until it is
+ * complete. libuv's count decreases with each part.
  */
 function undrainedBytes(socket: Socket): number {
   const { _handle: handle } = socket as unknown as { _handle: { writeQueueSize?: number } | null };

@@ -1,6 +1,6 @@
 /**
- * The Basic credential of `POST /auth/token` and of introspection (RFC 7617), read strictly: anything malformed is
- * refused the same way as a wrong password.
+ * A strict parser of the Basic credential of `POST /auth/token` and of introspection (RFC 7617). Callers reject a malformed
+ * credential like a wrong password.
  */
 import { limits } from '@keyreeve/contract';
 import { Secret } from '../foundation/crypto/secret.ts';
@@ -14,7 +14,7 @@ const schemePattern = /^basic +/i;
 /** RFC 4648 base64 with its padding. */
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** @param header the value of the request's only Authorization header */
+/** @param header the value of the request's only Authorization header @returns undefined if it is malformed */
 export function parseBasic(header: string): BasicCredential | undefined {
   if (header.length > limits.authorizationCharsMax) return undefined;
   const scheme = schemePattern.exec(header)?.[0];
@@ -22,10 +22,10 @@ export function parseBasic(header: string): BasicCredential | undefined {
   const encoded = header.slice(scheme.length);
   if (encoded.length > limits.basicCharsMax || !base64Pattern.test(encoded)) return undefined;
   const bytes = Buffer.from(encoded, 'base64');
-  // Padding bits that are not zero would give one password many spellings.
+  // Non-zero padding bits would give one password several encodings.
   if (bytes.toString('base64') !== encoded) return undefined;
   const text = decodeUtf8(bytes);
-  // Control characters are outside RFC 7617's user-pass.
+  // RFC 7617 section 2 excludes control characters.
   if (text === undefined || /\p{Cc}/u.test(text)) return undefined;
   const colon = text.indexOf(':');
   const user = text.slice(0, colon);

@@ -1,4 +1,4 @@
-/** Request bodies: their size, their type, and their validation by the contract's own schemas. */
+/** Request bodies: size, media type, parsing, and validation by the contract's schemas. */
 import type { IncomingMessage } from 'node:http';
 import { limits, type RouteContract } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
@@ -12,8 +12,9 @@ export type ReadBody = (request: IncomingMessage) => Promise<unknown>;
 const mediaTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' } as const;
 
 /**
- * Reads, parses and validates the body of a route. What comes out fits the schema.
- * @throws from the result: DomainError `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_request`
+ * @returns a function that reads, parses and validates the body of a route's request. It throws DomainError
+ *   `unsupported_media_type`, `body_too_large`, `malformed_json`, `invalid_request`, `malformed_request` or
+ *   `request_timeout`
  */
 export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOptional }: BodyContract): ReadBody {
   const validate = validator(schema);
@@ -25,7 +26,7 @@ export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOpt
   };
 }
 
-/** Whether the client sends no body at all (RFC 9112 section 6.3). */
+/** Whether the client sends no body (RFC 9112 section 6.3). */
 const isWithoutBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 
@@ -44,7 +45,7 @@ function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> 
   const tooLarge = (): DomainError =>
     new DomainError('body_too_large', { detail: `The body has more than ${bytesMax} bytes.` });
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge());
-  // Without Content-Length and Transfer-Encoding there is no body, and Node's empty stream never says that it ended.
+  // Without Content-Length and Transfer-Encoding there is no body, and Node's empty stream emits no `end`.
   if (request.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -56,22 +57,25 @@ function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> 
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     onBrokenBody(request, (code) => reject(new DomainError(code)));
-    // The client went away: its doing, not a failure of ours.
+    // The client disconnected: no error of the service.
     request.on('error', (cause) => reject(new DomainError('malformed_request', { cause })));
   });
 }
 
-/** @throws DomainError `invalid_request` for a field that comes twice */
+/** @throws DomainError `invalid_request` for a repeated field */
 function parseForm(bytes: Buffer): Record<string, string> {
   return toRecord(new URLSearchParams(bytes.toString('utf8')));
 }
 
-/** Queries and forms. A name that comes twice is refused: proxies and programs differ on which of them counts. */
+/**
+ * For queries and forms.
+ * @throws DomainError `invalid_request` for a repeated name: proxies and services differ on which value counts
+ */
 export function toRecord(parameters: URLSearchParams): Record<string, string> {
   const record: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of parameters) {
     if (Object.hasOwn(record, name)) {
-      throw new DomainError('invalid_request', { detail: `The field ${name.slice(0, 64)} comes twice.` });
+      throw new DomainError('invalid_request', { detail: `The field ${name.slice(0, 64)} is repeated.` });
     }
     record[name] = value;
   }

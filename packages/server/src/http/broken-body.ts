@@ -1,20 +1,20 @@
-/** Request bodies that can never be read to their end: the framing is broken, or the client sends them too slowly. */
+/** Request bodies that cannot be read completely: their framing is broken, or the client sends them too slowly. */
 import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '@keyreeve/contract';
 
-/** Not `error`: an error event without a listener would end the process, and most routes ignore their request's body. */
+/** An `error` event without a listener would end the process, and most routes ignore the body of their request. */
 const event = 'keyreeve:broken-body';
 const reasons = new WeakMap<IncomingMessage, ErrorCode>();
 
-/** Informs the route that reads the body, now or later. A route that ignores the body is not affected. */
+/** Marks the body as broken. Only a route that reads the body, now or later, is affected. */
 export function breakBody(request: IncomingMessage, code: ErrorCode): void {
   reasons.set(request, code);
   request.emit(event, code);
 }
 
-export const whyBroken = (request: IncomingMessage): ErrorCode | undefined => reasons.get(request);
+export const bodyErrorOf = (request: IncomingMessage): ErrorCode | undefined => reasons.get(request);
 
-/** Calls `fail` once the body is known to be broken. */
+/** Calls `fail` when the body is broken, or immediately if it already is. */
 export function onBrokenBody(request: IncomingMessage, fail: (code: ErrorCode) => void): void {
   const code = reasons.get(request);
   if (code === undefined) request.once(event, fail);

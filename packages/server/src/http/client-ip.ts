@@ -17,24 +17,24 @@ export function clientIpOf(
   trustedProxies: readonly string[],
   onMalformed: (proxy: string) => void = () => undefined,
 ): string {
-  const isTrusted = (address: string): boolean => trustedProxies.some((cidr) => isWithin(address, cidr));
-  let address = request.socket.remoteAddress ?? 'unknown';
+  const isTrusted = (ip: string): boolean => trustedProxies.some((cidr) => isWithin(ip, cidr));
+  let ip = request.socket.remoteAddress ?? 'unknown';
   const header = headerText(request.headers['x-forwarded-for']);
-  if (header === '') return address;
+  if (header === '') return ip;
   for (const entry of header.split(',').toReversed()) {
-    if (!isTrusted(address)) break;
+    if (!isTrusted(ip)) break;
     const hop = entry.trim();
     if (!isIpAddress(hop)) {
-      onMalformed(address);
+      onMalformed(ip);
       break;
     }
-    address = hop;
+    ip = hop;
   }
-  return address;
+  return ip;
 }
 
 /** Whether a trusted proxy reports that the client used plain HTTP. */
-export function cameByPlainHttp(request: IncomingMessage, trustedProxies: readonly string[]): boolean {
+export function usedPlainHttp(request: IncomingMessage, trustedProxies: readonly string[]): boolean {
   const peer = request.socket.remoteAddress ?? 'unknown';
   if (!trustedProxies.some((cidr) => isWithin(peer, cidr))) return false;
   return headerText(request.headers['x-forwarded-proto']).trim().toLowerCase() === 'http';

@@ -1,12 +1,11 @@
 /**
- * One client connection. Its requests are processed one at a time, in order; each gets exactly one response; the
- * connection closes after its last one.
+ * One client connection. Its requests are processed one at a time, in order. Each gets exactly one response. The connection
+ * closes after the last response.
  *
- * Node parses pipelined requests (RFC 9112 section 9.3.2) as they come, several hundred from one packet, and emits them
- * all at once. Here a request waits until the response before it has drained into the kernel. So an unsafe request is
- * finished before the request behind it is processed, and a client that reads nothing holds one response in memory.
- * Pausing the socket would not achieve this: what has been read is parsed in one go, and reading a request's body
- * resumes the connection.
+ * Node parses pipelined requests (RFC 9112 section 9.3.2), several hundred from one packet, and emits them together. Here
+ * a request waits until the previous response has drained into the kernel. So an unsafe request is complete before the
+ * next request is processed, and a client that reads nothing holds only one response in memory. Pausing the socket would
+ * not achieve this: Node parses everything that it has read, and reading a request's body resumes the connection.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,33 +13,33 @@ import { limits, type ErrorCode } from '@keyreeve/contract';
 import type { Backlog } from './backlog.ts';
 import { breakBody } from './broken-body.ts';
 
-/** How long a connection is still read from after its last response (RFC 9112 section 9.6). */
+/** Time for which a connection is read after its last response (RFC 9112 section 9.6). */
 const lingerMs = 1_000;
-/** Memory of a parsed request that waits, without its header text and body (measured: 4.1 KiB). */
+/** Memory of a waiting request, without its header text and body (measured: 4.1 KiB). */
 const waitingRequestBytes = 4_608;
-/** Node reads at most so much of a body ahead: the high-water mark of a request, and one read from the socket. */
+/** Bytes of a body that Node reads ahead at most: the high-water mark of a request, and one read from the socket. */
 const bodyBytesAheadMax = 131_072;
 
 export interface ConnectionOptions {
   readonly backlog: Backlog;
-  /** Requests on this connection, after which it closes. */
+  /** Number of requests after which the connection closes. */
   readonly requestsMax: () => number;
   readonly process: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Writes the response to what never became a request. */
-  readonly refuse: (socket: Socket, code: ErrorCode) => void;
+  /** Writes a response to bytes that are not a request. */
+  readonly writeError: (socket: Socket, code: ErrorCode) => void;
 }
 
-/** A response that reports to its connection when its turn comes and when it has drained. */
+/** A response that notifies its connection when its request can be processed and when it has drained. */
 export class QueuedResponse extends ServerResponse {
   client: Connection | undefined;
 
-  /** Node calls it once the response before this one has drained, or before `client` is set when there is none. */
+  /** Node calls it when the previous response has drained. Without a previous response, it does so before `client` is set. */
   override assignSocket(socket: Socket): void {
     super.assignSocket(socket);
     this.client?.processWaiting(this);
   }
 
-  /** Node calls it once the response has drained into the kernel. */
+  /** Node calls it when the response has drained into the kernel. */
   override detachSocket(socket: Socket): void {
     super.detachSocket(socket);
     this.client?.onDrained(this);
@@ -48,7 +47,7 @@ export class QueuedResponse extends ServerResponse {
 
   override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
     super.end(chunk, encoding as BufferEncoding, callback as () => void);
-    // A response that the kernel took immediately is not counted; nearly all are.
+    // The kernel accepts most responses immediately; they are not counted.
     if (this.socket !== null && this.socket.writableLength > 0) this.client?.holdBytes();
     return this;
   }
@@ -58,12 +57,12 @@ export class Connection {
   readonly socket: Socket;
   readonly #options: ConnectionOptions;
   #requests = 0;
-  /** Responses that have not drained, those of waiting requests included. */
+  /** Responses that have not drained, including those of waiting requests. */
   #pending = 0;
   #waitingBytes = 0;
-  /** Of the request that was parsed last; undefined once that request is complete and its response has drained. */
+  /** The response to the last parsed request. Undefined after the request is complete and the response has drained. */
   #latest: QueuedResponse | undefined;
-  /** Runs once every pending response has drained. */
+  /** Runs when every pending response has drained. */
   #afterPending: (() => void) | undefined;
   #isHeld = false;
   #isBroken = false;
@@ -73,14 +72,14 @@ export class Connection {
     this.socket = socket;
     this.#options = options;
     // Node calls it after a response with `Connection: close`.
-    socket.destroySoon = () => this.letGo();
+    socket.destroySoon = () => this.closeLingering();
   }
 
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
-  /** A request that has been parsed: processes it, or has it wait for its turn. */
+  /** Processes a parsed request, or lets it wait for the previous response. */
   accept(request: IncomingMessage, response: QueuedResponse): void {
     if (this.#isClosing || this.socket.destroyed) return;
     this.#latest = response;
@@ -101,11 +100,11 @@ export class Connection {
 
   processWaiting(response: QueuedResponse): void {
     this.#waitingBytes -= bytesOf(response.req);
-    // Its response is the last one: a request behind it is not processed, and the client can send it again elsewhere.
+    // A closed socket: the request is not processed, and the client can send it again on another connection.
     if (!this.socket.destroyed) this.#options.process(response.req, response);
   }
 
-  /** Has the backlog count what waits here. */
+  /** Makes the backlog count the bytes that wait on this connection. */
   holdBytes(): void {
     this.#isHeld = true;
     this.#options.backlog.hold(this);
@@ -116,14 +115,14 @@ export class Connection {
     if (response === this.#latest && response.req.complete) this.#latest = undefined;
     if (this.#isHeld) this.#isHeld = this.#options.backlog.settle(this);
     if (this.#pending > 0 || this.#afterPending === undefined) return;
-    // Not before Node has finished its own work on this response.
+    // After Node has finished its own processing of this response.
     process.nextTick(this.#afterPending);
     this.#afterPending = undefined;
   }
 
   /**
-   * What the client sent is not a request, its body is broken, or it came too slowly. A request that has a response, or
-   * whose route is at work and does not read its body, gets no second one.
+   * To be called when the client sent no valid request, a broken body, or sent too slowly. A request that has a response, or
+   * whose route runs and does not read the body, gets no second response.
    */
   fail(code: ErrorCode): void {
     if (this.#isBroken || this.#isClosing) return;
@@ -135,8 +134,8 @@ export class Connection {
     const latest = this.#latest;
     if (latest === undefined || latest.req.complete) {
       this.whenIdle(() => {
-        this.#options.refuse(this.socket, code);
-        this.letGo();
+        this.#options.writeError(this.socket, code);
+        this.closeLingering();
       });
       return;
     }
@@ -144,29 +143,29 @@ export class Connection {
       latest.shouldKeepAlive = false;
       breakBody(latest.req, code);
     }
-    this.whenIdle(() => this.letGo());
+    this.whenIdle(() => this.closeLingering());
   }
 
-  /** Calls `act` once every pending response has drained; never when the connection closes with one of them. */
-  whenIdle(act: () => void): void {
+  /** Calls `run` when every pending response has drained, unless the connection closes with one of them. */
+  whenIdle(run: () => void): void {
     const unlessClosing = (): void => {
-      if (!this.#isClosing && !this.socket.destroyed) act();
+      if (!this.#isClosing && !this.socket.destroyed) run();
     };
     if (this.#pending > 0) this.#afterPending = unlessClosing;
     else unlessClosing();
   }
 
   /**
-   * Ends the connection. What the client still sends is read and ignored for a moment, because closing over unread bytes
-   * would reset the connection before the client has read the response; a client that never closes its side does not
-   * keep it.
+   * Closes the connection. It first reads and ignores further bytes for `lingerMs`, because closing with unread bytes would
+   * reset the connection before the client has read the response. After that time, a client that has not closed its side is
+   * disconnected.
    */
-  letGo(): void {
+  closeLingering(): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
     const { socket } = this;
     socket.end();
-    // A listener for data detaches Node's parser; without its own listener nothing is parsed any more.
+    // A listener for data detaches Node's parser. With its own listener removed, nothing is parsed.
     socket.removeAllListeners('data').on('data', () => undefined);
     socket.resume();
     const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
@@ -174,7 +173,7 @@ export class Connection {
   }
 }
 
-/** An upper bound for what a request that waits costs in memory. */
+/** An upper bound of the memory of a waiting request. */
 function bytesOf({ rawHeaders, headers, url = '' }: IncomingMessage): number {
   let bytes = waitingRequestBytes + url.length;
   for (const text of rawHeaders) bytes += text.length;

@@ -1,7 +1,7 @@
-/** Cross-origin requests: refused unless the page's exact origin is listed; never with cookies. */
+/** Cross-origin requests: allowed only for origins on the configured list, and without cookies. */
 import type { IncomingMessage } from 'node:http';
 import { oneTimePasswordHeader } from '@keyreeve/contract';
-import type { Answer } from './answer.ts';
+import type { RouteResponse } from './response.ts';
 
 const preflightMaxAgeSeconds = 600;
 
@@ -12,7 +12,7 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** Headers for the answer to a request; none without a list. */
+  /** Headers of the response to a request; none if the list is empty. */
   headers({ headers }: IncomingMessage): readonly string[] {
     if (this.#origins.size === 0) return [];
     const { origin } = headers;
@@ -27,10 +27,10 @@ export class Cors {
     ];
   }
 
-  /** The answer to a preflight from a listed origin; undefined for any other request. */
-  preflight({ method, headers }: IncomingMessage, allowed: readonly string[]): Answer | undefined {
-    const { origin, 'access-control-request-method': asked } = headers;
-    if (method !== 'OPTIONS' || asked === undefined || origin === undefined || !this.#origins.has(origin))
+  /** @returns the response to a preflight from a listed origin; undefined for another request */
+  preflight({ method, headers }: IncomingMessage, allowed: readonly string[]): RouteResponse | undefined {
+    const { origin, 'access-control-request-method': requested } = headers;
+    if (method !== 'OPTIONS' || requested === undefined || origin === undefined || !this.#origins.has(origin))
       return undefined;
     return {
       status: 204,

@@ -1,19 +1,16 @@
-/**
- * The security headers of every answer, in one table (OWASP REST Security Cheat Sheet). They are made
- * once: the hot path writes them as they are.
- */
+/** The security headers of all responses (OWASP REST Security Cheat Sheet). They are computed once, for the hot path. */
 
 export type HeaderPairs = readonly string[];
 
-/** API answers are data: nothing in them may be rendered or run. */
+/** For responses with data: a browser must not render or run anything in them. */
 const dataPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 export class SecurityHeaders {
-  /** Names and values in turn, as `ServerResponse.writeHead` takes them. */
+  /** Alternating names and values, for `ServerResponse.writeHead`. */
   readonly data: HeaderPairs;
   readonly #always: HeaderPairs;
 
-  /** @param isHttps whether the public address is https: only then may browsers be told to insist on it (RFC 6797) */
+  /** @param isHttps whether the public URL is https: only then HSTS may be sent (RFC 6797 section 7.2) */
   constructor(isHttps: boolean) {
     this.#always = [
       'X-Content-Type-Options',
@@ -29,7 +26,7 @@ export class SecurityHeaders {
     this.data = this.with({});
   }
 
-  /** For the few answers that may be cached or shown. */
+  /** For responses that may be cached, and for pages. */
   with({ cacheControl, policy }: { cacheControl?: string; policy?: string }): HeaderPairs {
     return [
       'Cache-Control',

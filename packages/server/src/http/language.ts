@@ -1,13 +1,13 @@
 /**
- * What a client prefers: a language, and a page or JSON. A header that is longer than `preferenceCharsMax` is ignored:
- * anyone can send 16 KiB of it, which the library took up to 60 ms of the main thread to parse.
+ * The client's preferences: the language, and a page or JSON. A header that is longer than `preferenceCharsMax` is ignored,
+ * because the library needs up to 60 ms of the main thread to parse 16 KiB.
  */
 import Negotiator from 'negotiator';
 import { languages, limits, type Language } from '@keyreeve/contract';
 
 /**
- * By the header Accept-Language (RFC 9110 section 12.5.4): the most preferred of ours, whatever its region.
- * @returns undefined where the header names none of ours or is too long; a wildcard is no preference
+ * The most preferred supported language of the header Accept-Language (RFC 9110 section 12.5.4), regardless of region.
+ * @returns undefined if the header names no supported language or is too long; a wildcard does not count
  */
 export function preferredLanguage(acceptLanguage: string | undefined): Language | undefined {
   if (!isOfBoundedLength(acceptLanguage)) return undefined;
@@ -16,7 +16,7 @@ export function preferredLanguage(acceptLanguage: string | undefined): Language 
   return primary.flatMap((tag) => languages.filter((language) => language === tag)).at(0);
 }
 
-/** Whether a client prefers a page to JSON: browsers name text/html, programs accept anything or JSON. */
+/** Whether a client prefers a page to JSON: browsers name text/html, other clients accept anything or JSON. */
 export const prefersPage = (accept: string | undefined): boolean =>
   isOfBoundedLength(accept) &&
   new Negotiator({ headers: { accept } }).mediaType(['application/json', 'text/html']) === 'text/html';

@@ -1,8 +1,8 @@
-/** The one place where an error becomes an answer: RFC 9457, with the challenge that RFC 9110 asks of every 401. */
+/** Converts errors into problem documents (RFC 9457), with the challenge that RFC 9110 requires of every 401 response. */
 import { errors, scopePattern, type ErrorCode, type Problem } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
 
-export interface ProblemAnswer {
+export interface ProblemResponse {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: Problem;
@@ -10,15 +10,15 @@ export interface ProblemAnswer {
 
 const bearer = 'Bearer realm="keyreeve"';
 
-/** Every code with status 401, and 403 for a scope (RFC 6750 section 3; RFC 7617 section 2). */
+/** Challenges of the codes with status 401 (RFC 6750 section 3; RFC 7617 section 2). */
 const challenges: Partial<Record<ErrorCode, string>> = {
-  // The password was right: the same challenge, so that a client knows where the code goes.
+  // The password was right. The challenge tells the client to send it again together with the one-time code.
   second_factor_required: 'Basic realm="keyreeve", charset="UTF-8"',
   second_factor_invalid: 'Basic realm="keyreeve", charset="UTF-8"',
   invalid_credentials: 'Basic realm="keyreeve", charset="UTF-8"',
   missing_access_token: bearer,
   invalid_access_token: `${bearer}, error="invalid_token"`,
-  // Without error="invalid_token": the token is good, and a client that refreshes and tries again would never stop.
+  // Without error="invalid_token": the token is valid, and a client that refreshes it would retry forever.
   not_key_owner: bearer,
   invalid_refresh_token: bearer,
   refresh_token_reused: bearer,
@@ -29,18 +29,18 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   invalid_service_key: `${bearer}, Basic realm="keyreeve", charset="UTF-8"`,
 };
 
-export function toProblem(error: unknown, requestId: string): ProblemAnswer {
-  const known = error instanceof DomainError ? error : new DomainError('internal_error', { cause: error });
-  const { code, options } = known;
+export function toProblem(error: unknown, requestId: string): ProblemResponse {
+  const domainError = error instanceof DomainError ? error : new DomainError('internal_error', { cause: error });
+  const { code, options } = domainError;
   const { status, title } = errors[code];
   return {
     status,
-    headers: headersOf(known),
+    headers: headersOf(domainError),
     body: {
       type: `/problems/${code}`,
       title,
       status,
-      detail: detailOf(known),
+      detail: detailOf(domainError),
       code,
       requestId,
       ...(options.errors ? { errors: [...options.errors] } : {}),
@@ -53,31 +53,31 @@ function headersOf({ code, options }: DomainError): string[] {
   const headers: string[] = [];
   const challenge = code === 'insufficient_scope' ? scopeChallenge(scopes ?? []) : challenges[code];
   if (challenge !== undefined) headers.push('WWW-Authenticate', challenge);
-  // RFC 9110 section 15.5.6: a 405 always has it.
+  // RFC 9110 section 15.5.6 requires it of a 405 response.
   if (allowed) headers.push('Allow', allowed.join(', '));
   if (retryAfterSeconds !== undefined) headers.push('Retry-After', String(retryAfterSeconds));
   if (rate) {
-    // draft-ietf-httpapi-ratelimit-headers: what is left, and seconds until there is more.
+    // draft-ietf-httpapi-ratelimit-headers: `r` is the remaining quota, `t` the seconds until it is restored.
     headers.push('RateLimit-Policy', `"${rate.policy}";q=${rate.quota};w=${rate.windowSeconds}`);
     headers.push('RateLimit', `"${rate.policy}";r=0;t=${retryAfterSeconds ?? rate.windowSeconds}`);
   }
   return headers;
 }
 
-/** In words what a header says for programs: the methods of a 405, and the scopes that a 403 is about. */
+/** Adds the allowed methods of a 405 response and the missing scopes of a 403 response to the text. */
 function detailOf({ code, message, options: { detail, missing = [], allowed } }: DomainError): string {
   if (detail !== undefined) return message;
   if (code === 'method_not_allowed' && allowed) return `This URL accepts ${listed(allowed)}.`;
-  const named = safeOnes(missing);
+  const named = wellFormed(missing);
   if (code !== 'insufficient_scope' || named.length === 0) return message;
   return `The credential is valid but lacks the scope${named.length === 1 ? '' : 's'} ${named.map((scope) => `\`${scope}\``).join(', ')}.`;
 }
 
 const listed = (names: readonly string[]): string => new Intl.ListFormat('en').format(names);
 
-/** Scopes come from a query, so only what the grammar allows is echoed. */
-const safeOnes = (scopes: readonly string[]): string[] => scopes.filter((scope) => scopePattern.test(scope));
+/** Scopes come from a query, so the response repeats only those that the grammar allows. */
+const wellFormed = (scopes: readonly string[]): string[] => scopes.filter((scope) => scopePattern.test(scope));
 
-/** All that are needed (RFC 6750 section 3). */
+/** Names all required scopes (RFC 6750 section 3). */
 const scopeChallenge = (scopes: readonly string[]): string =>
-  `${bearer}, error="insufficient_scope", scope="${safeOnes(scopes).join(' ')}"`;
+  `${bearer}, error="insufficient_scope", scope="${wellFormed(scopes).join(' ')}"`;

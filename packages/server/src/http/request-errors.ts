@@ -1,4 +1,4 @@
-/** Responses with an error, counted by route and status for the metrics. */
+/** Counts error responses by route and status, for metrics. */
 
 export interface ErrorCount {
   readonly route: string;
@@ -6,7 +6,7 @@ export interface ErrorCount {
   readonly count: number;
 }
 
-/** What no route of the contract fits. Never the path of the request, of which there are any number. */
+/** Label of requests without a route. The path is no label, because clients choose it. */
 const noRoute = 'none';
 
 export class RequestErrors {

@@ -1,13 +1,13 @@
 /**
  * Bounds the requests in progress of each credential, account and client IP range, in this process. A request beyond a
- * bound is rejected before any work is done for it.
+ * bound is rejected before it is processed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
 import { tooMany } from '../foundation/database/fair-queue.ts';
 
-/** Requests in progress at most, of each credential, account and client IP range. */
+/** Maximum of requests in progress for each credential, account and client IP range. */
 export type RequestBounds = Readonly<Record<'credential' | 'account' | 'range', number>>;
 
 const defaultBounds: RequestBounds = {
@@ -24,16 +24,16 @@ export class RequestGate {
     this.#bounds = bounds;
   }
 
-  /** A request's way through: what it entered is left together. */
-  pass(): Passage {
-    return new Passage(this.#bounds, this.#inProgress);
+  newRequest(): RequestSlots {
+    return new RequestSlots(this.#bounds, this.#inProgress);
   }
 }
 
-export class Passage {
+/** The slots that one request occupies. */
+export class RequestSlots {
   readonly #bounds: RequestBounds;
   readonly #inProgress: Map<string, number>;
-  readonly #entered: string[] = [];
+  readonly #acquired: string[] = [];
 
   constructor(bounds: RequestBounds, inProgress: Map<string, number>) {
     this.#bounds = bounds;
@@ -41,16 +41,16 @@ export class Passage {
   }
 
   /** @throws DomainError `too_many_in_progress` */
-  enter(kind: keyof RequestBounds, name: string): void {
+  acquire(kind: keyof RequestBounds, name: string): void {
     const key = `${kind} ${name}`;
     const count = this.#inProgress.get(key) ?? 0;
     if (count >= this.#bounds[kind]) throw tooMany();
     this.#inProgress.set(key, count + 1);
-    this.#entered.push(key);
+    this.#acquired.push(key);
   }
 
-  leave(): void {
-    for (const key of this.#entered.splice(0)) {
+  release(): void {
+    for (const key of this.#acquired.splice(0)) {
       const count = (this.#inProgress.get(key) ?? 0) - 1;
       if (count > 0) this.#inProgress.set(key, count);
       else this.#inProgress.delete(key);
@@ -59,9 +59,9 @@ export class Passage {
 }
 
 /**
- * Holds such a refusal back for as long as its Retry-After. A client that ignores Retry-After would otherwise repeat the
- * request at once, and thousands of them would occupy the event loop that other requests need.
+ * Delays a rejection by this gate for the time of its Retry-After. A client that ignores Retry-After would otherwise repeat
+ * the request immediately, and thousands of such requests would occupy the event loop.
  */
-export async function holdBack(error: unknown): Promise<void> {
+export async function delayRejection(error: unknown): Promise<void> {
   if (error instanceof DomainError && error.code === 'too_many_in_progress') await sleep(limits.refusalHoldMs);
 }

@@ -1,14 +1,14 @@
-/** A route of the service: a contract, and what fulfils it. Handlers know no HTTP types. */
+/** A route of the service: its contract and its handler. Handlers use no types of `node:http`. */
 import type { Static, TSchema } from 'typebox';
 import type { Language, RouteContract } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../foundation/principal.ts';
-import type { Answer } from './answer.ts';
-import type { PresentedCredential } from './presented-credential.ts';
+import type { RouteResponse } from './response.ts';
+import type { RequestCredential } from './request-credential.ts';
 
 type Value<S> = S extends TSchema ? Static<S> : undefined;
 type BodyOf<C extends RouteContract> = C extends { body: { schema: infer S } } ? Value<S> : undefined;
 type QueryOf<C extends RouteContract> = C extends { query: infer S } ? Value<S> : undefined;
-/** As they stand in the path: a handler parses them, and what is malformed names nothing (404). */
+/** Text from the path. The handler parses it, and a malformed id is not found (404). */
 type ParamsOf<C extends RouteContract> = C extends { params: infer S }
   ? Readonly<Record<keyof Value<S>, string>>
   : undefined;
@@ -16,19 +16,19 @@ type PrincipalOf<C extends RouteContract> = C extends { auth: 'access_token' | '
   ? AccountPrincipal
   : undefined;
 
-/** All that a handler is given: validated, and nothing else of the request. */
+/** The validated parts of a request, which are all that a handler gets. */
 export interface Call<C extends RouteContract = RouteContract> {
   readonly principal: PrincipalOf<C>;
   readonly params: ParamsOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
-  /** The credential headers, for the routes whose question they are. */
-  readonly presented: PresentedCredential;
-  /** Of the client: the nearest hop that no trusted proxy speaks for. */
-  readonly address: string;
-  /** Its User-Agent, cut; empty when it doesn’t say. */
-  readonly program: string;
-  /** The one of ours that its Accept-Language prefers, if any. */
+  /** For the routes that authenticate the client themselves. */
+  readonly credential: RequestCredential;
+  /** The nearest IP address that is not a trusted proxy. */
+  readonly clientIp: string;
+  /** Truncated; empty without a User-Agent header. */
+  readonly userAgent: string;
+  /** The supported language that Accept-Language prefers, if any. */
   readonly language: Language | undefined;
   /** Whether the client names text/html before JSON in Accept, as a browser does. */
   readonly prefersPage: boolean;
@@ -38,10 +38,10 @@ export interface Call<C extends RouteContract = RouteContract> {
 
 export interface Route {
   readonly contract: RouteContract;
-  readonly handle: (call: Call) => Promise<Answer>;
+  readonly handle: (call: Call) => Promise<RouteResponse>;
 }
 
-/** Ties a handler to its contract's types. The pipeline has validated what the handler is given. */
-export function route<C extends RouteContract>(contract: C, handle: (call: Call<C>) => Promise<Answer>): Route {
+/** Gives a handler the types of its contract. The server validates the call before the handler runs. */
+export function route<C extends RouteContract>(contract: C, handle: (call: Call<C>) => Promise<RouteResponse>): Route {
   return { contract, handle };
 }

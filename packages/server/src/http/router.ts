@@ -1,4 +1,4 @@
-/** Finding a route by path and method. A segment `:name` of a path is a parameter; fixed segments come first. */
+/** Finds a route by path and method. A segment `:name` is a parameter. Paths without parameters take precedence. */
 import type { Route } from './route.ts';
 
 export interface Match {
@@ -6,13 +6,13 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** A path that exists, but not with this method. */
+/** The path exists, but not with this method. */
 export interface WrongMethod {
   readonly allowed: readonly string[];
 }
 
 interface Pattern {
-  /** Undefined where a parameter stands. */
+  /** Undefined for a parameter. */
   readonly fixed: readonly (string | undefined)[];
   readonly names: readonly string[];
   readonly routes: Map<string, Route>;
@@ -26,7 +26,7 @@ export class Router {
     for (const route of routes) this.#methodsOf(route.contract.path).set(route.contract.method, route);
   }
 
-  /** A HEAD is a GET whose body isn't sent (RFC 9110 section 9.3.2). */
+  /** HEAD is handled like GET; Node omits the content (RFC 9110 section 9.3.2). */
   find(method: string, path: string): Match | WrongMethod | undefined {
     const { routes, params } = this.#lookUp(path) ?? {};
     if (!routes || !params) return undefined;
@@ -57,13 +57,13 @@ export class Router {
     const same = this.#patterns.find((other) => other.fixed.join('/') === fixed.join('/'));
     const pattern = same ?? { fixed, names, routes: new Map<string, Route>() };
     if (pattern.names.join('/') !== names.join('/'))
-      throw new Error(`${path}: its parameters have other names elsewhere`);
+      throw new Error(`${path}: another route names the same parameters differently`);
     if (!same) this.#patterns.push(pattern);
     return pattern.routes;
   }
 }
 
-/** Once, strictly: what is not valid percent-encoding names nothing. */
+/** @returns undefined for invalid percent-encoding */
 function decode(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
@@ -72,10 +72,8 @@ function decode(segment: string): string | undefined {
   }
 }
 
-function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const present = map.get(key);
-  if (present !== undefined) return present;
-  const made = make();
-  map.set(key, made);
-  return made;
+function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  const value = map.get(key) ?? create();
+  map.set(key, value);
+  return value;
 }

@@ -1,23 +1,23 @@
-/** A node:http server with every bound set, and with our responses in place of those that Node would write itself. */
+/** A node:http server with all bounds set. It writes problem documents where Node would write its own responses. */
 import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { limits, type ErrorCode } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
 import type { Log } from '../foundation/log.ts';
-import { writeProblem } from './answer.ts';
+import { writeProblem } from './response.ts';
 import { Backlog, type BacklogOptions } from './backlog.ts';
-import { whyBroken } from './broken-body.ts';
+import { bodyErrorOf } from './broken-body.ts';
 import { Connection, QueuedResponse, type ConnectionOptions } from './connection.ts';
 import type { SecurityHeaders } from './headers.ts';
-import { logRefusal } from './refusal.ts';
+import { logProblem } from './problem-log.ts';
 
-/** Slow clients are looked for this often. */
+/** Interval of Node's check for slow clients. */
 const connectionsCheckingIntervalMs = 1_000;
 
 export function createHttpServer(
   security: SecurityHeaders,
   log: Log,
-  answerSound: RequestListener,
+  onRequest: RequestListener,
   backlogOptions: BacklogOptions = {},
 ): Server {
   const server = createServer({
@@ -28,17 +28,17 @@ export function createHttpServer(
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: connectionsCheckingIntervalMs,
     insecureHTTPParser: false,
-    // `isSound` looks for it: Node's own refusal would be bare.
+    // `isWellFormed` checks it: Node's own response would have no problem document.
     requireHostHeader: false,
-    // A request without a body never gets a stream for one: 15 to 30 % of a bare answer.
+    // Creates no stream for a request without a body, which saves 15 to 30 % of the time of a minimal response.
     optimizeEmptyRequests: true,
     noDelay: true,
   });
-  // Node would drop what is over its own count in silence; the app refuses instead.
+  // Node would silently drop headers beyond its count; the app rejects the request instead.
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = limits.requestsPerConnectionMax;
   server.maxConnections = limits.connectionsMax;
-  // A client that has closed its sending side still gets the responses to what it has sent.
+  // A client that has closed its sending side still gets the responses to its requests.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   serveConnections(server, {
     backlog: new Backlog({
@@ -47,20 +47,20 @@ export function createHttpServer(
     }),
     requestsMax: () => server.maxRequestsPerSocket ?? Infinity,
     process: (request, response) => {
-      const code = isSound(request) ? whyBroken(request) : 'malformed_request';
+      const code = isWellFormed(request) ? bodyErrorOf(request) : 'malformed_request';
       if (code === undefined) {
-        answerSound(request, response);
+        onRequest(request, response);
         return;
       }
       response.shouldKeepAlive = false;
-      writeProblem(response, security, logRefusal(log, new DomainError(code), { method: request.method }));
+      writeProblem(response, security, logProblem(log, new DomainError(code), { method: request.method }));
     },
-    refuse: (socket, code) => refuse(socket, code, security, log),
+    writeError: (socket, code) => writeError(socket, code, security, log),
   });
   return server;
 }
 
-/** Has each client's requests go through its {@link Connection}. */
+/** Passes the requests of each client to its {@link Connection}. */
 function serveConnections(
   server: Server<typeof IncomingMessage, typeof QueuedResponse>,
   options: ConnectionOptions,
@@ -75,30 +75,30 @@ function serveConnections(
       open--;
       options.backlog.release(connection);
     });
-    // Room for the next client, at the cost of one that takes nothing.
+    // Closes a connection whose client reads nothing, to accept the next client.
     if (open >= limits.connectionsMax) options.backlog.closeOne();
   });
   const accept = (request: IncomingMessage, response: QueuedResponse): void =>
     connections.get(request.socket)?.accept(request, response);
   server.on('request', accept);
-  // Without these two Node answers an unknown Expect with a bare 417, and a CONNECT with nothing at all.
+  // Without these two listeners, Node answers an unknown Expect with an empty 417 response and closes on CONNECT.
   server.on('checkExpectation', accept);
   server.on('connect', (request: IncomingMessage) => {
     const { socket } = request;
-    // Node has taken its own listener off, and without one a client that resets the connection would end the process.
+    // Node has removed its own listener. Without one, a client that resets the connection would end the process.
     socket.on('error', () => socket.destroy());
     const connection = connections.get(socket);
     connection?.whenIdle(() => {
       const response = new QueuedResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket);
-      response.once('finish', () => connection.letGo());
+      response.once('finish', () => connection.closeLingering());
       options.process(request, response);
     });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;
-    // What follows a request that was said to be the last is ignored; that request's own answer ends the connection.
+    // Bytes after a request with `Connection: close` are ignored; the response to that request closes the connection.
     if (error.code === 'HPE_CLOSED_CONNECTION') return;
     const connection = connections.get(socket);
     if (error.code === 'ECONNRESET' || !connection) socket.destroy();
@@ -106,7 +106,7 @@ function serveConnections(
   });
 }
 
-/** @returns the address it listens on, once it does */
+/** @returns the address and port, once the server listens */
 export async function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -119,11 +119,11 @@ export async function listen(server: Server, host: string, port: number): Promis
 }
 
 /**
- * A version that is spoken here (Node lets HTTP/0.9 and 2.0 through); exactly one Host, which HTTP/1.0 may lack; no
- * transfer coding but chunked, and none at all in HTTP/1.0 (RFC 9112 sections 2.3, 3.2 and 6.1). A proxy in front may
- * read any other request differently.
+ * Whether a proxy cannot interpret the request differently: HTTP/1.0 or 1.1 (Node also accepts 0.9 and 2.0), exactly one
+ * Host, which HTTP/1.0 may omit, and no transfer coding except chunked, which HTTP/1.0 does not have (RFC 9112 sections
+ * 2.3, 3.2 and 6.1).
  */
-function isSound({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+function isWellFormed({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
@@ -135,9 +135,9 @@ function isSound({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   return httpVersion === '1.1' ? hosts === 1 : httpVersion === '1.0' && hosts <= 1;
 }
 
-/** What never became a request is still answered in full. */
-function refuse(socket: Socket, code: ErrorCode, security: SecurityHeaders, log: Log): void {
-  const { status, body } = logRefusal(log, new DomainError(code), {});
+/** Writes a complete problem response to bytes that are not a request. */
+function writeError(socket: Socket, code: ErrorCode, security: SecurityHeaders, log: Log): void {
+  const { status, body } = logProblem(log, new DomainError(code), {});
   const text = JSON.stringify(body);
   const headers = [
     ...security.data,

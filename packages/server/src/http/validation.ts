@@ -1,8 +1,8 @@
 /**
- * Validation of bodies and queries by the contract's schemas, and the texts of what it finds.
+ * Validation of bodies and queries by the contract's schemas, with error texts.
  *
- * The cost is bounded by the schema, not by the body: an array that is too long is not looked into, the search ends after
- * `validationErrorsMax` errors, and nothing is compared with everything else. Bars and measurements: bench/RESULTS.md.
+ * The schema bounds the cost, regardless of the body: the items of an array that is too long are not checked, the search
+ * ends after `validationErrorsMax` errors, and no check compares all pairs. Measurements: bench/RESULTS.md.
  */
 import type { TSchema } from 'typebox';
 import { IsDateTime } from 'typebox/format';
@@ -10,7 +10,7 @@ import { Compile } from 'typebox/schema';
 import { documentedAs, limits } from '@keyreeve/contract';
 import { DomainError, type FieldError } from '../foundation/errors.ts';
 
-/** The part of JSON Schema that the contract uses; `test/unit/validation.test.ts` finds what is missing here. */
+/** The part of JSON Schema that the contract uses. `test/validation.test.ts` reports missing keywords. */
 interface Node {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Node>>;
@@ -33,7 +33,7 @@ interface Node {
   readonly [documentedAs]?: Node;
 }
 
-/** What an error of each keyword says: what is expected. */
+/** The text of each keyword's error, which states the expected value. */
 export const errorTexts = {
   type: ({ type }: Node, value: unknown) =>
     `Expected ${articled(type ?? 'value')}, but found ${articled(kindOf(value))}.`,
@@ -61,9 +61,9 @@ export const errorTexts = {
     `Expected ${anyOf.map(({ type }) => articled(type ?? 'value')).join(' or ')}, but found ${articled(kindOf(value))}.`,
 } as const;
 
-/** @throws from the result: DomainError `invalid_request`, with a JSON pointer for each error */
+/** @returns a function that throws DomainError `invalid_request`, with a JSON pointer for each error */
 export function validator(schema: TSchema): (value: unknown) => unknown {
-  // Decides. What it rejects without a finding of ours is rejected all the same.
+  // The library decides. A value that only it rejects gets an error without pointers.
   const compiled = Compile(withoutUniqueItems(schema));
   return (value) => {
     const found = new Findings();
@@ -97,7 +97,7 @@ function find(found: Findings, node: Node, value: unknown, pointer: string): voi
   else if (typeof value === 'object' && value !== null) findInFields(found, node, value, pointer);
 }
 
-/** The alternatives differ in type: at most one of them is meant. */
+/** The alternatives differ in type, so at most one applies. */
 function findInOneOf(found: Findings, node: Node, anyOf: readonly Node[], value: unknown, pointer: string): void {
   const meant = anyOf.find(({ type }) => type === undefined || isOfType(type, value));
   if (meant) find(found, meant, value, pointer);
@@ -114,7 +114,7 @@ function findInText(found: Findings, node: Node, value: string, pointer: string)
 
 function findInItems(found: Findings, node: Node, value: readonly unknown[], pointer: string): void {
   const { items, minItems = 0, maxItems = Number.POSITIVE_INFINITY, uniqueItems = false } = node;
-  // First, and then nothing else: an array that is too long is not looked into.
+  // Before all other checks: the items of an array that is too long are not checked.
   if (value.length > maxItems) return found.add('maxItems', node, value, pointer);
   if (value.length < minItems) return found.add('minItems', node, value, pointer);
   for (const [index, item] of value.entries()) {
@@ -124,7 +124,7 @@ function findInItems(found: Findings, node: Node, value: readonly unknown[], poi
   if (uniqueItems) findRepeated(found, node, value, pointer);
 }
 
-/** Once, for the first. Items that must be unique are texts: a schema whose items are not would need another comparison. */
+/** Reports only the first repeated item. Supports only strings: other items would need another comparison. */
 function findRepeated(found: Findings, node: Node, value: readonly unknown[], pointer: string): void {
   const seen = new Set<unknown>();
   const repeated = value.find((item) => typeof item === 'string' && (seen.has(item) || !seen.add(item)));
@@ -145,20 +145,20 @@ function findInFields(found: Findings, node: Node, value: object, pointer: strin
   }
 }
 
-/** In code points, without counting those of a text that is much too long. */
+/** Compares in code points, but does not count those of a text that is much too long. */
 const isLonger = (text: string, codePointsMax: number): boolean =>
   text.length > codePointsMax && (text.length > 2 * codePointsMax || [...text].length > codePointsMax);
 
 const compiledPatterns = new Map<string, RegExp>();
 
-/** Of the contract's schemas only: they are few. */
+/** Bounded by the number of patterns in the contract. */
 function patternOf(source: string): RegExp {
-  const known = compiledPatterns.get(source) ?? new RegExp(source, 'u');
-  compiledPatterns.set(source, known);
-  return known;
+  const pattern = compiledPatterns.get(source) ?? new RegExp(source, 'u');
+  compiledPatterns.set(source, pattern);
+  return pattern;
 }
 
-/** RFC 6901 section 3. A name comes from the client, so it is cut. */
+/** RFC 6901 section 3. Names come from the client, so they are truncated. */
 const escaped = (name: string): string =>
   name.slice(0, limits.errorNameCharsMax).replaceAll('~', '~0').replaceAll('/', '~1');
 
@@ -171,7 +171,7 @@ const articled = (type: string): string => (type === 'null' ? type : `${/^[aeio]
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** The library hashes every item for that, at many times the cost of parsing it; {@link findInItems} has done it. */
+/** The library would hash every item, at many times the cost of parsing it. {@link findInItems} checks uniqueness. */
 function withoutUniqueItems(schema: TSchema): TSchema {
   return JSON.parse(JSON.stringify(schema), (name, value: unknown) =>
     name === 'uniqueItems' && typeof value === 'boolean' ? undefined : value,

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Type from 'typebox';
 import { limits } from '@keyreeve/contract';
-import { write, writeProblem } from '../answer.ts';
+import { write, writeProblem } from '../response.ts';
 import { bodyReader } from '../body.ts';
 import { SecurityHeaders } from '../headers.ts';
 import { toProblem } from '../problem.ts';

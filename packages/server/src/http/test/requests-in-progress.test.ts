@@ -67,17 +67,17 @@ test('requests beyond the bound of an account are rejected, whatever its session
 
 test('what a request has entered is left once, and a bound is exact', () => {
   const gate = new RequestGate();
-  const passages = Array.from({ length: limits.requestsPerRangeMax }, () => gate.pass());
-  for (const passage of passages) passage.enter('range', '192.0.2.1/32');
-  const next = gate.pass();
-  const enter = (): void => next.enter('range', '192.0.2.1/32');
+  const slots = Array.from({ length: limits.requestsPerRangeMax }, () => gate.newRequest());
+  for (const held of slots) held.acquire('range', '192.0.2.1/32');
+  const next = gate.newRequest();
+  const enter = (): void => next.acquire('range', '192.0.2.1/32');
   const isRefused = (error: unknown): boolean =>
     error instanceof DomainError && error.code === ('too_many_in_progress' satisfies ErrorCode);
   assert.throws(enter, isRefused);
-  next.enter('range', '192.0.2.2/32');
-  next.leave();
-  passages[0]?.leave();
-  passages[0]?.leave();
+  next.acquire('range', '192.0.2.2/32');
+  next.release();
+  slots[0]?.release();
+  slots[0]?.release();
   enter();
-  assert.throws(() => gate.pass().enter('range', '192.0.2.1/32'), isRefused);
+  assert.throws(() => gate.newRequest().acquire('range', '192.0.2.1/32'), isRefused);
 });

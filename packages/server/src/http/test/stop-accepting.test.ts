@@ -18,12 +18,12 @@ const question = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
 
 test('who has connected and not yet asked is waited for and answered', async () => {
   const { server, newClient } = await newServer();
-  const { isShut, ended } = stopAccepting(server, 10_000);
+  const { portClosed, ended } = stopAccepting(server, 10_000);
   const client = newClient();
   await once(server, 'connection');
   client.write(question);
   assert.match(await text(client), /^HTTP\/1\.1 200 OK\r\n[^]*answered$/);
-  await isShut;
+  await portClosed;
   assert.equal(server.listening, false);
   await ended;
 });
@@ -31,7 +31,7 @@ test('who has connected and not yet asked is waited for and answered', async () 
 test('who never asks doesn’t keep the port open', async () => {
   const { server, newClient } = await newServer();
   const client = newClient();
-  await stopAccepting(server, 100).isShut;
+  await stopAccepting(server, 100).portClosed;
   assert.equal(server.listening, false);
   client.on('error', () => undefined).destroy();
 });
@@ -41,8 +41,8 @@ test('who has a connection may ask on it when the port has closed', async () => 
   const client = newClient();
   client.write(question.replace('close', 'keep-alive'));
   await once(client, 'data');
-  const { isShut, ended } = stopAccepting(server, 10_000);
-  await isShut;
+  const { portClosed, ended } = stopAccepting(server, 10_000);
+  await portClosed;
   assert.equal(server.listening, false);
   client.write(question);
   assert.match(await text(client), /^HTTP\/1\.1 200 OK\r\n[^]*answered$/);

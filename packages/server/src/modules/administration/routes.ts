@@ -67,8 +67,8 @@ function changeRoutes({ accounts, administration, directory }: AdminParts): read
     change(contract.adminResetPassword, ({ principal }, id) => administration.sendReset(principal, id)),
     change(contract.adminRequireSecondFactor, ({ principal }, id) => accounts.requireSecondFactor(principal, id, true)),
     change(contract.adminWaiveSecondFactor, ({ principal }, id) => accounts.requireSecondFactor(principal, id, false)),
-    change(contract.adminRemoveSecondFactor, ({ principal, address }, id) =>
-      administration.removeSecondFactor(principal, id, address),
+    change(contract.adminRemoveSecondFactor, ({ principal, clientIp }, id) =>
+      administration.removeSecondFactor(principal, id, clientIp),
     ),
   ];
 }

@@ -6,21 +6,21 @@ import type { Enrolment } from './enrolment.ts';
 
 export function enrolmentRoutes(enrolment: Enrolment): readonly Route[] {
   return [
-    route(contract.beginSecondFactor, async ({ principal, body, address }) => ({
+    route(contract.beginSecondFactor, async ({ principal, body, clientIp }) => ({
       status: 201,
-      body: await enrolment.begin(principal, { currentPassword: new Secret(body.currentPassword), address }),
+      body: await enrolment.begin(principal, { currentPassword: new Secret(body.currentPassword), address: clientIp }),
     })),
-    route(contract.confirmSecondFactor, async ({ principal, body, address }) => {
-      const recoveryCodes = await enrolment.confirm(principal, body.code, address);
+    route(contract.confirmSecondFactor, async ({ principal, body, clientIp }) => {
+      const recoveryCodes = await enrolment.confirm(principal, body.code, clientIp);
       return { status: 200, body: { recoveryCodes } satisfies contract.RecoveryCodes };
     }),
-    route(contract.removeSecondFactor, async ({ principal, body, address }) => {
-      const owner = { currentPassword: new Secret(body.currentPassword), address };
+    route(contract.removeSecondFactor, async ({ principal, body, clientIp }) => {
+      const owner = { currentPassword: new Secret(body.currentPassword), address: clientIp };
       await enrolment.remove(principal, owner, body.code);
       return { status: 204 };
     }),
-    route(contract.replaceRecoveryCodes, async ({ principal, body, address }) => {
-      const owner = { currentPassword: new Secret(body.currentPassword), address };
+    route(contract.replaceRecoveryCodes, async ({ principal, body, clientIp }) => {
+      const owner = { currentPassword: new Secret(body.currentPassword), address: clientIp };
       const recoveryCodes = await enrolment.replaceRecoveryCodes(principal, owner, body.code);
       return { status: 200, body: { recoveryCodes } satisfies contract.RecoveryCodes };
     }),

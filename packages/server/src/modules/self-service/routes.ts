@@ -16,33 +16,33 @@ export function accountRoutes(
   pages: LinkPageOptions,
 ): readonly Route[] {
   return [
-    route(contract.signUp, async ({ body, address, language }) => {
-      await signUp.request(body.email, new Secret(body.password), { clientIp: address, language });
+    route(contract.signUp, async ({ body, clientIp, language }) => {
+      await signUp.request(body.email, new Secret(body.password), { clientIp, language });
       return { status: 202, body: { message: mailFollows } };
     }),
-    route(contract.verifyAccount, async ({ body, address }) => {
-      await emailVerification.verify(body.code, new Secret(body.password), address);
+    route(contract.verifyAccount, async ({ body, clientIp }) => {
+      await emailVerification.verify(body.code, new Secret(body.password), clientIp);
       return { status: 200, body: { message: 'The email address is verified. You can sign in now.' } };
     }),
-    route(contract.resendVerification, async ({ body, address }) => {
-      await signUp.resend(body.email, address);
+    route(contract.resendVerification, async ({ body, clientIp }) => {
+      await signUp.resend(body.email, clientIp);
       return { status: 202, body: { message: mailFollows } };
     }),
-    route(contract.requestPasswordReset, async ({ body, address }) => {
-      await passwordReset.request(body.email, address);
+    route(contract.requestPasswordReset, async ({ body, clientIp }) => {
+      await passwordReset.request(body.email, clientIp);
       return { status: 202, body: { message: mailFollows } };
     }),
-    route(contract.confirmPasswordReset, async ({ body, address }) => {
+    route(contract.confirmPasswordReset, async ({ body, clientIp }) => {
       const { code, password, revokeKeys: revokesKeys = false } = body;
       const keys = await passwordReset.confirm(code, {
         password: new Secret(password),
         revokesKeys,
-        clientIp: address,
+        clientIp,
       });
       return { status: 200, body: withKeys('The new password is set and every session has ended.', keys) };
     }),
-    route(contract.acceptInvitation, async ({ body, address }) => {
-      await passwordReset.acceptInvitation(body.code, new Secret(body.password), address);
+    route(contract.acceptInvitation, async ({ body, clientIp }) => {
+      await passwordReset.acceptInvitation(body.code, new Secret(body.password), clientIp);
       return { status: 200, body: { message: 'The password is set. You can sign in now.' } };
     }),
     route(contract.getOwnAccount, async ({ principal }) => {
@@ -63,26 +63,26 @@ export function accountRoutes(
       await own.setLanguage(principal, body.language);
       return { status: 204 };
     }),
-    route(contract.changePassword, async ({ principal, body, address }) => {
+    route(contract.changePassword, async ({ principal, body, clientIp }) => {
       const { revokeKeys: revokesKeys = false } = body;
       const [currentPassword, newPassword] = [new Secret(body.currentPassword), new Secret(body.newPassword)];
       const keys = await own.changePassword(principal, {
         currentPassword,
         newPassword,
         revokesKeys,
-        clientIp: address,
+        clientIp,
       });
       return { status: 200, body: withKeys('The new password is set and every other session has ended.', keys) };
     }),
-    route(contract.changeEmail, async ({ principal, body, address }) => {
-      await emailChange.request(principal, body.email, new Secret(body.currentPassword), address);
+    route(contract.changeEmail, async ({ principal, body, clientIp }) => {
+      await emailChange.request(principal, body.email, new Secret(body.currentPassword), clientIp);
       return {
         status: 202,
         body: { message: 'A mail with a link that confirms the change is being sent to the new email address.' },
       };
     }),
-    route(contract.confirmEmailChange, async ({ body, address }) => {
-      await emailChange.confirm(body.code, new Secret(body.password), address);
+    route(contract.confirmEmailChange, async ({ body, clientIp }) => {
+      await emailChange.confirm(body.code, new Secret(body.password), clientIp);
       return { status: 200, body: { message: 'The account has the new email address. Sign in with it.' } };
     }),
     route(contract.undoEmailChange, async ({ body: { code, revokeKeys = false } }) => {
@@ -93,8 +93,8 @@ export function accountRoutes(
       await emailChange.accept(body.code);
       return { status: 200, body: { message: 'The account has this email address. Sign in with it.' } };
     }),
-    route(contract.deleteAccount, async ({ principal, body, address }) => {
-      await own.delete(principal, new Secret(body.currentPassword), address);
+    route(contract.deleteAccount, async ({ principal, body, clientIp }) => {
+      await own.delete(principal, new Secret(body.currentPassword), clientIp);
       return { status: 204 };
     }),
     ...linkPages(pages),

@@ -2,25 +2,25 @@
 import * as contract from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { parseBasic } from '../../http/basic-authentication.ts';
-import type { PresentedCredential } from '../../http/presented-credential.ts';
+import type { RequestCredential } from '../../http/request-credential.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { SigningKeys } from '../signing-keys/signing-keys.ts';
 import type { Tokens } from './tokens.ts';
 
 /** A malformed header is rejected like a wrong password. */
-function basicOf(presented: PresentedCredential) {
-  const credential = presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
-  if (!credential) throw new DomainError('invalid_credentials');
-  return credential;
+function basicOf(credential: RequestCredential) {
+  const basic = credential.kind === 'basic' ? parseBasic(credential.header) : undefined;
+  if (!basic) throw new DomainError('invalid_credentials');
+  return basic;
 }
 
 export function tokenRoutes(tokens: Tokens): readonly Route[] {
   return [
-    route(contract.issueTokens, async ({ presented, address, program, oneTimePassword }) => {
-      const { user, password } = basicOf(presented);
+    route(contract.issueTokens, async ({ credential, clientIp, userAgent, oneTimePassword }) => {
+      const { user, password } = basicOf(credential);
       return {
         status: 200,
-        body: await tokens.signIn(user, password, { clientIp: address, userAgent: program }, oneTimePassword),
+        body: await tokens.signIn(user, password, { clientIp, userAgent }, oneTimePassword),
       };
     }),
     route(contract.refreshTokens, async ({ body: { refreshToken } }) => ({

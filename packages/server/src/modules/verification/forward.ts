@@ -6,8 +6,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import { queryOf } from '../../http/answer.ts';
-import { presentedCredential, type PresentedCredential } from '../../http/presented-credential.ts';
+import { queryOf } from '../../http/response.ts';
+import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
 import type { HeaderPairs } from '../../http/headers.ts';
 import { hasScope, type AcceptedKey, type AcceptedToken, type VerificationResult, type Verifier } from './verify.ts';
 
@@ -45,12 +45,12 @@ export function answerForward(
   }
 }
 
-function readCredential({ method, rawHeaders }: IncomingMessage): Extract<PresentedCredential, { text: string }> {
+function readCredential({ method, rawHeaders }: IncomingMessage): Extract<RequestCredential, { text: string }> {
   if (rawHeaders.length > limits.headerFieldsMax * 2) throw new DomainError('headers_too_large');
   if (method === 'TRACE' || method === 'CONNECT') {
     throw new DomainError('method_not_allowed', { allowed: commonMethods });
   }
-  const presented = presentedCredential(rawHeaders);
+  const presented = credentialOf(rawHeaders);
   if (presented.kind === 'none') throw new DomainError('missing_credential');
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   if (!('text' in presented)) throw new DomainError('invalid_credential');

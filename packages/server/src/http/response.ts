@@ -1,29 +1,30 @@
-/** Writing answers: every one carries the security headers, and none carries what its route didn't name. */
+/** Writes responses. Every response has the security headers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SecurityHeaders } from './headers.ts';
-import type { ProblemAnswer } from './problem.ts';
+import type { ProblemResponse } from './problem.ts';
 
-/** What a handler gives back. */
-export interface Answer {
+/** The result of a route's handler. */
+export interface RouteResponse {
   readonly status: number;
-  /** JSON unless `contentType` says otherwise. Without it the answer is empty. */
+  /** A string is written unchanged, other values as JSON. Without it, the response has no content. */
   readonly body?: unknown;
+  /** JSON by default. */
   readonly contentType?: string;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers?: readonly string[];
-  /** Instead of `no-store`. */
+  /** The default is `no-store`. */
   readonly cacheControl?: string;
-  /** Content-Security-Policy of an answer that is a page. */
+  /** Content-Security-Policy of a page. */
   readonly policy?: string;
   /** Called when the connection ended before the response was written. */
   readonly onLost?: () => void;
 }
 
-export function write(response: ServerResponse, security: SecurityHeaders, answer: Answer): void {
-  const { status, body, contentType = 'application/json; charset=utf-8', headers = [] } = answer;
-  if (answer.onLost) whenLost(response, answer.onLost);
-  const isData = answer.cacheControl === undefined && answer.policy === undefined;
-  const pairs = [...(isData ? security.data : security.with(answer)), ...headers];
+export function write(response: ServerResponse, security: SecurityHeaders, result: RouteResponse): void {
+  const { status, body, contentType = 'application/json; charset=utf-8', headers = [] } = result;
+  if (result.onLost) whenLost(response, result.onLost);
+  const isData = result.cacheControl === undefined && result.policy === undefined;
+  const pairs = [...(isData ? security.data : security.with(result)), ...headers];
   if (body === undefined) {
     // RFC 9110 section 8.6: a 204 has no Content-Length.
     if (status !== 204) pairs.push('Content-Length', '0');
@@ -45,7 +46,7 @@ function whenLost(response: ServerResponse, onLost: () => void): void {
 export function writeProblem(
   response: ServerResponse,
   security: SecurityHeaders,
-  problem: ProblemAnswer,
+  problem: ProblemResponse,
   extra: readonly string[] = [],
 ): void {
   write(response, security, {
@@ -56,7 +57,7 @@ export function writeProblem(
   });
 }
 
-/** The request target up to its query. */
+/** The request target without its query. */
 export function pathOf({ url = '/' }: IncomingMessage): string {
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);

@@ -1,29 +1,29 @@
 /**
- * The one credential that a request carries in `Authorization: Bearer` or `X-API-Key`. Read from the raw headers,
- * because Node keeps only the first of two Authorization lines and a proxy in front may have used the other.
+ * The credential of a request in `Authorization` or `X-API-Key`. It is read from the raw headers: Node keeps only the first
+ * of two Authorization fields, and a proxy may have used the other.
  */
 import { limits } from '@keyreeve/contract';
 
-export type PresentedCredential =
+export type RequestCredential =
   | { readonly kind: 'none' | 'ambiguous' | 'malformed' }
   | { readonly kind: 'bearer' | 'api_key_header'; readonly text: string }
-  /** Basic is accepted by introspection only. */
+  /** For sign-ins and introspection. */
   | { readonly kind: 'basic'; readonly header: string };
 
 const bearerPattern = /^bearer +([\x21-\x2B\x2D-\x7E]+) *$/i;
 const basicPattern = /^basic +/i;
 
-const none: PresentedCredential = { kind: 'none' };
-const ambiguous: PresentedCredential = { kind: 'ambiguous' };
-const malformed: PresentedCredential = { kind: 'malformed' };
+const none: RequestCredential = { kind: 'none' };
+const ambiguous: RequestCredential = { kind: 'ambiguous' };
+const malformed: RequestCredential = { kind: 'malformed' };
 
-/** @param rawHeaders names and values in turn, as `IncomingMessage.rawHeaders` has them */
-export function presentedCredential(rawHeaders: readonly string[]): PresentedCredential {
+/** @param rawHeaders alternating names and values, as in `IncomingMessage.rawHeaders` */
+export function credentialOf(rawHeaders: readonly string[]): RequestCredential {
   let authorization: string | undefined;
   let apiKey: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
-    // The lengths of "authorization" and "x-api-key": most headers are passed over without being copied.
+    // The lengths of "authorization" and "x-api-key": most other names are skipped without a copy.
     if (name.length === 13 && name.toLowerCase() === 'authorization') {
       if (authorization !== undefined) return ambiguous;
       authorization = rawHeaders[i + 1] ?? '';
@@ -36,7 +36,7 @@ export function presentedCredential(rawHeaders: readonly string[]): PresentedCre
   return apiKey === undefined ? none : readApiKey(apiKey);
 }
 
-function readAuthorization(value: string): PresentedCredential {
+function readAuthorization(value: string): RequestCredential {
   if (value.length > limits.authorizationCharsMax) return malformed;
   if (value.includes(',')) return ambiguous;
   const text = bearerPattern.exec(value)?.[1];
@@ -44,7 +44,7 @@ function readAuthorization(value: string): PresentedCredential {
   return basicPattern.test(value) ? { kind: 'basic', header: value } : malformed;
 }
 
-function readApiKey(value: string): PresentedCredential {
+function readApiKey(value: string): RequestCredential {
   if (value.length > limits.authorizationCharsMax) return malformed;
   if (value.includes(',')) return ambiguous;
   return value === '' || value.includes(' ') ? malformed : { kind: 'api_key_header', text: value };

@@ -1,14 +1,14 @@
 /**
- * Starts a bounded number of requests in each turn of the event loop. A request that changes nothing is processed within one
- * turn; a thousand of them in one turn would make each statement of all transactions wait for all of them.
+ * Starts a bounded number of requests in each turn of the event loop. A request that only reads is processed within one
+ * turn. Without the bound, each statement of a transaction would wait for all requests that arrived in its turn.
  *
- * Requests that wait start in the order of `db/fair-queue.ts`: the two classes in turn, and the callers of each in turn.
+ * Waiting requests start in the order of `fair-queue.ts`: the two classes take turns, and so do the callers in each class.
  */
 import { limits } from '@keyreeve/contract';
 import { FairQueue } from '../foundation/database/fair-queue.ts';
 import type { Share } from '../foundation/database/share.ts';
 
-export class StartTurns {
+export class StartQueue {
   readonly #waiting = new FairQueue<() => void>({
     waitingMax: limits.connectionsMax,
     waitingPerOwnerMax: limits.connectionsMax,
@@ -17,8 +17,8 @@ export class StartTurns {
   #started = 0;
   #isScheduled = false;
 
-  /** @throws DomainError `unavailable` when it waited too long */
-  async next(share: Omit<Share, 'isOneAtATime'>): Promise<void> {
+  /** Resolves when the request can start. @throws DomainError `unavailable` after waiting too long */
+  async wait(share: Omit<Share, 'isOneAtATime'>): Promise<void> {
     this.#schedule();
     if (this.#started < limits.requestStartsPerTurnMax && this.#waiting.size === 0) {
       this.#started++;
@@ -29,7 +29,7 @@ export class StartTurns {
     );
   }
 
-  /** In the next turn, as long as requests have started in this one. */
+  /** Starts waiting requests in the next turn, and in the turns after it while requests wait. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
