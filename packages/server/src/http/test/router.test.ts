@@ -42,5 +42,8 @@ test('parameters may stand anywhere; a fixed path comes first, and one shape has
   assert.deepEqual(router.find('GET', '/accounts/a/disable'), { allowed: ['POST'] });
   for (const path of ['/accounts//disable', '/accounts/a/enable', '/accounts/a/disable/', '/accounts/a/keys/'])
     assert.equal(router.find('POST', path), undefined, path);
-  assert.throws(() => new Router([fixed, toRoute('PUT', '/accounts/:accountId')]), /names the same parameters differently/);
+  assert.throws(
+    () => new Router([fixed, toRoute('PUT', '/accounts/:accountId')]),
+    /names the same parameters differently/,
+  );
 });
