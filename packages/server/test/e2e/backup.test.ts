@@ -1,4 +1,4 @@
-/** `keyreeve backup` and `restore` with the real program: deleted keys stay dead, and what is killed has changed nothing. */
+/** `keyreeve backup` and `restore`: deleted keys stay rejected, and a killed command changes nothing. */
 import assert from 'node:assert/strict';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ function assertFailed({ status, stdout, stderr }: Exit, expected: number, reason
 }
 
 for (const kind of databaseKinds) {
-  test(`after an older backup was restored a deleted key stays dead, the others live, and sessions have ended (${kind})`, () =>
+  test(`after the restore of an older backup, deleted keys are rejected, other keys are valid and sessions have ended (${kind})`, () =>
     currentKind.run(kind, async () => {
       using folder = newTempFolder();
       await using place = await newPlace();
@@ -40,12 +40,12 @@ for (const kind of databaseKinds) {
       const { accessToken, refreshToken } = await program.signIn();
       const create = async (nickname: string): Promise<Key> =>
         (await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname })).json as Key;
-      const [kept, doomed] = [await create('kept'), await create('doomed')];
+      const [kept, removed] = [await create('kept'), await create('removed')];
       const made = await run('backup --to old.gz --json');
       assert.equal(made.status, 0, made.stderr);
       assert.equal((JSON.parse(made.stdout) as { rows: Record<string, number> }).rows['api_keys'], 2);
       assertFailed(await run('backup --to old.gz'), 1, /old\.gz already exists/);
-      assert.equal((await program.call('DELETE', `/auth/api-keys/${doomed.id}`, bearer(accessToken))).status, 200);
+      assert.equal((await program.call('DELETE', `/auth/api-keys/${removed.id}`, bearer(accessToken))).status, 200);
 
       assertFailed(await run('restore --from old.gz'), 1, /not empty; with --replace/);
       assertFailed(
@@ -55,46 +55,46 @@ for (const kind of databaseKinds) {
       );
       assertFailed(await run('restore --from none.gz --replace --yes'), 1, /none\.gz/);
       const other = { ...environment, KEYREEVE_DELETION_JOURNAL: join(folder.path, 'other') };
-      // The service runs all the while: nothing is cached, so what is restored holds for its next request.
+      // The running service has no cache, so its next request uses the restored data.
       const restored = await run('restore --from old.gz --replace --yes --json');
       assert.equal(restored.status, 0, restored.stderr);
       assert.equal((JSON.parse(restored.stdout) as { replayed: { apiKeys: number } }).replayed.apiKeys, 1);
       const statusOf = async (credential: string) =>
         (await program.call('GET', '/auth/forward', bearer(credential))).status;
       assert.deepEqual(
-        [await statusOf(kept.key), await statusOf(doomed.key), await statusOf(accessToken)],
+        [await statusOf(kept.key), await statusOf(removed.key), await statusOf(accessToken)],
         [200, 401, 401],
       );
       assert.equal((await program.call('POST', '/auth/token/refresh', {}, { refreshToken })).status, 401);
 
-      // In another place, with nothing but the backup, the master key and the journal.
+      // On another machine, with only the backup, the master key and the deletion journal.
       await using fresh = await newPlace();
       const there = {
         ...environment,
         ...fresh.environment,
         KEYREEVE_MASTER_KEY: environment['KEYREEVE_MASTER_KEY'] ?? '',
       };
-      const unknowing = running(folder.path, {
+      const withoutJournal = running(folder.path, {
         ...there,
         KEYREEVE_DELETION_JOURNAL: other['KEYREEVE_DELETION_JOURNAL'] ?? '',
       });
-      assertFailed(await unknowing('restore --from old.gz'), 1, /there is no deletion journal/);
+      assertFailed(await withoutJournal('restore --from old.gz'), 1, /there is no deletion journal/);
       const wrongKey = { ...there, KEYREEVE_MASTER_KEY: Buffer.alloc(32, 4).toString('base64url') };
-      await using strange = await newPlace();
-      const stranger = running(folder.path, { ...wrongKey, KEYREEVE_DATABASE_URL: strange.url });
-      assertFailed(await stranger('restore --from old.gz'), 1, /made with another master key/);
-      const again = await unknowing(`restore --from old.gz --journal ${journal}`);
+      await using third = await newPlace();
+      const withWrongKey = running(folder.path, { ...wrongKey, KEYREEVE_DATABASE_URL: third.url });
+      assertFailed(await withWrongKey('restore --from old.gz'), 1, /made with another master key/);
+      const again = await withoutJournal(`restore --from old.gz --journal ${journal}`);
       assert.equal(again.status, 0, again.stderr);
       await using second = await startProgram(folder.path, there);
-      const answers = [kept.key, doomed.key].map((key) => second.call('GET', '/auth/forward', bearer(key)));
+      const responses = [kept.key, removed.key].map((key) => second.call('GET', '/auth/forward', bearer(key)));
       assert.deepEqual(
-        (await Promise.all(answers)).map(({ status }) => status),
+        (await Promise.all(responses)).map(({ status }) => status),
         [200, 401],
       );
     }));
 }
 
-test('a journal that can’t be kept, or is another installation’s, keeps the service from starting', async () => {
+test('the service does not start with an unwritable deletion journal or that of another installation', async () => {
   using folder = newTempFolder();
   const journal = join(folder.path, 'journal');
   const masterKey = (byte: number) => ({ KEYREEVE_MASTER_KEY: Buffer.alloc(32, byte).toString('base64url') });
@@ -118,7 +118,7 @@ test('a journal that can’t be kept, or is another installation’s, keeps the 
 suite('with 200,000 keys', () => {
   const environment = { KEYREEVE_MASTER_KEY: Buffer.alloc(32, 3).toString('base64url') };
 
-  test('a restore that is killed has changed nothing and can be run again, in memory that doesn’t grow with it', async () => {
+  test('a killed restore changes nothing and can be repeated, in constant memory', async () => {
     using folder = newTempFolder();
     const run = running(folder.path, environment);
     await run('account create you@example.com --generate');
@@ -135,7 +135,7 @@ suite('with 200,000 keys', () => {
     await killMidway(line.split(' '), {
       folder: folder.path,
       environment,
-      // Some of its rows are written, and none of them holds.
+      // Some rows are written, but not committed.
       isMidway: () => (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 8 * 2 ** 20,
     });
     assert.equal((await run('account list --json')).stdout, accounts);

@@ -1,20 +1,20 @@
-/** A real browser for a test: Debian's chromium, driven by playwright-core. Nothing is downloaded. */
+/** Opens the installed Chromium, controlled by playwright-core, without a download. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { chromium, type Browser } from 'playwright-core';
 
-const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const paths = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** @returns undefined where the machine has none: then the test is named as not tried, and fails in CI */
+/** @returns undefined if Chromium is not installed: then the test is skipped, and fails in CI */
 export async function openBrowser(t: TestContext): Promise<Browser | undefined> {
-  const executablePath = places.find((path) => existsSync(path));
+  const executablePath = paths.find((path) => existsSync(path));
   if (executablePath !== undefined) {
-    // Root can't have chromium's sandbox; what is shown is our own page alone.
+    // Chromium's sandbox is not available to root. The browser opens only our own pages.
     return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'], timeout: 120_000 });
   }
-  assert.notEqual(process.env['CI'], 'true', 'chromium is not installed, and CI must try it');
-  t.diagnostic('not tried: chromium is not installed');
+  assert.notEqual(process.env['CI'], 'true', 'chromium is not installed, but CI requires it');
+  t.diagnostic('skipped: chromium is not installed');
   t.skip('chromium is not installed');
   return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets are planted in everything that the program is given or hands out; then all that it leaves behind is searched
- * for them: its output at the most talkative level, its metrics, and its files byte by byte.
+ * Sends secrets to the program in all places where a client can send them, correctly and by mistake. Then it searches the
+ * output at the lowest log level, the metrics and all bytes of the files for them.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -18,25 +18,25 @@ const wrongPassword = 'Passer-montanus-left-the-coal-mine';
 const nickname = 'nickname that is no secret';
 const masterKey = randomBytes(32);
 
-/** By name, so that a hit says what has leaked. */
+/** By name, which identifies a leaked secret. */
 type Canaries = Map<string, string>;
 
-/** What Basic sends, which is as good as the password. */
+/** The credentials of Basic authentication, which contain the password. */
 const basicText = (user: string, secret: string) => basic(user, secret).authorization.slice('Basic '.length);
 
-/** Uses every secret in every place where one could be put, rightly and wrongly. */
-async function useEverything(program: Program, mailbox: Mailbox, canaries: Canaries): Promise<void> {
-  const note = (name: string, value: string): string => {
+/** Uses every secret in every place, correctly and by mistake. */
+async function useAllSecrets(program: Program, mailbox: Mailbox, canaries: Canaries): Promise<void> {
+  const remember = (name: string, value: string): string => {
     canaries.set(name, value);
     return value;
   };
   const call = (method: string, path: string, headers: Environment = {}, json?: unknown) =>
     program.call(method, path, headers, json);
   for (const [name, secret] of Object.entries({ password, newPassword, wrongPassword })) {
-    note(name, secret);
-    note(`Basic of ${name}`, basicText(email, secret));
+    remember(name, secret);
+    remember(`Basic of ${name}`, basicText(email, secret));
   }
-  note('master key', masterKey.toString('base64url'));
+  remember('master key', masterKey.toString('base64url'));
 
   await program.command(['account', 'create', email, '--password-stdin'], password);
   const granted = await program.command([
@@ -50,32 +50,32 @@ async function useEverything(program: Program, mailbox: Mailbox, canaries: Canar
     'keyreeve:verify',
     '--json',
   ]);
-  const service = bearer(note('service key', (JSON.parse(granted.stdout) as { key: string }).key));
+  const service = bearer(remember('service key', (JSON.parse(granted.stdout) as { key: string }).key));
   const keyId = String((JSON.parse(granted.stdout) as { id: number }).id);
-  note('Basic of service key', basicText(keyId, service.authorization.slice('Bearer '.length)));
+  remember('Basic of service key', basicText(keyId, service.authorization.slice('Bearer '.length)));
 
   // By mail, through the outbox.
-  const asked = await call('POST', '/auth/password-resets', {}, { email });
-  assert.equal(asked.status, 202, asked.text);
-  note('code of a reset', codeIn(await mailbox.next({ to: email })));
+  const requested = await call('POST', '/auth/password-resets', {}, { email });
+  assert.equal(requested.status, 202, requested.text);
+  remember('code of a reset', codeIn(await mailbox.next({ to: email })));
 
   const signedIn = await call('POST', '/auth/token', basic(email, password));
   const { accessToken, refreshToken } = signedIn.json as { accessToken: string; refreshToken: string };
-  note('access token', accessToken);
-  note('refresh token', refreshToken);
+  remember('access token', accessToken);
+  remember('refresh token', refreshToken);
   const owner = bearer(accessToken);
   const created = await call('POST', '/auth/api-keys', owner, { nickname });
   assert.equal(created.status, 201, created.text);
   const { id, key } = created.json as { id: number; key: string };
-  note('key', key);
+  remember('key', key);
   const { KEYREEVE_DATABASE_URL: databaseUrl = `sqlite:${databaseIn(program.folder)}` } = program.environment;
   await ageSessions(databaseUrl);
   const refreshed = await call('POST', '/auth/token/refresh', {}, { refreshToken });
   const second = refreshed.json as { accessToken: string; refreshToken: string };
-  note('second refresh token', second.refreshToken);
-  note('second access token', second.accessToken);
+  remember('second refresh token', second.refreshToken);
+  remember('second access token', second.accessToken);
 
-  // Good, cut, altered, of the wrong kind: in the header, in the body, in the path, in the query, as a name.
+  // Valid, truncated and extended secrets: in headers, bodies, paths, queries and names.
   const secrets = [...canaries.values()];
   for (const secret of secrets.flatMap((text) => [text, text.slice(0, -1), `${text}x`])) {
     await call('GET', '/auth/forward', bearer(secret));
@@ -101,12 +101,12 @@ async function useEverything(program: Program, mailbox: Mailbox, canaries: Canar
   const headers = { ...owner, 'content-type': 'application/json' };
   await fetch(`${program.url}/auth/api-keys`, { method: 'POST', headers, body: `{"nickname":"${key}` });
 
-  // An old refresh token, twice replaced: the session ends, which is recorded.
+  // Reuse of a refresh token that was rotated twice ends the session, with an audit event.
   await ageSessions(databaseUrl);
   const third = (await call('POST', '/auth/token/refresh', {}, { refreshToken: second.refreshToken })).json as {
     refreshToken: string;
   };
-  note('third refresh token', third.refreshToken);
+  remember('third refresh token', third.refreshToken);
   const reused = await call('POST', '/auth/token/refresh', {}, { refreshToken });
   assert.equal((reused.json as { code: string }).code, 'refresh_token_reused');
   await program.command(['account', 'set-password', email, '--password-stdin'], newPassword);
@@ -119,7 +119,7 @@ function findIn(bytes: Buffer, canaries: Canaries): string[] {
 }
 
 test(
-  'no secret is left in the output, the metrics or the files, whatever was done with it',
+  'the output, the metrics and the files contain no secret that a client has sent or received',
   { tags: ['asvs:10.1.1', 'asvs:13.3.1', 'asvs:14.2.4', 'asvs:16.2.3', 'asvs:16.2.5'] },
   async () => {
     await using mailbox = await Mailbox.start();
@@ -127,15 +127,15 @@ test(
       ...mailbox.environment,
       KEYREEVE_LOG_LEVEL: 'trace',
       KEYREEVE_MASTER_KEY: masterKey.toString('base64url'),
-      // The battery has more failures than anyone may have.
+      // The requests exceed the limits of failed sign-ins.
       KEYREEVE_THROTTLE: 'off',
     });
     const canaries: Canaries = new Map();
-    await useEverything(program, mailbox, canaries);
+    await useAllSecrets(program, mailbox, canaries);
     assert.equal(canaries.size, 16);
     const metrics = await (await fetch(`${program.adminUrl}/metrics`)).text();
 
-    // The database as it lies on the disk while the program runs: the write-ahead log is part of it. And its journal.
+    // The database on the disk while the program runs, with its write-ahead log and the deletion journal.
     const folder = dirname(databaseIn(program.folder));
     const names = readdirSync(folder).toSorted();
     assert.deepEqual(names, ['keyreeve.db', 'keyreeve.db-shm', 'keyreeve.db-wal', 'keyreeve.db.deletions']);
@@ -152,7 +152,7 @@ test(
     for (const [place, bytes] of Object.entries({ output, metrics: Buffer.from(metrics), onDisk, afterwards })) {
       assert.deepEqual(findIn(bytes, canaries), [], `secrets in ${place}`);
       assert.equal(bytes.includes(masterKey), false, place);
-      // Neither a private signing key nor anything that begins like a key of ours.
+      // A private signing key, or a text with the prefix of a credential.
       assert.doesNotMatch(
         bytes.toString('latin1'),
         /"d":"|krv_[0-9A-Za-z]{20}|krvr_[0-9A-Za-z]{20}|krvc_[0-9A-Za-z]{20}|eyJ[\w-]{20}/,
@@ -161,7 +161,7 @@ test(
     }
     assert.equal(output.includes(email), false);
 
-    // The search finds what is there.
+    // The search works: it finds texts that the files must contain.
     assert.ok(onDisk.includes(nickname) && onDisk.includes(email) && afterwards.includes(email));
     assert.ok(program.records('refused').length > 100 && program.records('request').length > 5);
   },

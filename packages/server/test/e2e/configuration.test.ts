@@ -1,4 +1,4 @@
-/** Wrong configurations of the real program: every mistake is named, all of them at once, and nothing is made or changed. */
+/** Wrong configurations: the program reports all mistakes at once, and creates or changes nothing. */
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ const publicWithoutTls =
   'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is not a loopback address, but Keyreeve does not terminate TLS: set KEYREEVE_TRUSTED_PROXIES to the proxy in front of it, and KEYREEVE_PUBLIC_URL to the proxy’s https URL';
 const onlyOnLoopback = 'KEYREEVE_THROTTLE can be off on a loopback address only';
 
-/** Each is wrong by itself. Together they are one configuration, whose mistakes are told in this order. */
+/** Each value is invalid. Together they form one configuration, whose mistakes are reported in this order. */
 const wrongValues: readonly (readonly [name: string, value: string, mistake: string])[] = [
   ['KEYREEVE_PROT', '8787', 'is not a setting of Keyreeve'],
   ['KEYREEVE_PORT_FILE', '/run/port', 'is not a setting of Keyreeve'],
@@ -51,7 +51,7 @@ const wrongValues: readonly (readonly [name: string, value: string, mistake: str
   ['KEYREEVE_LOG_LEVEL', 'verbose', 'must be one of trace, debug, info, warn, error, fatal, silent, not “verbose”'],
 ];
 
-/** Each is wrong only in its context, so each is a configuration of its own. */
+/** Each value is valid, but the combination is not, so each entry is a separate configuration. */
 const contradictions: readonly (readonly [environment: Environment, mistakes: readonly string[]])[] = [
   [{ KEYREEVE_HOST: '0.0.0.0' }, [publicWithoutTls]],
   [{ KEYREEVE_HOST: '::', KEYREEVE_PUBLIC_URL: 'http://auth.example.com' }, [publicWithoutTls]],
@@ -65,35 +65,35 @@ const contradictions: readonly (readonly [environment: Environment, mistakes: re
   [{ KEYREEVE_PORT: '8787', KEYREEVE_ADMIN_PORT: '8787' }, ['KEYREEVE_PORT and KEYREEVE_ADMIN_PORT are the same']],
 ];
 
-function refusal(mistakes: readonly string[]) {
+function rejection(mistakes: readonly string[]) {
   const [only = ''] = mistakes;
   const lines =
     mistakes.length === 1 ? only : ['The configuration has errors:', ...mistakes.map((it) => `  - ${it}`)].join('\n');
   return { status: 78, stdout: '', stderr: `keyreeve: ${lines}\n` };
 }
 
-test('every mistake is named, all in one go, without the secrets among them', async () => {
+test('all mistakes are reported at once, without secret values', async () => {
   using folder = newTempFolder();
   const environment = Object.fromEntries(wrongValues.map(([name, value]) => [name, value]));
   const mistakes = wrongValues.map(([name, , mistake]) => `${name} ${mistake}`);
   for (const command of ['serve', 'doctor']) {
-    assert.deepEqual(await runProgram([command], { folder: folder.path, environment }), refusal(mistakes));
+    assert.deepEqual(await runProgram([command], { folder: folder.path, environment }), rejection(mistakes));
   }
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
-suite('what is right by itself and wrong together is refused', () => {
+suite('a contradictory configuration is rejected', () => {
   for (const [environment, mistakes] of contradictions) {
     test(JSON.stringify(environment), async () => {
       using folder = newTempFolder();
-      assert.deepEqual(await runProgram(['serve'], { folder: folder.path, environment }), refusal(mistakes));
+      assert.deepEqual(await runProgram(['serve'], { folder: folder.path, environment }), rejection(mistakes));
       assert.deepEqual(readdirSync(folder.path), []);
     });
   }
 });
 
 test(
-  'a secret in a file is taken from one that its owner alone can read, and from nowhere else',
+  'a secret is read from a file only if no other user can read the file',
   { tags: ['asvs:13.3.1', 'asvs:13.3.2'] },
   async () => {
     using folder = newTempFolder();
@@ -102,18 +102,18 @@ test(
     const serve = (more: Environment = {}) =>
       runProgram(['serve'], { folder: folder.path, environment: { ...environment, ...more } });
     const missing = [`KEYREEVE_MASTER_KEY is in the file ${path}, which can't be read`];
-    assert.deepEqual(await serve(), refusal(missing));
+    assert.deepEqual(await serve(), rejection(missing));
     writeFileSync(path, `${someMasterKey}\n`, { mode: 0o644 });
     const open = [
       `KEYREEVE_MASTER_KEY is in the file ${path}, which can be read by others; it must have mode 0600 (chmod 600 ${path})`,
     ];
-    assert.deepEqual(await serve(), refusal(open));
+    assert.deepEqual(await serve(), rejection(open));
     chmodSync(path, 0o600);
     writeFileSync(path, '\n');
-    assert.deepEqual(await serve(), refusal([`KEYREEVE_MASTER_KEY is in the file ${path}, which is empty`]));
+    assert.deepEqual(await serve(), rejection([`KEYREEVE_MASTER_KEY is in the file ${path}, which is empty`]));
     writeFileSync(path, `${someMasterKey}\n`);
     const both = ['KEYREEVE_MASTER_KEY and KEYREEVE_MASTER_KEY_FILE are both set'];
-    assert.deepEqual(await serve({ KEYREEVE_MASTER_KEY: someMasterKey }), refusal(both));
+    assert.deepEqual(await serve({ KEYREEVE_MASTER_KEY: someMasterKey }), rejection(both));
     assert.deepEqual(readdirSync(folder.path), ['master-key']);
 
     await using program = await startProgram(folder.path, environment);
@@ -122,7 +122,7 @@ test(
   },
 );
 
-test('a database without its master key, or with another one, is refused, and none is made in its place', async () => {
+test('a database with a missing or another master key is rejected, and no master key is created', async () => {
   await using program = await newProgram();
   await program.stop();
   const { folder } = program;
@@ -139,20 +139,20 @@ test('a database without its master key, or with another one, is refused, and no
     ['account', 'create', 'you@example.com', '--generate'],
     ['account', 'list'],
   ];
-  const allRefuse = async (mistakes: readonly string[], environment: Environment = {}) => {
+  const assertAllRejected = async (mistakes: readonly string[], environment: Environment = {}) => {
     for (const command of commands) {
-      assert.deepEqual(await runProgram(command, { folder, environment }), refusal(mistakes), command.join(' '));
+      assert.deepEqual(await runProgram(command, { folder, environment }), rejection(mistakes), command.join(' '));
     }
   };
-  await allRefuse(wrong, { KEYREEVE_MASTER_KEY: someMasterKey });
+  await assertAllRejected(wrong, { KEYREEVE_MASTER_KEY: someMasterKey });
   writeFileSync(masterKey, 'cut');
-  await allRefuse(damaged);
+  await assertAllRejected(damaged);
   rmSync(masterKey);
-  await allRefuse(missing);
+  await assertAllRejected(missing);
   assert.deepEqual(readdirSync(dirname(database)), ['keyreeve.db', 'keyreeve.db.deletions']);
 });
 
-test('a database that a newer program has changed beyond this one is refused; one that it can work with is not', async () => {
+test('a database of a newer program is accepted only if its schema is compatible', async () => {
   await using program = await newProgram();
   await program.stop();
   const { folder } = program;
@@ -181,14 +181,14 @@ test('a database that a newer program has changed beyond this one is refused; on
   }
 });
 
-test('a file that is no database is one clear line and exit 1, and stays as it was', async () => {
+test('a file that is not a database is reported in one line with status 1, and stays unchanged', async () => {
   using folder = newTempFolder();
   const path = databaseIn(folder.path);
   mkdirSync(dirname(path));
   writeFileSync(path, 'not a database, but longer than its header would be'.repeat(100));
   const environment = { KEYREEVE_MASTER_KEY: someMasterKey };
-  const answered = await runProgram(['serve'], { folder: folder.path, environment });
-  assert.deepEqual(answered, {
+  const result = await runProgram(['serve'], { folder: folder.path, environment });
+  assert.deepEqual(result, {
     status: 1,
     stdout: '',
     stderr: `keyreeve: the database ${databaseIn(folder.path)} cannot be used: file is not a database. Check KEYREEVE_DATABASE_URL, or restore a backup: keyreeve restore --from FILE.\n`,
@@ -196,7 +196,7 @@ test('a file that is no database is one clear line and exit 1, and stays as it w
   assert.deepEqual(readdirSync(dirname(path)), ['keyreeve.db']);
 });
 
-test('serve warns of a prefix of keys that is not accepted any more, also for keys of version 0.1.0', async () => {
+test('serve warns about an earlier key prefix that is not accepted, also for keys of version 0.1.0', async () => {
   using folder = newTempFolder();
   const run = (...args: string[]) => runProgram(args, { folder: folder.path });
   const warningsWith = async (settings: Environment): Promise<unknown[]> => {
@@ -211,7 +211,7 @@ test('serve warns of a prefix of keys that is not accepted any more, also for ke
   assert.equal((await run('key', 'create', '--account', 'you@example.com', '--nickname', 'old')).status, 0);
   using db = new DatabaseSync(databaseIn(folder.path));
   db.exec('delete from key_prefixes');
-  assert.deepEqual(await warningsWith({}), [], 'the prefix in force is assumed');
+  assert.deepEqual(await warningsWith({}), [], 'the current prefix is assumed');
   assert.deepEqual(await warningsWith({ ...acme, KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv' }), []);
   assert.deepEqual(await warningsWith(acme), [
     'KEYREEVE_KEY_PREFIXES_ACCEPTED does not list krv, which was KEYREEVE_KEY_PREFIX earlier: keys that begin with krv_ are rejected; add krv to it',

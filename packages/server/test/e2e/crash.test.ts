@@ -1,6 +1,6 @@
 /**
- * `kill -9` at random instants, while keys are made and deleted over HTTP: what was acknowledged holds after the next
- * start, and there is no change without its audit row and no audit row without its change.
+ * Kills the program at random moments while clients create and delete keys. After the next start, every acknowledged change is
+ * in force, and each change has exactly one audit event.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -11,12 +11,12 @@ import { basic, bearer, databaseIn, goodPassword, runProgram, startProgram, type
 
 const rounds = 4;
 const clients = 6;
-/** The program is killed after so many answers of a round: enough for deletions among them. */
-const answersMin = 20;
-const answersMax = 60;
+/** The program is killed after a random number of responses, which include deletions. */
+const responsesMin = 20;
+const responsesMax = 60;
 
 const environment = {
-  // The issuer of tokens, whatever the port is after the next start.
+  // Keeps the issuer of tokens when the port changes.
   KEYREEVE_PUBLIC_URL: 'http://localhost:8787',
   KEYREEVE_CREATIONS_PER_MINUTE_MAX: '100000',
   KEYREEVE_KEYS_PER_ACCOUNT_MAX: '100000',
@@ -27,59 +27,65 @@ interface Key {
   readonly key: string;
 }
 
-/** What clients know: a key is in one of the sets, and in none while its deletion is under way. */
-class Ledger {
+/** What the clients have received responses for. */
+class KeyStates {
   readonly live = new Map<number, Key>();
   readonly deleted = new Map<number, Key>();
-  /** Asked to be deleted, never answered: gone or not, but not half. */
+  /** The deletion has no response: it took effect completely or not at all. */
   readonly uncertain = new Map<number, Key>();
 }
 
-/** One client: makes keys, and deletes every other one, until the program is gone. */
-async function work(program: Program, accessToken: string, client: string, ledger: Ledger, onAnswer: () => void) {
+/** One client: creates keys, and deletes every second one, until the program ends. */
+async function createAndDelete(
+  program: Program,
+  accessToken: string,
+  client: string,
+  states: KeyStates,
+  onResponse: () => void,
+) {
   for (let count = 0; ; count++) {
     const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), {
       nickname: `${client}-${count}`,
     });
     assert.equal(created.status, 201, created.text);
     const key = created.json as Key;
-    ledger.live.set(key.id, key);
-    onAnswer();
+    states.live.set(key.id, key);
+    onResponse();
     if (count % 2 === 0) continue;
-    ledger.live.delete(key.id);
-    ledger.uncertain.set(key.id, key);
+    states.live.delete(key.id);
+    states.uncertain.set(key.id, key);
     const deleted = await program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(accessToken));
     assert.equal(deleted.status, 200, deleted.text);
-    ledger.uncertain.delete(key.id);
-    ledger.deleted.set(key.id, key);
-    onAnswer();
+    states.uncertain.delete(key.id);
+    states.deleted.set(key.id, key);
+    onResponse();
   }
 }
 
-/** Lets the clients work and kills the program in their midst. */
-async function workAndKill(program: Program, accessToken: string, round: number, ledger: Ledger): Promise<void> {
-  let left = randomInt(answersMin, answersMax);
-  const onAnswer = () => {
+/** Runs the clients and kills the program after a random number of responses. */
+async function runAndKill(program: Program, accessToken: string, round: number, states: KeyStates): Promise<void> {
+  let left = randomInt(responsesMin, responsesMax);
+  const onResponse = () => {
     if (--left === 0) program.signal('SIGKILL');
   };
-  const working = Array.from({ length: clients }, (_, client) =>
-    work(program, accessToken, `${round}-${client}`, ledger, onAnswer),
+  const running = Array.from({ length: clients }, (_, client) =>
+    createAndDelete(program, accessToken, `${round}-${client}`, states, onResponse),
   );
-  for (const ended of await Promise.allSettled(working)) {
-    // A lost connection ends a client; a wrong answer fails the test.
+  for (const ended of await Promise.allSettled(running)) {
+    // A lost connection ends a client; an unexpected response fails the test.
     if (ended.status === 'rejected' && !(ended.reason instanceof TypeError)) throw ended.reason;
   }
   assert.deepEqual([(await program.exited()).status, program.child.signalCode], [null, 'SIGKILL']);
 }
 
-async function assertKept(program: Program, { live, deleted }: Ledger): Promise<void> {
+async function assertKept(program: Program, { live, deleted }: KeyStates): Promise<void> {
   const statusOf = async ({ key }: Key) => (await program.call('GET', '/auth/forward', bearer(key))).status;
   for (const key of live.values()) assert.equal(await statusOf(key), 200, `key ${key.id} was acknowledged`);
   for (const key of deleted.values()) assert.equal(await statusOf(key), 401, `key ${key.id} was deleted`);
 }
 
-/** The database's own account of itself, read past the program. */
-function assertAudited(folder: string, { live, deleted, uncertain }: Ledger): void {
+/** Reads the database directly. */
+function assertAudited(folder: string, { live, deleted, uncertain }: KeyStates): void {
   using database = new DatabaseSync(databaseIn(folder), { readOnly: true });
   const numbers = (text: string) =>
     new Set(
@@ -110,8 +116,8 @@ function assertAudited(folder: string, { live, deleted, uncertain }: Ledger): vo
   assert.deepEqual(texts('pragma foreign_key_check'), []);
 }
 
-/** The trail's chains, by the command that an operator would ask. */
-async function assertChained(folder: string): Promise<void> {
+/** Verifies the MACs of the audit log. */
+async function assertAuditLogIntact(folder: string): Promise<void> {
   const { status, stdout } = await runProgram(['audit', 'verify', '--json'], { folder, environment });
   const { events, findings } = JSON.parse(stdout) as { events: number; findings: object[] };
   assert.deepEqual([status, findings], [0, []]);
@@ -119,24 +125,24 @@ async function assertChained(folder: string): Promise<void> {
 }
 
 test(
-  'killed at any instant it loses nothing that it acknowledged, and records exactly what it did',
+  'after SIGKILL at any moment, all acknowledged changes are in force, and the audit log matches the changes',
   { tags: ['asvs:2.3.3'] },
   async () => {
     using folder = newTempFolder();
-    const ledger = new Ledger();
+    const states = new KeyStates();
     let accessToken: string | undefined;
     for (let round = 0; round < rounds; round++) {
       await using program = await startProgram(folder.path, environment);
       accessToken ??= (await program.signIn()).accessToken;
-      await assertKept(program, ledger);
-      await workAndKill(program, accessToken, round, ledger);
-      assertAudited(folder.path, ledger);
-      await assertChained(folder.path);
+      await assertKept(program, states);
+      await runAndKill(program, accessToken, round, states);
+      assertAudited(folder.path, states);
+      await assertAuditLogIntact(folder.path);
     }
     await using program = await startProgram(folder.path, environment);
-    await assertKept(program, ledger);
+    await assertKept(program, states);
     const again = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
     assert.equal(again.status, 200);
-    assert.ok(ledger.live.size > 0 && ledger.deleted.size > 0);
+    assert.ok(states.live.size > 0 && states.deleted.size > 0);
   },
 );

@@ -1,4 +1,4 @@
-/** The running service stops when its database file is replaced or removed; a restore beside it does not stop it. */
+/** The running service stops when its database file is replaced or removed, but not after a restore. */
 import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ async function newKey(program: Program): Promise<Key & { readonly accessToken: s
   return { ...(made.json as Key), accessToken };
 }
 
-/** @returns undefined when the connection was closed without a response */
+/** @returns undefined if the connection was closed without a response */
 async function statusOf(program: Program, method: string, path: string, token: string): Promise<number | undefined> {
   try {
     return (await program.call(method, path, bearer(token))).status;
@@ -38,39 +38,39 @@ async function statusOf(program: Program, method: string, path: string, token: s
 
 for (const workers of ['1', '2']) {
   for (const [name, change] of Object.entries(changes)) {
-    test(`${workers === '1' ? 'one process' : 'two workers'} whose database file was ${name} acknowledge nothing, and the service ends with 1`, async () => {
+    test(`${workers === '1' ? 'one process' : 'two workers'} acknowledge no change and the service ends with status 1 after the database file was ${name}`, async () => {
       await using program = await newProgram({ KEYREEVE_WORKERS: workers });
       const { id, accessToken } = await newKey(program);
       const path = databaseIn(program.folder);
       change(path);
       const deletion = await statusOf(program, 'DELETE', `/auth/api-keys/${id}`, accessToken);
-      assert.ok(deletion === undefined || deletion === 503, `the deletion was answered with ${deletion}`);
+      assert.ok(deletion === undefined || deletion === 503, `the response to the deletion is ${deletion}`);
       const { status } = await program.exited();
       assert.equal(status, 1);
-      const told = program.records('database_replaced');
+      const records = program.records('database_replaced');
       assert.deepEqual(
-        told.map(({ level, path: of }) => [level, of]),
+        records.map(({ level, path: of }) => [level, of]),
         [['fatal', path]],
       );
-      assert.match(String(told[0]?.['detail']), /was replaced or removed while it was open; put the right database/);
+      assert.match(String(records[0]?.['detail']), /was replaced or removed while it was open; put the right database/);
       assert.deepEqual(program.records('crashed'), []);
     });
   }
 }
 
-test('verifications get 503 from the moment in which the difference is found', async () => {
+test('verifications return 503 after the replacement of the file was detected', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '60' });
   const { key } = await newKey(program);
   assert.equal(await statusOf(program, 'GET', '/auth/forward', key), 200);
   rmSync(databaseIn(program.folder));
   await program.waitForRecord('database_replaced');
   assert.equal(await statusOf(program, 'GET', '/auth/forward', key), 503);
-  // The second request to stop ends it without a drain.
+  // A second SIGTERM ends it without a drain.
   program.signal('SIGTERM');
   assert.equal((await program.exited()).status, 1);
 });
 
-test('a backup and a restore beside the service do not stop it', async () => {
+test('a backup and a restore do not stop the running service', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
   const { key } = await newKey(program);
   const backup = join(program.folder, 'backup');
@@ -82,7 +82,7 @@ test('a backup and a restore beside the service do not stop it', async () => {
   assert.deepEqual(program.records('database_replaced'), []);
 });
 
-/** With it, each worker opens a copy of the database at another path, as behind a mount that the supervisor does not have. */
+/** A module that makes each worker open a copy of the database, like a mount that the supervisor does not have. */
 function misleadWorkers(folder: string): string {
   const file = join(folder, 'mislead.mjs');
   const url = `sqlite:${join(folder, 'copy', 'keyreeve.db')}`;
@@ -95,7 +95,7 @@ if (cluster.isWorker && existsSync(${JSON.stringify(join(folder, 'copy'))})) pro
   return file;
 }
 
-test('a worker that opens another database file than the supervisor never listens, and the service does not start', async () => {
+test('the service does not start if a worker opens another database file than the supervisor', async () => {
   using folder = newTempFolder();
   const environment = { KEYREEVE_WORKERS: '2', NODE_OPTIONS: `--import=${misleadWorkers(folder.path)}` };
   {
@@ -110,7 +110,7 @@ test('a worker that opens another database file than the supervisor never listen
   assert.ok(!stdout.includes('listening'), stdout);
 });
 
-test('a replacement of a worker that opens another database file is ended, and the other worker answers until then', async () => {
+test('a replacement worker that opens another database file never listens, and the service ends', async () => {
   using folder = newTempFolder();
   const environment = { KEYREEVE_WORKERS: '2', NODE_OPTIONS: `--import=${misleadWorkers(folder.path)}` };
   await using program = await startProgram(folder.path, environment);

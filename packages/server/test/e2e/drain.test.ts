@@ -1,17 +1,17 @@
-/** The end of the process: what is under way is answered, what was acknowledged stays, and nobody can keep it for ever. */
+/** The end of the process: requests in progress get responses, within the drain time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { HalfSent } from './half-sent.ts';
 import { basic, bearer, goodPassword, newProgram, startProgram, type Program } from './program.ts';
 
-/** Tells the program to stop and waits until it knows. */
-async function stopSoon(program: Program): Promise<void> {
+/** Sends SIGTERM and waits until the program has logged it. */
+async function startStopping(program: Program): Promise<void> {
   program.signal('SIGTERM');
   await program.waitForRecord('stopping');
 }
 
-/** Until no new connection is accepted. */
+/** Waits until new connections are refused. */
 async function portCloses(program: Program): Promise<void> {
   const bound = AbortSignal.timeout(30_000);
   for (;;) {
@@ -26,13 +26,13 @@ async function portCloses(program: Program): Promise<void> {
 
 const isDrained = (program: Program) => program.records('stopped').map((record) => record['isDrained']);
 
-test('after SIGTERM readiness says no, what is under way and what still comes is answered, and it ends with 0 in time', async () => {
+test('after SIGTERM it is not ready, answers current and new requests, and ends with status 0 in time', async () => {
   const drainSeconds = 4;
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: String(drainSeconds) });
   const { refreshToken } = await program.signIn();
   const half = new HalfSent(program, refreshToken);
   await program.call('GET', '/health/ready');
-  await stopSoon(program);
+  await startStopping(program);
   const ready = await program.call('GET', '/health/ready');
   assert.equal(ready.status, 503);
   assert.equal((ready.json as { code: string }).code, 'unavailable');
@@ -45,19 +45,19 @@ test('after SIGTERM readiness says no, what is under way and what still comes is
   assert.deepEqual(Object.keys(JSON.parse(body) as object), ['accessToken', 'refreshToken']);
   const { status, stderr } = await program.exited(drainSeconds * 1000 + 10_000);
   assert.deepEqual([status, stderr, isDrained(program)], [0, '', [true]]);
-  // A stop that was asked for is no failure of the program's.
+  // A requested stop is not logged as an error.
   assert.deepEqual(
     program.records().filter(({ level }) => level === 'error'),
     [],
   );
 });
 
-test('a request that is answered after the port has closed is answered in full, and its connection doesn’t hold up the end', async () => {
+test('a response after the port has closed is complete, and its connection does not delay the end', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '6' });
   const { refreshToken } = await program.signIn();
   const half = new HalfSent(program, refreshToken);
   await program.call('GET', '/health/live');
-  await stopSoon(program);
+  await startStopping(program);
   await portCloses(program);
   const [status, body] = await half.finish();
   assert.equal(status, 200);
@@ -66,36 +66,36 @@ test('a request that is answered after the port has closed is answered in full, 
   assert.deepEqual(isDrained(program), [true]);
 });
 
-test('a request that never ends doesn’t keep it: it ends with 1', async () => {
+test('with a request that never ends, it ends with status 1', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '0' });
   const { refreshToken } = await program.signIn();
   const half = new HalfSent(program, refreshToken);
   await program.call('GET', '/health/live');
-  await stopSoon(program);
+  await startStopping(program);
   const { status, stderr } = await program.exited();
   assert.deepEqual([status, stderr, isDrained(program)], [1, '', [false]]);
   await assert.rejects(half.finish());
 });
 
-test('a second SIGTERM ends it at once, with 1', async () => {
+test('a second SIGTERM ends it immediately, with status 1', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '300' });
-  await stopSoon(program);
+  await startStopping(program);
   const again = setInterval(() => program.signal('SIGTERM'), 100);
   const { status } = await program.exited();
   clearInterval(again);
   assert.deepEqual([status, isDrained(program)], [1, []]);
 });
 
-test('signals that arrive together, as a process group and a launcher send them, are one', async () => {
+test('simultaneous signals, as from a process group and a launcher, count once', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '2' });
-  // The system merges equal signals that wait.
+  // Different signals, because the system merges equal pending ones.
   program.signal('SIGTERM');
   program.signal('SIGINT');
   const { status } = await program.exited();
   assert.deepEqual([status, isDrained(program)], [0, [true]]);
 });
 
-test('what was acknowledged before the end is there after the next start, the time of a key’s last use included', async () => {
+test('acknowledged changes and the time of a key’s last use are kept after a restart', async () => {
   using folder = newTempFolder();
   const environment = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
   await using first = await startProgram(folder.path, environment);

@@ -1,9 +1,9 @@
-/** A request that stays under way until the test ends it. */
+/** A request that stays in progress until the test completes it. */
 import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** A refresh of which half the body has been sent, on a connection that is kept open. */
+/** A refresh with an incomplete body, on a persistent connection. */
 export class HalfSent {
   readonly #request: ClientRequest;
   readonly #rest: string;
@@ -14,7 +14,7 @@ export class HalfSent {
     const headers = { 'content-type': 'application/json', 'content-length': body.length };
     this.#request = request(`${url}/auth/token/refresh`, { method: 'POST', agent, headers });
     this.#response = once(this.#request, 'response') as Promise<[IncomingMessage]>;
-    // Rejected when the program ends the connection: not everyone waits for the answer.
+    // Rejected if the program closes the connection; not every test awaits it.
     this.#response.catch(() => undefined);
     this.#rest = body.slice(10);
     this.#request.write(body.slice(0, 10));

@@ -1,6 +1,6 @@
 /**
- * The steps of the Dockerfile, without a container engine: the install script on a copy of the checkout, then the
- * program as a user without rights who may write to its data folder only.
+ * The steps of the Dockerfile without a container engine: the install script on a copy of the checkout, then the program as an
+ * unprivileged user that can write only to its data folder.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -15,10 +15,10 @@ const checkout = fileURLToPath(new URL('../../../../', import.meta.url));
 /** As in the Dockerfile. */
 const imageUser = 65_532;
 /** As in .dockerignore. */
-const leftOut = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test']);
+const ignored = new Set(['node_modules', '.git', 'data', 'bench', 'docs', 'test']);
 
 test(
-  'the image’s install leaves what a user without rights can run, writing to its data folder only',
+  'an unprivileged user can run the installed image, with write access to its data folder only',
   { tags: ['asvs:13.2.2', 'asvs:15.2.3'] },
   async (t) => {
     using folder = newTempFolder();
@@ -27,10 +27,10 @@ test(
     const data = join(folder.path, 'data');
     cpSync(checkout, app, {
       recursive: true,
-      filter: (path) => relative(checkout, path) === '' || !leftOut.has(basename(path)),
+      filter: (path) => relative(checkout, path) === '' || !ignored.has(basename(path)),
     });
 
-    // Offline: `npm ci` has just put all of it into npm's own cache.
+    // Offline: `npm ci` has filled npm's cache.
     const installed = spawnSync('sh', [join(app, 'scripts/image-install.sh'), app], {
       encoding: 'utf8',
       env: { ...process.env, npm_config_offline: 'true' },
@@ -40,7 +40,7 @@ test(
     mkdirSync(data, { mode: 0o700 });
     const isRoot = process.getuid?.() === 0;
     if (isRoot) chownSync(data, imageUser, imageUser);
-    else t.diagnostic('not tried: running as another user, which only root can');
+    else t.diagnostic('skipped: only root can start the program as another user');
     const program = spawn(process.execPath, [join(app, 'packages/server/bin/keyreeve.js'), 'serve'], {
       ...(isRoot ? { uid: imageUser, gid: imageUser } : {}),
       env: {
@@ -63,7 +63,7 @@ test(
   },
 );
 
-test('the Dockerfile runs this very script, as this user, on a data folder', () => {
+test('the Dockerfile runs the same script with the same user and data folder', () => {
   const dockerfile = readFileSync(join(checkout, 'Dockerfile'), 'utf8');
   assert.match(dockerfile, /^RUN sh scripts\/image-install\.sh \/app$/m);
   assert.match(dockerfile, new RegExp(`^USER ${imageUser}:${imageUser}$`, 'm'));

@@ -1,20 +1,20 @@
-/** A command of the real program that is killed in the midst of its work. */
+/** Kills a command before its end. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environmentFor, keyreeveBin, Program, type Environment } from './program.ts';
 
-const lookEveryMs = 5;
+const pollMs = 5;
 const midwayMsMax = 60_000;
 
 export interface KilledCommand {
   readonly folder: string;
   readonly environment: Environment;
-  /** Asked again and again, until it says yes. */
+  /** Polled until it returns true. */
   readonly isMidway: () => boolean | Promise<boolean>;
 }
 
-/** @throws Error when it ends by itself before it was midway */
+/** @throws Error if the command ends before `isMidway` is true */
 export async function killMidway(args: readonly string[], { folder, environment, isMidway }: KilledCommand) {
   const child = spawn(process.execPath, [keyreeveBin, ...args], {
     cwd: folder,
@@ -25,9 +25,9 @@ export async function killMidway(args: readonly string[], { folder, environment,
   const bound = AbortSignal.timeout(midwayMsMax);
   while (!(await isMidway())) {
     if (child.exitCode !== null || bound.aborted) {
-      throw new Error(`it was never midway; it printed:\n${program.stdout}${program.stderr}`);
+      throw new Error(`isMidway was never true; the output:\n${program.stdout}${program.stderr}`);
     }
-    await sleep(lookEveryMs);
+    await sleep(pollMs);
   }
   program.signal('SIGKILL');
   await program.exited();

@@ -1,4 +1,4 @@
-/** Mail from the command line and the start of the service, with the real program and a real mail server over TLS. */
+/** The `mail` commands and the mail settings at the start of the service, with a mail server over TLS. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const tlsFile = (name: string): string => fileURLToPath(new URL(`tls/${name}`, i
 const tls = { key: readFileSync(tlsFile('server.key')), cert: readFileSync(tlsFile('server.crt')) };
 const mailFrom = { KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>' };
 
-test('a test mail goes over TLS with a certificate that is vouched for, and what the server said is printed', async () => {
+test('a test mail is sent over TLS with a trusted certificate, and the server’s response is printed', async () => {
   using folder = newTempFolder();
   await using mailbox = await Mailbox.start({ server: { ...tls, secure: true, disabledCommands: ['AUTH'] } });
   const { status, stdout, stderr } = await runProgram(['mail', 'test', 'ada@example.com'], {
@@ -30,7 +30,7 @@ test('a test mail goes over TLS with a certificate that is vouched for, and what
   assert.match(text, /This is a test of the mail that Example sends/);
 });
 
-test('a mail server that refuses or isn’t there is one line, without the password', async () => {
+test('a rejection or an unreachable mail server is reported in one line, without the password', async () => {
   using folder = newTempFolder();
   await using mailbox = await Mailbox.start({ refuse: () => '550 5.1.1 nobody here' });
   const run = (url: string) =>
@@ -38,16 +38,16 @@ test('a mail server that refuses or isn’t there is one line, without the passw
       folder: folder.path,
       environment: { ...mailFrom, KEYREEVE_SMTP_URL: url },
     });
-  const refused = await run(`smtp://127.0.0.1:${mailbox.port}`);
-  assert.deepEqual([refused.status, refused.stdout], [1, '']);
-  assert.match(refused.stderr, /^keyreeve: the mail server: .*550 5\.1\.1 nobody here\n$/);
+  const rejected = await run(`smtp://127.0.0.1:${mailbox.port}`);
+  assert.deepEqual([rejected.status, rejected.stdout], [1, '']);
+  assert.match(rejected.stderr, /^keyreeve: the mail server: .*550 5\.1\.1 nobody here\n$/);
   const unreachable = await run('smtps://user:pa55word@127.0.0.1:1');
   assert.equal(unreachable.status, 1);
   assert.match(unreachable.stderr, /^keyreeve: the mail server: .*ECONNREFUSED.*\n$/);
   assert.doesNotMatch(unreachable.stderr, /pa55word/);
 });
 
-test('the service doesn’t start with a template that is wrong, and all mistakes are told', async () => {
+test('the service does not start with invalid templates, and all mistakes are reported', async () => {
   using folder = newTempFolder();
   const templates = join(folder.path, 'templates');
   mkdirSync(templates);
@@ -63,7 +63,7 @@ test('the service doesn’t start with a template that is wrong, and all mistake
   assert.equal(preview.status, 78);
 });
 
-test('a preview reads as the mail would, from the operator’s templates', async () => {
+test('a preview shows the mail of the operator’s templates', async () => {
   using folder = newTempFolder();
   writeFileSync(join(folder.path, 'invitation.subject.txt'), 'Join {{product}}\n');
   writeFileSync(join(folder.path, 'invitation.txt'), 'Here: {{link}}\n');

@@ -1,7 +1,7 @@
-/** Many keys in an embedded database, faster than any program would make them. */
+/** Inserts many keys into an embedded database directly, because requests would be slow. */
 import { DatabaseSync } from 'node:sqlite';
 
-/** For the only account there is. Nobody knows their secrets. */
+/** For the only account. The keys have no known secrets. */
 export function insertKeys(path: string, count: number): void {
   using database = new DatabaseSync(path);
   database

@@ -1,4 +1,4 @@
-/** The admin listener: what Prometheus is told, health, and nothing else. */
+/** The admin listener: metrics and health. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,7 @@ import { scrape } from './scrape.ts';
 
 const kinds = ['decoy', 'mail', 'password_reset', 'sign_up', 'webhook'];
 
-test('verifications and logins are counted by their result, and the time of the database is told', async () => {
+test('metrics count verifications and sign-ins by result, and the time of database operations', async () => {
   await using program = await newProgram();
   const before = await scrape(program);
   const names = [...before.keys()].filter((name) => /^keyreeve_(?!database)/.test(name));
@@ -44,24 +44,24 @@ test('verifications and logins are counted by their result, and the time of the 
 
   // One sign-in.
   const { accessToken, refreshToken } = await program.signIn();
-  const refused = await program.call('POST', '/auth/token', basic('you@example.com', `${goodPassword}!`));
-  assert.equal(refused.status, 401);
+  const rejected = await program.call('POST', '/auth/token', basic('you@example.com', `${goodPassword}!`));
+  assert.equal(rejected.status, 401);
   const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
   const { id, key } = created.json as { id: number; key: string };
-  const asks = [key, key, accessToken, `${key}x`, refreshToken];
-  for (const credential of asks) await program.call('GET', '/auth/forward', bearer(credential));
+  const credentials = [key, key, accessToken, `${key}x`, refreshToken];
+  for (const credential of credentials) await program.call('GET', '/auth/forward', bearer(credential));
   await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken));
   await program.call('GET', '/auth/forward', bearer(key));
-  // No credential is no verification.
+  // A request without a credential is not counted as a verification.
   await program.call('GET', '/auth/forward');
 
   const after = await scrape(program);
   const errors = [...after].filter(([name]) => name.startsWith('keyreeve_request_errors_total'));
   assert.ok(after.get('keyreeve_request_errors_total{route="/auth/token",status="401"}') === 1, JSON.stringify(errors));
-  const moved = [...after].filter(
+  const changed = [...after].filter(
     ([name, value]) => name.includes('_total{result') && !name.includes('database') && value !== before.get(name),
   );
-  assert.deepEqual(Object.fromEntries(moved), {
+  assert.deepEqual(Object.fromEntries(changed), {
     'keyreeve_logins_total{result="accepted"}': 1,
     'keyreeve_logins_total{result="refused"}': 1,
     'keyreeve_password_hashes_total{result="hashed"}': 2,
@@ -84,11 +84,11 @@ test('verifications and logins are counted by their result, and the time of the 
 });
 
 test(
-  'the admin listener answers metrics and health and nothing else; the public one answers no metrics',
+  'the admin listener has only metrics and health, and the public listener has no metrics',
   { tags: ['asvs:13.4.5'] },
   async () => {
     await using program = await newProgram();
-    const answers: readonly (readonly [side: 'admin' | 'public', method: string, path: string, status: number])[] = [
+    const responses: readonly (readonly [side: 'admin' | 'public', method: string, path: string, status: number])[] = [
       ['admin', 'GET', '/metrics', 200],
       ['admin', 'HEAD', '/metrics', 200],
       ['admin', 'POST', '/metrics', 405],
@@ -108,7 +108,7 @@ test(
       ['admin', 'GET', '/auth/forward', 404],
       ['admin', 'POST', '/auth/verify', 404],
     ];
-    for (const [side, method, path, status] of answers) {
+    for (const [side, method, path, status] of responses) {
       const response = await fetch(`${side === 'admin' ? program.adminUrl : program.url}${path}`, { method });
       const text = await response.text();
       assert.equal(response.status, status, `${method} ${path} on the ${side} side`);
@@ -122,27 +122,27 @@ test(
 );
 
 for (const workers of ['1', '2']) {
-  test(`metrics have names by convention and possible values (${workers} workers)`, async (t) => {
+  test(`metrics have conventional names and plausible values (${workers} workers)`, async (t) => {
     await using program = await newProgram({ KEYREEVE_WORKERS: workers });
-    // The second scrape follows a reset of what is measured since the last one.
+    // Some metrics cover the time since the last scrape.
     for (let scrapes = 1; scrapes <= 2; scrapes++) {
       const page = await (await fetch(`${program.adminUrl}/metrics`)).text();
       const samples = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
       for (const sample of samples) {
         const value = Number(sample.slice(sample.lastIndexOf(' ') + 1));
         assert.ok(Number.isFinite(value) && value >= 0, sample);
-        // A process cannot have been delayed for longer than it has run.
+        // A delay cannot exceed the lifetime of the process.
         if (/event_?loop/.test(sample)) assert.ok(value < 60, sample);
       }
       const { error, status, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: page, encoding: 'utf8' });
       if (error === undefined) assert.deepEqual([status, stderr], [0, '']);
       else if (process.env['CI'] === 'true') throw error;
-      else t.diagnostic('not tried: promtool, which is not installed');
+      else t.diagnostic('skipped: promtool is not installed');
     }
   });
 }
 
-test('the supervisor shows which worker’s changes fail while another program locks the file, and that they succeed again', async () => {
+test('metrics and health show which worker cannot write while another program locks the database, and when it can again', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
   const { accessToken } = await program.signIn();
   const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });

@@ -1,4 +1,4 @@
-/** `keyreeve move` with the real program: what was issued before goes on working, and a move that is killed is none. */
+/** `keyreeve move`: credentials stay valid after a move, and a killed move changes nothing. */
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { test } from 'node:test';
@@ -8,22 +8,22 @@ import { killMidway } from './killed-command.ts';
 import { insertKeys } from './many-keys.ts';
 import { newTargetDatabase } from './target-database.ts';
 
-/** The issuer of tokens, whatever the port. */
-const steady = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
+/** Keeps the issuer of tokens when the port changes. */
+const fixedUrl = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
 
 interface Pair {
   readonly accessToken: string;
   readonly refreshToken: string;
 }
 
-/** What the command says must be set, on a fresh PostgreSQL database. */
+/** The settings that the command prints. */
 const environmentAfter = (settings: Environment, url: string): Environment => ({
-  ...steady,
+  ...fixedUrl,
   ...settings,
   KEYREEVE_DATABASE_URL: url,
 });
 
-test('key, access token, refresh token and password go on working after a move; the old place serves no more', async () => {
+test('after a move, keys, tokens and passwords are valid, and the old installation does not start', async () => {
   using folder = newTempFolder();
   await using database = await newTargetDatabase();
   const { url } = database;
@@ -31,7 +31,7 @@ test('key, access token, refresh token and password go on working after a move; 
   let key: { id: number; key: string };
   let deleted: { id: number; key: string };
   {
-    await using before = await startProgram(folder.path, steady);
+    await using before = await startProgram(folder.path, fixedUrl);
     tokens = await before.signIn();
     const create = async (nickname: string) =>
       (await before.call('POST', '/auth/api-keys', bearer(tokens.accessToken), { nickname })).json as typeof key;
@@ -48,7 +48,7 @@ test('key, access token, refresh token and password go on working after a move; 
     assert.deepEqual([rows['accounts'], rows['api_keys'], rows['sessions'], rows['signing_keys']], [1, 1, 1, 1]);
     await before.stop();
   }
-  const run = (...args: string[]) => runProgram(args, { folder: folder.path, environment: steady });
+  const run = (...args: string[]) => runProgram(args, { folder: folder.path, environment: fixedUrl });
   const moved = await run('move', '--to', url, '--json');
   assert.equal(moved.status, 0, moved.stderr);
   const { settings } = JSON.parse(moved.stdout) as { settings: Environment };
@@ -79,25 +79,25 @@ test('key, access token, refresh token and password go on working after a move; 
     ['move', '--to', url],
     ['migrate'],
   ]) {
-    const refused = await run(...command);
-    assert.equal(refused.status, 78, command.join(' '));
-    assert.match(refused.stderr, /was moved: set KEYREEVE_DATABASE_URL/);
+    const rejected = await run(...command);
+    assert.equal(rejected.status, 78, command.join(' '));
+    assert.match(rejected.stderr, /was moved: set KEYREEVE_DATABASE_URL/);
   }
 });
 
-test('killed in its midst, a move leaves the source as it was and the target empty, and can be run again', async () => {
+test('a killed move leaves the source unchanged and the target empty, and can be repeated', async () => {
   using folder = newTempFolder();
   await using database = await newTargetDatabase();
-  const run = (...args: string[]) => runProgram(args, { folder: folder.path, environment: steady });
+  const run = (...args: string[]) => runProgram(args, { folder: folder.path, environment: fixedUrl });
   const created = await run('account', 'create', 'you@example.com', '--generate');
   assert.equal(created.status, 0, created.stderr);
   const path = databaseIn(folder.path);
   insertKeys(path, 60_000);
   const bytes = statSync(path).size;
-  const target = { ...steady, KEYREEVE_DATABASE_URL: database.url, KEYREEVE_MASTER_KEY_FILE: `${path}.master-key` };
+  const target = { ...fixedUrl, KEYREEVE_DATABASE_URL: database.url, KEYREEVE_MASTER_KEY_FILE: `${path}.master-key` };
   for (let round = 0; round < 3; round++) {
     const isMidway = database.isFilling;
-    await killMidway(['move', '--to', database.url], { folder: folder.path, environment: steady, isMidway });
+    await killMidway(['move', '--to', database.url], { folder: folder.path, environment: fixedUrl, isMidway });
     assert.deepEqual([existsSync(path), existsSync(`${path}.moved`)], [true, false]);
     const empty = await runProgram(['account', 'list', '--json'], { folder: folder.path, environment: target });
     assert.deepEqual(JSON.parse(empty.stdout), [], empty.stderr);

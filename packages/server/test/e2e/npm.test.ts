@@ -1,4 +1,4 @@
-/** The service as the README starts it: stopping the documented command stops the service, and a Node that cannot run is explained. */
+/** The launcher and the documented commands: SIGTERM stops the service, and errors of Node are explained. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ for (const command of [
   ['npx', 'keyreeve', 'serve'],
 ] as const) {
   for (const workers of ['1', '2']) {
-    test(`SIGTERM to \`${command.join(' ')}\` stops the service, drained (${workers} workers)`, async () => {
+    test(`SIGTERM to \`${command.join(' ')}\` drains and stops the service (${workers} workers)`, async () => {
       using folder = newTempFolder();
       const [name, ...args] = command;
       const child = spawn(name, args, {
@@ -24,18 +24,18 @@ for (const command of [
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       await using program = new Program(child, folder.path);
-      // npm prints two lines of its own before the log begins.
+      // npm prints two lines before the log.
       const logged = (event: string) => () => program.stdout.includes(`"event":"${event}"`) || undefined;
       await program.waitFor('a record “listening”', logged('listening'));
       program.signal('SIGTERM');
-      // The output closes once the service, which inherited it, has ended as well.
+      // The output closes when the service has ended, because the service inherits it.
       await program.exited();
       assert.match(program.stdout, /"event":"stopped","isDrained":true/);
     });
   }
 }
 
-/** A copy of the launcher in a folder of its own, with `bundled` as the executable of the bundled Node. */
+/** Copies the launcher into `folder`. @param bundled the shell script that replaces the bundled Node */
 function launcherWith(folder: string, bundled: string | undefined): string {
   const bin = join(folder, 'packages/server/bin');
   cpSync(join(checkout, 'packages/server/bin'), bin, { recursive: true });
@@ -61,7 +61,7 @@ const asNode20 = [
   `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`,
 ];
 
-test('where the bundled Node cannot run, a recent enough Node runs the program', () => {
+test('if the bundled Node cannot run, the current Node runs the program if it is new enough', () => {
   for (const bundled of [withoutLibatomic, 'exit 1', undefined]) {
     using folder = newTempFolder();
     const { status, stdout, stderr } = spawnSync(process.execPath, [launcherWith(folder.path, bundled)], {
@@ -71,7 +71,7 @@ test('where the bundled Node cannot run, a recent enough Node runs the program',
   }
 });
 
-test('where no Node can run the program, one line says why and which command helps, with status 69', () => {
+test('if no Node can run the program, one line reports the cause and the solution, with status 69', () => {
   const older = 'Or run it with Node 24.15 or newer; this is 20.20.2.';
   const expected = [
     [
@@ -92,7 +92,7 @@ test('where no Node can run the program, one line says why and which command hel
   }
 });
 
-test('a signal opens no debugger in the program', async () => {
+test('SIGUSR1 does not open the debugger', async () => {
   using folder = newTempFolder();
   const launcher = launcherWith(folder.path, undefined);
   writeFileSync(

@@ -1,4 +1,4 @@
-/** The program on PostgreSQL: started by many at once, by a role that may little, over TLS, and when the server is away. */
+/** The program on PostgreSQL: simultaneous starts, a role with few rights, TLS, and an unavailable server. */
 import assert from 'node:assert/strict';
 import { appendFileSync, chmodSync, chownSync, copyFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const masterKey = Buffer.alloc(32, 9).toString('base64url');
 const environmentOf = (url: string) => ({ KEYREEVE_DATABASE_URL: url, KEYREEVE_MASTER_KEY: masterKey });
 const tls = fileURLToPath(new URL('./tls/', import.meta.url));
 
-/** An account with a key, made on the command line. */
+/** Creates an account and a key with commands. */
 async function newKey(program: Program): Promise<string> {
   const created = await program.command(['account', 'create', 'you@example.com', '--password-stdin'], goodPassword);
   assert.equal(created.status, 0, created.stderr);
@@ -25,7 +25,7 @@ async function newKey(program: Program): Promise<string> {
 const forward = async (program: Program, key: string): Promise<number> =>
   (await program.call('GET', '/auth/forward', bearer(key))).status;
 
-test('instances that start at once on an empty database make it once, and are one service', async () => {
+test('instances that start simultaneously on an empty database create one schema and one signing key', async () => {
   await using place = await newPlace('postgres');
   const programs = await Promise.all(Array.from({ length: 4 }, () => newProgram(place.environment)));
   try {
@@ -45,18 +45,21 @@ test('instances that start at once on an empty database make it once, and are on
   }
 });
 
-test('another master key than the database’s is refused', async () => {
+test('another master key than that of the database is rejected', async () => {
   await using place = await newPlace('postgres');
   using folder = newTempFolder();
   assert.equal((await runProgram(['migrate'], { folder: folder.path, environment: place.environment })).status, 0);
   const environment = { ...place.environment, KEYREEVE_MASTER_KEY: masterKey };
-  const refused = await runProgram(['serve'], { folder: folder.path, environment });
-  assert.equal(refused.status, 78);
-  assert.match(refused.stderr, /the master key is not the one that the database postgres:\/\/[^:@]*@\S+ was made with/);
+  const rejected = await runProgram(['serve'], { folder: folder.path, environment });
+  assert.equal(rejected.status, 78);
+  assert.match(
+    rejected.stderr,
+    /the master key is not the one that the database postgres:\/\/[^:@]*@\S+ was made with/,
+  );
 });
 
 test(
-  'a role that may not change the schema serves one that is up to date, and is told when it isn’t',
+  'a role without rights on the schema can serve a current schema, and an outdated schema is reported',
   { tags: ['asvs:13.2.2'] },
   async () => {
     await using server = await PostgresServer.start();
@@ -83,32 +86,32 @@ test(
 );
 
 test(
-  'the server’s certificate is verified unless the address says otherwise',
+  'the certificate of the server is verified unless the database URL disables it',
   { tags: ['asvs:12.3.1', 'asvs:12.3.2', 'asvs:12.3.4', 'asvs:13.2.1'] },
   async () => {
     await using server = await PostgresServer.start();
     const database = await server.createDatabase();
-    await overTls(server);
+    await enableTls(server);
     using folder = newTempFolder();
     const url = (host: string, sslmode: string): string => {
-      const address = new URL(database.url);
-      address.hostname = host;
-      return `${address.href}?sslmode=${sslmode}`;
+      const databaseUrl = new URL(database.url);
+      databaseUrl.hostname = host;
+      return `${databaseUrl.href}?sslmode=${sslmode}`;
     };
     const certificate = `&sslrootcert=${join(tls, 'server.crt')}`;
-    const migrate = async (address: string) =>
-      (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(address) })).stderr;
+    const migrate = async (databaseUrl: string) =>
+      (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(databaseUrl) })).stderr;
     assert.match(await migrate(url('localhost', 'verify-full')), /self-signed certificate/);
     assert.match(await migrate(url('127.0.0.1', `verify-full${certificate}`)), /IP: 127\.0\.0\.1 is not in the cert/);
     assert.match(await migrate(url('localhost', `verify-full&sslrootcert=${tls}none.crt`)), /none\.crt/);
-    for (const good of [`verify-full${certificate}`, 'require'])
-      assert.equal(await migrate(url('localhost', good)), '');
+    for (const accepted of [`verify-full${certificate}`, 'require'])
+      assert.equal(await migrate(url('localhost', accepted)), '');
     assert.equal(await migrate(url('127.0.0.1', `verify-ca${certificate}`)), '');
   },
 );
 
 test(
-  'while the server is away nothing is answered from memory, and all is well when it is back',
+  'while PostgreSQL is unavailable, requests return 503, and succeed after its return',
   { tags: ['asvs:16.5.2'] },
   async () => {
     await using server = await PostgresServer.start({ durable: true });
@@ -123,7 +126,7 @@ test(
       assert.equal((await program.call('GET', '/health/ready')).status, 503);
       assert.equal((await program.call('GET', '/health/live')).status, 200);
       await server.startAgain();
-      await untilAnswered(program, key);
+      await untilAccepted(program, key);
     }
     using folder = newTempFolder();
     await server.stop();
@@ -137,7 +140,7 @@ test(
   },
 );
 
-test('a server that has become a standby is not asked: what it knows may be over', async () => {
+test('a server that has become a standby is not read, because its data may be outdated', async () => {
   await using server = await PostgresServer.start({ durable: true });
   const database = await server.createDatabase();
   await using program = await newProgram(environmentOf(database.url));
@@ -152,23 +155,23 @@ test('a server that has become a standby is not asked: what it knows may be over
   const other = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(database.url) });
   assert.match(other.stderr, /is a standby or read-only; Keyreeve asks the primary only/);
   await new PostgresDatabases(server.url()).run('select pg_promote()');
-  await untilAnswered(program, key);
+  await untilAccepted(program, key);
 });
 
-/** Bounded by the waits of the program: each asking takes two seconds at most. */
-async function untilAnswered(program: Program, key: string): Promise<void> {
+/** Each attempt takes two seconds at most, the program's own limit. */
+async function untilAccepted(program: Program, key: string): Promise<void> {
   for (let attempt = 0; attempt < 20; attempt++) if ((await forward(program, key)) === 200) return;
-  assert.fail('the key was never good again');
+  assert.fail('the key was not accepted again');
 }
 
-async function overTls(server: PostgresServer): Promise<void> {
+async function enableTls(server: PostgresServer): Promise<void> {
   const data = join(server.folder, 'data');
   const { uid, gid } = statSync(data);
   for (const name of ['server.crt', 'server.key']) {
     const path = join(data, name);
     copyFileSync(join(tls, name), path);
     chownSync(path, uid, gid);
-    // It refuses a private key that others may read.
+    // PostgreSQL rejects a private key that other users can read.
     chmodSync(path, 0o600);
   }
   appendFileSync(join(data, 'postgresql.conf'), 'ssl = on\n');

@@ -1,6 +1,6 @@
 /**
- * The real program for tests: spawned as a user would start it, in an environment of its own, on free ports and an own
- * folder, with a bound on every wait. Nothing here knows how Keyreeve works inside.
+ * Starts the program as a user does, as a separate process with its own environment, folder and free ports. Every wait has a
+ * time limit. This file imports nothing of the program.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 
-/** What `npx keyreeve` runs. */
+/** The launcher that `npx keyreeve` runs. */
 export const keyreeveBin = fileURLToPath(new URL('../../bin/keyreeve.js', import.meta.url));
 /** A password that satisfies every rule. */
 export const goodPassword = 'wombat orbit velvet 42';
 
-/** A start takes half a second; machines that run tests are busy. */
+/** A start takes half a second, but machines that run tests are busy. */
 const startMsMax = 30_000;
 const exitMsMax = 30_000;
 
@@ -21,19 +21,19 @@ export type Environment = Readonly<Record<string, string>>;
 export type LogRecord = Readonly<Record<string, unknown>>;
 
 export interface Exit {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended the process. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** This process's environment, less what could configure the program. */
+/** The environment of this process without variables that configure the program. */
 export function cleanEnvironment(): Environment {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(?:KEYREEVE_|NODE_|npm_)/.test(name));
   return Object.fromEntries(inherited) as Environment;
 }
 
-/** For a program on free ports whose data lies in `folder`. */
+/** For a program on free ports with its data in `folder`. */
 export function environmentFor(folder: string, more: Environment = {}): Environment {
   return {
     ...cleanEnvironment(),
@@ -61,7 +61,7 @@ export async function runProgram(
   return program.exited();
 }
 
-/** Starts the service in `folder` and waits until it says where it listens. @param command for Node, instead of `keyreeve serve` */
+/** Starts the service in `folder` and waits until it listens. @param command for Node, instead of `keyreeve serve` */
 export async function startProgram(
   folder: string,
   environment: Environment = {},
@@ -80,7 +80,7 @@ export async function startProgram(
   return program;
 }
 
-/** Starts the service in a folder that goes away with it. */
+/** Starts the service in a temporary folder, which is deleted with it. */
 export async function newProgram(environment: Environment = {}, command?: readonly string[]): Promise<Program> {
   const folder = newTempFolder();
   try {
@@ -96,10 +96,10 @@ export async function newProgram(environment: Environment = {}, command?: readon
 export class Program implements AsyncDisposable {
   readonly folder: string;
   readonly child: ChildProcess;
-  /** All that it has printed. */
+  /** The complete output. */
   stdout = '';
   stderr = '';
-  /** Beside what every program gets. */
+  /** In addition to `environmentFor`. */
   environment: Environment = {};
   cleanUp: () => void = () => undefined;
   readonly #closed: Promise<unknown>;
@@ -121,7 +121,7 @@ export class Program implements AsyncDisposable {
     return String(this.records('listening')[0]?.['adminUrl']);
   }
 
-  /** Its log so far. A line that isn't JSON fails the test. */
+  /** The records of its log. A line that is not JSON fails the test. */
   records(event?: string): LogRecord[] {
     const whole = this.stdout.slice(0, this.stdout.lastIndexOf('\n') + 1);
     const all = whole
@@ -131,12 +131,12 @@ export class Program implements AsyncDisposable {
     return event === undefined ? all : all.filter((record) => record['event'] === event);
   }
 
-  /** @throws Error with all that was printed when it ends first or takes too long */
+  /** @throws Error with the output if the process ends before, or after the time limit */
   async waitForRecord(event: string): Promise<LogRecord> {
     return this.waitFor(`a record “${event}”`, () => this.records(event)[0]);
   }
 
-  /** Waits until `find` finds something in what has been printed. */
+  /** Waits until `find` returns a value; called after each output. */
   async waitFor<T>(what: string, find: () => T | undefined): Promise<T> {
     const bound = AbortSignal.timeout(startMsMax);
     for (;;) {
@@ -145,7 +145,7 @@ export class Program implements AsyncDisposable {
       if (this.#hasEnded || bound.aborted) {
         this.child.kill('SIGKILL');
         await this.#closed;
-        throw new Error(`no ${what}; it printed:\n${this.stdout}${this.stderr}`);
+        throw new Error(`no ${what}; the output:\n${this.stdout}${this.stderr}`);
       }
       const turn = new AbortController();
       const signal = AbortSignal.any([bound, turn.signal]);
@@ -153,7 +153,7 @@ export class Program implements AsyncDisposable {
         stream ? [once(stream, 'data', { signal })] : [],
       );
       await Promise.race([...more, this.#closed]).catch(() => undefined);
-      // What was listened to in vain would be kept for as long as the program runs.
+      // Removes the listeners, which otherwise accumulate.
       turn.abort();
       await Promise.allSettled(more);
     }
@@ -163,7 +163,7 @@ export class Program implements AsyncDisposable {
     this.child.kill(name);
   }
 
-  /** @throws Error when it doesn't end in time; it is killed then */
+  /** @throws Error if the process does not end in time; then it is killed */
   async exited(msMax = exitMsMax): Promise<Exit> {
     let isLate = false;
     const timer = setTimeout(() => {
@@ -172,22 +172,22 @@ export class Program implements AsyncDisposable {
     }, msMax);
     await this.#closed;
     clearTimeout(timer);
-    if (isLate) throw new Error(`still running after ${msMax} ms; it printed:\n${this.stdout}${this.stderr}`);
+    if (isLate) throw new Error(`still running after ${msMax} ms; the output:\n${this.stdout}${this.stderr}`);
     return { status: this.child.exitCode, stdout: this.stdout, stderr: this.stderr };
   }
 
-  /** Asks it to stop and waits. */
+  /** Sends SIGTERM and waits for the end. */
   stop(): Promise<Exit> {
     this.signal('SIGTERM');
     return this.exited();
   }
 
-  /** A command beside the running service, on the same data and with the same configuration. */
+  /** Runs a command on the same data and with the same configuration. */
   command(args: readonly string[], input = ''): Promise<Exit> {
     return runProgram(args, { folder: this.folder, environment: this.environment, input });
   }
 
-  async call(method: string, path: string, headers: Environment = {}, json?: unknown): Promise<Answered> {
+  async call(method: string, path: string, headers: Environment = {}, json?: unknown): Promise<HttpResponse> {
     const response = await fetch(new URL(path, this.url), {
       method,
       headers: { ...(json === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
@@ -198,13 +198,13 @@ export class Program implements AsyncDisposable {
     return { status: response.status, text, json: isJson ? JSON.parse(text) : undefined };
   }
 
-  /** Makes an account on the command line and signs in over HTTP. */
+  /** Creates an account with a command and signs in over HTTP. */
   async signIn(email = 'you@example.com'): Promise<{ accessToken: string; refreshToken: string }> {
     const created = await this.command(['account', 'create', email, '--password-stdin'], goodPassword);
     if (created.status !== 0) throw new Error(created.stderr);
-    const answer = await this.call('POST', '/auth/token', basic(email, goodPassword));
-    if (answer.status !== 200) throw new Error(answer.text);
-    return answer.json as { accessToken: string; refreshToken: string };
+    const response = await this.call('POST', '/auth/token', basic(email, goodPassword));
+    if (response.status !== 200) throw new Error(response.text);
+    return response.json as { accessToken: string; refreshToken: string };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -214,10 +214,10 @@ export class Program implements AsyncDisposable {
   }
 }
 
-export interface Answered {
+export interface HttpResponse {
   readonly status: number;
   readonly text: string;
-  /** Undefined for what isn't JSON. */
+  /** Undefined if the body is not JSON. */
   readonly json: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** The reference page in a real browser, on the screen of a telephone and of a laptop. */
+/** The reference page in a browser, at the widths of a phone and a laptop. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allRoutes } from '@keyreeve/contract';
@@ -10,8 +10,8 @@ interface Operation {
   readonly blocks: readonly string[];
 }
 
-/** In the page: what is wider than the screen, and what each operation shows. */
-const look = `(() => {
+/** Runs in the page: finds elements wider than the screen, and the examples of each operation. */
+const measure = `(() => {
   const { scrollWidth, clientWidth } = document.documentElement;
   const tooWide = [...document.querySelectorAll('body *')]
     .filter((element) => element.getBoundingClientRect().right > clientWidth + 1 || element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).display !== 'inline')
@@ -23,7 +23,7 @@ const look = `(() => {
   return { scrollWidth, clientWidth, tooWide, operations };
 })()`;
 
-interface Seen {
+interface Measured {
   readonly scrollWidth: number;
   readonly clientWidth: number;
   readonly tooWide: readonly string[];
@@ -34,19 +34,19 @@ for (const [width, height] of [
   [375, 812],
   [1280, 900],
 ] as const) {
-  test(`at ${width} pixels nothing of the reference page is cut off, and each operation shows a request and a response`, async (t) => {
+  test(`at ${width} pixels the reference page fits the screen, and each operation shows a request and a response`, async (t) => {
     const browser = await openBrowser(t);
     if (!browser) return;
     try {
       await using app = await newApp();
       const context = await browser.newContext({ viewport: { width, height } });
       const page = await context.newPage();
-      const [requests, complaints]: [string[], string[]] = [[], []];
+      const [requests, messages]: [string[], string[]] = [[], []];
       page.on('request', (request) => requests.push(request.url()));
-      page.on('console', (message) => complaints.push(message.text()));
-      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('console', (message) => messages.push(message.text()));
+      page.on('pageerror', (error) => messages.push(error.message));
       await page.goto(`${app.url}/docs`);
-      const { scrollWidth, clientWidth, tooWide, operations } = (await page.evaluate(look)) as Seen;
+      const { scrollWidth, clientWidth, tooWide, operations } = (await page.evaluate(measure)) as Measured;
       assert.deepEqual([scrollWidth, clientWidth, tooWide], [width, width, []]);
       const byId = new Map(operations.map((operation) => [operation.id, operation.blocks]));
       for (const { id, success } of allRoutes) {
@@ -54,7 +54,7 @@ for (const [width, height] of [
         assert.match(request, /^curl /, id);
         assert.match(response, new RegExp(`^HTTP/1\\.1 ${success.status} `), id);
       }
-      // The navigation leads there: by tag on both, by operation where there is room for it.
+      // The navigation has tags at both widths, and operations on a wide screen.
       await page.getByRole('navigation').getByRole('link', { name: 'API keys', exact: true }).click();
       assert.ok(await page.getByRole('heading', { name: 'API keys', exact: true }).isVisible());
       const deletion = page.getByRole('navigation').getByRole('link', { name: 'Delete an API key', exact: true });
@@ -62,8 +62,8 @@ for (const [width, height] of [
       if (width >= 1024) await deletion.click();
       else await page.getByRole('link', { name: 'DELETE /auth/api-keys/:id' }).click();
       assert.equal(new URL(page.url()).hash, '#deletekey');
-      assert.deepEqual(complaints, [], 'the policy forbids nothing that the page has');
-      assert.deepEqual(requests, [`${app.url}/docs`], 'nothing else is loaded');
+      assert.deepEqual(messages, [], 'no errors, as of the content security policy');
+      assert.deepEqual(requests, [`${app.url}/docs`], 'no other requests');
     } finally {
       await browser.close();
     }

@@ -1,4 +1,4 @@
-/** What `keyreeve restore` prints when it takes rights away again, and `keyreeve account confirm-email` after it. */
+/** The output of `keyreeve restore` after it has removed rights again, and `keyreeve account confirm-email`. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -11,8 +11,8 @@ import { basic, bearer, goodPassword, runProgram, startProgram, type Environment
 /** @returns the recovery codes */
 async function enrol(program: Program, accessToken: string): Promise<readonly string[]> {
   const path = '/auth/account/second-factor';
-  const asked = { currentPassword: goodPassword };
-  const { secret } = (await program.call('POST', path, bearer(accessToken), asked)).json as { secret: string };
+  const body = { currentPassword: goodPassword };
+  const { secret } = (await program.call('POST', path, bearer(accessToken), body)).json as { secret: string };
   const code = codeAt(secret, Date.now());
   const confirmed = await program.call('POST', `${path}/confirm`, bearer(accessToken), { code });
   assert.equal(confirmed.status, 200, confirmed.text);
@@ -20,22 +20,22 @@ async function enrol(program: Program, accessToken: string): Promise<readonly st
 }
 
 async function signIn(program: Program, email: string, more: Environment = {}): Promise<string> {
-  const answer = await program.call('POST', '/auth/token', { ...basic(email, goodPassword), ...more });
-  assert.equal(answer.status, 200, answer.text);
-  return (answer.json as { accessToken: string }).accessToken;
+  const response = await program.call('POST', '/auth/token', { ...basic(email, goodPassword), ...more });
+  assert.equal(response.status, 200, response.text);
+  return (response.json as { accessToken: string }).accessToken;
 }
 
 async function changeEmail(program: Program, mailbox: Mailbox, from: string, to: string): Promise<void> {
   const accessToken = await signIn(program, from);
-  const wanted = { email: to, currentPassword: goodPassword };
-  assert.equal((await program.call('PUT', '/auth/account/email', bearer(accessToken), wanted)).status, 202);
+  const change = { email: to, currentPassword: goodPassword };
+  assert.equal((await program.call('PUT', '/auth/account/email', bearer(accessToken), change)).status, 202);
   const code = codeIn(await mailbox.next({ to, subject: 'Confirm your new email' }));
   const confirmed = await program.call('POST', '/auth/account/email/confirm', {}, { code, password: goodPassword });
   assert.equal(confirmed.status, 200, confirmed.text);
 }
 
 for (const kind of databaseKinds) {
-  test(`a restore prints what it took away and which emails to confirm, and an operator confirms one (${kind})`, () =>
+  test(`a restore prints the removed rights and the email addresses to confirm, and an operator confirms one (${kind})`, () =>
     currentKind.run(kind, async () => {
       using folder = newTempFolder();
       await using place = await newPlace();
@@ -83,9 +83,9 @@ for (const kind of databaseKinds) {
       const id = await idOf('new@example.com');
       const { status, stdout, stderr } = await run('restore --from old.gz --replace --yes');
       assert.deepEqual([status, stderr], [0, '']);
-      const [, told = ''] = stdout.split('\n\n');
+      const [, summary = ''] = stdout.split('\n\n');
       assert.deepEqual(
-        told
+        summary
           .trimEnd()
           .replaceAll(/\d{4}-[\d-]+T[\d:.]+Z/g, '<TIME>')
           .split('\n'),
@@ -121,7 +121,7 @@ for (const kind of databaseKinds) {
         stdout: `Confirmed the email address of account email@example.com (${id}), user, enabled.\n`,
         stderr: '',
       });
-      assert.equal((await run(`account confirm-email ${id}`)).status, 0, 'confirming again changes nothing');
+      assert.equal((await run(`account confirm-email ${id}`)).status, 0, 'a second confirmation changes nothing');
       assert.deepEqual(await run('account confirm-email nobody@example.com'), {
         status: 1,
         stdout: '',

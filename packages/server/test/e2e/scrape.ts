@@ -1,8 +1,8 @@
-/** What the admin listener tells Prometheus, read as Prometheus would. */
+/** Reads the metrics of the admin listener, as Prometheus does. */
 import assert from 'node:assert/strict';
 import type { Program } from './program.ts';
 
-/** Samples by their name with labels, from the text format (Prometheus 0.0.4). */
+/** @returns samples by name with labels, from the Prometheus text format 0.0.4 */
 export async function scrape({ adminUrl }: Program): Promise<Map<string, number>> {
   const response = await fetch(`${adminUrl}/metrics`);
   assert.equal(response.status, 200);

@@ -1,4 +1,4 @@
-/** The life of the process: how it starts, what it says, who may start beside it. `drain.test.ts` has how it ends. */
+/** The start of the service: data, log, conflicts with other processes. `drain.test.ts` covers its end. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ const migrations = readdirSync(new URL('../../src/foundation/database/migrations
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 test(
-  'on an empty folder it makes its data, readable by this user alone, and says in one record where it is',
+  'in an empty folder it creates its data, readable only by its user, and logs the paths in one record',
   { tags: ['asvs:13.3.2'] },
   async () => {
     using folder = newTempFolder();
@@ -64,7 +64,7 @@ test(
   },
 );
 
-test('an account made beside the running service signs in at once, and one that is disabled there is out at once', async () => {
+test('accounts that commands create or disable are effective in the running service immediately', async () => {
   await using program = await newProgram();
   const { accessToken } = await program.signIn('you@example.com');
   const list = () => program.call('GET', '/auth/api-keys', bearer(accessToken));
@@ -75,7 +75,7 @@ test('an account made beside the running service signs in at once, and one that 
   assert.equal(again.status, 401);
 });
 
-test('a port that is taken is one clear line and exit 1; whoever has it goes on', async () => {
+test('a port in use is reported in one line with status 1', async () => {
   await using program = await newProgram();
   for (const [name, url] of [
     ['KEYREEVE_PORT', program.url],
@@ -92,7 +92,7 @@ test('a port that is taken is one clear line and exit 1; whoever has it goes on'
   assert.equal((await program.call('GET', '/health/ready')).status, 200);
 });
 
-test('an address that is not this machine’s is one clear line and exit 1', async () => {
+test('an IP address of another machine is reported in one line with status 1', async () => {
   using folder = newTempFolder();
   const environment = { KEYREEVE_HOST: '192.0.2.1', KEYREEVE_TRUSTED_PROXIES: '192.0.2.2' };
   const { status, stdout, stderr } = await runProgram(['serve'], { folder: folder.path, environment });
@@ -100,7 +100,7 @@ test('an address that is not this machine’s is one clear line and exit 1', asy
   assert.match(stderr, /^keyreeve: listen EADDRNOTAVAIL: address not available 192\.0\.2\.1.*\n$/);
 });
 
-test('programs that start at once on the same empty folder agree on one master key and one signing key', async () => {
+test('processes that start simultaneously in an empty folder use one master key and one signing key', async () => {
   for (let round = 0; round < 2; round++) {
     using folder = newTempFolder();
     const [first, second, account] = await Promise.all([
@@ -117,7 +117,7 @@ test('programs that start at once on the same empty folder agree on one master k
     const files = readdirSync(join(folder.path, 'data')).filter((name) => !/-(?:wal|shm)$/.test(name));
     assert.deepEqual(files.toSorted(), ['keyreeve.db', 'keyreeve.db.deletions', 'keyreeve.db.master-key']);
 
-    // Each reads what the other has sealed and hashed.
+    // Each reads the sealed and hashed data of the other.
     const key = await one.command('key create --account you@example.com --nickname first --json'.split(' '));
     const { key: secret } = JSON.parse(key.stdout) as { key: string };
     for (const program of [one, other]) {
@@ -135,13 +135,13 @@ test('programs that start at once on the same empty folder agree on one master k
   }
 });
 
-const many = `${migrations.length} migration${migrations.length === 1 ? '' : 's'}`;
+const count = `${migrations.length} migration${migrations.length === 1 ? '' : 's'}`;
 
-test('of many that make the same database at once one makes it, and all find it made', async () => {
+test('of several simultaneous migrations one applies the schema, and the others find it up to date', async () => {
   for (let round = 0; round < 2; round++) {
     using folder = newTempFolder();
     const ended = await Promise.all(Array.from({ length: 8 }, () => runProgram(['migrate'], { folder: folder.path })));
-    const applied = { status: 0, stdout: `Applied ${many}: ${migrations.join(', ')}.\n`, stderr: '' };
+    const applied = { status: 0, stdout: `Applied ${count}: ${migrations.join(', ')}.\n`, stderr: '' };
     const upToDate = { status: 0, stdout: 'The schema is up to date.\n', stderr: '' };
     const expected = [applied, ...Array.from({ length: 7 }, () => upToDate)];
     assert.deepEqual(
@@ -154,7 +154,7 @@ test('of many that make the same database at once one makes it, and all find it 
 
 suite('on a terminal', { skip: noTerminal }, () => {
   test(
-    'the greeting says where it listens, where its data lies and what to type; the log goes where it was sent; Ctrl-C stops at once',
+    'on a terminal it prints URLs, paths and the next commands, logs to a redirected output, and stops at Ctrl-C immediately',
     { tags: ['asvs:16.2.3'] },
     async () => {
       using folder = newTempFolder();
@@ -187,7 +187,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
           '',
         ].join('\n'),
       );
-      // Without a terminal four seconds would pass in which balancers learn of it.
+      // Without a terminal, it drains for four seconds.
       const [stopping, stopped] = ['stopping', 'stopped'].map((event) =>
         Date.parse(byEvent.get(event)?.['time'] ?? ''),
       );

@@ -1,10 +1,10 @@
-/** A PostgreSQL database that a command writes to, seen from beside it. */
+/** A PostgreSQL database that a command fills, observed on another connection. */
 import { Client } from 'pg';
 import { sharedPostgres } from '../../test-kit/postgres/running.ts';
 
 export interface TargetDatabase extends AsyncDisposable {
   readonly url: string;
-  /** Whether somebody's transaction has begun to fill the table of keys. */
+  /** Whether a transaction has started to fill the table of keys. */
   readonly isFilling: () => Promise<boolean>;
 }
 

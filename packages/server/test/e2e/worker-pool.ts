@@ -1,12 +1,12 @@
-/** A program with several workers, and connections of which a test knows who answers them. */
+/** Connections to a chosen worker of a program with several workers. */
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Answered, Environment, LogRecord, Program } from './program.ts';
+import type { Environment, HttpResponse, LogRecord, Program } from './program.ts';
 
 const waitMsMax = 30_000;
 
-/** The processes that listen now, by their numbers. */
+/** The process ids of the listening workers, by worker number. */
 export function pidsOf(program: Program): ReadonlyMap<number, number> {
   const records = program.records('worker_listening');
   return new Map(records.map(({ worker, workerPid }) => [Number(worker), Number(workerPid)]));
@@ -18,14 +18,14 @@ export const pidOf = (program: Program, worker: number): number => {
   return pid;
 };
 
-/** Kills a worker and waits for the one that replaces it. */
+/** Kills a worker and waits for its replacement. */
 export async function killAndAwaitNext(program: Program, worker: number): Promise<void> {
   const pid = pidOf(program, worker);
   process.kill(pid, 'SIGKILL');
   await program.waitFor(`a replacement of worker ${worker}`, () => (pidOf(program, worker) === pid ? undefined : true));
 }
 
-/** Until no process has this id any more. */
+/** Waits until no process has this id. */
 export async function ended(pid: number): Promise<void> {
   const bound = AbortSignal.timeout(waitMsMax);
   for (;;) {
@@ -39,15 +39,15 @@ export async function ended(pid: number): Promise<void> {
   }
 }
 
-/** One connection that is kept, so that the same worker answers all that is sent on it. */
+/** A persistent connection: the same worker receives all its requests. */
 export class Connection {
   readonly worker: number;
-  /** Whether the last answer was the last on it. */
+  /** Whether the last response closed the connection. */
   isOver = false;
   readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #url: string;
 
-  /** While the others stand still, only this worker can take the connection. */
+  /** Pauses the other workers, so that only this worker can accept the connection. */
   static async to(program: Program, worker: number): Promise<Connection> {
     const others = [...pidsOf(program)].filter(([number]) => number !== worker).map(([, pid]) => pid);
     const before = program.records().length;
@@ -55,9 +55,9 @@ export class Connection {
     try {
       const connection = new Connection(program.url, worker);
       await connection.call('GET', '/health/live');
-      const isOurs = (record: LogRecord) => record['event'] === 'request' && record['route'] === '/health/live';
-      const record = await program.waitFor('its line', () => program.records().slice(before).find(isOurs));
-      if (record['worker'] !== worker) throw new Error(`worker ${String(record['worker'])} took it`);
+      const isOwn = (record: LogRecord) => record['event'] === 'request' && record['route'] === '/health/live';
+      const record = await program.waitFor('its log record', () => program.records().slice(before).find(isOwn));
+      if (record['worker'] !== worker) throw new Error(`worker ${String(record['worker'])} accepted it`);
       return connection;
     } finally {
       for (const pid of others) process.kill(pid, 'SIGCONT');
@@ -69,16 +69,16 @@ export class Connection {
     this.worker = worker;
   }
 
-  async call(method: string, path: string, headers: Environment = {}, json?: unknown): Promise<Answered> {
+  async call(method: string, path: string, headers: Environment = {}, json?: unknown): Promise<HttpResponse> {
     const body = json === undefined ? undefined : JSON.stringify(json);
     const type: Environment = body === undefined ? {} : { 'content-type': 'application/json' };
     const sent = request(new URL(path, this.#url), { method, agent: this.agent, headers: { ...type, ...headers } });
     sent.end(body);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    const answer = await text(response);
+    const content = await text(response);
     this.isOver = response.headers.connection === 'close';
     const isJson = /json/.test(response.headers['content-type'] ?? '');
-    return { status: response.statusCode ?? 0, text: answer, json: isJson ? JSON.parse(answer) : undefined };
+    return { status: response.statusCode ?? 0, text: content, json: isJson ? JSON.parse(content) : undefined };
   }
 
   /** Sends a request, and resets the connection after `whenReceived`, so that its response cannot be written. */
@@ -99,7 +99,7 @@ export class Connection {
   }
 }
 
-/** One connection to each. */
+/** One connection to each worker. */
 export async function connectionsTo(program: Program): Promise<readonly [Connection, Connection, ...Connection[]]> {
   const connections: Connection[] = [];
   for (const worker of [...pidsOf(program).keys()].toSorted((a, b) => a - b)) {

@@ -1,4 +1,4 @@
-/** The life of several workers: how they start, what happens when one of them dies, how they end. */
+/** Several workers: start, replacement after a crash, end. */
 import assert from 'node:assert/strict';
 import { readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { noTerminal, Terminal } from './terminal.ts';
 const two = { KEYREEVE_WORKERS: '2' };
 const events = (program: Program): unknown[] => program.records().map(({ event }) => event);
 
-test('on an empty folder the supervisor makes the data once, and says once where all listen when all do', async () => {
+test('in an empty folder the supervisor creates the data once, and logs one record when all workers listen', async () => {
   using folder = newTempFolder();
   await using program = await startProgram(folder.path, two);
   assert.deepEqual(events(program), ['migrated', 'worker_listening', 'worker_listening', 'listening']);
@@ -43,7 +43,7 @@ test('on an empty folder the supervisor makes the data once, and says once where
   for (const it of connections) it[Symbol.dispose]();
 });
 
-test('what can’t start is told once, by the supervisor: a port that is taken with 1, a master key that doesn’t fit with 78', async () => {
+test('the supervisor reports a failed start once: a port in use with status 1, a wrong master key with status 78', async () => {
   await using program = await newProgram();
   const { port } = new URL(program.url);
   const environment = { ...two, KEYREEVE_PORT: port };
@@ -65,14 +65,20 @@ interface Key {
   readonly key: string;
 }
 
-/** What was acknowledged. A key whose deletion was asked for and never answered is in neither. */
-interface Ledger {
+/** Acknowledged changes. A key whose deletion has no response is in neither list. */
+interface Acknowledged {
   readonly live: Key[];
   readonly deleted: Key[];
 }
 
-/** One client: makes keys and deletes every other one until told to stop; a lost connection is no answer. */
-async function work(program: Program, token: string, client: number, ledger: Ledger, isOver: () => boolean) {
+/** One client: creates keys and deletes every second one. A lost connection counts as no response. */
+async function createAndDelete(
+  program: Program,
+  token: string,
+  client: number,
+  acknowledged: Acknowledged,
+  isOver: () => boolean,
+) {
   const attempt = async <T>(call: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await call();
@@ -88,54 +94,56 @@ async function work(program: Program, token: string, client: number, ledger: Led
     assert.equal(made.status, 201, made.text);
     const key = made.json as Key;
     if (count % 2 === 0) {
-      ledger.live.push(key);
+      acknowledged.live.push(key);
       continue;
     }
     const deleted = await attempt(() => program.call('DELETE', `/auth/api-keys/${key.id}`, bearer(token)));
     if (!deleted) continue;
     assert.equal(deleted.status, 200, deleted.text);
-    ledger.deleted.push(key);
+    acknowledged.deleted.push(key);
   }
 }
 
-test('a worker that is killed under load is replaced; the others go on, and nothing that was acknowledged is lost', async () => {
+test('a worker that is killed under load is replaced without loss of acknowledged changes, while the others respond', async () => {
   const many = { KEYREEVE_CREATIONS_PER_MINUTE_MAX: '100000', KEYREEVE_KEYS_PER_ACCOUNT_MAX: '100000' };
   await using program = await newProgram({ ...two, ...many });
   const { accessToken } = await program.signIn();
-  const ledger: Ledger = { live: [], deleted: [] };
+  const acknowledged: Acknowledged = { live: [], deleted: [] };
   let isOver = false;
-  const working = Array.from({ length: 6 }, (_, client) => work(program, accessToken, client, ledger, () => isOver));
-  // By number: which is ready first is chance.
+  const running = Array.from({ length: 6 }, (_, client) =>
+    createAndDelete(program, accessToken, client, acknowledged, () => isOver),
+  );
+  // By number, because the order in which they become ready is random.
   const [first, second] = [pidOf(program, 1), pidOf(program, 2)];
   const [survivor] = await connectionsTo(program);
   for (const worker of [2, 2]) {
-    const enough = ledger.deleted.length + 10;
-    await program.waitFor('deletions', () => (ledger.deleted.length >= enough ? true : undefined));
+    const enough = acknowledged.deleted.length + 10;
+    await program.waitFor('deletions', () => (acknowledged.deleted.length >= enough ? true : undefined));
     await killAndAwaitNext(program, worker);
     assert.equal((await survivor.call('GET', '/health/ready')).status, 200);
     assert.equal((await fetch(`${program.adminUrl}/health/ready`)).status, 200);
   }
   isOver = true;
-  await Promise.all(working);
+  await Promise.all(running);
   assert.equal(pidOf(program, 1), first);
-  const dead = program.records('worker_ended').map(({ worker, status, signal }) => [worker, status, signal]);
-  assert.deepEqual(dead, [
+  const killed = program.records('worker_ended').map(({ worker, status, signal }) => [worker, status, signal]);
+  assert.deepEqual(killed, [
     [2, null, 'SIGKILL'],
     [2, null, 'SIGKILL'],
   ]);
   assert.equal(program.records('worker_ended')[0]?.['workerPid'], second);
 
-  assert.ok(ledger.live.length > 0 && ledger.deleted.length > 20);
+  assert.ok(acknowledged.live.length > 0 && acknowledged.deleted.length > 20);
   const connections = await connectionsTo(program);
   for (const it of connections) {
     const statusOf = async ({ key }: Key) => (await it.call('GET', '/auth/forward', bearer(key))).status;
-    for (const key of ledger.live) assert.equal(await statusOf(key), 200, `key ${key.id} was acknowledged`);
-    for (const key of ledger.deleted) assert.equal(await statusOf(key), 401, `key ${key.id} was deleted`);
+    for (const key of acknowledged.live) assert.equal(await statusOf(key), 200, `key ${key.id} was acknowledged`);
+    for (const key of acknowledged.deleted) assert.equal(await statusOf(key), 401, `key ${key.id} was deleted`);
   }
   for (const it of [survivor, ...connections]) it[Symbol.dispose]();
 });
 
-test('when all are killed at once all are replaced, on the same port', async () => {
+test('workers that are killed simultaneously are all replaced on the same port', async () => {
   await using program = await newProgram(two);
   const before = pidsOf(program);
   for (const pid of before.values()) process.kill(pid, 'SIGKILL');
@@ -146,7 +154,7 @@ test('when all are killed at once all are replaced, on the same port', async () 
   assert.equal((await program.stop()).status, 0);
 });
 
-test('when a worker can’t be replaced it ends with that worker’s status, after a few attempts in which the others answer', async () => {
+test('if a worker cannot be replaced, the service ends with its status after a few attempts, while the others respond', async () => {
   await using program = await newProgram(two);
   const keyFile = `${databaseIn(program.folder)}.master-key`;
   const survivor = await Connection.to(program, 1);
@@ -176,7 +184,7 @@ test('when a worker can’t be replaced it ends with that worker’s status, aft
   assert.equal(program.records('worker_ended').length, 6);
 });
 
-test('after SIGTERM readiness says no, every worker finishes what is under way, and all end with 0 in time', async () => {
+test('after SIGTERM it is not ready, every worker completes its requests, and all end with status 0 in time', async () => {
   await using program = await newProgram({ ...two, KEYREEVE_DRAIN_SECONDS: '4' });
   await program.signIn();
   const connections = await connectionsTo(program);
@@ -214,7 +222,7 @@ test('after SIGTERM readiness says no, every worker finishes what is under way, 
   for (const it of [...connections, ...probes]) it[Symbol.dispose]();
 });
 
-test('SIGTERM to every process at once, as a service manager sends it, is one: what is under way is finished', async () => {
+test('SIGTERM to all processes, as from a service manager, counts once: requests in progress are completed', async () => {
   await using program = await newProgram({ ...two, KEYREEVE_DRAIN_SECONDS: '4' });
   const { refreshToken } = await program.signIn();
   const connection = await Connection.to(program, 2);
@@ -227,7 +235,7 @@ test('SIGTERM to every process at once, as a service manager sends it, is one: w
   connection[Symbol.dispose]();
 });
 
-test('a second SIGTERM ends all at once, with 1; so does a worker that never finishes, in its time', async () => {
+test('a second SIGTERM, or a worker that never stops, ends all processes with status 1', async () => {
   await using program = await newProgram({ ...two, KEYREEVE_DRAIN_SECONDS: '300' });
   const pids = [...pidsOf(program).values()];
   program.signal('SIGTERM');
@@ -244,7 +252,7 @@ test('a second SIGTERM ends all at once, with 1; so does a worker that never fin
   await ended(pid);
 });
 
-test('when the supervisor is killed its workers end by themselves, and the next one takes the port', async () => {
+test('workers end after their supervisor is killed, and the next supervisor can use the port', async () => {
   using folder = newTempFolder();
   await using first = await startProgram(folder.path, two);
   const pids = [...pidsOf(first).values()];
@@ -260,7 +268,7 @@ test('when the supervisor is killed its workers end by themselves, and the next 
 });
 
 suite('on a terminal', { skip: noTerminal }, () => {
-  test('Ctrl-C, which reaches all processes, stops all once and with 0', async () => {
+  test('Ctrl-C, which all processes receive, stops all once with status 0', async () => {
     using folder = newTempFolder();
     const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path, two);
     await using terminal = Terminal.start(`'${process.execPath}' '${keyreeveBin}' serve`, folder.path, environment);

@@ -1,4 +1,4 @@
-/** Several workers on one machine: every promise holds whichever of them answers. `workers-life.test.ts` has how they live. */
+/** Several workers: the guarantees hold for every worker. `workers-life.test.ts` covers their start and end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
@@ -33,8 +33,8 @@ function onEachDatabase(name: string, run: (environment: Environment) => Promise
   }
 }
 
-/** Asks again and again on a connection until told to stop. @returns the statuses of what was asked after `since()` */
-async function askOn(connection: Connection, key: string, isOver: () => boolean, since: () => boolean) {
+/** Verifies the key repeatedly until `isOver`. @returns the statuses of requests that started while `since()` was true */
+async function verifyRepeatedly(connection: Connection, key: string, isOver: () => boolean, since: () => boolean) {
   const late: number[] = [];
   while (!isOver()) {
     const isLate = since();
@@ -44,53 +44,50 @@ async function askOn(connection: Connection, key: string, isOver: () => boolean,
   return late;
 }
 
-onEachDatabase(
-  'a key made through one worker is good through all at once, and deleted through one it is refused by all at once',
-  async (onDatabase) => {
-    await using program = await newProgram({ ...onDatabase, KEYREEVE_WORKERS: '3' });
-    const { accessToken } = await program.signIn();
-    const connections = await connectionsTo(program);
-    assert.deepEqual(
-      connections.map(({ worker }) => worker),
-      [1, 2, 3],
+onEachDatabase('all workers accept a new key immediately, and reject a deleted key immediately', async (onDatabase) => {
+  await using program = await newProgram({ ...onDatabase, KEYREEVE_WORKERS: '3' });
+  const { accessToken } = await program.signIn();
+  const connections = await connectionsTo(program);
+  assert.deepEqual(
+    connections.map(({ worker }) => worker),
+    [1, 2, 3],
+  );
+  const statuses = (key: string) =>
+    Promise.all(connections.map(async (it) => (await it.call('GET', '/auth/forward', bearer(key))).status));
+  const second = await connectionsTo(program);
+  for (let round = 0; round < rounds; round++) {
+    const creator = connections[round % 3] ?? connections[0];
+    const deleter = second[(round + 1 + (round % 2)) % 3] ?? second[0];
+    const made = await creator.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
+    const { id, key } = made.json as Key;
+    assert.deepEqual(await statuses(key), [200, 200, 200]);
+
+    // All three verify the key without a pause during the deletion, and must reject it after the response.
+    let isDeleted = false;
+    let lateCount = 0;
+    const verifications = connections.map((it) =>
+      verifyRepeatedly(
+        it,
+        key,
+        () => isDeleted && lateCount > 6,
+        () => {
+          if (isDeleted) lateCount++;
+          return isDeleted;
+        },
+      ),
     );
-    const statuses = (key: string) =>
-      Promise.all(connections.map(async (it) => (await it.call('GET', '/auth/forward', bearer(key))).status));
-    const second = await connectionsTo(program);
-    for (let round = 0; round < rounds; round++) {
-      const maker = connections[round % 3] ?? connections[0];
-      const deleter = second[(round + 1 + (round % 2)) % 3] ?? second[0];
-      const made = await maker.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
-      const { id, key } = made.json as Key;
-      assert.deepEqual(await statuses(key), [200, 200, 200]);
-
-      // All three are asked without a pause while it is deleted: what they are asked after the answer, they refuse.
-      let isDeleted = false;
-      let asked = 0;
-      const askers = connections.map((it) =>
-        askOn(
-          it,
-          key,
-          () => isDeleted && asked > 6,
-          () => {
-            if (isDeleted) asked++;
-            return isDeleted;
-          },
-        ),
-      );
-      assert.equal((await deleter.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
-      isDeleted = true;
-      const late = (await Promise.all(askers)).flat();
-      assert.ok(late.length > 6);
-      assert.deepEqual(new Set(late), new Set([401]));
-      assert.deepEqual(await statuses(key), [401, 401, 401]);
-    }
-    for (const it of [...connections, ...second]) it[Symbol.dispose]();
-  },
-);
+    assert.equal((await deleter.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken))).status, 200);
+    isDeleted = true;
+    const late = (await Promise.all(verifications)).flat();
+    assert.ok(late.length > 6);
+    assert.deepEqual(new Set(late), new Set([401]));
+    assert.deepEqual(await statuses(key), [401, 401, 401]);
+  }
+  for (const it of [...connections, ...second]) it[Symbol.dispose]();
+});
 
 onEachDatabase(
-  'signed out through one worker, a session is over for all; its refresh token is rotated once, whoever is asked',
+  'a sign-out at one worker ends the session at all, and simultaneous refreshes at all workers rotate the token once',
   async (onDatabase) => {
     await using program = await newProgram({ ...onDatabase, KEYREEVE_WORKERS: '2' });
     const { refreshToken } = await program.signIn();
@@ -102,7 +99,7 @@ onEachDatabase(
         (connections[rival % 2] ?? first).call('POST', '/auth/token/refresh', {}, { refreshToken }),
       ),
     );
-    // Within the grace all get the same successor.
+    // Within the grace period all receive the same successor.
     assert.deepEqual(new Set(rivals.map(({ status }) => status)), new Set([200]));
     const successors = new Set(rivals.map(({ json }) => (json as { refreshToken: string }).refreshToken));
     assert.deepEqual([successors.size, successors.has(refreshToken)], [1, false]);
@@ -119,7 +116,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a refresh whose response one worker could not write succeeds at the other one after the grace',
+  'a refresh whose response was lost at one worker succeeds at another one after the grace period',
   async (onDatabase) => {
     await using program = await newProgram({
       ...onDatabase,
@@ -146,9 +143,9 @@ onEachDatabase(
     } finally {
       await db.close();
     }
-    // A refresh that was answered, later than the lost one: once its grace is over, so is that of the lost one.
+    // This refresh is later than the lost one, so its grace period ends later.
     assert.equal((await refresh(second, control)).status, 200);
-    await until('the grace is over', waitMsMax, async () => (await refresh(program, control)).status === 401);
+    await until('the grace period has ended', waitMsMax, async () => (await refresh(program, control)).status === 401);
 
     const found = await refresh(second, lost);
     assert.equal(found.status, 200, found.text);
@@ -160,7 +157,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('failed sign-ins and creations are counted together, whichever worker sees them', async (onDatabase) => {
+onEachDatabase('workers count failed sign-ins and creations together', async (onDatabase) => {
   await using program = await newProgram({
     ...onDatabase,
     KEYREEVE_WORKERS: '2',
@@ -170,9 +167,9 @@ onEachDatabase('failed sign-ins and creations are counted together, whichever wo
   const connections = await connectionsTo(program);
   const through = (attempt: number): Connection => connections[attempt % 2] ?? connections[0];
   const signIns: number[] = [];
-  // An email that has never signed in from here has waits.
+  // The limits apply to an email address without a trusted address range.
   for (let attempt = 0; attempt <= limits.loginPairFreeFailures; attempt++) {
-    const headers = basic('stranger@example.com', goodPassword);
+    const headers = basic('unknown@example.com', goodPassword);
     signIns.push((await through(attempt).call('POST', '/auth/token', headers)).status);
   }
   assert.deepEqual(signIns, [...Array.from({ length: limits.loginPairFreeFailures }, () => 401), 429]);
@@ -190,7 +187,7 @@ test('the fail2ban filter finds the client IP of a failed sign-in in the log of 
   await using program = await newProgram({ KEYREEVE_WORKERS: '2', KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' });
   const connections = await connectionsTo(program);
   for (const [index, it] of connections.entries()) {
-    const headers = { ...basic('stranger@example.com', goodPassword), 'x-forwarded-for': `192.0.2.${index}` };
+    const headers = { ...basic('unknown@example.com', goodPassword), 'x-forwarded-for': `192.0.2.${index}` };
     assert.equal((await it.call('POST', '/auth/token', headers)).status, 401);
   }
   const found = await program.waitFor('both failures', () => {
@@ -217,7 +214,7 @@ async function newKey(program: Program): Promise<string> {
   return (made.json as Key).key;
 }
 
-test('metrics are the sums of all workers, and don’t fall when one of them dies; what tells of a process says whose', async () => {
+test('metrics are sums over all workers and do not decrease when one ends; metrics of a process name its worker', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
   const key = await newKey(program);
   const [first, second] = await connectionsTo(program);
@@ -249,19 +246,19 @@ test('metrics are the sums of all workers, and don’t fall when one of them die
   for (const it of [first, second, next]) it[Symbol.dispose]();
 });
 
-/** On a connection of its own. */
-async function askAnew({ url }: Program, key: string): Promise<number | undefined> {
+/** On a new connection. */
+async function verifyOnNewConnection({ url }: Program, key: string): Promise<number | undefined> {
   const sent = request(`${url}/auth/forward`, { agent: false, headers: bearer(key) }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   response.resume();
   return response.statusCode;
 }
 
-test('a connection doesn’t stay with one worker for ever: it ends after so many requests, with the answer to the last', async () => {
+test('a connection closes after a fixed number of requests, with the response to the last one', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
   const key = await newKey(program);
   const [first, second] = await connectionsTo(program);
-  // Opening it took one.
+  // `Connection.to` has sent one request.
   await verify(first, key, limits.requestsPerSharedConnectionMax - 2);
   assert.equal(first.isOver, false);
   assert.equal((await first.call('GET', '/auth/forward', bearer(key))).status, 200);
@@ -269,14 +266,14 @@ test('a connection doesn’t stay with one worker for ever: it ends after so man
   for (const it of [first, second]) it[Symbol.dispose]();
 });
 
-test('while a worker stands still the others answer every new connection, and metrics and health don’t wait for it', async () => {
+test('while a worker is paused, the others serve new connections, and metrics and health do not wait for it', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
   const key = await newKey(program);
   const pid = pidsOf(program).get(1) ?? assert.fail();
   await scrape(program);
   process.kill(pid, 'SIGSTOP');
   try {
-    const answers = await Promise.all(Array.from({ length: 40 }, () => askAnew(program, key)));
+    const answers = await Promise.all(Array.from({ length: 40 }, () => verifyOnNewConnection(program, key)));
     assert.deepEqual(new Set(answers), new Set([200]));
     assert.equal((await scrape(program)).get(ofKeys), 40);
     assert.equal((await fetch(`${program.adminUrl}/health/ready`)).status, 200);
