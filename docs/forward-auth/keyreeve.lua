@@ -24,7 +24,7 @@ local identity = {
 }
 
 -- Rejections that the client receives. Every other status is an outage.
-local refusals = { [401] = true, [403] = true, [503] = true }
+local rejections = { [401] = true, [403] = true, [503] = true }
 
 -- HAProxy counts the lines of a header from 0.
 local function first(headers, name)
@@ -32,7 +32,7 @@ local function first(headers, name)
 end
 
 -- The scope comes from haproxy.cfg. No part of the URL comes from the client.
-local function address(scope)
+local function verificationUrl(scope)
   if scope == "any" then
     return origin .. "/auth/forward"
   end
@@ -60,7 +60,7 @@ local function credentials(requestHeaders)
   }
 end
 
-local function refuse(txn, response)
+local function reject(txn, response)
   local reply = txn:reply()
   reply:set_status(response.status)
   for _, name in ipairs({ "www-authenticate", "content-type", "retry-after" }) do
@@ -79,7 +79,7 @@ local function allow(txn, response)
     local value = first(response.headers, name)
     -- Keyreeve always sets all five, also empty ones. Otherwise the response is not from Keyreeve.
     if not value then
-      core.Alert("keyreeve: the answer has no " .. name)
+      core.Alert("keyreeve: the response has no " .. name)
       return
     end
     txn:set_var("txn.keyreeve_" .. variable, value)
@@ -89,13 +89,13 @@ end
 
 core.register_action("keyreeve", { "http-req" }, function(txn, scope)
   local response = core.httpclient():get({
-    url = address(scope),
+    url = verificationUrl(scope),
     headers = credentials(txn.http:req_get_headers()),
     timeout = timeoutMs,
   })
   if response and response.status == 200 then
     allow(txn, response)
-  elseif response and refusals[response.status] then
-    refuse(txn, response)
+  elseif response and rejections[response.status] then
+    reject(txn, response)
   end
 end, 1)

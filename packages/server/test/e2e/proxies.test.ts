@@ -1,7 +1,6 @@
 /**
- * The configurations in `docs/forward-auth/`, run by the real programs in front of a backend. CI installs every program; on another
- * machine a program that is not installed is named as not tried. Requests of the form that Envoy and Traefik send are also sent to
- * Keyreeve directly.
+ * The configurations in `docs/forward-auth/`, with the proxies in front of a backend. CI installs every proxy; on other machines,
+ * tests of missing proxies are skipped. Requests as Envoy and Traefik send them are also sent to Keyreeve directly.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -13,7 +12,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { guaranteesForBrowsers } from './proxy-browser.ts';
-import { guarantees, guaranteesOfFixedAddress, guaranteesOfRejections } from './proxy-guarantees.ts';
+import { guarantees, guaranteesOfFixedUrl, guaranteesOfRejections } from './proxy-guarantees.ts';
 import { echo, send, values } from './proxy-client.ts';
 import {
   end,
@@ -29,7 +28,7 @@ import {
 } from './proxy-kit.ts';
 import { guaranteesOfPaths, guaranteesOfRulesByPath } from './proxy-paths.ts';
 import { proxies } from './proxy-programs.ts';
-import { bearer, type Stage } from './proxy-stage.ts';
+import { bearer, type ProxySetup } from './proxy-setup.ts';
 
 let keyreeve: ForwardAuthServer;
 before(async () => {
@@ -39,14 +38,14 @@ after(async () => {
   await keyreeve.stop();
 });
 
-/** At once: most of the time is spent waiting for a proxy to give up on a silent Keyreeve, 30 s with Traefik. */
+/** Concurrently, because most of the time is the timeout of a proxy for Keyreeve, 30 s with Traefik. */
 void describe('the configurations in docs/forward-auth', { concurrency: true }, () => {
   for (const proxy of proxies) {
     void test(`${proxy.name} with our configuration`, async (t) => {
       const program = findProgram(proxy.program);
       if (program === undefined) {
-        assert.notEqual(process.env['CI'], 'true', `${proxy.name} is not installed, and CI must try it`);
-        t.diagnostic(`not tried: ${proxy.name} is not installed`);
+        assert.notEqual(process.env['CI'], 'true', `${proxy.name} is not installed, but CI requires it`);
+        t.diagnostic(`skipped: ${proxy.name} is not installed`);
         t.skip(`${proxy.name} is not installed`);
         return;
       }
@@ -56,28 +55,28 @@ void describe('the configurations in docs/forward-auth', { concurrency: true }, 
       try {
         running = await startProxy(proxy, program, { keyreeve: tap.port, backend: backend.port });
         const { port } = running;
-        const stage: Stage = {
+        const setup: ProxySetup = {
           proxy,
           keyreeve,
           tap,
           backend,
           url: `http://127.0.0.1:${port}`,
-          ask: (ask) => send(port, ask),
+          send: (request) => send(port, request),
           echo: (path, headers, text) => echo(port, path, headers, text),
         };
-        const promised = {
+        const checks = {
           ...guarantees,
           ...guaranteesOfRejections,
           ...guaranteesForBrowsers,
           ...guaranteesOfPaths,
-          ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedAddress, ...guaranteesOfRulesByPath } : {}),
+          ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedUrl, ...guaranteesOfRulesByPath } : {}),
         };
-        for (const [name, check] of Object.entries(promised)) {
+        for (const [name, check] of Object.entries(checks)) {
           await t.test(name, async () => {
             // A failed check must not fail the next one.
-            backend.taken();
-            tap.taken();
-            await check(stage);
+            backend.takeRequests();
+            tap.takeRecorded();
+            await check(setup);
           });
         }
       } finally {
@@ -89,28 +88,28 @@ void describe('the configurations in docs/forward-auth', { concurrency: true }, 
   }
 });
 
-/** What Envoy puts into every question, beside the credential; recorded from Envoy 1.40. */
+/** The headers of Envoy's requests, in addition to the credential; recorded from Envoy 1.40. */
 const envoyHeaders: readonly (readonly [string, string])[] = [
   ['content-length', '0'],
   ['x-envoy-internal', 'true'],
   ['x-envoy-expected-rq-timeout-ms', '5000'],
 ];
 
-void test('Envoy’s questions are answered below /auth/forward, for every method and any path', async () => {
-  const good = bearer(keyreeve.ordersKey.key);
+void test('Keyreeve answers Envoy’s requests below /auth/forward, for every method and path', async () => {
+  const credential = bearer(keyreeve.ordersKey.key);
   const longPath = `/auth/forward/${'a'.repeat(4_000)}?${'b'.repeat(4_000)}`;
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     for (const path of ['/auth/forward/orders/1?x=y', '/auth/forward/', '/auth/forward?scope=orders:read', longPath]) {
-      const answer = await send(keyreeve.port, { method, path, headers: [good, ...envoyHeaders] });
-      assert.equal(answer.status, 200, `${method} ${path.slice(0, 60)}`);
-      assert.equal(answer.body, '');
-      assert.deepEqual(values(answer.headers, 'X-Keyreeve-Account'), [keyreeve.accountId]);
+      const response = await send(keyreeve.port, { method, path, headers: [credential, ...envoyHeaders] });
+      assert.equal(response.status, 200, `${method} ${path.slice(0, 60)}`);
+      assert.equal(response.body, '');
+      assert.deepEqual(values(response.headers, 'X-Keyreeve-Account'), [keyreeve.accountId]);
       assert.equal((await send(keyreeve.port, { method, path, headers: envoyHeaders })).status, 401);
     }
   }
 });
 
-void test('a path below /auth/forward leads nowhere else', async () => {
+void test('a path below /auth/forward never reaches another route', async () => {
   const paths = [
     '../../health/ready',
     '..%2f..%2fhealth/ready',
@@ -121,12 +120,12 @@ void test('a path below /auth/forward leads nowhere else', async () => {
     '%00',
   ];
   for (const path of paths) {
-    const answer = await send(keyreeve.port, { path: `/auth/forward/${path}`, headers: envoyHeaders });
-    assert.ok(answer.status >= 400 && answer.status < 500, `${path}: ${answer.status}`);
+    const response = await send(keyreeve.port, { path: `/auth/forward/${path}`, headers: envoyHeaders });
+    assert.ok(response.status >= 400 && response.status < 500, `${path}: ${response.status}`);
   }
 });
 
-void test('what the client’s path asks for can only refuse more, never less', async () => {
+void test('a query of the client can only add required scopes', async () => {
   const plain = bearer(keyreeve.key.key);
   for (const query of [
     'scope=orders:read',
@@ -134,14 +133,14 @@ void test('what the client’s path asks for can only refuse more, never less', 
     'scope=&scope=orders:read',
     'scope=orders:read&path=/x?scope=',
   ]) {
-    const answer = await send(keyreeve.port, { path: `/auth/forward?${query}`, headers: [plain, ...envoyHeaders] });
-    assert.equal(answer.status, 403, query);
+    const response = await send(keyreeve.port, { path: `/auth/forward?${query}`, headers: [plain, ...envoyHeaders] });
+    assert.equal(response.status, 403, query);
   }
   const path = '/auth/forward?scope=orders:read&scope=orders:write';
   assert.equal((await send(keyreeve.port, { path, headers: [bearer(keyreeve.ordersKey.key)] })).status, 403);
 });
 
-void test('Traefik’s question is answered, whatever it forwards about the client', async () => {
+void test('Keyreeve answers Traefik’s requests, with all headers about the client', async () => {
   const headers: readonly (readonly [string, string])[] = [
     ['User-Agent', 'Go-http-client/1.1'],
     ['X-Forwarded-For', '203.0.113.9'],
@@ -153,13 +152,13 @@ void test('Traefik’s question is answered, whatever it forwards about the clie
     ['Accept-Encoding', 'gzip'],
   ];
   const path = '/auth/forward?scope=orders:read';
-  const answer = await send(keyreeve.port, { path, headers: [...headers, bearer(keyreeve.ordersKey.key)] });
-  assert.equal(answer.status, 200, answer.body);
-  assert.deepEqual(values(answer.headers, 'X-Keyreeve-Key-Id'), [String(keyreeve.ordersKey.id)]);
+  const response = await send(keyreeve.port, { path, headers: [...headers, bearer(keyreeve.ordersKey.key)] });
+  assert.equal(response.status, 200, response.body);
+  assert.deepEqual(values(response.headers, 'X-Keyreeve-Key-Id'), [String(keyreeve.ordersKey.id)]);
   assert.equal((await send(keyreeve.port, { path, headers })).status, 401);
 });
 
-void test('a 200 names all five identity headers, empty where they don’t apply', async () => {
+void test('a 200 has all five identity headers, empty if they do not apply', async () => {
   const { headers } = await send(keyreeve.port, { path: '/auth/forward', headers: [bearer(keyreeve.accessToken)] });
   const named = headers
     .filter(([name]) => name.toLowerCase().startsWith('x-keyreeve-'))
@@ -174,9 +173,7 @@ void test('a 200 names all five identity headers, empty where they don’t apply
   });
 });
 
-/**
- * PLUG IN HERE: the real Keyreeve, as an operator would start it: accounts and scoped keys by the command line, the rest over HTTP.
- */
+/** Starts Keyreeve as an operator does: creates accounts and scoped keys with commands, all else over HTTP. */
 async function startKeyreeve(): Promise<ForwardAuthServer> {
   const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
   const directory = mkdtempSync(join(tmpdir(), 'forward-auth-keyreeve-'));
@@ -214,20 +211,20 @@ async function startKeyreeve(): Promise<ForwardAuthServer> {
     body?: unknown,
   ): Promise<Record<string, unknown>> => {
     const headers = { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
-    const answer = await fetch(`${origin}${path}`, {
+    const response = await fetch(`${origin}${path}`, {
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    const text = await response.text();
+    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
     return JSON.parse(text) as Record<string, unknown>;
   };
   try {
     const deadline = Date.now() + 20_000;
     while (
       !(await fetch(`${origin}/health/ready`).then(
-        (answer) => answer.ok,
+        (response) => response.ok,
         () => false,
       ))
     ) {

@@ -1,14 +1,14 @@
 /**
- * What each configuration in `docs/forward-auth/` promises to pages in browsers: the proxy answers the CORS preflight of a
- * listed origin, which carries no credential, and only the proxy decides which origins may read a response.
+ * Guarantees of each configuration in `docs/forward-auth/` for browsers: the proxy answers the CORS preflight of a listed
+ * origin, which has no credential, and only the proxy decides which origins can read a response.
  */
 import assert from 'node:assert/strict';
-import { values, type Answer } from './proxy-client.ts';
-import { bearer, refused, type Stage } from './proxy-stage.ts';
+import { values, type ProxyResponse } from './proxy-client.ts';
+import { bearer, assertRejected, type ProxySetup } from './proxy-setup.ts';
 
-/** In every file, as an example. */
+/** The example origin in every file. */
 const listed = 'https://app.example.com';
-/** Each is close to the listed one. */
+/** Similar to the listed one. */
 const unlisted = [
   'https://evil.example',
   'http://app.example.com',
@@ -26,82 +26,82 @@ const preflight = (origin: string): (readonly [string, string])[] => [
 ];
 
 const names = (text: string): string[] => text.split(',').map((name) => name.trim().toLowerCase());
-const allowedOrigin = ({ headers }: Answer): string[] => values(headers, 'Access-Control-Allow-Origin');
+const allowedOrigin = ({ headers }: ProxyResponse): string[] => values(headers, 'Access-Control-Allow-Origin');
 
-/** A browser sends a credential of its own with none of these responses: cookies play no part. */
-function assertNoCookies({ headers }: Answer): void {
+/** Browsers must not send cookies, so no response permits credentials. */
+function assertNoCookies({ headers }: ProxyResponse): void {
   assert.deepEqual(values(headers, 'Access-Control-Allow-Credentials'), []);
 }
 
-export const guaranteesForBrowsers: Record<string, (stage: Stage) => Promise<void>> = {
-  'the preflight of a listed origin is answered without a credential, and stays in the proxy': async (stage) => {
-    stage.tap.taken();
+export const guaranteesForBrowsers: Record<string, (setup: ProxySetup) => Promise<void>> = {
+  'the proxy answers the preflight of a listed origin without a credential': async (setup) => {
+    setup.tap.takeRecorded();
     for (const path of ['/', '/orders/1?x=y']) {
-      const answer = await stage.ask({ method: 'OPTIONS', path, headers: preflight(listed) });
-      assert.ok(answer.status === 200 || answer.status === 204, `${answer.status}`);
-      assert.deepEqual(allowedOrigin(answer), [listed]);
-      const methods = names(values(answer.headers, 'Access-Control-Allow-Methods').join());
+      const response = await setup.send({ method: 'OPTIONS', path, headers: preflight(listed) });
+      assert.ok(response.status === 200 || response.status === 204, `${response.status}`);
+      assert.deepEqual(allowedOrigin(response), [listed]);
+      const methods = names(values(response.headers, 'Access-Control-Allow-Methods').join());
       assert.deepEqual(methods.toSorted(), ['delete', 'get', 'head', 'patch', 'post', 'put']);
-      const headers = names(values(answer.headers, 'Access-Control-Allow-Headers').join());
+      const headers = names(values(response.headers, 'Access-Control-Allow-Headers').join());
       assert.deepEqual(headers.toSorted(), ['authorization', 'content-type', 'x-api-key']);
-      assert.deepEqual(values(answer.headers, 'Access-Control-Max-Age'), ['600']);
-      assertNoCookies(answer);
+      assert.deepEqual(values(response.headers, 'Access-Control-Max-Age'), ['600']);
+      assertNoCookies(response);
     }
-    assert.deepEqual([stage.backend.taken(), stage.tap.taken()], [[], '']);
+    assert.deepEqual([setup.backend.takeRequests(), setup.tap.takeRecorded()], [[], '']);
   },
 
-  'the preflight of any other origin is not allowed, and never reaches the backend': async (stage) => {
+  'the preflight of any other origin is not allowed, and never reaches the backend': async (setup) => {
     for (const origin of unlisted) {
-      const answer = await stage.ask({ method: 'OPTIONS', path: '/orders/1', headers: preflight(origin) });
-      assert.deepEqual([allowedOrigin(answer), stage.backend.taken()], [[], []], origin);
-      assertNoCookies(answer);
+      const response = await setup.send({ method: 'OPTIONS', path: '/orders/1', headers: preflight(origin) });
+      assert.deepEqual([allowedOrigin(response), setup.backend.takeRequests()], [[], []], origin);
+      assertNoCookies(response);
     }
   },
 
-  'what is not a preflight needs a credential, whatever its origin': async (stage) => {
+  'a request that is not a preflight needs a credential, with any origin': async (setup) => {
     const [origin, method] = preflight(listed) as [readonly [string, string], readonly [string, string]];
-    await refused(stage, { method: 'OPTIONS', headers: [origin] }, [401]);
-    await refused(stage, { method: 'OPTIONS', headers: [method] }, [401]);
+    await assertRejected(setup, { method: 'OPTIONS', headers: [origin] }, [401]);
+    await assertRejected(setup, { method: 'OPTIONS', headers: [method] }, [401]);
     for (const other of ['GET', 'HEAD', 'POST', 'DELETE', 'PROPFIND']) {
-      await refused(stage, { method: other, headers: preflight(listed) }, [400, 401, 405, 501]);
+      await assertRejected(setup, { method: other, headers: preflight(listed) }, [400, 401, 405, 501]);
     }
   },
 
-  'a listed origin may read responses and rejections; the backend’s own CORS headers are dropped': async (stage) => {
-    const { key } = stage.keyreeve.key;
+  'a listed origin may read responses and rejections; the backend’s own CORS headers are dropped': async (setup) => {
+    const { key } = setup.keyreeve.key;
     for (const headers of [[bearer(key)], [bearer('nonsense')], []]) {
-      const answer = await stage.ask({ headers: [...headers, ['Origin', listed]] });
-      assert.deepEqual(allowedOrigin(answer), [listed], JSON.stringify(answer));
-      assert.match(values(answer.headers, 'Vary').join(), /\borigin\b/i);
-      assert.match(values(answer.headers, 'Access-Control-Expose-Headers').join(), /www-authenticate/i);
-      assertNoCookies(answer);
+      const response = await setup.send({ headers: [...headers, ['Origin', listed]] });
+      assert.deepEqual(allowedOrigin(response), [listed], JSON.stringify(response));
+      assert.match(values(response.headers, 'Vary').join(), /\borigin\b/i);
+      assert.match(values(response.headers, 'Access-Control-Expose-Headers').join(), /www-authenticate/i);
+      assertNoCookies(response);
     }
     for (const origin of unlisted) {
-      const answer = await stage.ask({ headers: [bearer(key), ['Origin', origin]] });
-      assert.deepEqual([answer.status, allowedOrigin(answer)], [200, []], origin);
-      assertNoCookies(answer);
+      const response = await setup.send({ headers: [bearer(key), ['Origin', origin]] });
+      assert.deepEqual([response.status, allowedOrigin(response)], [200, []], origin);
+      assertNoCookies(response);
     }
-    stage.backend.taken();
-    const withoutOrigin = await stage.ask({ headers: [bearer(key)] });
+    setup.backend.takeRequests();
+    const withoutOrigin = await setup.send({ headers: [bearer(key)] });
     assert.deepEqual(allowedOrigin(withoutOrigin), []);
-    stage.backend.taken();
+    setup.backend.takeRequests();
   },
 
-  'a WebSocket opens with a credential and carries bytes both ways; without one it is rejected': async (stage) => {
-    const { key } = stage.keyreeve.key;
-    assert.equal(await stage.echo('/ws/chat', [bearer(key)], 'hello'), 'hello');
-    const [reached, ...more] = stage.backend.taken();
+  'a WebSocket opens with a credential and carries bytes both ways; without one it is rejected': async (setup) => {
+    const { key } = setup.keyreeve.key;
+    assert.equal(await setup.echo('/ws/chat', [bearer(key)], 'hello'), 'hello');
+    const [reached, ...more] = setup.backend.takeRequests();
     assert.deepEqual([reached?.url, more], ['/ws/chat', []]);
     assert.deepEqual(values(reached?.headers ?? [], 'Authorization'), []);
-    assert.deepEqual(values(reached?.headers ?? [], 'X-Keyreeve-Account'), [stage.keyreeve.accountId]);
-    assert.equal(await stage.echo('/ws/chat', [bearer('nonsense')], 'hello'), 401);
-    assert.deepEqual(stage.backend.taken(), []);
+    assert.deepEqual(values(reached?.headers ?? [], 'X-Keyreeve-Account'), [setup.keyreeve.accountId]);
+    assert.equal(await setup.echo('/ws/chat', [bearer('nonsense')], 'hello'), 401);
+    assert.deepEqual(setup.backend.takeRequests(), []);
   },
 
-  'an upgrade to HTTP/2 never reaches the backend as one': async (stage) => {
+  'an upgrade to HTTP/2 never reaches the backend as one': async (setup) => {
     const headers = [['Upgrade', 'h2c'] as const, ['Connection', 'Upgrade, HTTP2-Settings'] as const];
-    const answer = await stage.ask({ headers: [bearer(stage.keyreeve.key.key), ...headers] });
-    const upgrades = stage.backend.taken().flatMap((reached) => values(reached.headers, 'Upgrade'));
-    assert.deepEqual(upgrades, [], `${answer.status}`);
+    const response = await setup.send({ headers: [bearer(setup.keyreeve.key.key), ...headers] });
+    const upgrades = setup.backend.takeRequests().flatMap((reached) => values(reached.headers, 'Upgrade'));
+    assert.deepEqual(upgrades, [], `${response.status}`);
   },
 };

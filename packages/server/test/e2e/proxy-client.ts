@@ -1,29 +1,31 @@
-/** The client of the tests of proxies: requests with repeated names, trailers and WebSockets, on a connection of their own. */
+/** The client of the proxy tests: sends repeated headers, trailers and WebSockets, each request on a new connection. */
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 
-/** Longer than the 30 s for which Traefik waits for an answer. */
-const answerMsMax = 40_000;
+/** Longer than Traefik's timeout of 30 s. */
+const responseMsMax = 40_000;
 
-export interface Ask {
+export interface ProxyRequest {
   readonly method?: string;
   readonly path?: string;
-  /** Sent as they are: name by name, repeated names included. `Host` is added. */
+  /** Sent unchanged, including repeated names. `Host` is added. */
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: Buffer;
-  /** Sent after the body, which then goes in chunks. */
+  /** Sent after the body, which then uses the chunked transfer coding. */
   readonly trailers?: Record<string, string>;
 }
 
-export interface Answer {
+export interface ProxyResponse {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
 }
 
-/** One request on a connection of its own. */
-export function send(port: number, ask: Ask): Promise<Answer> {
-  const { method = 'GET', path = '/', headers = [], body, trailers } = ask;
+/** Sends one request on a new connection. */
+export function send(
+  port: number,
+  { method = 'GET', path = '/', headers = [], body, trailers }: ProxyRequest,
+): Promise<ProxyResponse> {
   const lines = [['Host', `127.0.0.1:${port}`] as const, ...headers];
   if (trailers !== undefined) lines.push(['Transfer-Encoding', 'chunked'], ['Trailer', Object.keys(trailers).join()]);
   else if (body !== undefined) lines.push(['Content-Length', String(body.length)]);
@@ -36,9 +38,9 @@ export function send(port: number, ask: Ask): Promise<Answer> {
       path,
       headers: lines.flat(),
       agent: false,
-      timeout: answerMsMax,
+      timeout: responseMsMax,
     });
-    req.on('timeout', () => req.destroy(new Error(`no answer in ${answerMsMax} ms`)));
+    req.on('timeout', () => req.destroy(new Error(`no response within ${responseMsMax} ms`)));
     req.on('error', reject);
     req.on('response', (res) => {
       const chunks: Buffer[] = [];
@@ -58,7 +60,7 @@ export function send(port: number, ask: Ask): Promise<Answer> {
   });
 }
 
-/** Opens a WebSocket and sends bytes. @returns the same number of bytes as they came back, or the status of a refusal */
+/** Opens a WebSocket and sends a text. @returns the same number of bytes from the response, or the status of a rejection */
 export function echo(
   port: number,
   path: string,
@@ -74,8 +76,8 @@ export function echo(
   };
   const lines = [...Object.entries(upgrade), ...headers].flat();
   return new Promise((resolve, reject) => {
-    const req = request({ host: '127.0.0.1', port, path, headers: lines, agent: false, timeout: answerMsMax });
-    req.on('timeout', () => req.destroy(new Error(`no answer in ${answerMsMax} ms`)));
+    const req = request({ host: '127.0.0.1', port, path, headers: lines, agent: false, timeout: responseMsMax });
+    req.on('timeout', () => req.destroy(new Error(`no response within ${responseMsMax} ms`)));
     req.on('error', reject);
     req.on('response', (res) => {
       resolve(res.statusCode ?? 0);
@@ -98,7 +100,7 @@ export function echo(
   });
 }
 
-/** All values under a name, in order. */
+/** @returns all values of a header, in order */
 export function values(headers: readonly (readonly [string, string])[], name: string): string[] {
   return headers.filter(([each]) => each.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
 }

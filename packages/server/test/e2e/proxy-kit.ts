@@ -1,6 +1,6 @@
 /**
- * Real proxies for tests: starts a program with its configuration from `docs/forward-auth/` on free ports, between a backend that
- * tells what reached it and a wire tap that shows what the proxy asks Keyreeve. Nothing here knows how Keyreeve answers.
+ * Starts a proxy with its configuration from `docs/forward-auth/` on free ports, between a backend that records its requests and
+ * a tap that records the requests of the proxy to Keyreeve.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pairs, send } from './proxy-client.ts';
 
-/** A key as its creation answered it. */
+/** A key as in the response to its creation. */
 export interface TestKey {
   readonly id: number;
   readonly nickname: string;
@@ -24,11 +24,11 @@ export interface ForwardAuthServer {
   readonly port: number;
   readonly accountId: string;
   readonly accessToken: string;
-  /** Has no scopes, and a nickname outside ASCII. */
+  /** Without scopes, with a nickname outside ASCII. */
   readonly key: TestKey;
-  /** Has the scope `orders:read` and no other. */
+  /** With the scope `orders:read` only. */
   readonly ordersKey: TestKey;
-  /** Has as many scopes, as long, and as long a nickname as a key can have. */
+  /** With the maximum number and length of scopes, and the longest nickname. */
   readonly largestKey: TestKey;
   createKey(nickname: string): Promise<TestKey>;
   deleteKey(id: number): Promise<void>;
@@ -50,13 +50,13 @@ export interface Running {
 
 const docs = new URL('../../../../docs/forward-auth/', import.meta.url);
 
-/** The ports that every file in `docs/forward-auth/` uses, by what listens there. */
+/** The ports that every file in `docs/forward-auth/` uses. */
 const portsInDocs = { keyreeve: '8787', proxy: '8080', backend: '9000' } as const;
 
 const startMsMax = 10_000;
 const stopMsMax = 5_000;
 
-/** Where a program is, or undefined. Debian keeps these in sbin, which a user's PATH may lack. */
+/** @returns the path of a program, or undefined. Debian installs some in sbin, which a user's PATH may lack. */
 export function findProgram(program: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
   return folders
@@ -78,7 +78,7 @@ export async function startProxy(
 ): Promise<Running> {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), `forward-auth-${proxy.program}-`));
-  // nginx as root works as another user, who must get in to keep large bodies there.
+  // As root, nginx runs its workers as another user, which needs access to store large bodies.
   chmodSync(directory, 0o755);
   for (const file of proxy.files) {
     writeFileSync(
@@ -86,7 +86,7 @@ export async function startProxy(
       withPorts(readFileSync(new URL(file, docs), 'utf8'), { ...ports, proxy: port }),
     );
   }
-  // Not in the directory of the files: Traefik takes a traefik.yml where it is started for another kind of file.
+  // In another directory than the files: Traefik would read traefik.yml in its working directory as its static configuration.
   const child = spawnQuietly(program, proxy.args(directory, port), mkdtempSync(join(directory, 'home-')));
   const stop = async (): Promise<void> => {
     await end(child.process);
@@ -115,7 +115,7 @@ interface QuietChild {
   output(): string;
 }
 
-/** Keeps what the program writes for the message of a failed start; the program ends with this process, whatever happens. */
+/** Keeps the end of the output for error messages. The program is killed when this process ends. */
 export function spawnQuietly(
   program: string,
   args: readonly string[],
@@ -140,7 +140,7 @@ export function spawnQuietly(
   return { process: child, output: () => output };
 }
 
-/** Asks a process to end, and ends it after a while. */
+/** Sends SIGTERM, and SIGKILL after 5 s. */
 export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -150,18 +150,18 @@ export async function end(child: ChildProcess): Promise<void> {
   clearTimeout(force);
 }
 
-/** Traefik listens, and answers 404, before it has read its file. */
+/** Waits for a response other than 404, which Traefik returns before it has read its file. */
 async function untilReady(port: number, child: QuietChild): Promise<void> {
   const deadline = Date.now() + startMsMax;
   while (Date.now() < deadline && child.process.exitCode === null) {
-    const answered = await send(port, {}).catch(() => undefined);
-    if (answered !== undefined && answered.status !== 404) return;
+    const response = await send(port, {}).catch(() => undefined);
+    if (response !== undefined && response.status !== 404) return;
     await wait(20);
   }
-  throw new Error(`no answer on port ${port} (exit code ${child.process.exitCode}):\n${child.output()}`);
+  throw new Error(`no response on port ${port} (exit code ${child.process.exitCode}):\n${child.output()}`);
 }
 
-/** A port that was free a moment ago. */
+/** @returns a port that is free at this moment */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);
@@ -169,7 +169,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Port 0 picks a free one. */
+/** @param port 0 for a free one */
 async function listen(server: Server, port = 0): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -178,11 +178,11 @@ async function listen(server: Server, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A request as it reached the backend. */
-export interface Reached {
+/** A request as the backend received it. */
+export interface BackendRequest {
   readonly method: string;
   readonly url: string;
-  /** As they came, name by name and line by line. */
+  /** Unchanged, in order. */
   readonly headers: readonly (readonly [string, string])[];
   readonly trailers: readonly string[];
   readonly bodyBytes: number;
@@ -190,13 +190,13 @@ export interface Reached {
 }
 
 export interface Backend extends Running {
-  /** Everything that arrived since the last call of this. */
-  taken(): Reached[];
+  /** @returns the requests since the last call */
+  takeRequests(): BackendRequest[];
 }
 
-/** Answers 200 to everything, or the status that a request names, remembers it, and echoes the bytes of a WebSocket. */
+/** Records all requests, returns 200 or the status in `X-Test-Status`, and echoes the bytes of a WebSocket. */
 export async function startBackend(): Promise<Backend> {
-  let reached: Reached[] = [];
+  let reached: BackendRequest[] = [];
   const server = createHttpServer((req, res) => {
     const hash = createHash('sha256');
     let bodyBytes = 0;
@@ -217,7 +217,7 @@ export async function startBackend(): Promise<Backend> {
       });
       res.statusCode = Number(req.headers['x-test-status'] ?? 200);
       res.setHeader('content-type', 'text/plain');
-      // A careless backend: only the proxy decides which origins may read a response.
+      // Headers of a misconfigured backend, which the proxy must remove.
       res.setHeader('access-control-allow-origin', req.headers.origin ?? '*');
       res.setHeader('access-control-allow-credentials', 'true');
       res.end('from the backend');
@@ -242,7 +242,7 @@ export async function startBackend(): Promise<Backend> {
     socket.pipe(socket);
   });
   const port = await listen(server);
-  const taken = (): Reached[] => {
+  const takeRequests = (): BackendRequest[] => {
     const all = reached;
     reached = [];
     return all;
@@ -251,22 +251,22 @@ export async function startBackend(): Promise<Backend> {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { port, taken, stop };
+  return { port, takeRequests, stop };
 }
 
 export interface Tap extends Running {
-  /** What went through towards the target since the last call of this. */
-  taken(): string;
-  /** Connections accepted so far. */
+  /** @returns the bytes from the proxy to Keyreeve since the last call */
+  takeRecorded(): string;
+  /** The number of accepted connections. */
   connections(): number;
-  /** Refuses connections and cuts those that are open, as a stopped server does. */
+  /** Refuses new connections and cuts open ones, like a stopped server. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
-  /** Answers every question with these bytes instead of passing it on; undefined passes on again. Cuts what is open. */
-  answer(bytes: string | undefined): void;
+  /** Sends these bytes instead of forwarding requests; undefined forwards again. Cuts open connections. */
+  respondWith(bytes: string | undefined): void;
 }
 
-/** Stands between a proxy and Keyreeve and records the questions. */
+/** Forwards connections of a proxy to Keyreeve, and records them. */
 export async function startTap(targetPort: number): Promise<Tap> {
   let recorded: Buffer[] = [];
   let connections = 0;
@@ -279,9 +279,9 @@ export async function startTap(targetPort: number): Promise<Tap> {
     from.on('close', () => open.delete(from));
     from.on('data', (chunk: Buffer) => recorded.push(chunk));
     if (canned !== undefined) {
-      const answer = canned;
-      // An empty answer is none at all: the question is left hanging.
-      from.on('data', () => void (answer === '' ? undefined : from.end(answer)));
+      const bytes = canned;
+      // Without bytes, the request stays without a response.
+      from.on('data', () => void (bytes === '' ? undefined : from.end(bytes)));
       return;
     }
     const to = connect(targetPort, '127.0.0.1');
@@ -307,12 +307,12 @@ export async function startTap(targetPort: number): Promise<Tap> {
     stop: async () => {
       if (server.listening) await refuse();
     },
-    taken: () => {
+    takeRecorded: () => {
       const all = Buffer.concat(recorded).toString('latin1');
       recorded = [];
       return all;
     },
-    answer: (bytes) => {
+    respondWith: (bytes) => {
       canned = bytes;
       cut();
     },

@@ -1,16 +1,16 @@
 /**
- * What each configuration in `docs/forward-auth/` promises about paths: a path that the proxy and a backend could read
+ * Guarantees of each configuration in `docs/forward-auth/` about paths: a path that the proxy and a backend could interpret
  * differently is rejected, so that no spelling of a path avoids a rule for it.
  */
 import assert from 'node:assert/strict';
 import { ask, head } from '../../test-kit/raw-http.ts';
-import { bearer, identity, identityOfKey, passes, refused, type Stage } from './proxy-stage.ts';
+import { bearer, identity, identityOfKey, assertForwarded, assertRejected, type ProxySetup } from './proxy-setup.ts';
 
-/** Each has a second reading. Sent as bytes: no client library would send all of them. */
+/** Each has two interpretations. Sent as bytes, because client libraries reject some of them. */
 const ambiguous = [
   // Backslashes, which Windows and some routers treat as slashes.
   ['/%5corders', '/orders%5C1', '/x%5C..%5Corders'],
-  // An escape within an escape, for a backend that decodes twice.
+  // Double encoding, for a backend that decodes twice.
   ['/%256frders', '/orders%252f1', '/x/%252e%252e/orders', '/100%25'],
   // An encoded slash is data to one program and a separator to another.
   ['/orders%2f1', '/%2Forders', '/x%2f..%2forders'],
@@ -19,14 +19,14 @@ const ambiguous = [
   ['/orders.', '/orders./1', '/orders%2e', '/orders%2E/1', '/.../orders', '/orders.?x=y'],
   // NUL, which ends a string in C, and other control characters.
   ['/orders%00', '/orders%00.png', '/%00/orders', '/orders\0', '/orders%0a', '/orders%0D', '/orders%7f', '/orders\x01'],
-  // What can end the path: parameters of a segment, a fragment, a query.
+  // Delimiters that can end the path: parameters of a segment, a fragment, a query.
   ['/orders;x', '/orders%3bx=y', '/;x/orders', '/orders%23', '/orders%3fx'],
-  // Overlong UTF-8 of "/" and ".", and escapes that are none.
+  // Overlong UTF-8 of "/" and ".", and invalid escapes.
   ['/x%c0%aforders', '/%c0%ae%c0%ae/orders', '/x%e0%80%aforders', '/x%f0%80%80%aforders'],
   ['/orders%', '/orders%2', '/%zz', '/%2/orders', '/orders%?x'],
 ].flat();
 
-/** Envoy and Traefik may pass these on in their clean form, which has one reading; the others reject them. */
+/** Envoy and Traefik may forward these in their clean form, which is unambiguous; the others reject them. */
 const unclean: readonly (readonly [string, string])[] = [
   ['//orders/1', '/orders/1'],
   ['/orders//1', '/orders/1'],
@@ -39,14 +39,14 @@ const unclean: readonly (readonly [string, string])[] = [
   ['/orders\\1', '/orders/1'],
 ];
 
-/** The path of the rule in other words. */
+/** Other spellings of the path of the rule. */
 const spellingsOfOrders = [
   ['/orders', '/orders?x=y', '/%6frders', '/%6Frders/1', '/ORDERS', '/Orders/1', '/%4frders'],
   ['http://localhost/orders', 'HTTP://localhost/orders/1', 'http://localhost/%6frders'],
   ['/orders ', '/orders\t'],
 ].flat();
 
-/** No rule here may reject what an ordinary API uses. */
+/** Paths of ordinary APIs, which must be accepted. */
 const ordinary = [
   '/caf%C3%A9/a%20b.txt?next=%2Fhome&n=1',
   '/.well-known/x.y/a..b/..c',
@@ -55,45 +55,45 @@ const ordinary = [
   '/x?path=%2e%2e//%5c%25%00%c0%af\\./',
 ];
 
-async function status(stage: Stage, path: string, secret: string): Promise<number> {
+async function status(setup: ProxySetup, path: string, secret: string): Promise<number> {
   const lines = [`GET ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${secret}`, 'Connection: close'];
-  return (await ask(stage.url, head(...lines))).status;
+  return (await ask(setup.url, head(...lines))).status;
 }
 
-export const guaranteesOfPaths: Record<string, (stage: Stage) => Promise<void>> = {
-  'a path with a second reading is rejected': async (stage) => {
+export const guaranteesOfPaths: Record<string, (setup: ProxySetup) => Promise<void>> = {
+  'an ambiguous path is rejected': async (setup) => {
     const statuses = await Promise.all(
-      ambiguous.map(async (path) => [path, await status(stage, path, stage.keyreeve.ordersKey.key)] as const),
+      ambiguous.map(async (path) => [path, await status(setup, path, setup.keyreeve.ordersKey.key)] as const),
     );
     assert.deepEqual(
-      statuses.filter(([, answered]) => answered !== 400),
+      statuses.filter(([, received]) => received !== 400),
       [],
     );
-    assert.deepEqual(stage.backend.taken(), []);
+    assert.deepEqual(setup.backend.takeRequests(), []);
   },
 
-  'a path with dot segments or empty segments is rejected, or reaches the backend in its clean form': async (stage) => {
+  'a path with dot segments or empty segments is rejected, or reaches the backend in its clean form': async (setup) => {
     for (const [path, clean] of unclean) {
-      const answered = await status(stage, path, stage.keyreeve.ordersKey.key);
-      const reached = stage.backend.taken().map(({ url }) => url);
-      const isCleaned = stage.proxy.cleansPaths && answered === 200;
-      assert.deepEqual([answered, reached], isCleaned ? [200, [clean]] : [400, []], path);
+      const received = await status(setup, path, setup.keyreeve.ordersKey.key);
+      const reached = setup.backend.takeRequests().map(({ url }) => url);
+      const isCleaned = setup.proxy.cleansPaths && received === 200;
+      assert.deepEqual([received, reached], isCleaned ? [200, [clean]] : [400, []], path);
     }
   },
 
-  'a blank at the end of the path is rejected, or does not reach the backend': async (stage) => {
+  'a path with trailing blanks is rejected, or reaches the backend without them': async (setup) => {
     for (const blank of [' ', '\t', '  \t']) {
-      const answered = await status(stage, `/orders${blank}`, stage.keyreeve.ordersKey.key);
-      const reached = stage.backend.taken().map(({ url }) => url);
-      assert.deepEqual([answered, reached], answered === 200 ? [200, ['/orders']] : [400, []]);
+      const received = await status(setup, `/orders${blank}`, setup.keyreeve.ordersKey.key);
+      const reached = setup.backend.takeRequests().map(({ url }) => url);
+      assert.deepEqual([received, reached], received === 200 ? [200, ['/orders']] : [400, []]);
     }
   },
 
-  'an ordinary path reaches the backend as it was sent': async (stage) => {
+  'an ordinary path reaches the backend unchanged': async (setup) => {
     for (const path of ordinary) {
-      assert.equal(await status(stage, path, stage.keyreeve.key.key), 200, path);
+      assert.equal(await status(setup, path, setup.keyreeve.key.key), 200, path);
       assert.deepEqual(
-        stage.backend.taken().map(({ url }) => url),
+        setup.backend.takeRequests().map(({ url }) => url),
         [path],
       );
     }
@@ -101,24 +101,27 @@ export const guaranteesOfPaths: Record<string, (stage: Stage) => Promise<void>> 
 };
 
 /** Not for Envoy: its file has no rule by path. */
-export const guaranteesOfRulesByPath: Record<string, (stage: Stage) => Promise<void>> = {
-  'a key without the scope is answered 403, one with it passes': async (stage) => {
-    await refused(stage, { path: '/orders/1', headers: [bearer(stage.keyreeve.key.key)] }, [403]);
-    const reached = await passes(stage, { path: '/orders/1?x=y', headers: [bearer(stage.keyreeve.ordersKey.key)] });
+export const guaranteesOfRulesByPath: Record<string, (setup: ProxySetup) => Promise<void>> = {
+  'a key without the scope gets 403, and one with it reaches the backend': async (setup) => {
+    await assertRejected(setup, { path: '/orders/1', headers: [bearer(setup.keyreeve.key.key)] }, [403]);
+    const reached = await assertForwarded(setup, {
+      path: '/orders/1?x=y',
+      headers: [bearer(setup.keyreeve.ordersKey.key)],
+    });
     assert.equal(reached.url, '/orders/1?x=y');
-    assert.deepEqual(identity(reached), identityOfKey(stage.keyreeve, stage.keyreeve.ordersKey, 'orders:read'));
-    await refused(stage, { path: '/orders/1' }, [401]);
+    assert.deepEqual(identity(reached), identityOfKey(setup.keyreeve, setup.keyreeve.ordersKey, 'orders:read'));
+    await assertRejected(setup, { path: '/orders/1' }, [401]);
   },
 
-  'no spelling of a path goes around its scope': async (stage) => {
+  'no spelling of a path avoids the scope that it requires': async (setup) => {
     const spellings = [...spellingsOfOrders, ...ambiguous, ...unclean.map(([path]) => path)];
     const statuses = await Promise.all(
-      spellings.map(async (path) => [path, await status(stage, path, stage.keyreeve.key.key)] as const),
+      spellings.map(async (path) => [path, await status(setup, path, setup.keyreeve.key.key)] as const),
     );
     assert.deepEqual(
-      statuses.filter(([, answered]) => answered !== 400 && answered !== 403),
+      statuses.filter(([, received]) => received !== 400 && received !== 403),
       [],
     );
-    assert.deepEqual(stage.backend.taken(), []);
+    assert.deepEqual(setup.backend.takeRequests(), []);
   },
 };

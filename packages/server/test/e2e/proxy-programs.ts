@@ -1,23 +1,23 @@
-/** The programs that `docs/forward-auth/` has a configuration for: how each is started, and what its clients get when Keyreeve fails. */
+/** The proxies with a configuration in `docs/forward-auth/`: commands, properties, and their responses when Keyreeve fails. */
 import { join } from 'node:path';
 import type { Proxy } from './proxy-kit.ts';
 
 export interface TestedProxy extends Proxy {
-  /** `/orders` needs a scope. Otherwise the client's path and query are part of the request to Keyreeve. */
+  /** `/orders` requires a scope. If false, the request to Keyreeve contains the client's path and query. */
   readonly hasRuleByPath: boolean;
-  /** Removes dot segments and empty segments before everything else; the others reject them. */
+  /** Removes dot segments and empty segments first; the others reject them. */
   readonly cleansPaths: boolean;
-  /** The file bounds bodies; a larger one is answered 413. */
+  /** The limit of bodies in the file; a larger one gets 413. */
   readonly bodyBytesMax?: number;
-  /** What the client gets while nothing listens where Keyreeve should be. */
+  /** The status if connections to Keyreeve are refused. */
   readonly whenUnreachable: number;
-  /** What the client gets when Keyreeve answers 503. */
+  /** The status if Keyreeve returns 503. */
   readonly whenUnavailable: number;
-  /** What the client gets when Keyreeve takes the question and never answers. */
+  /** The status if Keyreeve does not respond. */
   readonly whenSilent: number;
-  /** What the client gets when something answers 200 without the identity headers, as Keyreeve never does. */
-  readonly whenNobodyIsNamed: number;
-  /** 400 where the proxy itself may refuse a second Authorization line, before Keyreeve answers 401. */
+  /** The status after a 200 without identity headers, which Keyreeve never sends. */
+  readonly whenIdentityMissing: number;
+  /** With two Authorization lines: 400 if the proxy itself may reject them, otherwise Keyreeve's 401. */
   readonly twoAuthorizationLines: readonly number[];
 }
 
@@ -33,7 +33,7 @@ export const proxies: readonly TestedProxy[] = [
     whenUnreachable: 503,
     whenUnavailable: 503,
     whenSilent: 503,
-    whenNobodyIsNamed: 200,
+    whenIdentityMissing: 200,
     twoAuthorizationLines: [400, 401],
   },
   {
@@ -46,7 +46,7 @@ export const proxies: readonly TestedProxy[] = [
     whenUnreachable: 502,
     whenUnavailable: 503,
     whenSilent: 504,
-    whenNobodyIsNamed: 200,
+    whenIdentityMissing: 200,
     twoAuthorizationLines: [401],
   },
   {
@@ -59,7 +59,7 @@ export const proxies: readonly TestedProxy[] = [
     whenUnreachable: 503,
     whenUnavailable: 503,
     whenSilent: 503,
-    whenNobodyIsNamed: 503,
+    whenIdentityMissing: 503,
     twoAuthorizationLines: [401],
   },
   {
@@ -79,7 +79,7 @@ export const proxies: readonly TestedProxy[] = [
     whenUnreachable: 500,
     whenUnavailable: 503,
     whenSilent: 500,
-    whenNobodyIsNamed: 200,
+    whenIdentityMissing: 200,
     twoAuthorizationLines: [401],
   },
   {
@@ -100,7 +100,7 @@ export const proxies: readonly TestedProxy[] = [
     whenUnreachable: 503,
     whenUnavailable: 503,
     whenSilent: 503,
-    whenNobodyIsNamed: 200,
+    whenIdentityMissing: 200,
     twoAuthorizationLines: [401],
   },
 ];

@@ -1,10 +1,10 @@
 /**
- * How well one number tells two groups apart: the area under the curve of the best classifier by threshold, which is
- * the Mann–Whitney statistic. 0.5 is chance; 0 and 1 are certainty.
+ * The area under the ROC curve of the classifier by threshold, which equals the Mann–Whitney statistic: 0.5 if two groups are
+ * indistinguishable, 0 or 1 if a threshold separates them.
  */
 import { randomInt } from 'node:crypto';
 
-/** The share of pairs in which the number from `second` is the larger; equal ones count half. */
+/** The share of pairs in which the number of `second` is larger; equal pairs count half. */
 export function aucOf(first: Float64Array, second: Float64Array): number {
   const a = first.toSorted();
   const b = second.toSorted();
@@ -24,14 +24,14 @@ export interface Interval {
   readonly to: number;
 }
 
-/** What the statistic varies over when the groups are drawn anew from themselves: the middle 95 % of `times` draws. */
+/** The 95 % confidence interval of the AUC, from `times` bootstrap samples of both groups. */
 export function bootstrap(first: Float64Array, second: Float64Array, times = 1_000): Interval {
-  const draws = Float64Array.from({ length: times }, () => aucOf(redrawn(first), redrawn(second))).toSorted();
-  const at = (share: number): number => draws[Math.min(times - 1, Math.floor(share * times))] as number;
+  const samples = Float64Array.from({ length: times }, () => aucOf(resample(first), resample(second))).toSorted();
+  const at = (share: number): number => samples[Math.min(times - 1, Math.floor(share * times))] as number;
   return { from: at(0.025), to: at(0.975) };
 }
 
-const redrawn = (group: Float64Array): Float64Array => group.map(() => group[randomInt(group.length)] as number);
+const resample = (group: Float64Array): Float64Array => group.map(() => group[randomInt(group.length)] as number);
 
 export function median(values: Float64Array): number {
   const sorted = values.toSorted();

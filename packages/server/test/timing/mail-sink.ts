@@ -1,4 +1,4 @@
-/** A mail server in a process of its own, so that reading mail takes no time of the one that measures. */
+/** A mail server in a separate process, so that it takes no time of the measuring process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Mailbox } from '../../test-kit/mailbox.ts';
@@ -16,6 +16,6 @@ export async function startMailSink(): Promise<MailSink> {
 if (process.argv[1] === import.meta.filename) {
   const { port } = await Mailbox.start();
   process.stdout.write(`${port}\n`);
-  // It ends with whoever started it, however that ends.
+  // Ends with the parent process.
   process.stdin.resume().on('end', () => process.exit());
 }

@@ -1,6 +1,6 @@
 /**
- * The service for timing measurements, in a process of its own, without limits on sign-ups, resets and codes: thousands of
- * requests are measured, and no setting lifts these limits (`KEYREEVE_THROTTLE=off` lifts those of sign-ins).
+ * The service for timing measurements, in a separate process, without limits on sign-ups, resets and codes, which no setting
+ * removes (`KEYREEVE_THROTTLE=off` removes those of sign-ins). The measurement sends thousands of requests.
  */
 import { systemClock } from '../../src/foundation/clock.ts';
 import { processEnvironment, readConfig } from '../../src/app/config.ts';

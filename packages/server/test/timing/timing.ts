@@ -1,7 +1,7 @@
 /**
  * `npm run timing`: measures whether response times reveal which email addresses have an account, and compares the bytes
- * of the responses. A real service gets one request after the other in random order. `--count N` requests of each kind.
- * Writes `docs/timing.md`; exits 1 when a result misses the bar.
+ * of the responses. It sends sequential requests to a service, in random order, `--count N` of each kind. It writes
+ * `docs/timing.md`, and exits 1 if a result is outside the limits.
  */
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -11,21 +11,21 @@ import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { monotonicMs } from '../../src/foundation/clock.ts';
 import { goodPassword, newProgram, type Program } from '../e2e/program.ts';
-import { Prober } from './asking.ts';
 import { aucOf, bootstrap, median, type Interval } from './auc.ts';
 import { startMailSink } from './mail-sink.ts';
+import { TimedClient } from './timed-client.ts';
 import { timingPage, timingRow, type Comparison, type Measurement } from './page.ts';
 import { accountEmails, importedAccounts, importedTrial, trials, type Trial } from './trials.ts';
 
-/** 0.5 means no difference. The whole interval must lie within. */
+/** 0.5 means no difference. The whole interval must lie within these limits. */
 const bar: Interval = { from: 0.45, to: 0.55 };
-/** Requests of each kind before the first that counts: code and caches are warm then. */
+/** Requests of each kind before the measurement, to warm up code and caches. */
 const warmUps = 20;
 
 interface Kind {
   readonly ms: number[];
-  readonly answers: Set<string>;
-  /** Of the requests that followed one of this kind. */
+  readonly responses: Set<string>;
+  /** Times of the requests that followed one of this kind. */
   readonly msAfter: number[];
 }
 
@@ -41,10 +41,10 @@ async function seed(program: Program, imports: string): Promise<void> {
 }
 
 /** Each round sends one request of each kind, in random order. */
-async function ask(program: Program, { requests }: Trial, count: number): Promise<ReadonlyMap<string, Kind>> {
-  using asker = new Prober(program.url);
+async function sendAll(program: Program, { requests }: Trial, count: number): Promise<ReadonlyMap<string, Kind>> {
+  using client = new TimedClient(program.url);
   const names = Object.keys(requests);
-  const kinds = new Map(names.map((name): [string, Kind] => [name, { ms: [], answers: new Set(), msAfter: [] }]));
+  const kinds = new Map(names.map((name): [string, Kind] => [name, { ms: [], responses: new Set(), msAfter: [] }]));
   let before: Kind | undefined;
   for (let round = -warmUps; round < count; round++) {
     for (const left = [...names]; left.length > 0;) {
@@ -52,10 +52,10 @@ async function ask(program: Program, { requests }: Trial, count: number): Promis
       const kind = kinds.get(name);
       const request = requests[name]?.();
       if (!kind || !request) throw new Error(name);
-      const { ms, answer } = await asker.post(request);
+      const { ms, bytes } = await client.post(request);
       if (round >= 0) {
         kind.ms.push(ms);
-        kind.answers.add(answer);
+        kind.responses.add(bytes);
         before?.msAfter.push(ms);
         before = kind;
       }
@@ -72,18 +72,18 @@ function measure(first: readonly number[], second: readonly number[]): Measureme
 const isWithinBar = ({ interval }: Measurement): boolean => interval.from >= bar.from && interval.to <= bar.to;
 const isOutsideBar = ({ interval }: Measurement): boolean => interval.to < bar.from || interval.from > bar.to;
 
-/** @throws Error when kinds that must be alike have responses with different bytes */
+/** @throws Error if kinds that must be equal have responses with different bytes */
 async function compare(program: Program, trial: Trial, count: number): Promise<Comparison[]> {
-  const kinds = await ask(program, trial, count);
+  const kinds = await sendAll(program, trial, count);
   const of = (name: string): Kind => kinds.get(name) as Kind;
-  for (const name of new Set(trial.alike.flat())) {
-    const { answers } = of(name);
-    const [answer = ''] = answers;
-    const reference = [...of(trial.alike[0]?.[0] ?? '').answers][0] ?? '';
-    if (answers.size !== 1 || answer !== reference || !answer.startsWith(`${trial.status} `))
-      throw new Error(`${trial.name}, ${name}: ${[...answers].join('\n---\n')}\nbut expected\n${reference}`);
+  for (const name of new Set(trial.equal.flat())) {
+    const { responses } = of(name);
+    const [response = ''] = responses;
+    const reference = [...of(trial.equal[0]?.[0] ?? '').responses][0] ?? '';
+    if (responses.size !== 1 || response !== reference || !response.startsWith(`${trial.status} `))
+      throw new Error(`${trial.name}, ${name}: ${[...responses].join('\n---\n')}\nbut expected\n${reference}`);
   }
-  const alike = trial.alike.map((pair): Comparison => {
+  const equal = trial.equal.map((pair): Comparison => {
     const [a, b] = [of(pair[0]), of(pair[1])];
     const [measured, next] = [measure(a.ms, b.ms), measure(a.msAfter, b.msAfter)];
     return { trial: trial.name, kinds: pair, measured, next, isMet: isWithinBar(measured) && isWithinBar(next) };
@@ -92,7 +92,7 @@ async function compare(program: Program, trial: Trial, count: number): Promise<C
     const measured = measure(of(pair[0]).ms, of(pair[1]).ms);
     return { trial: trial.name, kinds: pair, measured, next: undefined, isMet: isOutsideBar(measured) };
   });
-  return [...alike, ...different];
+  return [...equal, ...different];
 }
 
 function machine(): string {

@@ -1,37 +1,37 @@
-/** What an attacker would compare: for each endpoint, requests that must look alike, and one that may not. */
+/** The compared requests: for each endpoint, kinds with equal times, and one with a different time. */
 import { pbkdf2Sync, randomBytes, scryptSync } from 'node:crypto';
 import { hash as hashArgon2 } from '@node-rs/argon2';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import { randomBase62 } from '../../src/foundation/crypto/secret.ts';
 import { basic, goodPassword } from '../e2e/program.ts';
-import type { TimedRequest } from './asking.ts';
+import type { TimedRequest } from './timed-client.ts';
 
 export interface Trial {
   readonly name: string;
-  /** By the kind of email: the next request of it. */
+  /** By the kind of request: creates the next one. */
   readonly requests: Readonly<Record<string, () => TimedRequest>>;
-  /** Kinds that nobody may be able to tell apart. */
-  readonly alike: readonly (readonly [known: string, unknown: string])[];
-  /** Kinds that differ anyway: whether the measurement sees what is there. */
+  /** Kinds whose responses must be indistinguishable. */
+  readonly equal: readonly (readonly [known: string, unknown: string])[];
+  /** Kinds with a known difference, which the measurement must detect. */
   readonly different: readonly (readonly [string, string])[];
   readonly status: number;
-  /** Of so many rounds as others have; more where an answer costs no hash. */
+  /** Multiplies the number of rounds; higher for responses without a password hash. */
   readonly roundsFactor: number;
 }
 
-/** Of each kind, so that none is in a cache more than another. */
+/** The same number of email addresses for each kind, so that caches affect all kinds equally. */
 export const emailsOfAKind = 10;
 const wrongPassword = 'velvet orbit wombat 24';
 
 const emailOf = (kind: string, index: number): string => `${kind}${String(index).padStart(2, '0')}@example.com`;
-/** Names of the same length. */
+/** Email addresses of equal length. */
 export const accountEmails = (kind: 'known' | 'ended' | ImportedKind): string[] =>
   Array.from({ length: emailsOfAKind }, (_, index) => emailOf(kind, index));
 
-/** One email of a kind after the other. */
+/** Requests with the email addresses of a kind in turn. */
 function inTurn(kind: string, toRequest: (email: string) => TimedRequest): () => TimedRequest {
-  let asked = 0;
-  return () => toRequest(emailOf(kind, asked++ % emailsOfAKind));
+  let count = 0;
+  return () => toRequest(emailOf(kind, count++ % emailsOfAKind));
 }
 
 const signIn =
@@ -46,7 +46,7 @@ const signInTrial: Trial = {
     'disabled account, right password': inTurn('ended', signIn(goodPassword)),
     'no password, so nothing to hash': inTurn('known', signIn('')),
   },
-  alike: [
+  equal: [
     ['known email, wrong password', 'unknown email'],
     ['disabled account, right password', 'unknown email'],
   ],
@@ -55,7 +55,7 @@ const signInTrial: Trial = {
   roundsFactor: 1,
 };
 
-/** Whoever signs up may become known by it, so a new email is another one each time. */
+/** A sign-up may create an account, so each request uses a new email address. */
 const signUpTrial: Trial = {
   name: '`POST /auth/accounts`',
   requests: {
@@ -65,7 +65,7 @@ const signUpTrial: Trial = {
       json: { email: `n${randomBase62(6).toLowerCase()}@example.com`, password: goodPassword },
     }),
   },
-  alike: [['known email', 'new email']],
+  equal: [['known email', 'new email']],
   different: [],
   status: 202,
   roundsFactor: 1,
@@ -76,7 +76,7 @@ const reset = (email: string): TimedRequest => ({ path: '/auth/password-resets',
 const resetTrial: Trial = {
   name: '`POST /auth/password-resets`',
   requests: { 'known email': inTurn('known', reset), 'unknown email': inTurn('other', reset) },
-  alike: [['known email', 'unknown email']],
+  equal: [['known email', 'unknown email']],
   different: [],
   status: 202,
   roundsFactor: 3,
@@ -84,7 +84,7 @@ const resetTrial: Trial = {
 
 export const trials: readonly Trial[] = [signInTrial, signUpTrial, resetTrial];
 
-/** Accounts whose hash comes from another system and that have not signed in since. */
+/** Accounts with a hash of another system, without a sign-in after the import. */
 export const importedKinds = {
   bcrypt: (password: string) => hashBcrypt(password, 8),
   scrypt: (password: string) => {
@@ -104,7 +104,7 @@ export type ImportedKind = keyof typeof importedKinds;
 const importedNames = Object.keys(importedKinds) as ImportedKind[];
 const imported = (kind: ImportedKind): string => `imported with ${kind}, wrong password`;
 
-/** The body of `import accounts`. */
+/** The input of `import accounts`. */
 export async function importedAccounts(): Promise<string> {
   const lines: string[] = [];
   for (const kind of importedNames) {
@@ -122,7 +122,7 @@ export const importedTrial: Trial = {
     ...Object.fromEntries(importedNames.map((kind) => [imported(kind), inTurn(kind, signIn(wrongPassword))])),
     'no password, so nothing to hash': inTurn('known', signIn('')),
   },
-  alike: [
+  equal: [
     ['known email, wrong password', 'unknown email'],
     ...importedNames.map((kind) => [imported(kind), 'unknown email'] as const),
   ],

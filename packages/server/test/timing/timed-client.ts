@@ -1,4 +1,4 @@
-/** One request after the other on one connection, each timed, with its answer as it was on the wire. */
+/** Sends sequential requests on one connection, and measures the time and the bytes of each response. */
 import { Agent, request as send, type IncomingMessage } from 'node:http';
 import { monotonicMs } from '../../src/foundation/clock.ts';
 
@@ -8,17 +8,17 @@ export interface TimedRequest {
   readonly json?: unknown;
 }
 
-export interface TimedAnswer {
+export interface TimedResponse {
   readonly ms: number;
-  /** Status, header lines and body, less what is different in every answer: the date and the request's id. */
-  readonly answer: string;
+  /** Status, header lines and body, without the date and the request id, which differ in every response. */
+  readonly bytes: string;
   readonly status: number;
 }
 
-/** Enough for a machine that stands still for a while; a hash takes 0.05 s. */
+/** A margin for a busy machine; a hash takes 0.05 s. */
 const msMax = 30_000;
 
-export class Prober implements Disposable {
+export class TimedClient implements Disposable {
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
@@ -26,7 +26,7 @@ export class Prober implements Disposable {
     this.#url = url;
   }
 
-  post({ path, headers = {}, json }: TimedRequest): Promise<TimedAnswer> {
+  post({ path, headers = {}, json }: TimedRequest): Promise<TimedResponse> {
     const body = json === undefined ? '' : JSON.stringify(json);
     const type = json === undefined ? {} : { 'content-type': 'application/json' };
     return new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ export class Prober implements Disposable {
         headers: { ...type, 'content-length': Buffer.byteLength(body), ...headers },
         timeout: msMax,
       });
-      request.on('timeout', () => request.destroy(new Error(`no answer within ${msMax} ms`)));
+      request.on('timeout', () => request.destroy(new Error(`no response within ${msMax} ms`)));
       request.on('error', reject);
       request.on('response', (response) => {
         const chunks: Buffer[] = [];
@@ -45,7 +45,7 @@ export class Prober implements Disposable {
         response.on('end', () => {
           const ms = monotonicMs() - startedMs;
           const text = Buffer.concat(chunks).toString();
-          resolve({ ms, status: response.statusCode ?? 0, answer: asSent(response, text) });
+          resolve({ ms, status: response.statusCode ?? 0, bytes: bytesOf(response, text) });
         });
       });
       const startedMs = monotonicMs();
@@ -58,12 +58,12 @@ export class Prober implements Disposable {
   }
 }
 
-function asSent(response: IncomingMessage, body: string): string {
+function bytesOf(response: IncomingMessage, body: string): string {
   const lines = [`${response.statusCode} ${response.statusMessage}`];
   for (let index = 0; index < response.rawHeaders.length; index += 2) {
     const name = response.rawHeaders[index] ?? '';
-    const isItsOwn = /^(?:date|x-request-id)$/i.test(name);
-    lines.push(`${name}: ${isItsOwn ? '*' : response.rawHeaders[index + 1]}`);
+    const isUnique = /^(?:date|x-request-id)$/i.test(name);
+    lines.push(`${name}: ${isUnique ? '*' : response.rawHeaders[index + 1]}`);
   }
   return `${lines.join('\n')}\n\n${body.replace(/"requestId":"[^"]*"/, '"requestId":"*"')}`;
 }
