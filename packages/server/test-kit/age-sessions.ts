@@ -1,4 +1,4 @@
-/** Makes refresh tokens of a running program old enough to be replaced, where no test can move its clock. */
+/** Makes refresh tokens of a running program old enough for a rotation, because tests cannot change its clock. */
 import { limits } from '@keyreeve/contract';
 import { databaseUrl } from '../src/app/config-values.ts';
 import { openDatabase } from '../src/foundation/database/database.ts';
@@ -7,7 +7,7 @@ import { testKeys } from './new-db.ts';
 
 const age = sql('test_age_sessions', 'update sessions set rotated_at = rotated_at - $1');
 
-/** @param url of the program's database */
+/** @param url the database URL of the program */
 export async function ageSessions(url: string): Promise<void> {
   const db = await openDatabase(databaseUrl(url), testKeys.auditChain);
   try {

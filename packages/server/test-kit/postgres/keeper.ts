@@ -1,11 +1,12 @@
 /**
- * A process beside a test's PostgreSQL server that ends it and removes its folder when the test's process closes their
- * pipe or dies, however it dies: `node postgres-keeper.ts FOLDER`.
+ * `node keeper.ts FOLDER`: a process that ends the PostgreSQL server of a test process and removes its folder, after the test
+ * process has closed the pipe between them or has ended for any reason.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
-import { familyOf, runningProcesses, signalAll, startedIn, waitUntil, type RunningProcess } from './processes.ts';
+import { familyOf, runningProcesses, signalAll, startedIn, type RunningProcess } from './processes.ts';
+import { until } from '../until.ts';
 
 const quitMsMax = 5_000;
 const killMsMax = 5_000;
@@ -13,19 +14,19 @@ const killMsMax = 5_000;
 async function endServers(): Promise<void> {
   const started = startedIn(folder);
   const family = started.flatMap(({ pid }) => familyOf(pid));
-  // An immediate shutdown takes the shared memory with it. What is stopped can't hear it.
+  // An immediate shutdown removes the shared memory. Paused processes must continue to receive the signal.
   signalAll(started, 'SIGQUIT');
   signalAll(family, 'SIGCONT');
   const haveEnded = (): boolean => !runningProcesses().some((one) => isOneOf(one, family));
-  await waitUntil('the server quits', quitMsMax, haveEnded).catch(() => signalAll(family, 'SIGKILL'));
-  await waitUntil('the server is killed', killMsMax, haveEnded);
+  await until('the server quits', quitMsMax, haveEnded).catch(() => signalAll(family, 'SIGKILL'));
+  await until('the server is killed', killMsMax, haveEnded);
 }
 
 function isOneOf({ pid }: RunningProcess, family: readonly RunningProcess[]): boolean {
   return family.some((member) => member.pid === pid);
 }
 
-/** A server that was killed leaves its lock file and the segment of shared memory that it names. */
+/** A killed server leaves its lock file, and the segment of shared memory that the file names. */
 function removeSharedMemory(): void {
   try {
     const id = /^\s*\d+\s+(\d+)\s*$/.exec(
@@ -33,7 +34,7 @@ function removeSharedMemory(): void {
     )?.[1];
     if (id !== undefined) spawnSync('ipcrm', ['-m', id], { timeout: killMsMax });
   } catch {
-    // No lock file: it ended in an orderly way, or never started.
+    // No lock file: the server has shut down, or never started.
   }
 }
 

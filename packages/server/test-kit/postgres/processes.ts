@@ -1,39 +1,27 @@
-/** The processes of a PostgreSQL server: found, signalled and awaited. */
+/** Finds and signals the processes of a PostgreSQL server. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
 
 export interface RunningProcess {
   readonly pid: number;
   readonly parentPid: number;
-  /** One letter: T is stopped, Z has ended and waits for its parent. */
+  /** One letter: T is stopped, Z is a zombie. */
   readonly state: string;
-  /** Its arguments, or the title that it gave itself. */
+  /** The arguments, or the title that the process has set. */
   readonly command: string;
 }
 
-const pollMs = 10;
-
-/** @throws Error that names `what` when `isSo` isn't true within `msMax` */
-export async function waitUntil(what: string, msMax: number, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const bound = AbortSignal.timeout(msMax);
-  while (!(await isSo())) {
-    if (bound.aborted) throw new Error(`PostgreSQL: ${what}: not within ${msMax} ms`);
-    await setTimeout(pollMs);
-  }
-}
-
-/** Every process of this machine that hasn't ended. */
+/** All processes of this machine, without zombies. */
 export function runningProcesses(): RunningProcess[] {
   const all = existsSync('/proc/self/stat') ? fromProc() : fromPs();
   return all.filter(({ state }) => state !== 'Z');
 }
 
-/** A postmaster and its children. Each child has a session of its own, so the process group doesn't tell. */
+/** A postmaster and its children, by parent, because each child has its own process group. */
 export const familyOf = (postmasterPid: number): RunningProcess[] =>
   runningProcesses().filter(({ pid, parentPid }) => pid === postmasterPid || parentPid === postmasterPid);
 
-/** What an installation or a server was started for in `folder`: `initdb` and the postmaster. */
+/** The processes of `initdb` and the postmaster whose data is in `folder`. */
 export const startedIn = (folder: string): RunningProcess[] =>
   runningProcesses().filter(
     ({ command }) => /^\S*\/(?:initdb|postgres) /.test(command) && command.includes(`${folder}/`),
@@ -44,7 +32,7 @@ export function signalAll(processes: readonly { readonly pid: number }[], signal
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // It ended in between.
+      // The process has ended in the meantime.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
@@ -56,12 +44,12 @@ function fromProc(): RunningProcess[] {
     .flatMap((pid) => {
       try {
         const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-        // The program's name stands in parentheses and may itself hold some.
+        // The name of the program is in parentheses, and may contain parentheses.
         const [state = '', parentPid = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
         return [{ pid: Number(pid), parentPid: Number(parentPid), state, command }];
       } catch {
-        return []; // It ended in between.
+        return []; // The process has ended in the meantime.
       }
     });
 }

@@ -1,10 +1,10 @@
-/** The PostgreSQL server that tests share: the one that `scripts/test.ts` started, else one for this process. */
+/** The PostgreSQL server that tests share: that of `scripts/test.ts`, otherwise one for this process. */
 import { PostgresDatabases } from './databases.ts';
 import { PostgresServer } from './server.ts';
 
 let shared: Promise<PostgresDatabases> | undefined;
 
-/** Nobody ends it: it ends with the process that started it. */
+/** The server ends with the process that started it. */
 export function sharedPostgres(): Promise<PostgresDatabases> {
   shared ??= find();
   return shared;

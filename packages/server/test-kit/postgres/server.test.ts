@@ -1,11 +1,12 @@
-/** The tests' PostgreSQL server does what tests of failures need, and never outlives the tests. */
+/** The PostgreSQL server of the tests: crash, pause, and its end with the test process. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { Client } from 'pg';
-import { runningProcesses, waitUntil } from './processes.ts';
+import { until } from '../until.ts';
+import { runningProcesses } from './processes.ts';
 import { PostgresServer } from './server.ts';
 
 const module = new URL('./server.ts', import.meta.url).href;
@@ -28,7 +29,7 @@ async function rowsOf(url: string): Promise<unknown[]> {
 
 const isRunning = (wanted: number): boolean => runningProcesses().some(({ pid }) => pid === wanted);
 
-test('what was committed is there after a crash, and what was not is gone', async () => {
+test('committed data is kept after a crash, and uncommitted data is lost', async () => {
   await using server = await PostgresServer.start({ durable: true });
   const { url } = await server.createDatabase();
   const client = await connect(url);
@@ -47,7 +48,7 @@ test('what was committed is there after a crash, and what was not is gone', asyn
   assert.deepEqual(await rowsOf(url), [{ n: 1 }]);
 });
 
-test('a paused server answers nothing until it is resumed, on the same connections', async () => {
+test('a paused server does not respond until it is resumed, on the same connections', async () => {
   await using server = await PostgresServer.start();
   const client = await connect(server.url());
   const { pid } = server;
@@ -55,13 +56,13 @@ test('a paused server answers nothing until it is resumed, on the same connectio
   const states = runningProcesses().filter((one) => one.pid === pid || one.parentPid === pid);
   assert.ok(states.length > 2);
   assert.deepEqual(new Set(states.map(({ state }) => state)), new Set(['T']));
-  const asked = client.query('select 1 as n');
+  const query = client.query('select 1 as n');
   server.resume();
-  assert.deepEqual((await asked).rows, [{ n: 1 }]);
+  assert.deepEqual((await query).rows, [{ n: 1 }]);
   await client.end();
 });
 
-test('a password that is wrong is refused', async () => {
+test('a wrong password is rejected', async () => {
   await using server = await PostgresServer.start();
   const url = new URL(server.url());
   url.password = 'wrong';
@@ -69,7 +70,7 @@ test('a password that is wrong is refused', async () => {
 });
 
 for (const state of ['running', 'paused', 'crashed'] as const) {
-  test(`no process and no folder of a ${state} server outlives a killed test`, async () => {
+  test(`the processes and the folder of a ${state} server are removed after the test is killed`, async () => {
     const owner = spawn(process.execPath, ['--input-type=module', '--eval', ownerOf(state)], {
       env: {},
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -79,15 +80,15 @@ for (const state of ['running', 'paused', 'crashed'] as const) {
     assert.ok(existsSync(folder));
     assert.equal(pids.some(isRunning), state !== 'crashed');
     owner.kill('SIGKILL');
-    await waitUntil('the folder is gone', 20_000, () => !existsSync(folder));
+    await until('the folder is gone', 20_000, () => !existsSync(folder));
     assert.deepEqual(pids.filter(isRunning), []);
   });
 }
 
-/** A program that tells of its server and then waits to be killed. */
+/** A program that prints its server's folder and processes, then waits for its end. */
 const ownerOf = (state: 'running' | 'paused' | 'crashed'): string => `
   import { PostgresServer } from '${module}';
-  import { familyOf } from '${new URL('./postgres-processes.ts', module).href}';
+  import { familyOf } from '${new URL('./processes.ts', module).href}';
   const server = await PostgresServer.start();
   const pids = familyOf(server.pid).map(({ pid }) => pid);
   if ('${state}' === 'paused') await server.pause();
@@ -96,7 +97,7 @@ const ownerOf = (state: 'running' | 'paused' | 'crashed'): string => `
   setInterval(() => undefined, 1_000);
 `;
 
-test('a server that nobody ends doesn’t keep its process running, and ends with it', async () => {
+test('a server does not keep the test process running, and ends with it', async () => {
   const owner = spawn(
     process.execPath,
     [
@@ -111,5 +112,5 @@ test('a server that nobody ends doesn’t keep its process running, and ends wit
     [number | null],
   ];
   assert.equal(status, 0);
-  await waitUntil('the folder is gone', 20_000, () => !existsSync(String(line).trim()));
+  await until('the folder is gone', 20_000, () => !existsSync(String(line).trim()));
 });

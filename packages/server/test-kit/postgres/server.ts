@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL server for tests, in a folder of its own on a free loopback port: started, restarted, crashed, paused.
- * It ends with the process that started it, however that ends (`postgres-keeper.ts`), and doesn't keep it running.
+ * A PostgreSQL server for tests, in a temporary folder on a free loopback port, which tests can restart, crash and pause. It
+ * ends with the process that started it, for any reason (`keeper.ts`), and does not keep that process running.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -9,9 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../free-port.ts';
+import { until } from '../until.ts';
 import { findPostgres, postgresUser, type PostgresBinaries, type PostgresUser } from './binaries.ts';
 import { PostgresDatabases, type TestDatabase } from './databases.ts';
-import { familyOf, runningProcesses, signalAll, waitUntil } from './processes.ts';
+import { familyOf, runningProcesses, signalAll } from './processes.ts';
 
 const initMsMax = 60_000;
 const startMsMax = 60_000;
@@ -22,14 +23,14 @@ const portTriesMax = 10;
 const keeperFile = fileURLToPath(new URL('./keeper.ts', import.meta.url));
 
 export interface PostgresServerOptions {
-  /** Whether a commit waits for the disk. Without, the server is several times as fast. */
+  /** Whether a commit waits for the disk. Otherwise the server is several times faster. */
   readonly durable?: boolean;
-  /** Of `postgresql.conf`, beside those that the tests need. */
+  /** Additional settings for `postgresql.conf`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export class PostgresServer implements AsyncDisposable {
-  /** Holds its data and its log. */
+  /** Contains its data and its log. */
   readonly folder: string;
   readonly #user: PostgresUser;
   readonly #keeper: ChildProcess;
@@ -45,21 +46,21 @@ export class PostgresServer implements AsyncDisposable {
   ) {
     this.#secret = secret;
     this.#user = postgresUser();
-    // Root's own folder for temporary files may be closed to the user that runs the server.
+    // The user that runs the server may lack access to root's temporary folder.
     this.folder = mkdtempSync(join(this.#user.uid === undefined ? tmpdir() : '/tmp', 'keyreeve-postgres-'));
     this.#keeper = startKeeper(this.folder);
     this.#settings = {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       max_connections: '300',
-      // Files in the data folder, which a killed server can't leave behind elsewhere.
+      // Files in the data folder, which is removed after a kill.
       dynamic_shared_memory_type: 'mmap',
       ...(durable ? {} : { fsync: 'off', full_page_writes: 'off' }),
       ...settings,
     };
   }
 
-  /** @throws Error with what PostgreSQL printed when it can't be run */
+  /** @throws Error with PostgreSQL's output if it does not start */
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const server = new PostgresServer(options);
     try {
@@ -73,8 +74,8 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   /**
-   * A streaming standby with a copy of the primary's data. The primary is restarted, and from then on its commits wait
-   * until the standby has flushed them.
+   * Starts a streaming standby with a copy of the primary's data. This restarts the primary, whose commits then wait until the
+   * standby has flushed them.
    */
   static async startStandbyOf(primary: PostgresServer): Promise<PostgresServer> {
     const standby = new PostgresServer({}, primary.#secret);
@@ -85,7 +86,7 @@ export class PostgresServer implements AsyncDisposable {
       await databases.run(`alter system set synchronous_standby_names = '*'`);
       await databases.run('select pg_reload_conf()');
       const confirming = `select from pg_stat_replication where state = 'streaming' and sync_state = 'sync'`;
-      await waitUntil(
+      await until(
         'the standby confirms commits',
         startMsMax,
         async () => (await databases.all(confirming)).length === 1,
@@ -97,12 +98,12 @@ export class PostgresServer implements AsyncDisposable {
     }
   }
 
-  /** Of the postmaster; undefined while it doesn't run. */
+  /** Of the postmaster; undefined while it is not running. */
   get pid(): number | undefined {
     return this.#postmaster?.pid;
   }
 
-  /** As the superuser, over TCP with a SCRAM password. */
+  /** The database URL of the superuser, with a SCRAM password. */
   url(database = 'postgres'): string {
     return `postgres://postgres:${this.#secret}@127.0.0.1:${this.#port}/${database}`;
   }
@@ -111,23 +112,23 @@ export class PostgresServer implements AsyncDisposable {
     return new PostgresDatabases(this.url()).createDatabase();
   }
 
-  /** A fast shutdown: connections are cut, what was committed is written. */
+  /** A fast shutdown, which cuts connections and writes commits to the disk. */
   async stop(): Promise<void> {
     const postmaster = this.#running();
     signalAll([postmaster], 'SIGINT');
     await this.#ended(postmaster);
   }
 
-  /** After `stop` or `crash`, on the same port. */
+  /** Starts the server after `stop` or `crash`, on the same port. */
   async startAgain(): Promise<void> {
-    if (this.#postmaster !== undefined) throw new Error('PostgreSQL is running already');
+    if (this.#postmaster !== undefined) throw new Error('PostgreSQL is already running');
     for (let tries = 1; ; tries++) {
       const isPortKept = this.#port !== 0;
       if (!isPortKept) this.#port = await freePort();
       const problem = await this.#tryStart();
       if (problem === undefined) return;
       const mayTryAgain = !isPortKept && tries < portTriesMax && problem.includes('Address already in use');
-      if (!mayTryAgain) throw new Error(`PostgreSQL didn’t start:\n${problem}`);
+      if (!mayTryAgain) throw new Error(`PostgreSQL did not start:\n${problem}`);
       this.#port = 0;
     }
   }
@@ -137,50 +138,50 @@ export class PostgresServer implements AsyncDisposable {
     await this.startAgain();
   }
 
-  /** All its processes die at one moment, in the middle of what they do, as when the machine fails. */
+  /** Kills all its processes at one moment, like a failure of the machine. */
   async crash(): Promise<void> {
     const postmaster = this.#running();
-    // Stopped first, so that none sees another die.
+    // Pauses them first, so that none reacts to the end of another.
     await this.pause();
     const family = familyOf(postmaster.pid);
     signalAll(family, 'SIGKILL');
     const pids = new Set(family.map(({ pid }) => pid));
-    await waitUntil('every process is dead', signalMsMax, () => !runningProcesses().some(({ pid }) => pids.has(pid)));
+    await until('all processes have ended', signalMsMax, () => !runningProcesses().some(({ pid }) => pids.has(pid)));
     await this.#ended(postmaster);
   }
 
-  /** Stops all its processes where they are: connections stay open and nothing answers. */
+  /** Stops all its processes with SIGSTOP: connections stay open without responses. */
   async pause(): Promise<void> {
     const { pid } = this.#running();
     const areStopped = (): boolean => familyOf(pid).every(({ state }) => state === 'T');
     signalAll([{ pid }], 'SIGSTOP');
-    await waitUntil('the postmaster stops', signalMsMax, () =>
+    await until('the postmaster stops', signalMsMax, () =>
       familyOf(pid).some((one) => one.pid === pid && one.state === 'T'),
     );
-    // From here on it starts no more children.
+    // A stopped postmaster starts no children.
     signalAll(familyOf(pid), 'SIGSTOP');
-    await waitUntil('every process stops', signalMsMax, areStopped);
+    await until('all processes stop', signalMsMax, areStopped);
   }
 
   resume(): void {
     signalAll(familyOf(this.#running().pid), 'SIGCONT');
   }
 
-  /** It is gone, with its folder. */
+  /** Ends the server and removes its folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#keeper.stdin?.end();
-    await waitUntil('it is removed', stopMsMax, () => hasEnded(this.#keeper));
+    await until('the folder is removed', stopMsMax, () => hasEnded(this.#keeper));
     this.#postmaster = undefined;
-    if (this.#keeper.exitCode !== 0) throw new Error(`PostgreSQL’s folder ${this.folder} couldn’t be removed`);
+    if (this.#keeper.exitCode !== 0) throw new Error(`PostgreSQL’s folder ${this.folder} could not be removed`);
   }
 
   #running(): ChildProcess & { readonly pid: number } {
-    if (this.#postmaster?.pid === undefined) throw new Error('PostgreSQL isn’t running');
+    if (this.#postmaster?.pid === undefined) throw new Error('PostgreSQL is not running');
     return this.#postmaster as ChildProcess & { readonly pid: number };
   }
 
   async #ended(postmaster: ChildProcess): Promise<void> {
-    await waitUntil('the postmaster ends', stopMsMax, () => hasEnded(postmaster));
+    await until('the postmaster ends', stopMsMax, () => hasEnded(postmaster));
     this.#postmaster = undefined;
   }
 
@@ -190,13 +191,13 @@ export class PostgresServer implements AsyncDisposable {
     return (this.#binaries = findPostgres(this.folder, this.#user));
   }
 
-  /** While the primary is stopped its files are consistent. */
+  /** Stops the primary during the copy, because its files are consistent only then. */
   async #copy(primary: PostgresServer): Promise<void> {
     this.#findBinaries();
     await primary.stop();
     const { status, stderr } = spawnSync('cp', ['-Rp', primary.#data, this.#data], { encoding: 'utf8' });
     await primary.startAgain();
-    if (status !== 0) throw new Error(`PostgreSQL’s data couldn’t be copied: ${stderr}`);
+    if (status !== 0) throw new Error(`PostgreSQL’s data could not be copied: ${stderr}`);
     const { hostname, port, username, password } = new URL(primary.url());
     const source = `host=${hostname} port=${port} user=${username} password=${password}`;
     writeFileSync(join(this.#data, 'postgresql.conf'), `primary_conninfo = '${source}'\n`, { flag: 'a' });
@@ -215,7 +216,7 @@ export class PostgresServer implements AsyncDisposable {
       '--locale=C',
       '--no-instructions',
     ]);
-    await waitUntil('initdb ends', initMsMax, () => hasEnded(child));
+    await until('initdb ends', initMsMax, () => hasEnded(child));
     if (child.exitCode !== 0) throw new Error(`PostgreSQL’s initdb failed:\n${this.#log()}`);
     const settings = Object.entries(this.#settings).map(
       ([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`,
@@ -223,24 +224,24 @@ export class PostgresServer implements AsyncDisposable {
     writeFileSync(join(this.#data, 'postgresql.conf'), `${settings.join('\n')}\n`, { flag: 'a' });
   }
 
-  /** What it printed if it ended before it answered. */
+  /** @returns the output if the server ended before it accepted a connection */
   async #tryStart(): Promise<string | undefined> {
-    if (this.#binaries === undefined) throw new Error('PostgreSQL isn’t installed');
-    const printedBefore = this.#log().length;
+    if (this.#binaries === undefined) throw new Error('PostgreSQL is not installed');
+    const logLength = this.#log().length;
     const child = this.#spawn(this.#binaries.postgres, ['-D', this.#data, '-p', String(this.#port)]);
     this.#postmaster = child;
-    const answers = (): Promise<boolean> =>
+    const isReady = (): Promise<boolean> =>
       new PostgresDatabases(this.url()).run('select 1').then(
         () => true,
         () => false,
       );
-    await waitUntil('it answers', startMsMax, async () => hasEnded(child) || (await answers()));
+    await until('it accepts connections', startMsMax, async () => hasEnded(child) || (await isReady()));
     if (!hasEnded(child)) return undefined;
     this.#postmaster = undefined;
-    return this.#log().slice(printedBefore);
+    return this.#log().slice(logLength);
   }
 
-  /** In a session of its own, so that what a terminal sends to the tests reaches them only. */
+  /** In its own session, so that signals of a terminal do not reach it. */
   #spawn(program: string, args: readonly string[]): ChildProcess {
     const log = openSync(this.#logFile, 'a');
     const child = spawn(program, args, {
@@ -275,7 +276,7 @@ export class PostgresServer implements AsyncDisposable {
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 
 function startKeeper(folder: string): ChildProcess {
-  // Whoever waits for what this process prints waits until the keeper is done, so a test run leaves nothing behind.
+  // The keeper inherits stderr: a reader of this output waits until the keeper has removed the folder.
   const keeper = spawn(process.execPath, [keeperFile, folder], {
     env: {},
     stdio: ['pipe', 'ignore', 'inherit'],
