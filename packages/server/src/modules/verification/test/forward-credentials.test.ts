@@ -1,4 +1,4 @@
-/** The credential of `/auth/forward`: exactly one, in its place, of the right kind, and whole. */
+/** The credential of `/auth/forward`: exactly one, in an accepted header, well formed and of the right kind. */
 import assert from 'node:assert/strict';
 import { oneTimeCodePrefix, type CreatedKey, type ErrorCode } from '@keyreeve/contract';
 import { checksum } from '../../../foundation/crypto/secret.ts';
@@ -19,7 +19,7 @@ const forward = (app: TestApp, ...lines: string[]) =>
 
 const withChecksum = (unchecked: string): string => unchecked + checksum(unchecked);
 
-test('a key is taken from Authorization or X-API-Key, however their names and the scheme are written', async () => {
+test('a key is accepted in Authorization or X-API-Key, in any case of header and scheme', async () => {
   await using app = await newApp();
   const { key } = await newKey(app);
   const good = [
@@ -33,7 +33,7 @@ test('a key is taken from Authorization or X-API-Key, however their names and th
 });
 
 test(
-  'two credentials in one request are refused, even the same one twice',
+  'two credentials in one request are rejected, even when they are equal',
   { tags: ['asvs:2.2.3', 'asvs:15.3.7'] },
   async () => {
     await using app = await newApp();
@@ -64,16 +64,16 @@ test(
     ];
     for (const lines of table) {
       const what = lines.map((line) => line.slice(0, 30)).join(' + ');
-      const refused = await forward(app, ...lines);
-      assertProblem(fromWire(refused), 'ambiguous_credentials', what);
-      const challenge = refused.headers.get('www-authenticate');
+      const rejected = await forward(app, ...lines);
+      assertProblem(fromWire(rejected), 'ambiguous_credentials', what);
+      const challenge = rejected.headers.get('www-authenticate');
       assert.deepEqual(challenge, ['Bearer realm="keyreeve", error="invalid_request"'], what);
     }
   },
 );
 
 test(
-  'a credential anywhere else, or under another scheme, is none',
+  'a credential in another place or with another scheme is not accepted',
   { tags: ['asvs:3.5.1', 'asvs:14.2.1'] },
   async () => {
     await using app = await newApp();
@@ -107,9 +107,9 @@ test(
       [`X-API-Key: ${'a'.repeat(4_097)}`, invalid],
     ];
     for (const [line, { code, challenge }] of table) {
-      const refused = await forward(app, line);
-      assertProblem(fromWire(refused), code, line.slice(0, 40));
-      assert.deepEqual(refused.headers.get('www-authenticate'), [challenge], line.slice(0, 40));
+      const rejected = await forward(app, line);
+      assertProblem(fromWire(rejected), code, line.slice(0, 40));
+      assert.deepEqual(rejected.headers.get('www-authenticate'), [challenge], line.slice(0, 40));
     }
     for (const query of [`?key=${key}`, `?api_key=${key}`, `?access_token=${accessToken}`, `?X-API-Key=${key}`]) {
       assertProblem(
@@ -127,7 +127,7 @@ test(
 );
 
 test(
-  'what isn’t whole or isn’t of a kind that belongs here is refused before anything is read',
+  'a malformed credential or one of the wrong kind is rejected without a database read',
   { tags: ['asvs:9.2.2'] },
   async () => {
     await using app = await newApp();
@@ -136,9 +136,9 @@ test(
     const body = key.slice('krv_'.length, -6);
     const swapped = key.replace(/.(?=.{10}$)/, (char) => (char === 'a' ? 'b' : 'a'));
     const table: Readonly<Record<string, string>> = {
-      'cut by one': key.slice(0, -1),
-      'cut to its prefix': 'krv_',
-      'one character too many': `${key}0`,
+      'shortened by one character': key.slice(0, -1),
+      'only its prefix': 'krv_',
+      'extended by one character': `${key}0`,
       'one character altered': swapped,
       'its checksum altered': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'),
       'upper case': key.toUpperCase(),
@@ -151,7 +151,7 @@ test(
       'the prefix of a refresh token with a good checksum': withChecksum(`krvr_${body}`),
       'a one-time code': withChecksum(`${oneTimeCodePrefix}_${body}`),
       'an access token without its signature': accessToken.slice(0, accessToken.lastIndexOf('.') + 1),
-      'a JWT of nobody': 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.',
+      'an unsigned JWT': 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.',
       SQL: "krv_'or'1'='1",
     };
     using reads = countDatabaseReads();
@@ -161,7 +161,7 @@ test(
       }
     }
     assert.equal(reads.count(), 0);
-    // The count counts: an unknown key that is whole is looked for, and so is a good one.
+    // A well-formed key costs one read, unknown or valid.
     assertProblem(
       fromWire(await forward(app, `X-API-Key: ${withChecksum(`krv_${body.split('').toReversed().join('')}`)}`)),
       'invalid_credential',
@@ -172,32 +172,32 @@ test(
   },
 );
 
-test('keys bear the operator’s brand, and those of brands used before go on working', async () => {
+test('new keys have the configured prefix, and keys with an accepted earlier prefix stay valid', async () => {
   await using app = await newApp();
   const old = await newKey(app);
-  // Two more instances on the same database, configured differently.
+  // Two more instances on the same database, with other prefixes.
   const { place } = app;
   const environment = { KEYREEVE_KEY_PREFIX: 'acme_live' };
-  await using branded = await newApp({
+  await using renamed = await newApp({
     place,
     environment: { ...environment, KEYREEVE_KEY_PREFIXES_ACCEPTED: 'krv, acme' },
   });
-  await using strict = await newApp({ place, environment });
+  await using withoutEarlier = await newApp({ place, environment });
   const { id: accountId } = await app.createAccount('brand@example.com');
-  const { secret } = await branded.service.services.apiKeys.create(operator, accountId, { nickname: 'a' });
+  const { secret } = await renamed.service.services.apiKeys.create(operator, accountId, { nickname: 'a' });
   const fresh = secret.reveal();
   assert.match(fresh, /^acme_live_[0-9A-Za-z]{49}$/);
 
   const statuses = async (key: string): Promise<number[]> =>
-    Promise.all([app, branded, strict].map(async (at) => (await forward(at, `X-API-Key: ${key}`)).status));
+    Promise.all([app, renamed, withoutEarlier].map(async (at) => (await forward(at, `X-API-Key: ${key}`)).status));
   assert.deepEqual(await statuses(old.key), [200, 200, 401]);
   assert.deepEqual(await statuses(fresh), [401, 200, 200]);
   using reads = countDatabaseReads();
-  assert.equal((await forward(strict, `X-API-Key: ${old.key}`)).status, 401);
-  assert.equal(reads.count(), 0, 'another brand is refused unread');
+  assert.equal((await forward(withoutEarlier, `X-API-Key: ${old.key}`)).status, 401);
+  assert.equal(reads.count(), 0, 'another prefix is rejected without a read');
 });
 
-test('a key deleted on one instance is refused by the others from then on', async () => {
+test('after a deletion on one instance another instance rejects the key', async () => {
   await using app = await newApp();
   await using second = await newApp({ place: app.place });
   const { account, accessToken } = await app.signIn();

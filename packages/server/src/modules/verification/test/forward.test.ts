@@ -1,4 +1,4 @@
-/** `/auth/forward`: what a proxy is told of the caller, and what it takes to be told it. */
+/** `/auth/forward`: the identity headers for proxies, and the requests that get them. */
 import assert from 'node:assert/strict';
 import type { CreatedKey, ListedKeyFull } from '@keyreeve/contract';
 import { bearer, newApp, operator, type Answered } from '../../../../test-kit/new-app.ts';
@@ -8,7 +8,7 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const identityNames = ['account', 'credential', 'key-id', 'nickname', 'scopes'].map((name) => `x-keyreeve-${name}`);
 
-/** A header that is not there is null, an empty one is ''. */
+/** A missing header is null, an empty one is ''. */
 const identity = ({ headers }: Answered): (string | null)[] => identityNames.map((name) => headers.get(name));
 
 async function fixture(nickname = 'worker', scopes: readonly string[] = []) {
@@ -33,7 +33,7 @@ async function fixture(nickname = 'worker', scopes: readonly string[] = []) {
 }
 
 test(
-  'a good key is answered with all five identity headers, the security headers and nothing else',
+  'the response to a valid key has all five identity headers, the security headers and no others',
   { tags: ['asvs:1.1.2'] },
   async () => {
     await using at = await fixture('naïve 🦊, "x" %', ['orders:read', 'orders:write']);
@@ -64,7 +64,7 @@ test(
 );
 
 test(
-  'identity headers that don’t apply are set and empty, so that a proxy overwrites forged ones',
+  'identity headers that do not apply are empty, so that a proxy overwrites forged ones',
   { tags: ['asvs:4.1.3'] },
   async () => {
     await using at = await fixture();
@@ -77,7 +77,7 @@ test(
   },
 );
 
-test('every method but TRACE and CONNECT, and every address below, is answered alike', async () => {
+test('all methods except TRACE and CONNECT, and all paths below, get the same response', async () => {
   await using at = await fixture();
   const expected = identity(await at.forward());
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'QUERY']) {
@@ -88,14 +88,14 @@ test('every method but TRACE and CONNECT, and every address below, is answered a
     }
   }
   for (const method of ['TRACE', 'CONNECT']) {
-    const refused = await ask(at.app.url, head(`${method} /auth/forward HTTP/1.1`, 'Host: a', `X-API-Key: ${at.key}`));
-    assertProblem(fromWire(refused), 'method_not_allowed', method);
-    assert.deepEqual(refused.headers.get('allow'), ['GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
-    assert.ok(!refused.body.includes(at.key));
+    const rejected = await ask(at.app.url, head(`${method} /auth/forward HTTP/1.1`, 'Host: a', `X-API-Key: ${at.key}`));
+    assertProblem(fromWire(rejected), 'method_not_allowed', method);
+    assert.deepEqual(rejected.headers.get('allow'), ['GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
+    assert.ok(!rejected.body.includes(at.key));
   }
 });
 
-test('an address that only looks like it is another one', async () => {
+test('a path that only resembles /auth/forward is not found', async () => {
   await using at = await fixture();
   for (const path of [
     '/auth/forwards',
@@ -111,7 +111,7 @@ test('an address that only looks like it is another one', async () => {
   }
 });
 
-test('a key is good for the scopes it has, and none else', { tags: ['asvs:10.3.2'] }, async () => {
+test('a key is accepted only for scopes that it has', { tags: ['asvs:10.3.2'] }, async () => {
   await using at = await fixture('worker', ['a', 'orders:read']);
   for (const query of [
     '',
@@ -125,7 +125,7 @@ test('a key is good for the scopes it has, and none else', { tags: ['asvs:10.3.2
   ]) {
     assert.equal((await at.forward(query)).status, 200, query);
   }
-  const lacking = {
+  const missing = {
     '?scope=b': 'b',
     '?scope=a&scope=b': 'a b',
     '?scope=a%20b': 'a b',
@@ -134,49 +134,49 @@ test('a key is good for the scopes it has, and none else', { tags: ['asvs:10.3.2
     '?scope=orders:read:x': 'orders:read:x',
     '?scope=*': '*',
   };
-  for (const [query, wanted] of Object.entries(lacking)) {
-    const refused = await at.forward(query);
-    assertProblem(fromFetch(refused), 'insufficient_scope', query);
+  for (const [query, wanted] of Object.entries(missing)) {
+    const rejected = await at.forward(query);
+    assertProblem(fromFetch(rejected), 'insufficient_scope', query);
     const challenge = `Bearer realm="keyreeve", error="insufficient_scope", scope="${wanted}"`;
-    assert.equal(refused.headers.get('www-authenticate'), challenge);
+    assert.equal(rejected.headers.get('www-authenticate'), challenge);
     assert.deepEqual(
-      identity(refused),
+      identity(rejected),
       identityNames.map(() => null),
     );
   }
   assertProblem(fromFetch(await at.forward('?scope=a', at.accessToken)), 'insufficient_scope', 'a token has no scopes');
 });
 
-test('what a query names is echoed only where it is a scope', { tags: ['asvs:1.2.1'] }, async () => {
+test('a response contains text of the query only when it is a scope', { tags: ['asvs:1.2.1'] }, async () => {
   await using at = await fixture();
   for (const query of ['?scope=%22%0d%0aSet-Cookie:%20a=b', '?scope=%22,error=%22x', '?scope=%00', '?scope=%ff']) {
-    const refused = await at.forward(query);
-    assertProblem(fromFetch(refused), 'insufficient_scope', query);
+    const rejected = await at.forward(query);
+    assertProblem(fromFetch(rejected), 'insufficient_scope', query);
     assert.match(
-      refused.headers.get('www-authenticate') ?? '',
+      rejected.headers.get('www-authenticate') ?? '',
       /^Bearer realm="keyreeve", error="insufficient_scope", scope="[^"\\]*"$/,
     );
   }
 });
 
-test('a disabled account’s keys pause, and work again once it is enabled', { tags: ['asvs:7.4.2'] }, async () => {
+test('the keys of a disabled account are rejected until it is enabled', { tags: ['asvs:7.4.2'] }, async () => {
   await using at = await fixture();
   const { accounts } = at.app.service.services;
   await accounts.disable(operator, at.account.id);
   for (const credential of [at.key, at.accessToken]) {
-    const refused = await at.forward('', credential);
-    assertProblem(fromFetch(refused), 'invalid_credential');
+    const rejected = await at.forward('', credential);
+    assertProblem(fromFetch(rejected), 'invalid_credential');
     assert.deepEqual(
-      identity(refused),
+      identity(rejected),
       identityNames.map(() => null),
     );
   }
   await accounts.enable(operator, at.account.id);
   assert.equal((await at.forward()).status, 200);
-  assert.equal((await at.forward('', at.accessToken)).status, 401, 'sessions don’t come back');
+  assert.equal((await at.forward('', at.accessToken)).status, 401, 'sessions stay ended');
 });
 
-test('a deleted account’s credentials are refused', async () => {
+test('the credentials of a deleted account are rejected', async () => {
   await using at = await fixture();
   await at.app.service.services.accounts.delete(operator, at.account.id);
   for (const credential of [at.key, at.accessToken]) {
@@ -184,19 +184,19 @@ test('a deleted account’s credentials are refused', async () => {
   }
 });
 
-test('a key is good until its end and not at it', async () => {
+test('a key is accepted before its expiry and rejected at it', async () => {
   await using at = await fixture();
-  const end = at.app.clock.now() + 60_000;
-  const { key } = await at.create({ nickname: 'brief', expiresAt: new Date(end).toISOString() });
+  const expiresAt = at.app.clock.now() + 60_000;
+  const { key } = await at.create({ nickname: 'brief', expiresAt: new Date(expiresAt).toISOString() });
   at.app.clock.advance({ seconds: 59.999 });
   assert.equal((await at.forward('', key)).status, 200);
   at.app.clock.advance({ seconds: 0.001 });
   assertProblem(fromFetch(await at.forward('', key)), 'invalid_credential');
-  assert.equal((await at.forward()).status, 200, 'a key without an end has none');
+  assert.equal((await at.forward()).status, 200, 'a key without an expiry is accepted');
 });
 
 test(
-  'a good verification leaves no line in the log at any level, a refused one a line without the credential',
+  'an acceptance writes no log record, and a rejection writes one without the credential',
   { tags: ['asvs:16.3.2'] },
   async () => {
     await using at = await fixture();
@@ -216,23 +216,23 @@ test(
   },
 );
 
-test('an answer doesn’t wait for the request’s body', async () => {
+test('the response does not wait for the body of the request', async () => {
   await using at = await fixture();
   const lines = ['POST /auth/forward/upload HTTP/1.1', 'Host: a', `Authorization: Bearer ${at.key}`];
-  // The bodies that are announced are never sent.
+  // The announced bodies are never sent.
   for (const framing of ['Content-Length: 1000000000', 'Transfer-Encoding: chunked']) {
     const answer = await ask(at.app.url, head(...lines, 'Content-Type: text/csv', framing));
     assert.equal(answer.status, 200, framing);
   }
 });
 
-test('the address may be as long as the headers', async () => {
+test('the request target is limited only by the size of the headers', async () => {
   await using at = await fixture();
   assert.equal((await at.forward(`/${'x'.repeat(14_000)}?y=${'z'.repeat(1_000)}`)).status, 200);
   assertProblem(fromFetch(await at.forward(`/${'x'.repeat(16_384)}`)), 'headers_too_large');
 });
 
-test('a use is noted on the key, without moving the time of its last change', async () => {
+test('a verification updates the key’s time of last use and not its time of last change', async () => {
   await using at = await fixture();
   const { app } = at;
   const createdAt = new Date(app.clock.now()).toISOString();
@@ -247,7 +247,7 @@ test('a use is noted on the key, without moving the time of its last change', as
   const usedAt = new Date(app.clock.now()).toISOString();
   const expected = { id: at.id, nickname: 'worker', createdAt, updatedAt: createdAt, scopes: [], expiresAt: null };
   assert.deepEqual(await listed(), { ...expected, lastUsedAt: usedAt });
-  // Written once a minute at most.
+  // At most one write a minute.
   app.clock.advance({ seconds: 59 });
   await at.forward();
   assert.deepEqual(await listed(), { ...expected, lastUsedAt: usedAt });

@@ -1,4 +1,4 @@
-/** `/auth/introspect` after RFC 7662, asked by a public client library and by hand. */
+/** `/auth/introspect` (RFC 7662), also with a public client library. */
 import assert from 'node:assert/strict';
 import * as client from 'openid-client';
 import { type CreatedKey, type ErrorCode } from '@keyreeve/contract';
@@ -33,7 +33,7 @@ async function fixture() {
   };
 }
 
-test('a public RFC 7662 client finds the endpoint by discovery and reads its answers', async () => {
+test('a public RFC 7662 client finds the endpoint by discovery and accepts its responses', async () => {
   await using at = await fixture();
   const key = await at.create({
     nickname: 'a',
@@ -80,7 +80,7 @@ test('a public RFC 7662 client finds the endpoint by discovery and reads its ans
   });
 });
 
-test('a key without scopes and without an end has neither in the answer', async () => {
+test('the response for a key without scopes and expiry contains neither', async () => {
   await using at = await fixture();
   const { key } = await at.create({ nickname: 'a' });
   const answer = await at.introspect(`token=${key}`);
@@ -90,7 +90,7 @@ test('a key without scopes and without an end has neither in the answer', async 
   assert.deepEqual(answer.json, { active: true, sub: at.account.id, iat, token_type: 'api_key' });
 });
 
-test('of whatever is not live only that is said', async () => {
+test('the response for a rejected credential contains only active: false', async () => {
   await using at = await fixture();
   const { app } = at;
   const [deleted, expiring] = [
@@ -110,11 +110,11 @@ test('of whatever is not live only that is said', async () => {
     'an altered key': `${deleted.key.slice(0, -1)}-`,
     'a disabled account’s key': disabledKey.secret.reveal(),
     'a disabled account’s access token': disabled.accessToken,
-    'an access token after signing out': signedOut.accessToken,
+    'an access token after a sign-out': signedOut.accessToken,
     'an altered access token': `${at.accessToken.slice(0, -4)}AAAA`,
     'a refresh token': at.refreshToken,
     'an email': at.account.email,
-    'bytes that are no UTF-8': '\ufffd',
+    'a replacement character': '\ufffd',
   };
   for (const [what, token] of Object.entries(table)) {
     const answer = await at.introspect(`token=${encodeURIComponent(token)}`);
@@ -123,7 +123,7 @@ test('of whatever is not live only that is said', async () => {
 });
 
 test(
-  'the caller authenticates as Basic, Bearer or X-API-Key with a live key that has keyreeve:verify',
+  'the caller authenticates with a valid key that has keyreeve:verify, as Basic, Bearer or X-API-Key',
   { tags: ['asvs:10.4.10'] },
   async () => {
     await using at = await fixture();
@@ -139,9 +139,9 @@ test(
       assert.equal((await at.introspect(`token=${key}`, headers)).status, 200, JSON.stringify(headers));
 
     const bad: Readonly<Record<string, readonly [headers: Headers, code: ErrorCode]>> = {
-      nobody: [{}, 'invalid_service_key'],
+      'no credential': [{}, 'invalid_service_key'],
       'another key’s id': [basic(String(id), at.serviceKey), 'invalid_service_key'],
-      'an id that is only a number like it': [basic(`0${at.serviceId}`, at.serviceKey), 'invalid_service_key'],
+      'the id with a leading zero': [basic(`0${at.serviceId}`, at.serviceKey), 'invalid_service_key'],
       'an account’s id': [basic(at.account.id, at.serviceKey), 'invalid_service_key'],
       'no id': [basic('', at.serviceKey), 'invalid_service_key'],
       'no key': [basic(at.serviceId, ''), 'invalid_service_key'],
@@ -157,19 +157,19 @@ test(
       ],
     };
     for (const [what, [headers, code]] of Object.entries(bad)) {
-      const refused = await at.introspect(`token=${at.accessToken}`, headers);
-      assertProblem(fromFetch(refused), code, what);
+      const rejected = await at.introspect(`token=${at.accessToken}`, headers);
+      assertProblem(fromFetch(rejected), code, what);
       if (code !== 'invalid_service_key') continue;
       const challenge = 'Bearer realm="keyreeve", Basic realm="keyreeve", charset="UTF-8"';
-      assert.equal(refused.headers.get('www-authenticate'), challenge, what);
+      assert.equal(rejected.headers.get('www-authenticate'), challenge, what);
     }
-    // RFC 6749 allows credentials in the body; here they are none.
+    // RFC 6749 allows credentials in the body. Keyreeve ignores them.
     const inBody = await at.introspect(`token=${key}&client_id=${at.serviceId}&client_secret=${at.serviceKey}`, {});
     assertProblem(fromFetch(inBody), 'invalid_service_key');
   },
 );
 
-test('the question is one token in a form', async () => {
+test('the body is a form with exactly one token', async () => {
   await using at = await fixture();
   const { key } = await at.create({ nickname: 'a' });
   const json = { 'content-type': 'application/json' };
@@ -184,7 +184,7 @@ test('the question is one token in a form', async () => {
     'a token that is too long': [`token=${'x'.repeat(4_097)}`, 'invalid_request'],
     'too large a body': [`token=${'x'.repeat(16_384)}`, 'body_too_large'],
     JSON: [JSON.stringify({ token: key }), 'unsupported_media_type', json],
-    'a form that says it is JSON': [`token=${key}`, 'unsupported_media_type', json],
+    'a form with the media type of JSON': [`token=${key}`, 'unsupported_media_type', json],
     'another charset': [
       `token=${key}`,
       'unsupported_media_type',
@@ -195,7 +195,7 @@ test('the question is one token in a form', async () => {
   for (const [what, [body, code, type]] of Object.entries(table)) {
     assertProblem(fromFetch(await at.introspect(body, { ...bearer(at.serviceKey), ...type })), code, what);
   }
-  // RFC 7662 section 2.1: further parameters may be sent, and a hint may be wrong.
+  // RFC 7662 section 2.1 allows other parameters and a wrong hint.
   const more = await at.introspect(`resource=x&__proto__=y&token=${key}&token_type_hint=refresh_token`);
   assert.equal((more.json as { active: boolean }).active, true);
   assertProblem(fromFetch(await at.app.call('GET', `/auth/introspect?token=${key}`)), 'method_not_allowed');

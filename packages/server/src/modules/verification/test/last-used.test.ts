@@ -1,4 +1,4 @@
-/** Last-used times: collected, bounded, written in batches, never waited for. */
+/** Times of last use are collected in memory, bounded, and written in batches. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
@@ -7,14 +7,14 @@ import { LastUsed } from '../last-used.ts';
 const now = Date.UTC(2026, 10, 21, 9, 30);
 const resolutionMs = limits.lastUsedResolutionSeconds * 1000;
 
-/** What is written to the database here goes into a list. */
+/** Records the writes in a list. */
 function newLastUsed() {
   const writes: [number, number][][] = [];
   const lastUsed = new LastUsed(async (usedAtById) => void writes.push([...usedAtById]));
   return { lastUsed, writes };
 }
 
-test('the last time that was noted for a key is written once', async () => {
+test('only the last recorded time of a key is written', async () => {
   const { lastUsed, writes } = newLastUsed();
   lastUsed.record(1, now, null);
   lastUsed.record(2, now + 1, null);
@@ -28,10 +28,10 @@ test('the last time that was noted for a key is written once', async () => {
     ],
   ]);
   await lastUsed.flush();
-  assert.equal(writes.length, 1, 'nothing is written twice');
+  assert.equal(writes.length, 1, 'no time is written twice');
 });
 
-test('a time is noted again once the one in the database is old enough', async () => {
+test('a time is recorded only when the stored time is old enough', async () => {
   const { lastUsed, writes } = newLastUsed();
   lastUsed.record(1, now + resolutionMs - 1, now);
   lastUsed.record(2, now + resolutionMs, now);
@@ -40,7 +40,7 @@ test('a time is noted again once the one in the database is old enough', async (
   assert.deepEqual(writes, [[[2, now + resolutionMs]]]);
 });
 
-test('memory is bounded: beyond it new keys wait for the next round', async () => {
+test('the number of recorded keys is bounded, and a flush makes room for others', async () => {
   const { lastUsed, writes } = newLastUsed();
   for (let id = 1; id <= limits.lastUsedPendingMax + 10; id++) lastUsed.record(id, now, null);
   await lastUsed.flush();
@@ -53,7 +53,7 @@ test('memory is bounded: beyond it new keys wait for the next round', async () =
   assert.deepEqual(writes.at(-1), [[limits.lastUsedPendingMax + 1, now]]);
 });
 
-test('what is noted while a write is under way is written by the next', async () => {
+test('a time that is recorded during a write is written by the next flush', async () => {
   const writes: [number, number][][] = [];
   const gate = Promise.withResolvers<undefined>();
   const lastUsed = new LastUsed(async (usedAtById) => {
@@ -76,15 +76,15 @@ test('what is noted while a write is under way is written by the next', async ()
   ]);
 });
 
-test('what can’t be written is dropped and told, and the next round goes on', async () => {
+test('a failed write drops its times and throws, and the next flush succeeds', async () => {
   let isBroken = true;
   const written: number[] = [];
   const lastUsed = new LastUsed(async (usedAtById) => {
-    if (isBroken) throw new Error('the database is away');
+    if (isBroken) throw new Error('the database is down');
     written.push(...usedAtById.keys());
   });
   lastUsed.record(1, now, null);
-  await assert.rejects(lastUsed.flush(), { message: 'the database is away' });
+  await assert.rejects(lastUsed.flush(), { message: 'the database is down' });
   isBroken = false;
   lastUsed.record(2, now, null);
   await lastUsed.flush();

@@ -1,4 +1,4 @@
-/** `keyreeve:verify` granted over HTTP: by whom, and what becomes of it when the account loses the role. */
+/** The scope `keyreeve:verify`: its grant over HTTP, and its loss together with the role. */
 import assert from 'node:assert/strict';
 import { limits, type CreatedKey, type ListedKeyFull } from '@keyreeve/contract';
 import {
@@ -15,7 +15,7 @@ import { administer, newAdministrator } from '../../../../test-kit/administrator
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
-/** Requests in each way, at each instance, after the role was lost. */
+/** Requests per route and instance after the loss of the role. */
 const lateMin = 5;
 const scopes = ['orders:read', 'keyreeve:verify'];
 
@@ -33,7 +33,7 @@ async function newServiceKey(app: TestApp, accessToken: string): Promise<Created
 
 const scopesOf = (answer: Answered): unknown => (answer.json as { scopes: unknown }).scopes;
 
-test('an administrator grants keyreeve:verify to a key of its own, lately signed in; nobody else over HTTP', async () => {
+test('over HTTP only an administrator with a recent sign-in grants keyreeve:verify, to an own key', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const { key } = await newServiceKey(app, administrator.accessToken);
@@ -48,15 +48,15 @@ test('an administrator grants keyreeve:verify to a key of its own, lately signed
   assert.deepEqual(await app.service.services.apiKeys.list(ordinary.account.id), []);
 });
 
-test('losing the role takes keyreeve:verify from keys at once, through every way of asking, and nothing else', async () => {
+test('when its owner loses the role, a key loses keyreeve:verify immediately on every route', async () => {
   await using app = await newApp();
   await newAdministrator(app);
   const administrator = await newAdministrator(app);
   const { accounts } = app.service.services;
   const { id, key } = await newServiceKey(app, administrator.accessToken);
-  const watcher = await app.serviceKey();
-  const asWatcher = (): Promise<Answered> =>
-    app.call('POST', '/auth/verify', { headers: bearer(watcher), json: { credential: key } });
+  const otherService = await app.serviceKey();
+  const asOtherService = (): Promise<Answered> =>
+    app.call('POST', '/auth/verify', { headers: bearer(otherService), json: { credential: key } });
   const batch = () => app.call('POST', '/auth/verify/batch', { headers: bearer(key), json: { credentials: [key] } });
   const introspect = () =>
     app.call('POST', '/auth/introspect', {
@@ -70,17 +70,17 @@ test('losing the role takes keyreeve:verify from keys at once, through every way
   await accounts.setRole(operator, administrator.account.id, 'user');
   for (const answer of [await verify(app, key), await batch(), await introspect(), await forwarded('keyreeve:verify')])
     assertProblem(fromFetch(answer), 'insufficient_scope');
-  assert.deepEqual(scopesOf(await asWatcher()), ['orders:read']);
+  assert.deepEqual(scopesOf(await asOtherService()), ['orders:read']);
   assert.equal((await forwarded('orders:read')).headers.get('x-keyreeve-scopes'), 'orders:read');
   const list = await app.call('GET', '/auth/api-keys?view=full', { headers: bearer(administrator.accessToken) });
   const [listed] = (list.json as { apiKeys: ListedKeyFull[] }).apiKeys;
   assert.deepEqual(listed?.scopes, ['orders:read']);
 
   await accounts.setRole(operator, administrator.account.id, 'admin');
-  assert.deepEqual(scopesOf(await verify(app, key)), scopes, 'the role is what counts');
+  assert.deepEqual(scopesOf(await verify(app, key)), scopes, 'the scope is in force again with the role');
 });
 
-const ways: readonly (readonly [path: string, request: (id: number, key: string) => CallOptions])[] = [
+const requests: readonly (readonly [path: string, request: (id: number, key: string) => CallOptions])[] = [
   ['/auth/verify', (_, key) => ({ headers: bearer(key), json: { credential: key } })],
   ['/auth/verify/batch', (_, key) => ({ headers: bearer(key), json: { credentials: [key] } })],
   ['/auth/introspect', (id, key) => introspection(basic(String(id), key).authorization, key)],
@@ -91,7 +91,7 @@ const introspection = (authorization: string, token: string): CallOptions => ({
   body: `token=${token}`,
 });
 
-test('every instance rejects the key as a caller from the response on that reports the lost role', async () => {
+test('after the response to the loss of the role every instance rejects the key as a caller', async () => {
   await using place = await newPlace();
   await using app = await newApp({ place });
   await using other = await newApp({ place });
@@ -107,24 +107,24 @@ test('every instance rejects the key as a caller from the response on that repor
   for (const [loss, lose] of Object.entries(losses)) {
     const { account, accessToken: own } = await newAdministrator(app);
     const { id, key } = await newServiceKey(app, own);
-    const asks = [app, other].flatMap((instance) =>
-      ways.map(([path, request]) => ({ path, ask: () => instance.call('POST', path, request(id, key)) })),
+    const calls = [app, other].flatMap((instance) =>
+      requests.map(([path, request]) => ({ path, call: () => instance.call('POST', path, request(id, key)) })),
     );
-    for (const { path, ask } of asks) assert.equal((await ask()).status, 200, `${loss}: ${path}`);
+    for (const { path, call } of calls) assert.equal((await call()).status, 200, `${loss}: ${path}`);
     let isLost = false;
-    const asked = asks.map(async ({ path, ask }) => {
+    const loops = calls.map(async ({ path, call }) => {
       for (let late = 0; late < lateMin;) {
         const isLate = isLost;
-        const answer = await ask();
+        const answer = await call();
         if (!isLate) continue;
         late++;
         assertProblem(fromFetch(answer), 'insufficient_scope', `${loss}: ${path}`);
       }
     });
-    // A failure ends the test at once, and does not hide behind the loops that still ask.
-    await Promise.race([lose(account.id), ...asked]);
+    // A failure ends the test at once instead of after all loops.
+    await Promise.race([lose(account.id), ...loops]);
     isLost = true;
-    await Promise.all(asked);
+    await Promise.all(loops);
   }
 });
 
@@ -138,19 +138,19 @@ test('a scope that an operator granted does not depend on a role', async () => {
   assert.deepEqual(scopesOf(await verify(app, secret.reveal())), scopes);
 });
 
-test('a caller without the scope is told which one is missing and how to get it', async () => {
+test('the rejection of a caller names the missing scope and how to get it', async () => {
   await using app = await newApp();
   const { accessToken } = await app.signIn();
   const { key } = (await create(app, accessToken, { nickname: 'plain', scopes: ['a'] })).json as CreatedKey;
-  const refused = await verify(app, key);
-  const { detail } = assertProblem(fromFetch(refused), 'insufficient_scope');
+  const rejected = await verify(app, key);
+  const { detail } = assertProblem(fromFetch(rejected), 'insufficient_scope');
   assert.match(
     detail,
     /lacks the scope `keyreeve:verify`\. An administrator creates a key with it: POST \/auth\/api-keys/,
   );
   assert.match(detail, /keyreeve key create --scope keyreeve:verify/);
   assert.equal(
-    refused.headers.get('www-authenticate'),
+    rejected.headers.get('www-authenticate'),
     'Bearer realm="keyreeve", error="insufficient_scope", scope="keyreeve:verify"',
   );
   const forwarded = await app.call('GET', '/auth/forward?scope=a&scope=b+c&scope=%22%20%0A', { headers: bearer(key) });
@@ -158,7 +158,7 @@ test('a caller without the scope is told which one is missing and how to get it'
   assert.equal(problem.detail, 'The credential is valid but lacks the scopes `b`, `c`.');
 });
 
-test('of creations and a loss of the role at the same time no key keeps the scope', async () => {
+test('concurrent creations and the loss of the role leave no key with the scope', async () => {
   await using app = await newApp();
   await newAdministrator(app);
   const administrator = await newAdministrator(app);

@@ -1,4 +1,4 @@
-/** `/auth/verify` and its batch: what a backend is told of a credential, and which backend is told anything. */
+/** `/auth/verify` and its batch: the results, and which callers get them. */
 import assert from 'node:assert/strict';
 import {
   limits,
@@ -34,7 +34,7 @@ async function fixture() {
   return { app, service, ...signedIn, create, verify, batch, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
-test('a backend learns all of a good credential, and null where something doesn’t apply', async () => {
+test('the result of a valid credential has all members, with null where one does not apply', async () => {
   await using at = await fixture();
   const bare = await at.create({ nickname: 'worker' });
   const full = await at.create({ nickname: 'naïve 🦊', scopes: ['b', 'a'], expiresAt: '2027-01-31T00:00:00Z' });
@@ -68,7 +68,7 @@ test('a backend learns all of a good credential, and null where something doesn�
   });
 });
 
-test('a credential that isn’t good is refused with the reason and nothing else', async () => {
+test('the result of a rejected credential contains only the reason', async () => {
   await using at = await fixture();
   const { app } = at;
   const { accounts } = app.service.services;
@@ -77,27 +77,27 @@ test('a credential that isn’t good is refused with the reason and nothing else
     await at.create({ nickname: 'deleted' }),
   ];
   await app.call('DELETE', `/auth/api-keys/${deleted.id}`, { headers: bearer(at.accessToken) });
-  const [disabled, gone, signedOut] = [await app.signIn(), await app.signIn(), await app.signIn()];
+  const [disabled, removed, signedOut] = [await app.signIn(), await app.signIn(), await app.signIn()];
   const keyOf = async (accountId: string) =>
     (await app.service.services.apiKeys.create(operator, accountId, { nickname: 'a' })).secret.reveal();
-  const [disabledKey, goneKey] = [await keyOf(disabled.account.id), await keyOf(gone.account.id)];
+  const [disabledKey, removedKey] = [await keyOf(disabled.account.id), await keyOf(removed.account.id)];
   await accounts.disable(operator, disabled.account.id);
-  await accounts.delete(operator, gone.account.id);
+  await accounts.delete(operator, removed.account.id);
   await app.call('POST', '/auth/token/revoke', { json: { refreshToken: signedOut.refreshToken } });
   const code = `${oneTimeCodePrefix}_${'a'.repeat(43)}`;
   app.clock.advance({ seconds: 1 });
   const table: Readonly<Record<string, readonly [credential: string, code: string]>> = {
-    nothing: ['', 'malformed'],
+    'an empty text': ['', 'malformed'],
     'any text': ['password', 'malformed'],
     'a key with another checksum': [`${expiring.key.slice(0, -1)}-`, 'malformed'],
     'a forged access token': [`${at.accessToken.slice(0, -4)}AAAA`, 'malformed'],
     'a refresh token': [at.refreshToken, 'wrong_kind'],
     'a one-time code': [code + checksum(code), 'wrong_kind'],
     'a deleted key': [deleted.key, 'not_found'],
-    'a deleted account’s key': [goneKey, 'not_found'],
-    'a deleted account’s access token': [gone.accessToken, 'not_found'],
-    'an access token after signing out': [signedOut.accessToken, 'not_found'],
-    'a key at its end': [expiring.key, 'expired'],
+    'a deleted account’s key': [removedKey, 'not_found'],
+    'a deleted account’s access token': [removed.accessToken, 'not_found'],
+    'an access token after a sign-out': [signedOut.accessToken, 'not_found'],
+    'a key at its expiry': [expiring.key, 'expired'],
     'a disabled account’s key': [disabledKey, 'disabled'],
     'a disabled account’s access token': [disabled.accessToken, 'disabled'],
   };
@@ -110,12 +110,12 @@ test('a credential that isn’t good is refused with the reason and nothing else
   assert.deepEqual(await at.verify(at.accessToken), { valid: false, code: 'expired' });
 });
 
-test('a batch is answered in its order, repetitions and all', async () => {
+test('the results of a batch have the order of its credentials, with repetitions', async () => {
   await using at = await fixture();
   const keys: CreatedKey[] = [];
   for (let index = 0; index < 10; index++) keys.push(await at.create({ nickname: `key ${index}` }));
-  const asked = [...keys, ...keys.toReversed()].flatMap(({ key }) => [key, 'no credential']);
-  const { results } = (await at.batch(asked)).json as { results: VerifyResult[] };
+  const credentials = [...keys, ...keys.toReversed()].flatMap(({ key }) => [key, 'no credential']);
+  const { results } = (await at.batch(credentials)).json as { results: VerifyResult[] };
   const expected = [...keys, ...keys.toReversed()].flatMap(({ nickname }) => [nickname, 'malformed']);
   assert.deepEqual(
     results.map((result) => (result.valid ? result.nickname : result.code)),
@@ -123,14 +123,14 @@ test('a batch is answered in its order, repetitions and all', async () => {
   );
 });
 
-test('neither a malformed token nor an unknown deletion fails the rest of a batch', async () => {
+test('a malformed token and a deletion of unknown outcome fail no other credential of a batch', async () => {
   await using at = await fixture();
-  const [doubtful, live] = [await at.create({ nickname: 'doubtful' }), await at.create({ nickname: 'live' })];
-  at.app.service.services.apiKeys.pending.add(doubtful.id, {
+  const [pending, live] = [await at.create({ nickname: 'pending' }), await at.create({ nickname: 'live' })];
+  at.app.service.services.apiKeys.pending.add(pending.id, {
     kind: 'delete',
-    finish: () => Promise.reject(new Error('still away')),
+    finish: () => Promise.reject(new Error('still down')),
   });
-  const mixed = await at.batch([doubtful.key, live.key, 'eyJhbGciOiJub25lIn0..', '', at.accessToken]);
+  const mixed = await at.batch([pending.key, live.key, 'eyJhbGciOiJub25lIn0..', '', at.accessToken]);
   const { results } = mixed.json as { results: BatchResult[] };
   assert.deepEqual(
     results.map((result) => (result.valid ? result.type : result)),
@@ -142,19 +142,19 @@ test('neither a malformed token nor an unknown deletion fails the rest of a batc
       'access_token',
     ],
   );
-  assertProblem(fromFetch(await at.batch([doubtful.key, doubtful.key])), 'unavailable', 'nothing is known of any');
-  const one = await at.app.call('POST', '/auth/verify', { headers: at.service, json: { credential: doubtful.key } });
+  assertProblem(fromFetch(await at.batch([pending.key, pending.key])), 'unavailable', 'no credential has a result');
+  const one = await at.app.call('POST', '/auth/verify', { headers: at.service, json: { credential: pending.key } });
   assertProblem(fromFetch(one), 'unavailable');
 });
 
-test('a batch has 1 to 256 credentials, and the bytes that those need', async () => {
+test('a batch has 1 to 256 credentials, and its body may be as large as they need', async () => {
   await using at = await fixture();
   const { key } = await at.create({ nickname: 'worker' });
   using reads = countDatabaseReads();
   const full = await at.batch(Array.from({ length: limits.credentialsPerBatchMax }, () => key));
   const { results } = full.json as { results: VerifyResult[] };
   assert.deepEqual([full.status, results.length, results.every(({ valid }) => valid)], [200, 256, true]);
-  assert.equal(reads.count(), 257, 'each is read, the caller too');
+  assert.equal(reads.count(), 257, 'one read each, and one for the caller');
   for (const credentials of [
     Array.from({ length: 257 }, () => key),
     [],
@@ -176,12 +176,12 @@ test('a batch has 1 to 256 credentials, and the bytes that those need', async ()
   const longest = Array.from({ length: limits.credentialsPerBatchMax }, () => 'x'.repeat(limits.authorizationCharsMax));
   const body = JSON.stringify({ credentials: longest }, undefined, 2);
   const indented = await at.app.call('POST', '/auth/verify/batch', { headers: json, body });
-  assert.equal(indented.status, 200, 'with an indentation');
+  assert.equal(indented.status, 200, 'with indentation');
   const needed = JSON.stringify({ credentials: longest }).length;
-  assert.ok(limits.batchBodyBytesMax <= needed * 1.01, 'and hardly more');
+  assert.ok(limits.batchBodyBytesMax <= needed * 1.01, 'at most 1 % more than needed');
 });
 
-test('a body names one credential and nothing else', { tags: ['asvs:15.3.5'] }, async () => {
+test('a body contains exactly one credential and no other member', { tags: ['asvs:15.3.5'] }, async () => {
   await using at = await fixture();
   const bodies = [
     {},
@@ -193,13 +193,13 @@ test('a body names one credential and nothing else', { tags: ['asvs:15.3.5'] }, 
     [],
   ];
   for (const json of [...bodies, { credential: 'x'.repeat(4_097) }]) {
-    const refused = await at.app.call('POST', '/auth/verify', { headers: at.service, json });
-    assertProblem(fromFetch(refused), 'invalid_request', JSON.stringify(json).slice(0, 40));
+    const rejected = await at.app.call('POST', '/auth/verify', { headers: at.service, json });
+    assertProblem(fromFetch(rejected), 'invalid_request', JSON.stringify(json).slice(0, 40));
   }
 });
 
 test(
-  'only a service with a key that has keyreeve:verify may ask',
+  'only a caller with a valid key that has keyreeve:verify gets results',
   { tags: ['asvs:8.2.1', 'asvs:10.4.10', 'asvs:13.2.1'] },
   async () => {
     await using at = await fixture();
@@ -217,13 +217,13 @@ test(
     await apiKeys.delete(operator, owner.id, deleted.id);
     app.clock.advance({ seconds: 1 });
     const table: Readonly<Record<string, readonly [headers: Headers, code: ErrorCode]>> = {
-      nobody: [{}, 'invalid_service_key'],
+      'no credential': [{}, 'invalid_service_key'],
       'a key without the scope': [bearer(key), 'insufficient_scope'],
       'a key without the scope as X-API-Key': [{ 'x-api-key': key }, 'insufficient_scope'],
       'an access token': [bearer(at.accessToken), 'invalid_service_key'],
       'a refresh token': [bearer(at.refreshToken), 'invalid_service_key'],
       'email and password': [basic(at.account.email, goodPassword), 'invalid_service_key'],
-      'a service’s key as Basic, which is introspection’s': [
+      'a service key as Basic, which only introspection accepts': [
         basic(String(live.id), live.secret.reveal()),
         'invalid_service_key',
       ],
@@ -231,30 +231,30 @@ test(
       'an expired service key': [bearer(expired.secret.reveal()), 'invalid_service_key'],
       'two credentials': [{ ...at.service, 'x-api-key': live.secret.reveal() }, 'ambiguous_credentials'],
     };
-    const assertRefused = async (headers: Headers, code: ErrorCode, what: string): Promise<void> => {
+    const assertRejected = async (headers: Headers, code: ErrorCode, what: string): Promise<void> => {
       for (const [path, json] of [
         ['/auth/verify', { credential: key }],
         ['/auth/verify/batch', { credentials: [key] }],
-        ['/auth/verify', 'not even a body'],
+        ['/auth/verify', 'not an object'],
       ] as const) {
-        const refused = await app.call('POST', path, { headers, json });
-        assertProblem(fromFetch(refused), code, what);
-        assert.ok(!refused.text.includes(String(id)), what);
+        const rejected = await app.call('POST', path, { headers, json });
+        assertProblem(fromFetch(rejected), code, what);
+        assert.ok(!rejected.text.includes(String(id)), what);
         if (code !== 'insufficient_scope') continue;
         const challenge = 'Bearer realm="keyreeve", error="insufficient_scope", scope="keyreeve:verify"';
-        assert.equal(refused.headers.get('www-authenticate'), challenge);
+        assert.equal(rejected.headers.get('www-authenticate'), challenge);
       }
     };
-    for (const [what, [headers, code]] of Object.entries(table)) await assertRefused(headers, code, what);
+    for (const [what, [headers, code]] of Object.entries(table)) await assertRejected(headers, code, what);
 
     const header = { 'x-api-key': live.secret.reveal() };
     assert.equal((await app.call('POST', '/auth/verify', { headers: header, json: { credential: key } })).status, 200);
     await accounts.disable(operator, owner.id);
-    await assertRefused(header, 'invalid_service_key', 'a disabled account’s service key');
+    await assertRejected(header, 'invalid_service_key', 'a disabled account’s service key');
   },
 );
 
-test('an answered verification leaves no line in the log at any level', async () => {
+test('a verification with a result writes no log record at any level', async () => {
   await using at = await fixture();
   const { key } = await at.create({ nickname: 'worker' });
   at.app.logLines.length = 0;
