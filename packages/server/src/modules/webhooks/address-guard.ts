@@ -1,25 +1,25 @@
 /**
- * Where webhooks may go: to public addresses, by https on its own port, and to what the operator has named. Whoever sets
- * up an endpoint must not be able to make the service talk to what only the service can reach (ASVS
- * 5.0 1.3.6).
+ * Decides which targets webhooks may reach: public IP addresses over https on port 443, and the targets in
+ * KEYREEVE_WEBHOOK_TARGETS. Otherwise the owner of an endpoint could make the service send requests to internal systems
+ * (ASVS 5.0 1.3.6).
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { isWithin } from '../../foundation/ip-address.ts';
 
-/** What the operator lets webhooks reach although it is internal, also over plain http and on other ports. */
+/** An internal target that the operator allows, also over plain http and on other ports. */
 export type WebhookTarget =
   | { readonly kind: 'network'; readonly cidr: string }
   | { readonly kind: 'host'; readonly host: string; readonly port: number };
 
-/** All addresses of a name. */
+/** @returns all IP addresses of a name */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** The target isn't one that webhooks may reach. */
+/** Webhooks may not reach the target. */
 export class RefusedTarget extends Error {}
 
-/** As the machine resolves names everywhere else, so that a name means one thing. */
+/** Uses the resolver of the operating system, so a name means the same as in other programs. */
 const resolveBySystem: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
 
 export class AddressGuard {
@@ -32,11 +32,11 @@ export class AddressGuard {
   }
 
   /**
-   * Resolves the name of a URL, once. Nothing but what this returns may be connected to: asked again, the name might
-   * have another answer.
-   * @throws RefusedTarget when a single one of its addresses is none that webhooks may reach; what resolving throws
+   * Resolves the name of a URL once. The caller may connect only to the returned IP addresses, because a second lookup
+   * could return others.
+   * @throws RefusedTarget if webhooks may not reach one of the IP addresses; what the resolver throws
    */
-  async vet(url: URL): Promise<readonly string[]> {
+  async resolveAllowed(url: URL): Promise<readonly string[]> {
     const host = hostOf(url);
     const addresses = isIP(host) === 0 ? await this.#resolve(host) : [host];
     if (addresses.length === 0) throw new RefusedTarget('the name has no address');
@@ -45,7 +45,7 @@ export class AddressGuard {
     return addresses;
   }
 
-  /** What can be said without resolving a name. @throws RefusedTarget */
+  /** Checks what needs no name resolution. @throws RefusedTarget */
   assertPossible(url: URL): void {
     const host = hostOf(url);
     const mayLieInNetwork = isIP(host) === 0 && this.#targets.some(({ kind }) => kind === 'network');
@@ -72,22 +72,22 @@ export class AddressGuard {
   }
 }
 
-/** Without the brackets of an IPv6 address. */
+/** @returns the host without the brackets of an IPv6 address */
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
 const portOf = ({ port, protocol }: URL): number => Number(port) || (protocol === 'https:' ? 443 : 80);
 
-/** Of the platform of Microsoft's cloud: in no registry, and reachable from within only. */
+/** The platform address of Microsoft Azure: public by its number, but reachable only from within the cloud. */
 const platformAddress = '168.63.129.16';
-/** All that IANA has given out for use on the internet; the rest of IPv6 is special, embeds IPv4, or is nobody's. */
+/** Global unicast addresses that IANA has allocated. Other IPv6 addresses are special, embed IPv4 or are unallocated. */
 const global6 = ipaddr.parseCIDR('2000::/3');
 
 /**
- * Whether it is an ordinary address of the internet: in none of the ranges of the IANA special-purpose registries (RFC
- * 6890), and of no form that carries an IPv4 address inside (mapped, compatible, NAT64, 6to4, Teredo).
+ * Whether an IP address is public: outside the IANA special-purpose registries (RFC 6890), and not a form that embeds an
+ * IPv4 address (mapped, compatible, NAT64, 6to4, Teredo).
  */
 export function isPublicAddress(address: string): boolean {
-  // A zone names an interface of this machine.
+  // A zone names an interface of this host.
   if (isIP(address) === 0 || address.includes('%') || address === platformAddress) return false;
   const parsed = ipaddr.parse(address);
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(global6));

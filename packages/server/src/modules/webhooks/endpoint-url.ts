@@ -1,16 +1,16 @@
-/** The address of an endpoint, as it is accepted. */
+/** Validates and normalises the URL of an endpoint. */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { RefusedTarget, type AddressGuard } from './address-guard.ts';
 
 /**
- * @returns as it is stored and called: names in Punycode, addresses written out
+ * @returns the URL in the form in which it is stored and called: names in Punycode, IP addresses in canonical form
  * @throws DomainError `webhook_url_refused`
  */
 export function acceptUrl(text: string, guard: AddressGuard): string {
   const refuse = (why: string): DomainError =>
     new DomainError('webhook_url_refused', { detail: `The URL of the endpoint is not allowed: ${why}.` });
-  // URL parsers take white space and control characters out without a word.
+  // URL parsers remove white space and control characters silently.
   const isPlain = text.length <= limits.webhookUrlCharsMax && !/[\s\p{Cc}]/u.test(text);
   const url = isPlain && URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))

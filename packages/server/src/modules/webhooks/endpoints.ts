@@ -1,4 +1,4 @@
-/** Webhook endpoints: administrators and operators set them up and change them. */
+/** Webhook endpoints: administrators and operators create, change, test and delete them. */
 import { limits, webhookEvents, type Webhook, type WebhookEvent } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -11,7 +11,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { acceptUrl } from './endpoint-url.ts';
 import { bodyOf } from './publisher.ts';
-import { succeed, type Attempt, type Sender, type StoredSecret } from './sender.ts';
+import { rotateSecret, type Attempt, type Sender, type StoredSecret } from './sender.ts';
 import { makeSigningSecret } from './signature.ts';
 import * as store from './store.ts';
 
@@ -21,7 +21,7 @@ export interface EndpointsOptions {
   readonly seal: Sealer;
   readonly guard: AddressGuard;
   readonly sender: Sender;
-  /** None where no journal is kept. */
+  /** Undefined without a deletion journal. */
   readonly journal: Revocations | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface Endpoint {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly disabledAt: number | null;
-  /** Deliveries that have yet to succeed. */
+  /** Deliveries that have not succeeded yet. */
   readonly waiting: number;
   readonly lastDeliveredAt: number | null;
   readonly lastFailedAt: number | null;
@@ -47,9 +47,9 @@ export class Endpoints {
   }
 
   /**
-   * It is told what is committed from now on.
-   * @returns it and its secret, which is never to be had again
-   * @throws DomainError `webhook_url_refused`, `invalid_request` for an event that there isn't, `webhook_limit_reached`,
+   * Creates an endpoint, which receives the events that are committed from then on.
+   * @returns the endpoint and its secret, which cannot be read again
+   * @throws DomainError `webhook_url_refused`, `invalid_request` for an unknown event, `webhook_limit_reached`,
    *   `invalid_access_token` when the session has ended meanwhile
    */
   async create(
@@ -87,7 +87,10 @@ export class Endpoints {
     return toEndpoint(row);
   }
 
-  /** @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable` */
+  /**
+   * The journal records it, so that a restore sends no more events to the receiver.
+   * @throws DomainError `webhook_not_found`, `invalid_access_token`, `unavailable`
+   */
   async disable(principal: Principal, id: string): Promise<void> {
     const { db, clock, journal } = this.#options;
     const at = clock.now();
@@ -111,7 +114,7 @@ export class Endpoints {
   }
 
   /**
-   * @returns the new secret, and until when the one before signs as well; one before that no longer does
+   * Replaces the secret. Deliveries are signed with the previous secret too, until `previousValidUntil`.
    * @throws DomainError `webhook_not_found`, `invalid_access_token`
    */
   async rotateSecret(principal: Principal, id: string): Promise<{ secret: Secret; previousValidUntil: number }> {
@@ -120,12 +123,12 @@ export class Endpoints {
     const now = clock.now();
     await store.replaceSecret(db, principal, id, now, (sealed) => {
       const stored = JSON.parse(seal.open(id, sealed)) as StoredSecret;
-      return seal.seal(id, JSON.stringify(succeed(stored, secret, now)));
+      return seal.seal(id, JSON.stringify(rotateSecret(stored, secret, now)));
     });
     return { secret, previousValidUntil: now + limits.webhookSecretOverlapSeconds * 1_000 };
   }
 
-  /** Sends it an event of the type `webhook.test`, at once and only once. @throws DomainError `webhook_not_found` */
+  /** Sends one event of the type `webhook.test` immediately, without retries. @throws DomainError `webhook_not_found` */
   async test(id: string): Promise<Attempt> {
     const { db, clock, sender } = this.#options;
     const endpoint = await store.findEndpoint(db, id);
@@ -137,7 +140,7 @@ export class Endpoints {
 
 const neverTried = { lastDeliveredAt: null, lastFailedAt: null, lastFailure: null };
 
-/** All but the secret. */
+/** Omits the secret. */
 const toEndpoint = (row: store.CountedEndpointRow): Endpoint => ({
   id: row.id,
   url: row.url,

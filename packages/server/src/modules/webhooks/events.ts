@@ -1,12 +1,12 @@
-/** Which events of the audit trail endpoints are told, and what of each. */
+/** Which audit events are published to endpoints, and with which data. */
 import type { WebhookEvent } from '@keyreeve/contract';
 import type { AuditAction } from '../audit/audit.ts';
 
-/** An event of the trail, of a chain. */
+/** An event in a chain of the audit log. */
 export interface LoggedEvent {
   readonly chain: number;
   readonly position: number;
-  /** Tells it from any other there ever was in its place. */
+  /** Distinguishes the event from another one at the same place, which a restore can cause. */
   readonly mac: Uint8Array;
   readonly at: number;
   readonly action: string;
@@ -16,7 +16,7 @@ export interface LoggedEvent {
   readonly details: string | null;
 }
 
-/** What an endpoint is told about: ids, and the nickname of a key. Never an email, never a secret. */
+/** Ids, and the nickname of a key. Never an email address or a secret. */
 export type EventData = Readonly<Record<string, string | number>>;
 
 type Details = Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ const key: Describe = (event, details) => ({
   nickname: typeof details['nickname'] === 'string' ? details['nickname'] : '',
 });
 
-const told: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describe]>>> = {
+const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describe]>>> = {
   'account.created': ['account.created', account],
   'account.verified': ['account.verified', account],
   'account.disabled': ['account.disabled', account],
@@ -49,12 +49,12 @@ const told: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describ
   'session.reuse_detected': ['session.reuse_detected', session],
 };
 
-/** @returns undefined for what no endpoint is told */
+/** @returns undefined for an event that is not published */
 export function describe(event: LoggedEvent): { readonly type: WebhookEvent; readonly data: EventData } | undefined {
-  const known = (told as Partial<Record<string, readonly [WebhookEvent, Describe]>>)[event.action];
+  const known = (published as Partial<Record<string, readonly [WebhookEvent, Describe]>>)[event.action];
   if (!known) return undefined;
   const details = event.details === null ? {} : (JSON.parse(event.details) as Details);
-  // Whoever imports knows what; a million of them are nobody's news.
+  // Imported rows are not published: a bulk import would flood subscribers.
   if ('imported' in details) return undefined;
   const [type, data] = known;
   return { type, data: data(event, details) };

@@ -1,6 +1,6 @@
 /**
- * One request to an endpoint: to a vetted address and no other, without redirects, proxies or patience. Of the answer
- * only its status is ever known.
+ * Sends one request to an endpoint: only to an allowed IP address, without redirects and proxies, within a time limit. Only
+ * the status of the response is used.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -14,12 +14,12 @@ export interface Post {
   readonly body: string;
 }
 
-/** Nobody answered in time. */
+/** The time limit was reached before a response. */
 export class TimedOut extends Error {}
 
 /**
- * @param msMax for all of it: resolving, connecting, TLS, and the answer
- * @returns the status of the answer, whatever it is
+ * @param msMax bounds name resolution, connection, TLS and response together
+ * @returns the status of the response, also of an error
  * @throws RefusedTarget, TimedOut, or the error of the connection
  */
 export async function post(guard: AddressGuard, request: Post, msMax: number = limits.webhookMsMax): Promise<number> {
@@ -34,7 +34,7 @@ export async function post(guard: AddressGuard, request: Post, msMax: number = l
     }, msMax);
   });
   try {
-    const addresses = await Promise.race([guard.vet(request.url), late]);
+    const addresses = await Promise.race([guard.resolveAllowed(request.url), late]);
     return await Promise.race([exchange(request, addresses, signal), late]);
   } finally {
     clearTimeout(timer);
@@ -53,29 +53,29 @@ function exchange({ url, headers, body }: Post, addresses: readonly string[], si
       'user-agent': 'Keyreeve',
       ...headers,
     },
-    // Of its own: the global one may have been told of a proxy, and a kept connection was made to yesterday's address.
+    // A new agent: the global one may use a proxy, and a kept connection may lead to an outdated IP address.
     agent: new Agent({ keepAlive: false }),
-    // The name stays for TLS and Host; where it leads has been settled.
+    // TLS and the Host header use the name. The connection uses the allowed IP addresses.
     lookup: lookupOf(addresses),
     signal,
     maxHeaderSize: limits.headerBytesMax,
     insecureHTTPParser: false,
-    // Said here, no variable of the environment can unsay it.
+    // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
   });
   sent.on('error', reject);
-  sent.on('response', (answer) => {
+  sent.on('response', (response) => {
     let bytes = 0;
-    // Read so that the other side can finish what it says; cut when it doesn't stop.
-    answer.on('data', (chunk: Buffer) => {
+    // The body is read, so that the receiver can finish its response, up to a bound.
+    response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > limits.webhookAnswerBytesMax) answer.destroy();
+      if (bytes > limits.webhookAnswerBytesMax) response.destroy();
     });
-    answer.on('error', () => undefined);
-    // A status was given: what becomes of the rest changes nothing.
-    answer.on('close', () => resolve(answer.statusCode ?? 0));
-    signal.addEventListener('abort', () => resolve(answer.statusCode ?? 0));
+    response.on('error', () => undefined);
+    // The status is known, so a failure of the rest does not matter.
+    response.on('close', () => resolve(response.statusCode ?? 0));
+    signal.addEventListener('abort', () => resolve(response.statusCode ?? 0));
   });
   sent.end(body);
   return promise;

@@ -1,8 +1,8 @@
 /**
- * Follows the audit trail: what was committed there is put into the outbox for every endpoint that is to be told. So an
- * event is told if and only if its change was committed, and the change itself never waits for anything here.
+ * Publishes audit events: reads committed events and inserts a job into the outbox for each subscribed endpoint. So an event
+ * is published if and only if its change was committed, and the change does not wait for the publication.
  *
- * First the events are read, then the endpoints: an endpoint that was there when an event happened is among them.
+ * The events are read before the endpoints, so every endpoint that existed at an event is among them.
  */
 import { createHash } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
@@ -14,12 +14,12 @@ import type { NewJobRow } from '../outbox/store.ts';
 import { describe, type LoggedEvent } from './events.ts';
 import {
   listEnabledEndpoints,
-  listUntold,
+  listUnpublished,
   queueOf,
-  takeSteps,
+  publishSteps,
   type EndpointRow,
   type Step,
-  type UntoldEvent,
+  type UnpublishedEvent,
 } from './store.ts';
 
 export interface PublisherOptions {
@@ -28,47 +28,47 @@ export interface PublisherOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** What stands in the outbox. */
-export interface WebhookWork {
+/** The payload of a job. */
+export interface WebhookJob {
   readonly endpointId: string;
-  /** JSON; signed and sent as it is. */
+  /** JSON, signed and sent without changes. */
   readonly body: string;
 }
 
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 
 export class Publisher {
   readonly #options: PublisherOptions;
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  /** Told once, not every second. */
+  #polling: Promise<void> | undefined;
+  /** Failures are reported once, not every second. */
   #isFailing = false;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
   }
 
-  /** Until `stop`. */
+  /** Runs until `stop`. */
   start(): void {
-    this.#timer = setInterval(() => this.pollSoon(), lookEveryMs).unref();
+    this.#timer = setInterval(() => this.pollSoon(), pollEveryMs).unref();
     this.pollSoon();
   }
 
-  /** Nobody waits for the next look. */
+  /** Polls now instead of at the next interval. */
   pollSoon(): void {
-    if (this.#timer === undefined || this.#looking) return;
-    this.#looking = this.#lookOn().finally(() => (this.#looking = undefined));
+    if (this.#timer === undefined || this.#polling) return;
+    this.#polling = this.#pollAll().finally(() => (this.#polling = undefined));
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    await this.#looking;
+    await this.#polling;
   }
 
-  async #lookOn(): Promise<void> {
+  async #pollAll(): Promise<void> {
     try {
-      while (this.#timer !== undefined && (await this.look()));
+      while (this.#timer !== undefined && (await this.poll()));
       this.#isFailing = false;
     } catch (error) {
       if (!this.#isFailing) this.#options.onFailure?.(error);
@@ -77,23 +77,23 @@ export class Publisher {
   }
 
   /** @returns whether there may be more */
-  async look(): Promise<boolean> {
+  async poll(): Promise<boolean> {
     const { db, outbox } = this.#options;
-    const events = await listUntold(db, limits.webhookEventsPerLookMax);
+    const events = await listUnpublished(db, limits.webhookEventsPerLookMax);
     if (events.length === 0) return false;
     const endpoints = await listEnabledEndpoints(db);
     const byChain = Map.groupBy(events, ({ chain }) => chain);
-    const steps = [...byChain.values()].flatMap((news) => this.#step(news, endpoints));
-    await takeSteps(db, steps);
-    if (steps.some(({ work }) => work.length > 0)) outbox.pollSoon();
-    return [...byChain.values()].some((news) => news.length === limits.webhookEventsPerLookMax);
+    const steps = [...byChain.values()].flatMap((list) => this.#step(list, endpoints));
+    await publishSteps(db, steps);
+    if (steps.some(({ jobs }) => jobs.length > 0)) outbox.pollSoon();
+    return [...byChain.values()].some((list) => list.length === limits.webhookEventsPerLookMax);
   }
 
-  #step(events: readonly UntoldEvent[], endpoints: readonly Subscriber[]): Step[] {
+  #step(events: readonly UnpublishedEvent[], endpoints: readonly Subscriber[]): Step[] {
     const [first, last] = [events.at(0), events.at(-1)];
     if (!first || !last) return [];
-    const work = events.flatMap((event) => this.#deliveries(event, endpoints));
-    return [{ chain: first.chain, from: first.toldUntil, to: last.position, mac: last.mac, work }];
+    const jobs = events.flatMap((event) => this.#deliveries(event, endpoints));
+    return [{ chain: first.chain, from: first.publishedUntil, to: last.position, mac: last.mac, jobs }];
   }
 
   #deliveries(event: LoggedEvent, endpoints: readonly Subscriber[]): NewJobRow[] {
@@ -105,8 +105,8 @@ export class Publisher {
       .map((endpoint) => {
         const id = idOf(event, endpoint.id);
         const body = bodyOf(id, type, event.at, data);
-        const work: WebhookWork = { endpointId: endpoint.id, body };
-        return this.#options.outbox.prepare('webhook', queueOf(endpoint.id), work, id);
+        const job: WebhookJob = { endpointId: endpoint.id, body };
+        return this.#options.outbox.prepare('webhook', queueOf(endpoint.id), job, id);
       });
   }
 }
@@ -114,12 +114,12 @@ export class Publisher {
 type Subscriber = Pick<EndpointRow, 'id' | 'events'>;
 
 /**
- * The same for an event and an endpoint, whoever makes it and however often: places of the trail are used again after a
- * restore, MACs aren't.
+ * Derives the same id for an event and an endpoint each time and on every instance. It uses the MAC, because positions in the
+ * audit log are used again after a restore.
  */
 const idOf = ({ mac }: LoggedEvent, endpointId: string): string =>
   `msg_${toBase62(createHash('sha256').update(mac).update(endpointId).digest().subarray(0, 16), 22)}`;
 
-/** As the Standard Webhooks specification recommends: type, timestamp, data. */
+/** The body that the Standard Webhooks specification recommends: type, timestamp, data. */
 export const bodyOf = (id: string, type: string, at: number, data: object): string =>
   JSON.stringify({ id, type, timestamp: toInstant(at), data });

@@ -1,4 +1,4 @@
-/** HTTP of webhook endpoints, for administrators. */
+/** HTTP routes of webhook endpoints, for administrators. */
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';

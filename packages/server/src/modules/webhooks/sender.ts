@@ -1,4 +1,4 @@
-/** Sends what is to be told: signs each attempt, and says of each failure what it means for the rest. */
+/** Delivers events to endpoints: signs each attempt, and decides for each failure whether it pauses the queue. */
 import { limits } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
@@ -6,10 +6,10 @@ import { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { JobFailure, type Job } from '../outbox/outbox.ts';
 import { RefusedTarget, type AddressGuard } from './address-guard.ts';
-import type { WebhookWork } from './publisher.ts';
+import type { WebhookJob } from './publisher.ts';
 import { post, TimedOut } from './post.ts';
 import { signedHeaders } from './signature.ts';
-import { disableEndpoint, findEndpoint, noteDelivery, noteFailure, type EndpointRow } from './store.ts';
+import { disableEndpoint, findEndpoint, recordDelivery, recordFailure, type EndpointRow } from './store.ts';
 
 export interface SenderOptions {
   readonly db: Db;
@@ -18,28 +18,28 @@ export interface SenderOptions {
   readonly guard: AddressGuard;
 }
 
-/** The secret of an endpoint as it is sealed. */
+/** The secret of an endpoint, as it is sealed in the database. */
 export interface StoredSecret {
   readonly current: string;
-  /** Signs as well until then. */
+  /** Deliveries are signed with it too, until this time. */
   readonly previous?: { readonly secret: string; readonly until: number };
 }
 
-/** How an attempt went. */
+/** The result of an attempt. */
 export interface Attempt {
-  /** Null when nobody answered. */
+  /** Null without a response. */
   readonly status: number | null;
-  /** Null when it succeeded. Names no address and quotes nobody. */
+  /** Null after a success. Contains no IP address and nothing from the response. */
   readonly failure: string | null;
   /** Whether the rest of its queue would fail too. */
   readonly isBlocked: boolean;
 }
 
-/** A delivery that went well is noted no more often, but for the first after a failure. */
-const noteEveryMs = 60_000;
-/** RFC 9110 section 15.5.11, and the specification: it wants no more. */
+/** Successful deliveries are recorded at most this often, except the first one after a failure. */
+const recordEveryMs = 60_000;
+/** RFC 9110 section 15.5.11, and the Standard Webhooks specification: the receiver wants no more deliveries. */
 const gone = 410;
-/** Somebody before the receiver, or the receiver itself, can't take more now. */
+/** The receiver, or a proxy in front of it, is overloaded. */
 const busy: readonly number[] = [429, 502, 503, 504];
 
 export class Sender {
@@ -51,27 +51,27 @@ export class Sender {
     this.#options = options;
   }
 
-  /** The outbox's handler. @throws JobFailure */
+  /** The handler of the outbox. @throws JobFailure */
   readonly deliver = async ({ id, payload }: Pick<Job, 'id' | 'payload'>): Promise<void> => {
     const { db, clock } = this.#options;
-    const { endpointId, body } = payload as WebhookWork;
+    const { endpointId, body } = payload as WebhookJob;
     const endpoint = await findEndpoint(db, endpointId);
-    // Deleted or disabled since: there is nobody to tell.
+    // Deleted or disabled since the event.
     if (!endpoint || endpoint.disabledAt !== null) return;
     const { status, failure, isBlocked } = await this.attempt(endpoint, id, body);
     const now = clock.now();
     if (failure === null) {
       const { lastDeliveredAt, lastFailedAt } = endpoint;
       const isRecovered = (lastFailedAt ?? 0) >= (lastDeliveredAt ?? 0);
-      if (isRecovered || now - (lastDeliveredAt ?? 0) >= noteEveryMs) await noteDelivery(db, endpointId, now);
+      if (isRecovered || now - (lastDeliveredAt ?? 0) >= recordEveryMs) await recordDelivery(db, endpointId, now);
       return;
     }
-    await noteFailure(db, endpointId, now, failure);
+    await recordFailure(db, endpointId, now, failure);
     if (status === gone) return disableEndpoint(db, { kind: 'system' }, endpointId, now, failure);
     throw new JobFailure(failure, isBlocked ? 'queue' : 'job');
   };
 
-  /** One request. Never throws for what the endpoint does. */
+  /** Sends one request. Failures of the endpoint are part of the result. */
   async attempt(endpoint: Pick<EndpointRow, 'id' | 'url' | 'secret'>, id: string, body: string): Promise<Attempt> {
     const { clock, seal, guard } = this.#options;
     const now = clock.now();
@@ -96,8 +96,8 @@ function validSecrets({ current, previous }: StoredSecret, now: number): readonl
   return [current, ...(isOverlapping ? [previous.secret] : [])].map((text) => new Secret(text));
 }
 
-/** A new secret beside the one that was current. */
-export const succeed = (stored: StoredSecret, secret: Secret, now: number): StoredSecret => ({
+/** Makes `secret` the current one, and keeps the former current one for an overlap. */
+export const rotateSecret = (stored: StoredSecret, secret: Secret, now: number): StoredSecret => ({
   current: secret.reveal(),
   previous: { secret: stored.current, until: now + limits.webhookSecretOverlapSeconds * 1_000 },
 });
@@ -105,7 +105,7 @@ export const succeed = (stored: StoredSecret, secret: Secret, now: number): Stor
 function failureOf(error: unknown): { readonly text: string; readonly isRefused: boolean } {
   if (error instanceof RefusedTarget || error instanceof TimedOut)
     return { text: error.message, isRefused: error instanceof RefusedTarget };
-  // Its code alone: the message may name addresses.
+  // Only the code: the message may contain IP addresses.
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   return { text: `the connection failed: ${code}`, isRefused: false };
 }

@@ -1,6 +1,6 @@
 /**
- * Signatures of webhooks as the Standard Webhooks specification (1.0.0) has them: HMAC-SHA-256 over id, timestamp and
- * body, so that receivers can use any of its libraries.
+ * Signatures of webhooks by the Standard Webhooks specification 1.0.0, for which receivers find libraries: HMAC-SHA-256 over
+ * id, timestamp and body.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { Secret } from '../../foundation/crypto/secret.ts';
@@ -13,8 +13,8 @@ export const makeSigningSecret = (): Secret => new Secret(prefix + randomBytes(s
 
 /**
  * The headers of one attempt.
- * @param now in milliseconds: receivers refuse what is old
- * @param secrets each makes a signature; a receiver is content with one of them
+ * @param now in milliseconds; receivers reject old messages
+ * @param secrets each adds a signature; a receiver accepts a message if one of them is valid
  */
 export function signedHeaders(
   id: string,

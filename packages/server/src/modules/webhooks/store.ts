@@ -1,4 +1,4 @@
-/** Rows of webhook endpoints, and how far each chain of the audit trail has been looked at for them. */
+/** SQL of webhook endpoints, and of the position in each chain of the audit log up to which events are published. */
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEvent, type AuditAction } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -30,12 +30,12 @@ export interface CountedEndpointRow extends EndpointRow {
 
 export type NewEndpoint = Pick<EndpointRow, 'id' | 'url' | 'secret' | 'events'> & { readonly now: number };
 
-export interface UntoldEvent extends LoggedEvent {
-  /** The progress of its chain. */
-  readonly toldUntil: number;
+export interface UnpublishedEvent extends LoggedEvent {
+  /** Events of its chain up to this position are published. */
+  readonly publishedUntil: number;
 }
 
-/** Of the outbox: what waits for one endpoint stands apart from all else. */
+/** The queue of an endpoint in the outbox. */
 export const queueOf = (id: string): string => `webhook:${id}`;
 
 const columns = `id, url, secret, events, created_at as "createdAt", updated_at as "updatedAt",
@@ -43,7 +43,7 @@ const columns = `id, url, secret, events, created_at as "createdAt", updated_at 
   last_failure as "lastFailure"`;
 const counted = `${columns}, (select count(*) from outbox where queue = 'webhook:' || webhook_endpoints.id) as waiting`;
 
-// While one is added or enabled: their number is decided under it, and where their events begin.
+// Held while an endpoint is added or enabled, because that depends on the number of endpoints and sets the progress.
 const lockEndpoints = sql('lock_webhook_endpoints', {
   sqlite: `select null`,
   postgres: `lock table webhook_endpoints in share row exclusive mode`,
@@ -85,12 +85,12 @@ const enable = sql(
    where id = $1 and disabled_at is not null`,
 );
 const remove = sql('delete_webhook_endpoint', `delete from webhook_endpoints where id = $1`);
-const noteDelivered = sql(
-  'note_webhook_delivered',
+const updateDelivered = sql(
+  'update_webhook_delivered',
   `update webhook_endpoints set last_delivered_at = $2 where id = $1`,
 );
-const noteFailed = sql(
-  'note_webhook_failed',
+const updateFailed = sql(
+  'update_webhook_failed',
   `update webhook_endpoints set last_failed_at = $2, last_failure = $3 where id = $1`,
 );
 
@@ -98,10 +98,10 @@ const listSubscribed = sql<Pick<EndpointRow, 'id' | 'events'>>(
   'list_enabled_webhook_endpoints',
   `select id, events from webhook_endpoints where disabled_at is null order by id`,
 );
-// In each chain what comes after its progress; nothing is read while nobody is to be told.
-const listNews = sql<UntoldEvent>(
-  'list_webhook_news',
-  `select coalesce(p.position, 0) as "toldUntil", e.chain, e.position, e.mac, e.at, e.action, e.account_id as "accountId", e.target, e.details
+// Events of each chain after its progress. Reads nothing without an enabled endpoint.
+const selectUnpublished = sql<UnpublishedEvent>(
+  'list_unpublished_events',
+  `select coalesce(p.position, 0) as "publishedUntil", e.chain, e.position, e.mac, e.at, e.action, e.account_id as "accountId", e.target, e.details
    from audit_chains c left join webhook_progress p on p.chain = c.chain
      join audit_events e on e.chain = c.chain and e.position > coalesce(p.position, 0)
        and e.position <= coalesce(p.position, 0) + $1
@@ -109,8 +109,8 @@ const listNews = sql<UntoldEvent>(
      and exists (select 1 from webhook_endpoints where disabled_at is null)
    order by e.chain, e.position`,
 );
-// Of rivals that have read the same events one publishes them. The event must still be there: a restore may have replaced
-// the audit log meanwhile, and events that it records at the same positions must not be skipped.
+// One of several instances that have read the same events publishes them. The event must still exist: a restore may have
+// replaced the audit log meanwhile, and new events at the same positions must not be skipped.
 const advance = sql(
   'advance_webhook_progress',
   `insert into webhook_progress (chain, position)
@@ -151,7 +151,7 @@ export const findCountedEndpoint = (db: Db, id: string): Promise<CountedEndpoint
   db.get(selectCounted, [id]);
 export const findEndpoint = (db: Db, id: string): Promise<EndpointRow | undefined> => db.get(select, [id]);
 
-/** @param replace is given what is stored, and returns what is to be @throws DomainError `webhook_not_found` */
+/** @param replace receives the stored secret and returns the new one, both sealed @throws DomainError `webhook_not_found` */
 export async function replaceSecret(
   db: Db,
   principal: Principal,
@@ -168,7 +168,7 @@ export async function replaceSecret(
   });
 }
 
-/** What waits for it is dropped. Nothing when it is disabled already. @throws DomainError `webhook_not_found` */
+/** Removes its waiting deliveries. Does nothing for a disabled endpoint. @throws DomainError `webhook_not_found` */
 export async function disableEndpoint(
   db: Db,
   principal: Principal,
@@ -190,7 +190,7 @@ export async function disableEndpoint(
   });
 }
 
-/** From now on. Nothing when it is enabled already. @throws DomainError `webhook_not_found` */
+/** The endpoint receives events from now on. Does nothing for an enabled endpoint. @throws DomainError `webhook_not_found` */
 export async function enableEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
@@ -201,7 +201,7 @@ export async function enableEndpoint(db: Db, principal: Principal, id: string, n
   });
 }
 
-/** With what waits for it. @throws DomainError `webhook_not_found` */
+/** Removes its waiting deliveries too. @throws DomainError `webhook_not_found` */
 export async function deleteEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
     await assertSessionLives(tx, principal, now);
@@ -237,34 +237,34 @@ async function assertExists(tx: Transaction, id: string): Promise<void> {
   if (!(await tx.get(select, [id]))) throw new DomainError('webhook_not_found');
 }
 
-export const noteDelivery = async (db: Db, id: string, now: number): Promise<void> =>
-  void (await db.transaction((tx) => tx.run(noteDelivered, [id, now])));
+export const recordDelivery = async (db: Db, id: string, now: number): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(updateDelivered, [id, now])));
 
-export const noteFailure = async (db: Db, id: string, now: number, failure: string): Promise<void> =>
-  void (await db.transaction((tx) => tx.run(noteFailed, [id, now, failure])));
+export const recordFailure = async (db: Db, id: string, now: number, failure: string): Promise<void> =>
+  void (await db.transaction((tx) => tx.run(updateFailed, [id, now, failure])));
 
-/** Events that nobody has been told of, by chain and place; at most `perChainMax` of each chain. */
-export const listUntold = (db: Db, perChainMax: number): Promise<UntoldEvent[]> => db.all(listNews, [perChainMax]);
+/** @returns unpublished events in the order of chains and positions, at most `perChainMax` of each chain */
+export const listUnpublished = (db: Db, perChainMax: number): Promise<UnpublishedEvent[]> =>
+  db.all(selectUnpublished, [perChainMax]);
 
-/** Those that are told anything now. */
 export const listEnabledEndpoints = (db: Db): Promise<Pick<EndpointRow, 'id' | 'events'>[]> => db.all(listSubscribed);
 
-/** A step of one chain, with the deliveries that come of it. */
+/** The progress of one chain, with the jobs that deliver its events. */
 export interface Step {
   readonly chain: number;
   readonly from: number;
   readonly to: number;
   /** Of the event at `to`. */
   readonly mac: Uint8Array;
-  readonly work: readonly NewJobRow[];
+  readonly jobs: readonly NewJobRow[];
 }
 
-/** Puts deliveries into the outbox, unless another instance has, or a restore has replaced the events. @param steps by chain */
-export async function takeSteps(db: Db, steps: readonly Step[]): Promise<void> {
+/** Inserts the jobs, unless another instance did or a restore has replaced the events. @param steps in the order of chains */
+export async function publishSteps(db: Db, steps: readonly Step[]): Promise<void> {
   await db.transaction(async (tx) => {
-    for (const { chain, from, to, mac, work } of steps) {
+    for (const { chain, from, to, mac, jobs } of steps) {
       if ((await tx.run(advance, [chain, from, to, mac])) === 0) continue;
-      for (const row of work) await insertJobTx(tx, row);
+      for (const row of jobs) await insertJobTx(tx, row);
     }
   });
 }

@@ -1,4 +1,4 @@
-/** Webhooks, put together: endpoints are set up, the audit trail is followed, and what is to be told is sent. */
+/** Wires the parts of webhooks together: endpoints, publisher and sender. */
 import type { Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import type { Db } from '../../foundation/database/db.ts';
@@ -15,17 +15,17 @@ export interface WebhooksOptions {
   readonly seal: Sealer;
   readonly outbox: Outbox;
   readonly targets: readonly WebhookTarget[];
-  /** None where no journal is kept. */
+  /** Undefined without a deletion journal. */
   readonly journal?: Revocations | undefined;
-  /** The trail can't be read now; told once until it can. */
+  /** Called when the audit log cannot be read, once until it can be read again. */
   readonly onFailure?: (error: unknown) => void;
-  /** Another than the system's, for tests. */
+  /** For tests; the system's resolver by default. */
   readonly resolve?: Resolve;
 }
 
 export class Webhooks {
   readonly endpoints: Endpoints;
-  /** Started by whoever serves. */
+  /** The service starts and stops it. */
   readonly publisher: Publisher;
   readonly sender: Sender;
 

@@ -10,7 +10,7 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { Webhooks } from '../../webhooks/webhooks.ts';
-import { listUntold, takeSteps, type Step } from '../../webhooks/store.ts';
+import { listUnpublished, publishSteps, type Step } from '../../webhooks/store.ts';
 import { backUp, restore } from './backup-kit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
@@ -40,10 +40,10 @@ function webhooksOf(db: Db): Webhooks {
 
 /** The next step of each chain, without deliveries. */
 async function nextSteps(db: Db): Promise<Step[]> {
-  const chains = Map.groupBy(await listUntold(db, 1_000), ({ chain }) => chain);
+  const chains = Map.groupBy(await listUnpublished(db, 1_000), ({ chain }) => chain);
   return [...chains].map(([chain, events]) => {
-    const { toldUntil: from = 0, position: to = 0, mac = Buffer.alloc(0) } = events.at(-1) ?? {};
-    return { chain, from, to, mac, work: [] };
+    const { publishedUntil: from = 0, position: to = 0, mac = Buffer.alloc(0) } = events.at(-1) ?? {};
+    return { chain, from, to, mac, jobs: [] };
   });
 }
 
@@ -52,7 +52,7 @@ onEachDatabase('webhooks publish no events after a restore that they read before
   const path = join(temp.path, 'backup');
   await fill(db);
   await webhooksOf(db).endpoints.create(operator, { url: 'https://example.com/hooks', events: ['account.created'] });
-  await takeSteps(db, await nextSteps(db));
+  await publishSteps(db, await nextSteps(db));
   assert.deepEqual(await nextSteps(db), []);
   await backUp(db, path);
   for (const name of ['one', 'two', 'three']) await addAccount(db, name);
@@ -60,8 +60,8 @@ onEachDatabase('webhooks publish no events after a restore that they read before
   await restore(db, path, { mayReplace: true, acceptsRevival: true });
   // Writes other events at the same positions of the same chains.
   for (const name of ['one', 'two', 'three']) await addAccount(db, name, 'admin');
-  const before = await listUntold(db, 1_000);
+  const before = await listUnpublished(db, 1_000);
   assert.ok(before.length > 0 && steps.length > 0);
-  await takeSteps(db, steps);
-  assert.deepEqual(await listUntold(db, 1_000), before);
+  await publishSteps(db, steps);
+  assert.deepEqual(await listUnpublished(db, 1_000), before);
 });

@@ -1,4 +1,4 @@
-/** Which addresses of endpoints are accepted, and how they are kept. */
+/** The URLs of endpoints that are accepted, and their normalised form. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DomainError } from '../../../foundation/errors.ts';
@@ -17,7 +17,7 @@ const accepted: Readonly<Record<string, string>> = {
   'https://[2600::1]/': 'https://[2600::1]/',
 };
 for (const [text, kept] of Object.entries(accepted)) {
-  test(`${text} is kept as ${kept}`, () => assert.equal(acceptUrl(text, guard), kept));
+  test(`${text} is stored as ${kept}`, () => assert.equal(acceptUrl(text, guard), kept));
 }
 
 const refused: Readonly<Record<string, RegExp>> = {
@@ -48,7 +48,7 @@ const refused: Readonly<Record<string, RegExp>> = {
   [`https://example.com/${'ä'.repeat(500)}`]: /too long/,
 };
 for (const [text, why] of Object.entries(refused)) {
-  test(`refused: ${JSON.stringify(text.slice(0, 60))}`, () => {
+  test(`rejected: ${JSON.stringify(text.slice(0, 60))}`, () => {
     assert.throws(
       () => acceptUrl(text, guard),
       (error) => error instanceof DomainError && error.code === 'webhook_url_refused' && why.test(error.message),
@@ -56,12 +56,12 @@ for (const [text, why] of Object.entries(refused)) {
   });
 }
 
-test('an address of the longest length is accepted', () => {
+test('a URL of the maximum length is accepted', () => {
   const longest = `https://example.com/${'a'.repeat(1_004)}`;
   assert.equal(acceptUrl(longest, guard), longest);
 });
 
-test('what the operator has named is accepted over http as well', () => {
+test('a configured target is accepted over http too', () => {
   const named = new AddressGuard([
     { kind: 'host', host: 'hooks.internal', port: 8080 },
     { kind: 'network', cidr: '10.0.0.0/8' },

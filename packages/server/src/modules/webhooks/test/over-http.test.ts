@@ -1,4 +1,4 @@
-/** Webhooks in the running service: from what happens over the API to what a receiver is sent, and their administration. */
+/** Webhooks in a running service: from a request to the API to the delivery, and their administration. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { Webhook as Verifier } from 'standardwebhooks';
@@ -24,7 +24,7 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 const waitMsMax = 60_000;
 const loopback = { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' };
 
-/** Receivers look at the time: the test's clock begins at the machine's. */
+/** Receivers check the timestamp, so the test's clock starts at the current time. */
 const start = (place?: DatabasePlace, clock = new FakeClock(Date.now())): Promise<TestApp> =>
   newApp({ environment: loopback, clock, ...(place ? { place } : {}) });
 
@@ -38,21 +38,21 @@ async function create(app: TestApp, admin: SignedIn, url: string, ...events: str
 const read = async (app: TestApp, admin: SignedIn, id: string): Promise<Webhook> =>
   (await app.call('GET', `/admin/webhooks/${id}`, { headers: bearer(admin.accessToken) })).json as Webhook;
 
-interface Told {
+interface Message {
   readonly id: string;
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
 }
-/** What a receiver makes of a request. @throws when no signature is good */
-function verified({ headers, body }: Received, secret: string): Told {
-  const told = new Verifier(secret).verify(body, headers as Record<string, string>) as Told;
-  assertWebhookMessage(told);
-  return told;
+/** Verifies a request as a receiver does. @throws Error for an invalid signature */
+function verified({ headers, body }: Received, secret: string): Message {
+  const message = new Verifier(secret).verify(body, headers as Record<string, string>) as Message;
+  assertWebhookMessage(message);
+  return message;
 }
 const ids = (received: readonly Received[]): unknown[] => received.map(({ headers }) => headers['webhook-id']);
 
-test('what happens over the API is told to a receiver, signed, with ids alone', async () => {
+test('an event of the API is delivered to a receiver, signed and with ids only', async () => {
   await using receiver = await newReceiver();
   await using app = await start();
   const admin = await newAdministrator(app);
@@ -66,8 +66,8 @@ test('what happens over the API is told to a receiver, signed, with ids alone', 
   await app.call('POST', '/auth/token/revoke', { json: { refreshToken: user.refreshToken } });
   const received = await receiver.until(4, waitMsMax);
   const accountId = user.account.id;
-  const told = received.map((request) => verified(request, secret));
-  const byType = Object.fromEntries(told.map(({ type, data }) => [type, data]));
+  const messages = received.map((request) => verified(request, secret));
+  const byType = Object.fromEntries(messages.map(({ type, data }) => [type, data]));
   const sessionId = byType['session.ended']?.['sessionId'];
   assert.match(String(sessionId), /^ses_\w+$/);
   assert.deepEqual(byType, {
@@ -77,8 +77,8 @@ test('what happens over the API is told to a receiver, signed, with ids alone', 
     'session.ended': { accountId, sessionId },
   });
   for (const [index, { headers: sent, body }] of received.entries()) {
-    assert.deepEqual([sent['webhook-id'], sent['content-type']], [told[index]?.id, 'application/json']);
-    assert.equal(told[index]?.timestamp, new Date(app.clock.now()).toISOString());
+    assert.deepEqual([sent['webhook-id'], sent['content-type']], [messages[index]?.id, 'application/json']);
+    assert.equal(messages[index]?.timestamp, new Date(app.clock.now()).toISOString());
     for (const never of ['lovelace', text, user.refreshToken, goodPassword]) assert.equal(body.includes(never), false);
   }
 });
@@ -88,7 +88,7 @@ const selectPutOff = sql<{ dueAt: number }>(
   `select due_at as "dueAt" from outbox where attempts > 0 and claimed_until = 0`,
 );
 
-test('a delivery that fails is repeated with the same id until it succeeds, and is shown meanwhile', async () => {
+test('a failed delivery is repeated with the same id until it succeeds, and its failure is shown', async () => {
   await using receiver = await newReceiver();
   receiver.answer = (_, response) =>
     void response.writeHead([2, 3].includes(receiver.received.length) ? 500 : 204).end('a secret');
@@ -109,21 +109,21 @@ test('a delivery that fails is repeated with the same id until it succeeds, and 
     const { dueAt } = (await app.db.get(selectPutOff)) ?? { dueAt: 0 };
     app.clock.advance({ seconds: (dueAt - app.clock.now()) / 1000 });
   }
-  await until('nothing waits', waitMsMax, async () => (await read(app, admin, id)).waiting === 0);
+  await until('no delivery is waiting', waitMsMax, async () => (await read(app, admin, id)).waiting === 0);
   assert.equal(receiver.received.length, 4);
   const repeated = receiver.received.slice(1);
   assert.equal(new Set(ids(repeated)).size, 1);
   assert.equal(new Set(repeated.map(({ body }) => body)).size, 1);
   assert.equal(new Set(repeated.map(({ headers }) => headers['webhook-timestamp'])).size, 3);
   for (const request of receiver.received) verified(request, secret);
-  // Within a minute of the first, so a success is noted for the failure before it.
+  // A success after a failure is recorded, although the last recorded one is less than a minute old.
   const { lastDeliveredAt, lastFailedAt } = await read(app, admin, id);
   assert.ok(lastDeliveredAt !== null && lastFailedAt !== null && lastDeliveredAt > lastFailedAt);
-  // What it answered is nobody's to see.
+  // The response's body is not logged.
   assert.equal(app.logLines.join('').includes('a secret'), false);
 });
 
-test('what was to be told when the service stopped is told by the next, with the same id', async () => {
+test('a delivery that was waiting when the service stopped is made after a restart, with the same id', async () => {
   await using receiver = await newReceiver();
   receiver.answer = (_, response) => void response.writeHead(503).end();
   await using place = await newPlace();
@@ -145,10 +145,10 @@ test('what was to be told when the service stopped is told by the next, with the
   assert.deepEqual(verified(second, secret).data, { accountId });
   assert.equal(first.headers['webhook-id'], second.headers['webhook-id']);
   const { counts } = next.service.services.webhooks.sender;
-  await until('it is counted', waitMsMax, () => counts.delivered === 1);
+  await until('the delivery is counted', waitMsMax, () => counts.delivered === 1);
 });
 
-test('two instances tell each event once', async () => {
+test('two instances deliver each event once', async () => {
   await using receiver = await newReceiver();
   await using place = await newPlace();
   const clock = new FakeClock(Date.now());
@@ -160,12 +160,12 @@ test('two instances tell each event once', async () => {
   for (let index = 0; index < count; index++)
     await (index % 2 === 0 ? one : two).createAccount(`u${index}@example.com`);
   await receiver.until(count, waitMsMax);
-  await until('nothing waits', waitMsMax, async () => (await read(one, admin, id)).waiting === 0);
+  await until('no delivery is waiting', waitMsMax, async () => (await read(one, admin, id)).waiting === 0);
   assert.equal(new Set(ids(receiver.received)).size, count);
   assert.equal(receiver.received.length, count);
 });
 
-test('an endpoint that never answers delays no other', async () => {
+test('an endpoint that never responds delays no other', async () => {
   await using dead = await newReceiver();
   dead.answer = () => undefined;
   await using receiver = await newReceiver();
@@ -177,24 +177,24 @@ test('an endpoint that never answers delays no other', async () => {
   for (let index = 0; index < count; index++) await app.createAccount();
   await receiver.until(count, waitMsMax);
   assert.equal((await read(app, admin, hanging.id)).waiting, count);
-  // Some at once, and not again before its time.
+  // A few immediately, and no retry before its time.
   assert.ok(dead.received.length <= 4, String(dead.received.length));
 });
 
-test('an endpoint that says it is gone is disabled', async () => {
+test('an endpoint that returns 410 is disabled', async () => {
   await using receiver = await newReceiver();
   receiver.answer = (_, response) => void response.writeHead(410).end();
   await using app = await start();
   const admin = await newAdministrator(app);
   const { id } = await create(app, admin, receiver.url);
   await app.createAccount();
-  await until('it is disabled', waitMsMax, async () => (await read(app, admin, id)).disabledAt !== null);
+  await until('the endpoint is disabled', waitMsMax, async () => (await read(app, admin, id)).disabledAt !== null);
   assert.deepEqual((await read(app, admin, id)).waiting, 0);
   const recorded = (await listAuditEvents(app.db)).find(({ action }) => action === 'webhook.disabled');
   assert.deepEqual([recorded?.actor, recorded?.target], ['system', id]);
 });
 
-test('a new secret signs at once, and the one before for a while beside it', async () => {
+test('deliveries are signed with a new secret immediately, and with the previous one for a limited time', async () => {
   await using receiver = await newReceiver();
   await using app = await start();
   const admin = await newAdministrator(app);
@@ -213,7 +213,7 @@ test('a new secret signs at once, and the one before for a while beside it', asy
   await app.createAccount();
   const [, after] = await receiver.until(2, waitMsMax);
   assert.ok(after);
-  // One signature, which isn't the old secret's. The library would refuse the time as well.
+  // One signature, which is not of the old secret. The library would reject the timestamp too.
   assert.match(String(after.headers['webhook-signature']), /^v1,\S+$/);
   const stamp = Number(after.headers['webhook-timestamp']) * 1000;
   const signed = (key: string): string =>
@@ -222,7 +222,7 @@ test('a new secret signs at once, and the one before for a while beside it', asy
   assert.notEqual(after.headers['webhook-signature'], signed(old));
 });
 
-test('a test tells how it went, and nothing of what was answered', async () => {
+test('a test returns its result, and nothing from the response', async () => {
   await using inside = await newReceiver();
   await using receiver = await newReceiver();
   await using app = await start();
@@ -247,7 +247,7 @@ test('a test tells how it went, and nothing of what was answered', async () => {
   });
 });
 
-test('a name that leads inside is never connected to, and an address inside is no endpoint', async () => {
+test('a name with an internal IP address is never connected to, and an internal IP address is rejected as an endpoint', async () => {
   await using inside = await newReceiver(createServer());
   await using app = await newApp();
   const admin = await newAdministrator(app);
@@ -342,7 +342,7 @@ test('endpoints are listed, read, disabled, enabled and deleted; the secret is n
   assert.equal(app.logLines.join('').includes(secret), false);
 });
 
-test('what an endpoint is made of is checked field by field', async () => {
+test('the fields of an endpoint are validated', async () => {
   await using app = await newApp();
   const admin = await newAdministrator(app);
   const headers = bearer(admin.accessToken);
@@ -366,7 +366,7 @@ test('what an endpoint is made of is checked field by field', async () => {
   assert.deepEqual((await app.call('GET', '/admin/webhooks', { headers })).json, { webhooks: [] });
 });
 
-test('endpoints are for administrators, and their changes for those that signed in lately', async () => {
+test('endpoints require an administrator, and their changes a recent sign-in', async () => {
   await using app = await newApp();
   const admin = await newAdministrator(app);
   const user = await app.signIn();

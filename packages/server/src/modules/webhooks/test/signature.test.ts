@@ -1,4 +1,4 @@
-/** Signatures, judged by the library that receivers use. */
+/** Signatures, verified with the library that receivers use. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
@@ -8,7 +8,7 @@ import { makeSigningSecret, signedHeaders } from '../signature.ts';
 const body = '{"type":"account.created","data":{"nickname":"Ünïcode 👩‍🚀"}}';
 const id = 'msg_0000000000000000000000';
 
-test('the public library takes what is signed with its secret, and nothing that was touched', () => {
+test('the public library accepts a message that is signed with its secret, and rejects a changed one', () => {
   const secret = makeSigningSecret();
   const now = Date.now();
   const headers = signedHeaders(id, now, body, [secret]);
@@ -25,14 +25,14 @@ test('the public library takes what is signed with its secret, and nothing that 
   assert.throws(() => webhook.verify(body, old), /too old/);
 });
 
-test('while a secret is being replaced, receivers that have either are content', () => {
+test('receivers with the old or the new secret accept messages during a replacement', () => {
   const [current, previous] = [makeSigningSecret(), makeSigningSecret()];
   const headers = signedHeaders(id, Date.now(), body, [current, previous]);
   for (const secret of [current, previous]) assert.ok(new Webhook(secret.reveal()).verify(body, headers));
   assert.match(headers['webhook-signature'] ?? '', /^v1,[A-Za-z0-9+/]{43}= v1,[A-Za-z0-9+/]{43}=$/);
 });
 
-test('the signature is the one of the specification’s own example', () => {
+test('the signature equals that of the specification’s example', () => {
   // https://github.com/standard-webhooks/standard-webhooks, its libraries' common test vector
   const headers = signedHeaders('msg_p5jXN8AQM9LWM0D4loKWxJek', 1_614_265_330_000, '{"test": 2432232314}', [
     new Secret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'),
@@ -44,7 +44,7 @@ test('the signature is the one of the specification’s own example', () => {
   });
 });
 
-test('a secret is 256 random bits, within what the specification allows, and prints as nothing', () => {
+test('a secret has 256 random bits, as the specification allows, and is never printed', () => {
   const secret = makeSigningSecret();
   assert.match(secret.reveal(), /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.notEqual(secret.reveal(), makeSigningSecret().reveal());

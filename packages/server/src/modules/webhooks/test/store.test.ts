@@ -1,4 +1,4 @@
-/** Webhooks on each database: what endpoints are told, that nothing is left out, and who wins where several are at it. */
+/** Webhooks on each database: which events are published, that none is lost, and concurrent instances. */
 import assert from 'node:assert/strict';
 import { limits, webhookEvents } from '@keyreeve/contract';
 import { createAccount, disableAccount } from '../../accounts/store.ts';
@@ -9,7 +9,7 @@ import { DomainError } from '../../../foundation/errors.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
-import type { WebhookWork } from '../publisher.ts';
+import type { WebhookJob } from '../publisher.ts';
 import { Webhooks } from '../webhooks.ts';
 import { codeOf, onEachDatabase, outcomes, race, raceToValues } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
@@ -31,33 +31,34 @@ const selectWaiting = sql<Waiting>('test_waiting', `select id, queue, payload fr
 const clear = sql('test_clear_outbox', `delete from outbox`);
 const dropProgress = sql('test_drop_progress', `delete from webhook_progress where chain = $1`);
 
-const opened = ({ id, payload }: Waiting): WebhookWork => JSON.parse(keys.outboxSeal.open(id, payload)) as WebhookWork;
-const tell = async ({ publisher }: Webhooks): Promise<void> => {
-  while (await publisher.look());
+const opened = ({ id, payload }: Waiting): WebhookJob => JSON.parse(keys.outboxSeal.open(id, payload)) as WebhookJob;
+const publish = async ({ publisher }: Webhooks): Promise<void> => {
+  while (await publisher.poll());
 };
-interface Told {
+interface Message {
   readonly id: string;
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;
 }
-/** What waits for an endpoint, by what it says. */
-async function waitingFor(db: Db, endpointId: string): Promise<Told[]> {
+/** @returns the messages that wait for an endpoint */
+async function waitingFor(db: Db, endpointId: string): Promise<Message[]> {
   const rows = await db.all(selectWaiting);
   return rows
     .filter(({ queue }) => queue === `webhook:${endpointId}`)
     .map((row) => {
-      const told = JSON.parse(opened(row).body) as Told;
-      assert.equal(told.id, row.id);
+      const message = JSON.parse(opened(row).body) as Message;
+      assert.equal(message.id, row.id);
       assert.equal(opened(row).endpointId, endpointId);
-      return told;
+      return message;
     });
 }
-const accountsIn = (told: readonly Told[]): string[] => told.map(({ data }) => String(data['accountId'])).toSorted();
+const accountsIn = (messages: readonly Message[]): string[] =>
+  messages.map(({ data }) => String(data['accountId'])).toSorted();
 const create = (webhooks: Webhooks, events: readonly string[] = ['account.created']) =>
   webhooks.endpoints.create(operator, { url, events });
 
-onEachDatabase('each event that it asked for is told with ids alone, and no other', async ({ db }) => {
+onEachDatabase('an endpoint receives the events of its types, with ids only', async ({ db }) => {
   const webhooks = newWebhooks(db);
   const all = await create(webhooks, webhookEvents);
   const few = await create(webhooks, ['api_key.created', 'account.disabled']);
@@ -66,7 +67,7 @@ onEachDatabase('each event that it asked for is told with ids alone, and no othe
   await addSession(db, ada, 'one');
   await endSession(db, operator, 'ses_one', 'session.ended', now);
   await disableAccount(db, operator, ada, now + 1_000);
-  await tell(webhooks);
+  await publish(webhooks);
   const expected = [
     { type: 'account.created', at: now, data: { accountId: ada } },
     { type: 'api_key.created', at: now, data: { accountId: ada, keyId: key.id, nickname: 'the “server”' } },
@@ -87,38 +88,35 @@ onEachDatabase('each event that it asked for is told with ids alone, and no othe
   for (const id of ids) assert.match(id, /^msg_[0-9A-Za-z]{22}$/);
 });
 
-onEachDatabase(
-  'an endpoint is told what happens from its beginning on, however much, and nothing from before',
-  async ({ db }) => {
-    const webhooks = newWebhooks(db);
-    for (let index = 0; index < 5; index++) await addAccount(db, `before${index}`);
-    const { id } = await create(webhooks);
-    // More than one look of one chain, and of the others some.
-    const ada = await addAccount(db, 'ada');
-    for (let index = 0; index <= limits.webhookEventsPerLookMax; index++) {
-      await db.transaction((tx) =>
-        recordEvent(tx, {
-          at: now,
-          principal: operator,
-          action: 'account.created',
-          accountId: ada,
-          details: { index },
-        }),
-      );
-    }
-    const others = Array.from({ length: 40 }, (_, index) => `acc_other${index}`);
-    for (const name of others) await addAccount(db, name.slice(4));
-    await tell(webhooks);
-    const told = await waitingFor(db, id);
-    assert.equal(told.length, 1 + limits.webhookEventsPerLookMax + 1 + others.length);
-    assert.deepEqual(
-      accountsIn(told).filter((account) => account !== ada),
-      others.toSorted(),
+onEachDatabase('an endpoint receives all events since its creation, and none from before', async ({ db }) => {
+  const webhooks = newWebhooks(db);
+  for (let index = 0; index < 5; index++) await addAccount(db, `before${index}`);
+  const { id } = await create(webhooks);
+  // More events of one chain than one poll reads, and a few of other chains.
+  const ada = await addAccount(db, 'ada');
+  for (let index = 0; index <= limits.webhookEventsPerLookMax; index++) {
+    await db.transaction((tx) =>
+      recordEvent(tx, {
+        at: now,
+        principal: operator,
+        action: 'account.created',
+        accountId: ada,
+        details: { index },
+      }),
     );
-  },
-);
+  }
+  const others = Array.from({ length: 40 }, (_, index) => `acc_other${index}`);
+  for (const name of others) await addAccount(db, name.slice(4));
+  await publish(webhooks);
+  const messages = await waitingFor(db, id);
+  assert.equal(messages.length, 1 + limits.webhookEventsPerLookMax + 1 + others.length);
+  assert.deepEqual(
+    accountsIn(messages).filter((account) => account !== ada),
+    others.toSorted(),
+  );
+});
 
-onEachDatabase('what was rolled back is never told, and a look that fails leaves nothing out', async ({ db }) => {
+onEachDatabase('a rolled back event is never published, and a failed poll loses no event', async ({ db }) => {
   const { id } = await create(newWebhooks(db));
   const event = { at: now, principal: operator, action: 'account.created', accountId: 'acc_ghost' } as const;
   await assert.rejects(
@@ -128,89 +126,95 @@ onEachDatabase('what was rolled back is never told, and a look that fails leaves
     }),
   );
   await addAccount(db, 'ada');
-  // Its commit fails after all of it was written.
+  // The commit fails after all writes.
   const breaking = withTransaction(db, (work) =>
     db.transaction(async (tx) => {
       await work(tx);
       throw new Error('not committed');
     }),
   );
-  await assert.rejects(newWebhooks(breaking).publisher.look(), /not committed/);
+  await assert.rejects(newWebhooks(breaking).publisher.poll(), /not committed/);
   assert.deepEqual(await waitingFor(db, id), []);
-  await tell(newWebhooks(db));
+  await publish(newWebhooks(db));
   assert.deepEqual(accountsIn(await waitingFor(db, id)), ['acc_ada']);
 });
 
-onEachDatabase('of any number that follow at once one tells each event', async (test) => {
+onEachDatabase('concurrent publishers publish each event once', async (test) => {
   const { db } = test;
   const { id } = await create(newWebhooks(db));
   const names = Array.from({ length: 30 }, (_, index) => `a${index}`);
   for (const name of names) await addAccount(db, name);
-  await raceToValues(test, 16, async (connection) => tell(newWebhooks(connection)));
+  await raceToValues(test, 16, async (connection) => publish(newWebhooks(connection)));
   assert.deepEqual(accountsIn(await waitingFor(db, id)), names.map((name) => `acc_${name}`).toSorted());
-  // Delivered meanwhile, none of it comes again.
+  // After their delivery, no event is published again.
   await db.transaction((tx) => tx.run(clear));
-  await raceToValues(test, 16, async (connection) => tell(newWebhooks(connection)));
+  await raceToValues(test, 16, async (connection) => publish(newWebhooks(connection)));
   assert.deepEqual(await waitingFor(db, id), []);
 });
 
-onEachDatabase('told a second time, an event has the id that it had', async ({ db }) => {
+onEachDatabase('an event that is published again has the same id', async ({ db }) => {
   const webhooks = newWebhooks(db);
   const [one, other] = [await create(webhooks), await create(webhooks)];
   await addAccount(db, 'ada');
-  await tell(webhooks);
+  await publish(webhooks);
   const before = [...(await waitingFor(db, one.id)), ...(await waitingFor(db, other.id))];
   await db.transaction((tx) => tx.run(clear));
-  // As after a restore of a backup from before.
+  // As after the restore of an older backup.
   for (let chain = 0; chain <= 32; chain++) await db.transaction((tx) => tx.run(dropProgress, [chain]));
-  await tell(newWebhooks(db));
+  await publish(newWebhooks(db));
   assert.deepEqual([...(await waitingFor(db, one.id)), ...(await waitingFor(db, other.id))], before);
   assert.notEqual(before[0]?.id, before[1]?.id);
 });
 
-onEachDatabase('a disabled endpoint is told nothing, and an enabled one what happens from then on', async ({ db }) => {
-  const webhooks = newWebhooks(db);
-  const { id } = await create(webhooks);
-  await addAccount(db, 'before');
-  await tell(webhooks);
-  assert.equal((await webhooks.endpoints.find(id)).waiting, 1);
-  await webhooks.endpoints.disable(operator, id);
-  assert.deepEqual(await waitingFor(db, id), []);
-  await addAccount(db, 'meanwhile');
-  await tell(webhooks);
-  await webhooks.endpoints.enable(operator, id);
-  await addAccount(db, 'after');
-  await tell(webhooks);
-  assert.deepEqual(accountsIn(await waitingFor(db, id)), ['acc_after']);
-  await webhooks.endpoints.delete(operator, id);
-  assert.deepEqual(await db.all(selectWaiting), []);
-  await assert.rejects(webhooks.endpoints.find(id), (error) => codeOf(error) === 'webhook_not_found');
-});
+onEachDatabase(
+  'a disabled endpoint receives no events, and an enabled one receives the events from then on',
+  async ({ db }) => {
+    const webhooks = newWebhooks(db);
+    const { id } = await create(webhooks);
+    await addAccount(db, 'before');
+    await publish(webhooks);
+    assert.equal((await webhooks.endpoints.find(id)).waiting, 1);
+    await webhooks.endpoints.disable(operator, id);
+    assert.deepEqual(await waitingFor(db, id), []);
+    await addAccount(db, 'meanwhile');
+    await publish(webhooks);
+    await webhooks.endpoints.enable(operator, id);
+    await addAccount(db, 'after');
+    await publish(webhooks);
+    assert.deepEqual(accountsIn(await waitingFor(db, id)), ['acc_after']);
+    await webhooks.endpoints.delete(operator, id);
+    assert.deepEqual(await db.all(selectWaiting), []);
+    await assert.rejects(webhooks.endpoints.find(id), (error) => codeOf(error) === 'webhook_not_found');
+  },
+);
 
-onEachDatabase('an endpoint that begins beside others misses nothing that is committed after it', async (test) => {
-  const { db } = test;
-  const webhooks = newWebhooks(db);
-  await create(webhooks);
-  const settled = await race(test, 16, async (connection, rival) => {
-    const mine = newWebhooks(connection);
-    if (rival % 2 === 0) {
-      await addAccount(connection, `noise${rival}`);
-      await tell(mine);
-      return undefined;
+onEachDatabase(
+  'an endpoint that is created concurrently with events misses none that is committed after it',
+  async (test) => {
+    const { db } = test;
+    const webhooks = newWebhooks(db);
+    await create(webhooks);
+    const settled = await race(test, 16, async (connection, rival) => {
+      const mine = newWebhooks(connection);
+      if (rival % 2 === 0) {
+        await addAccount(connection, `noise${rival}`);
+        await publish(mine);
+        return undefined;
+      }
+      const { id } = await create(mine);
+      await addAccount(connection, `mine${rival}`);
+      return { id, account: `acc_mine${rival}` };
+    });
+    await publish(webhooks);
+    for (const result of settled) {
+      assert.equal(result.status, 'fulfilled');
+      const value = result.status === 'fulfilled' ? result.value : undefined;
+      if (value) assert.ok(accountsIn(await waitingFor(db, value.id)).includes(value.account), value.account);
     }
-    const { id } = await create(mine);
-    await addAccount(connection, `mine${rival}`);
-    return { id, account: `acc_mine${rival}` };
-  });
-  await tell(webhooks);
-  for (const result of settled) {
-    assert.equal(result.status, 'fulfilled');
-    const value = result.status === 'fulfilled' ? result.value : undefined;
-    if (value) assert.ok(accountsIn(await waitingFor(db, value.id)).includes(value.account), value.account);
-  }
-});
+  },
+);
 
-onEachDatabase('there are never more endpoints than there may be', async (test) => {
+onEachDatabase('the number of endpoints never exceeds its limit', async (test) => {
   const settled = await race(test, limits.webhookEndpointsMax + 12, async (db) => {
     await create(newWebhooks(db));
     return 'created';
@@ -218,7 +222,7 @@ onEachDatabase('there are never more endpoints than there may be', async (test) 
   assert.deepEqual(outcomes(settled), { created: limits.webhookEndpointsMax, webhook_limit_reached: 12 });
 });
 
-onEachDatabase('an address or an event that can’t be leaves no endpoint', async ({ db }) => {
+onEachDatabase('a request with an invalid URL or event creates no endpoint', async ({ db }) => {
   const { endpoints } = newWebhooks(db);
   const refused = [
     [{ url: 'http://example.com/', events: ['account.created'] }, 'webhook_url_refused'],
@@ -238,7 +242,7 @@ onEachDatabase('an address or an event that can’t be leaves no endpoint', asyn
 
 const selectSecret = sql<{ secret: Uint8Array }>('test_secret', `select secret from webhook_endpoints where id = $1`);
 
-onEachDatabase('a secret is kept sealed, for its own endpoint alone', async ({ db }) => {
+onEachDatabase('a secret is sealed for its endpoint', async ({ db }) => {
   const webhooks = newWebhooks(db);
   const { id, secret } = await create(webhooks);
   const stored = Buffer.from((await db.get(selectSecret, [id]))?.secret ?? []);
@@ -255,7 +259,7 @@ onEachDatabase('a secret is kept sealed, for its own endpoint alone', async ({ d
   assert.equal(previousValidUntil, now + limits.webhookSecretOverlapSeconds * 1_000);
 });
 
-onEachDatabase('a session that has ended changes no endpoint', async ({ db }) => {
+onEachDatabase('an ended session cannot change an endpoint', async ({ db }) => {
   const { endpoints } = newWebhooks(db);
   const { id } = await endpoints.create(operator, { url, events: ['account.created'] });
   await createAccount(db, operator, {

@@ -1,4 +1,4 @@
-/** TLS to an endpoint: the name is verified although an address is connected to, and nothing turns that off. */
+/** TLS to an endpoint: the certificate is verified for the name, although the connection uses an IP address. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import type { AddressInfo } from 'node:net';
 const tls = (name: string): Buffer => readFileSync(new URL(`../../../../test/e2e/tls/${name}`, import.meta.url));
 
 test(
-  'a certificate is verified for the name in the address; Host and SNI carry that name',
+  'a certificate is verified for the name in the URL, which Host and SNI contain',
   { tags: ['asvs:12.3.2'] },
   async () => {
     const seen: object[] = [];
@@ -27,7 +27,7 @@ test(
       const guard = new AddressGuard([{ kind: 'host', host, port }], () => Promise.resolve(['127.0.0.1']));
       return post(guard, { url: new URL(`https://${host}:${port}/`), headers: {}, body: '{}' }, 60_000);
     };
-    // Node's own switch for not verifying, which this must not heed.
+    // The variable that turns verification off in Node must have no effect.
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
       await assert.rejects(send('localhost'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
