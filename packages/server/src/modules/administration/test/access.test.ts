@@ -1,4 +1,4 @@
-/** Who may administer: every route of it, as everybody who may not (ASVS 5.0 8.1.1, 8.4.2). */
+/** Every route under /admin requires an administrator (ASVS 5.0 8.1.1, 8.4.2). */
 import assert from 'node:assert/strict';
 import { allRoutes, errorsOf } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
@@ -17,8 +17,8 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Asks each route, and finds that it refuses and that nothing was done. */
-async function assertAllRefuse(
+/** Asserts that each route rejects a request with these headers, and that nothing changes. */
+async function assertAllReject(
   app: TestApp,
   target: Target,
   headers: Headers,
@@ -31,34 +31,30 @@ async function assertAllRefuse(
     const answer = await app.call(method, path, { ...options, headers });
     assert.deepEqual([answer.status, problemCode(answer)], expected, `${method} ${path}`);
   }
-  assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
+  assert.deepEqual(await listAuditEvents(app.db), before, 'nothing changed');
 }
 
-test(
-  'every route of administration is found under /admin, and every one there asks for an administrator',
-  { tags: ['asvs:8.2.1'] },
-  () => {
-    assert.ok(administratorRoutes.length >= 20, 'routes are found');
-    const underAdmin = allRoutes.filter(({ path }) => path.startsWith('/admin'));
-    assert.deepEqual(underAdmin, administratorRoutes);
-    for (const route of administratorRoutes) {
-      assert.ok(route.path.startsWith('/admin/'), route.path);
-      const isReading = route.method === 'GET';
-      assert.equal(route.needsRecentSignIn ?? false, !isReading, `${route.method} ${route.path}`);
-      assert.equal(errorsOf(route).includes('reauth_required'), !isReading, route.id);
-    }
-  },
-);
+test('every route under /admin requires an administrator, and no other route does', { tags: ['asvs:8.2.1'] }, () => {
+  assert.ok(administratorRoutes.length >= 20, 'the contract has routes for administrators');
+  const underAdmin = allRoutes.filter(({ path }) => path.startsWith('/admin'));
+  assert.deepEqual(underAdmin, administratorRoutes);
+  for (const route of administratorRoutes) {
+    assert.ok(route.path.startsWith('/admin/'), route.path);
+    const isReadOnly = route.method === 'GET';
+    assert.equal(route.needsRecentSignIn ?? false, !isReadOnly, `${route.method} ${route.path}`);
+    assert.equal(errorsOf(route).includes('reauth_required'), !isReadOnly, route.id);
+  }
+});
 
-test('a stranger administers nothing', async () => {
+test('a request without a valid access token is rejected on every route', async () => {
   await using app = await newApp();
   const target = await newTarget(app);
-  await assertAllRefuse(app, target, {}, [401, 'missing_access_token']);
-  await assertAllRefuse(app, target, bearer('eyJhbGciOiJub25lIn0.e30.'), [401, 'invalid_access_token']);
+  await assertAllReject(app, target, {}, [401, 'missing_access_token']);
+  await assertAllReject(app, target, bearer('eyJhbGciOiJub25lIn0.e30.'), [401, 'invalid_access_token']);
 });
 
 test(
-  'a password, an API key and a refresh token of an administrator administer nothing',
+  'a password, an API key and a refresh token of an administrator are rejected on every route',
   { tags: ['asvs:8.2.1'] },
   async () => {
     await using app = await newApp();
@@ -72,20 +68,24 @@ test(
       { 'x-api-key': secret.reveal() },
       bearer(refreshToken),
     ];
-    for (const headers of credentials) await assertAllRefuse(app, target, headers, [401, 'invalid_access_token']);
+    for (const headers of credentials) await assertAllReject(app, target, headers, [401, 'invalid_access_token']);
     const both = { ...bearer(accessToken), 'x-api-key': secret.reveal() };
-    await assertAllRefuse(app, target, both, [401, 'ambiguous_credentials']);
+    await assertAllReject(app, target, both, [401, 'ambiguous_credentials']);
   },
 );
 
-test('a user administers nothing, not even its own account', { tags: ['asvs:8.2.1'] }, async () => {
-  await using app = await newApp();
-  const target = await newTarget(app);
-  await assertAllRefuse(app, target, bearer(target.accessToken), [403, 'administrator_required']);
-});
+test(
+  'an account with the role user is rejected on every route, for its own account as well',
+  { tags: ['asvs:8.2.1'] },
+  async () => {
+    await using app = await newApp();
+    const target = await newTarget(app);
+    await assertAllReject(app, target, bearer(target.accessToken), [403, 'administrator_required']);
+  },
+);
 
 test(
-  'an administrator whose sign-in is older than five minutes reads, and changes nothing',
+  'an administrator who signed in more than five minutes ago can read but not change',
   { tags: ['asvs:10.3.4'] },
   async () => {
     await using app = await newApp();
@@ -94,12 +94,12 @@ test(
     const headers = bearer(administrator.accessToken);
     app.clock.advance({ seconds: 301 });
     const changing = administratorRoutes.filter(({ method }) => method !== 'GET');
-    await assertAllRefuse(app, target, headers, [403, 'reauth_required'], changing);
-    // A refreshed token is of the same sign-in.
+    await assertAllReject(app, target, headers, [403, 'reauth_required'], changing);
+    // A refresh does not make the sign-in more recent.
     const { refreshToken } = administrator;
     const pair = await app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
     const refreshed = bearer((pair.json as { accessToken: string }).accessToken);
-    await assertAllRefuse(app, target, refreshed, [403, 'reauth_required'], changing);
+    await assertAllReject(app, target, refreshed, [403, 'reauth_required'], changing);
     for (const route of administratorRoutes.filter(
       ({ method, path }) => method === 'GET' && !path.includes('webhooks/:'),
     )) {
@@ -109,7 +109,7 @@ test(
   },
 );
 
-test('an administrator whose sign-in is exactly five minutes old may still change something', async () => {
+test('an administrator who signed in exactly five minutes ago can still make changes', async () => {
   await using app = await newApp();
   const target = await newTarget(app);
   const administrator = await newAdministrator(app);
@@ -118,33 +118,33 @@ test('an administrator whose sign-in is exactly five minutes old may still chang
   assert.equal(done.status, 200, done.text);
 });
 
-test('who was an administrator is none at once, with the access token that is still good', async () => {
+test('a demotion applies to access tokens issued before it', async () => {
   await using app = await newApp();
   const target = await newTarget(app);
   const [first, second] = [await newAdministrator(app), await newAdministrator(app)];
   const demoted = await administer(app, second, 'PUT', `accounts/${first.account.id}/role`, { role: 'user' });
   assert.equal(demoted.status, 200, demoted.text);
   assert.equal((await app.call('GET', '/auth/api-keys', { headers: bearer(first.accessToken) })).status, 200);
-  await assertAllRefuse(app, target, bearer(first.accessToken), [403, 'administrator_required']);
+  await assertAllReject(app, target, bearer(first.accessToken), [403, 'administrator_required']);
 });
 
-test('a disabled and a deleted administrator, and one who has signed out, administer nothing', async () => {
+test('administrators who were disabled, deleted or signed out are rejected on every route', async () => {
   await using app = await newApp();
   const target = await newTarget(app);
   const last = await newAdministrator(app);
-  const [disabled, deleted, gone] = [
+  const [disabled, deleted, signedOut] = [
     await newAdministrator(app),
     await newAdministrator(app),
     await newAdministrator(app),
   ];
   assert.equal((await administer(app, last, 'POST', `accounts/${disabled.account.id}/disable`)).status, 200);
   assert.equal((await administer(app, last, 'DELETE', `accounts/${deleted.account.id}`)).status, 200);
-  await app.call('POST', '/auth/token/revoke', { json: { refreshToken: gone.refreshToken } });
-  for (const { accessToken } of [disabled, deleted, gone])
-    await assertAllRefuse(app, target, bearer(accessToken), [401, 'invalid_access_token']);
+  await app.call('POST', '/auth/token/revoke', { json: { refreshToken: signedOut.refreshToken } });
+  for (const { accessToken } of [disabled, deleted, signedOut])
+    await assertAllReject(app, target, bearer(accessToken), [401, 'invalid_access_token']);
 });
 
-test('a user who is made an administrator is one at once, with the access token that it has', async () => {
+test('a promotion applies to access tokens issued before it', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const { account, ...user } = await app.signIn();

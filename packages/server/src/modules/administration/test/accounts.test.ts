@@ -1,4 +1,4 @@
-/** Searching and reading accounts, and what a request to change one may hold. */
+/** Search and details of accounts, and the inputs that administration rejects. */
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import type { AccountPage } from '@keyreeve/contract';
@@ -19,7 +19,7 @@ import {
 } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
-/** Rows of accounts that can’t sign in: no hashing. */
+/** Accounts without a password, so that the test need not hash one for each. */
 async function addAccounts(app: TestApp, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const account = { id: `acc_${name.replaceAll(/\W/g, '')}`, email: `${name}@example.org`, role: 'user' } as const;
@@ -39,7 +39,7 @@ async function search(app: TestApp, administrator: SignedIn, query: Record<strin
   return answer.json as AccountPage;
 }
 
-/** All pages, and how many there were. */
+/** Reads all pages. */
 async function searchAll(app: TestApp, administrator: SignedIn, query: Record<string, string>) {
   const emails: string[] = [];
   let pages = 0;
@@ -47,12 +47,12 @@ async function searchAll(app: TestApp, administrator: SignedIn, query: Record<st
     const page: AccountPage = await search(app, administrator, { ...query, ...(cursor === '' ? {} : { cursor }) });
     emails.push(...page.accounts.map(({ email }) => email));
     cursor = page.nextCursor;
-    assert.ok(pages < 100, 'it ends');
+    assert.ok(pages < 100, 'there are too many pages');
   }
   return { emails, pages };
 }
 
-test('an account is read as it is, without anything secret', async () => {
+test('the details of an account contain no secret', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const { account } = await newTarget(app, 'Ada@Example.org');
@@ -73,7 +73,7 @@ test('an account is read as it is, without anything secret', async () => {
   assert.deepEqual(await search(app, administrator, { query: 'ADA@' }), { accounts: [shown], nextCursor: null });
 });
 
-test('accounts are found by their id and by any part of their email, in any case', async () => {
+test('a search finds accounts by id and by any part of the email address, in any case', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   await addAccounts(app, ['ada', 'adam', 'bob.ada', 'eve']);
@@ -82,11 +82,11 @@ test('accounts are found by their id and by any part of their email, in any case
   assert.deepEqual(await found('ADA@'), ['ada@example.org', 'bob.ada@example.org']);
   assert.deepEqual(await found('Eve@EXAMPLE.org'), ['eve@example.org']);
   assert.deepEqual(await found('acc_adam'), ['adam@example.org']);
-  assert.deepEqual(await found('acc_nobody'), []);
-  assert.deepEqual(await found('nobody'), []);
+  assert.deepEqual(await found('acc_unknown'), []);
+  assert.deepEqual(await found('unknown'), []);
 });
 
-test('accounts are found by role and state', async () => {
+test('a search finds accounts by role and state', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app, 'root@example.org');
   await addAccounts(app, ['ada', 'bob']);
@@ -102,7 +102,7 @@ test('accounts are found by role and state', async () => {
   assert.deepEqual(await found({ role: 'admin', query: 'acc_bob' }), []);
 });
 
-test('pages have no gap and no repetition, also while accounts come and go', async () => {
+test('pages have neither gaps nor duplicates, while accounts are created and deleted as well', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app, 'root@example.org');
   const names = Array.from({ length: 25 }, (_, index) => `user${String(index).padStart(2, '0')}`);
@@ -136,7 +136,7 @@ const injections = [
   '\u202E',
 ];
 
-test('no character of a search stands for others or ends it', async () => {
+test('no character of a search is a wildcard or ends the SQL string', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   await addAccounts(app, ['ada', 'a_b']);
@@ -151,7 +151,7 @@ test('no character of a search stands for others or ends it', async () => {
   }
 });
 
-test('a search that is no search is refused, and so is a cursor of something else', async () => {
+test('invalid search parameters and cursors are rejected', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const wrong: readonly (readonly [what: string, status: number])[] = [
@@ -187,7 +187,7 @@ test('a search that is no search is refused, and so is a cursor of something els
   }
 });
 
-test('an id that names nothing, or something else, is answered 404 on every route', async () => {
+test('an unknown id, or the id of another kind of object, gets 404 on every route', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const target = await newTarget(app);
@@ -209,15 +209,15 @@ test('an id that names nothing, or something else, is answered 404 on every rout
   for (const route of administratorRoutes.filter(({ path }) => path.startsWith('/admin/accounts/:id'))) {
     const [method, path, options] = goodRequest(route, target);
     for (const id of ids) {
-      const asked = path.replace(target.account.id, id);
-      const answer = await app.call(method, asked, { ...options, headers: bearer(administrator.accessToken) });
-      assert.deepEqual([answer.status, problemCode(answer)], [404, 'account_not_found'], `${method} ${asked}`);
+      const requestedPath = path.replace(target.account.id, id);
+      const answer = await app.call(method, requestedPath, { ...options, headers: bearer(administrator.accessToken) });
+      assert.deepEqual([answer.status, problemCode(answer)], [404, 'account_not_found'], `${method} ${requestedPath}`);
     }
   }
-  assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
+  assert.deepEqual(await listAuditEvents(app.db), before, 'nothing changed');
 });
 
-test('a key and a session are found only with the account that they belong to', async () => {
+test('an API key or session is found only under its own account', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const [one, other] = [await newTarget(app), await newTarget(app)];
@@ -254,7 +254,7 @@ const extras = [
 ];
 
 test(
-  'no body takes a password, nor any other field than its own',
+  'a body with a password or another undeclared member is rejected',
   { tags: ['asvs:8.2.3', 'asvs:15.3.3'] },
   async () => {
     await using app = await newApp();
@@ -263,7 +263,7 @@ test(
     const target = await newTarget(app);
     const before = await listAuditEvents(app.db);
     const withBody = administratorRoutes.filter(({ body }) => body !== undefined);
-    assert.ok(withBody.length >= 2, 'bodies are found');
+    assert.ok(withBody.length >= 2, 'the contract has routes with bodies');
     for (const route of withBody) {
       const [method, path] = goodRequest(route, target);
       for (const extra of extras) {
@@ -283,7 +283,7 @@ test(
       const answer = await administer(app, administrator, 'PUT', `accounts/${target.account.id}/role`, { role });
       assert.equal(answer.status, 400, JSON.stringify(role));
     }
-    assert.deepEqual(await listAuditEvents(app.db), before, 'nothing was done');
+    assert.deepEqual(await listAuditEvents(app.db), before, 'nothing changed');
   },
 );
 

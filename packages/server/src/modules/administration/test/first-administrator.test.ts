@@ -1,4 +1,4 @@
-/** The first administrator: by a code from a file, once; nobody becomes one by being first. */
+/** The first administrator: created with a one-time code that the command line writes to a file. */
 import assert from 'node:assert/strict';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
@@ -7,7 +7,7 @@ import { bearer, goodPassword, newApp, operator, type Answered, type TestApp } f
 import { problemCode, newAdministrator, newAccessToken } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
-/** What the command line writes into its file. */
+/** Creates a code as the command line does. */
 async function newCode(app: TestApp): Promise<string> {
   let code = '';
   await app.service.services.firstAdministrator.makeCode((text) => (code = text.reveal()));
@@ -25,11 +25,11 @@ function assertInvalid(answer: Answered, what = ''): void {
   assert.deepEqual([answer.status, problemCode(answer)], [400, 'code_invalid'], what);
 }
 
-test('the code makes an administrator whose email is verified, and it signs in', async () => {
+test('the code creates an administrator with a verified email address, who can sign in', async () => {
   await using app = await newApp();
-  const made = await redeem(app, await newCode(app), 'Root@Example.org');
-  assert.equal(made.status, 201, made.text);
-  const { id, ...shown } = made.json as { id: string };
+  const created = await redeem(app, await newCode(app), 'Root@Example.org');
+  assert.equal(created.status, 201, created.text);
+  const { id, ...shown } = created.json as { id: string };
   assert.deepEqual(shown, { email: 'Root@Example.org', role: 'admin' });
   const accessToken = await newAccessToken(app, 'root@example.org');
   const read = await app.call('GET', `/admin/accounts/${id}`, { headers: bearer(accessToken) });
@@ -43,20 +43,20 @@ test('the code makes an administrator whose email is verified, and it signs in',
   assert.ok(!app.logLines.join('').includes('krvc_'));
 });
 
-test('the code is good once, of 16 who use it at once too', async () => {
+test('one of sixteen concurrent uses of the code succeeds', async () => {
   await using app = await newApp();
   const code = await newCode(app);
   const answers = await Promise.all(
     Array.from({ length: 16 }, (_, rival) => redeem(app, code, `r${rival}@example.org`)),
   );
-  const made = answers.filter(({ status }) => status === 201);
-  assert.equal(made.length, 1);
+  const created = answers.filter(({ status }) => status === 201);
+  assert.equal(created.length, 1);
   for (const answer of answers.filter(({ status }) => status !== 201)) assertInvalid(answer);
   assert.equal((await emails(app)).length, 1);
   assertInvalid(await redeem(app, code, 'late@example.org'));
 });
 
-test('the code is good for an hour, and only the newest is', async () => {
+test('the code works for an hour, and a newer code replaces it', async () => {
   await using app = await newApp();
   const older = await newCode(app);
   const code = await newCode(app);
@@ -68,7 +68,7 @@ test('the code is good for an hour, and only the newest is', async () => {
   assert.equal((await redeem(app, last)).status, 201);
 });
 
-test('the code is worth nothing once there is an administrator, also after that one is gone', async () => {
+test('the code stops working when an administrator exists, and does not work again after that account is deleted', async () => {
   await using app = await newApp();
   const { accounts } = app.service.services;
   const code = await newCode(app);
@@ -76,34 +76,34 @@ test('the code is worth nothing once there is an administrator, also after that 
   assertInvalid(await redeem(app, code));
   await assert.rejects(newCode(app), { code: 'administrator_exists' });
   await accounts.delete(operator, account.id);
-  assertInvalid(await redeem(app, code), 'the code died with the first administrator');
+  assertInvalid(await redeem(app, code), 'the first administrator invalidated the code');
 
   const second = await newCode(app);
   const user = await app.createAccount();
   await accounts.setRole(operator, user.id, 'admin');
   await accounts.setRole(operator, user.id, 'user');
-  assertInvalid(await redeem(app, second), 'the same for one who was given the role');
+  assertInvalid(await redeem(app, second), 'a change of role invalidates the code as well');
 });
 
-test('of a code and an operator who makes an administrator at the same time, nobody comes second by the code', async () => {
+test('a code cannot create a second administrator while an operator concurrently creates one', async () => {
   await using app = await newApp();
   const { accounts } = app.service.services;
   for (let round = 0; round < 4; round++) {
     const code = await newCode(app);
-    const [redeemed, made] = await Promise.all([
+    const [redeemed, created] = await Promise.all([
       redeem(app, code),
       accounts.create(operator, 'operator@example.org', new Secret(goodPassword), 'admin'),
     ]);
     if (redeemed.status !== 201) assertInvalid(redeemed);
-    const created = (await listAuditEvents(app.db)).filter(({ action }) => action === 'account.created');
-    const order = created.slice(redeemed.status === 201 ? -2 : -1).map(({ accountId }) => accountId);
-    const expected = redeemed.status === 201 ? [(redeemed.json as { id: string }).id, made.id] : [made.id];
+    const events = (await listAuditEvents(app.db)).filter(({ action }) => action === 'account.created');
+    const order = events.slice(redeemed.status === 201 ? -2 : -1).map(({ accountId }) => accountId);
+    const expected = redeemed.status === 201 ? [(redeemed.json as { id: string }).id, created.id] : [created.id];
     assert.deepEqual(order, expected);
     for (const { id } of await Array.fromAsync(accounts.list())) await accounts.delete(operator, id);
   }
 });
 
-test('a code that is none is refused before anything costly, and a bad request leaves a good one good', async () => {
+test('an invalid code is rejected before the password is hashed, and an invalid request does not use up the code', async () => {
   await using app = await newApp();
   const code = await newCode(app);
   const wrong = [
@@ -121,7 +121,7 @@ test('a code that is none is refused before anything costly, and a bad request l
     assert.equal(answer.status, 400, text);
   }
   assert.equal(app.service.services.hasher.stats.hashed, hashed, 'nothing was hashed');
-  const bad: readonly (readonly [string, object, string])[] = [
+  const invalid: readonly (readonly [string, object, string])[] = [
     ['not-an-email', {}, 'email_invalid'],
     ['root@example.org', { password: 'short' }, 'password_too_short'],
     ['root@example.org', { password: 'root@example.org' }, 'password_context'],
@@ -129,7 +129,7 @@ test('a code that is none is refused before anything costly, and a bad request l
     ['root@example.org', { id: 'acc_mine' }, 'invalid_request'],
     ['root@example.org\r\nBcc: eve@example.org', {}, 'email_invalid'],
   ];
-  for (const [email, more, expected] of bad) {
+  for (const [email, more, expected] of invalid) {
     const answer = await redeem(app, code, email, more);
     assert.deepEqual([answer.status, problemCode(answer)], [400, expected], email);
   }
@@ -139,14 +139,14 @@ test('a code that is none is refused before anything costly, and a bad request l
   assert.equal((await redeem(app, code)).status, 201);
 });
 
-test('the first who signs up is an account like any other', async () => {
+test('the first sign-up does not become administrator', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open' } });
   const json = { email: 'first@example.org', password: goodPassword };
   assert.equal((await app.call('POST', '/auth/accounts', { json })).status, 202);
   const mail = await mailbox.next({ to: 'first@example.org' });
   const [code = ''] = /krvc_[0-9A-Za-z]{49}/.exec(mail.text) ?? [];
-  // A code of a sign-up is none of an administrator.
+  // A verification code does not create an administrator.
   assertInvalid(await redeem(app, code));
   const verified = await app.call('POST', '/auth/accounts/verify', { json: { code, password: goodPassword } });
   assert.equal(verified.status, 200, verified.text);

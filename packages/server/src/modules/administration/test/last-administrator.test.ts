@@ -1,4 +1,4 @@
-/** Somebody is always left who can administer, however many do what at once; an operator may do otherwise. */
+/** Administrators cannot remove the last one of them, not even concurrently. An operator can. */
 import assert from 'node:assert/strict';
 import { sql } from '../../../foundation/database/sql.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
@@ -16,15 +16,15 @@ const removals: Readonly<Record<string, Removal>> = {
   deleted: (app, by, id) => administer(app, by, 'DELETE', `accounts/${id}`),
 };
 
-/** Again while the machine is too busy to say. */
-async function asked(ask: () => Promise<Answered>): Promise<Answered> {
-  let answer = await ask();
-  for (let turn = 0; answer.status === 503 && turn < 20; turn++) answer = await ask();
+/** Repeats a request while the server answers 503, because the database is busy. */
+async function withRetries(send: () => Promise<Answered>): Promise<Answered> {
+  let answer = await send();
+  for (let attempt = 0; answer.status === 503 && attempt < 20; attempt++) answer = await send();
   return answer;
 }
 
-/** Those who could sign in and administer. */
-async function able(app: TestApp): Promise<number> {
+/** Counts the administrators that are not disabled. */
+async function countEnabled(app: TestApp): Promise<number> {
   const all = await Array.fromAsync(app.service.services.accounts.list());
   return all.filter(({ role, disabledAt }) => role === 'admin' && disabledAt === null).length;
 }
@@ -33,52 +33,52 @@ const administrators = (app: TestApp, count: number): Promise<SignedIn[]> =>
   Promise.all(Array.from({ length: count }, () => newAdministrator(app)));
 
 for (const [what, remove] of Object.entries(removals)) {
-  test(`the last administrator can’t be ${what} through the API, and an operator can`, async () => {
+  test(`the last administrator can be ${what} by an operator, but not through the API`, async () => {
     await using app = await newApp();
     const [one, other] = await administrators(app, 2);
     assert.ok(one && other);
-    // It may do so to itself, as long as another is left.
+    // An administrator may do this to their own account while another administrator exists.
     assert.equal((await remove(app, one, one.account.id)).status, 200);
-    const refused = await remove(app, other, other.account.id);
-    assert.deepEqual([refused.status, problemCode(refused)], [409, 'last_administrator']);
+    const rejected = await remove(app, other, other.account.id);
+    assert.deepEqual([rejected.status, problemCode(rejected)], [409, 'last_administrator']);
     assert.equal((await administer(app, other, 'GET', 'accounts')).status, 200);
     await app.service.services.accounts.delete(operator, other.account.id);
-    assert.equal(await able(app), 0);
+    assert.equal(await countEnabled(app), 0);
   });
 
-  test(`of administrators who are ${what} by each other at once one is left`, async () => {
+  test(`one administrator remains if administrators are concurrently ${what} by each other`, async () => {
     await using app = await newApp();
     const all = await administrators(app, rivalsMax);
     const answers = await Promise.all(
-      all.map((by, place) => asked(() => remove(app, by, all[(place + 1) % all.length]?.account.id ?? ''))),
+      all.map((by, index) => withRetries(() => remove(app, by, all[(index + 1) % all.length]?.account.id ?? ''))),
     );
-    // Who was removed before its turn came is nobody any more: 401, or 403 when its request had just arrived.
+    // An administrator removed before its own request gets 401, or 403 if the request had already arrived.
     for (const answer of answers) assert.ok([200, 401, 403, 409].includes(answer.status), answer.text);
-    assert.ok((await able(app)) >= 1);
+    assert.ok((await countEnabled(app)) >= 1);
     assert.ok(answers.some(({ status }) => status === 200));
   });
 
-  test(`of administrators who are each ${what} by themselves at once one is left`, async () => {
+  test(`one administrator remains if each is concurrently ${what} by themselves`, async () => {
     await using app = await newApp();
     const all = await administrators(app, rivalsMax);
-    const answers = await Promise.all(all.map((by) => asked(() => remove(app, by, by.account.id))));
+    const answers = await Promise.all(all.map((by) => withRetries(() => remove(app, by, by.account.id))));
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     assert.deepEqual(statuses, [...Array.from({ length: rivalsMax - 1 }, () => 200), 409]);
-    assert.equal(await able(app), 1);
+    assert.equal(await countEnabled(app), 1);
   });
 }
 
-test('who is invited as an administrator is none who is left until the invitation is accepted', async () => {
+test('an invited administrator counts as an administrator only after accepting the invitation', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const administrator = await newAdministrator(app);
   const invited = await administer(app, administrator, 'POST', 'accounts', { email: 'new@example.org', role: 'admin' });
   assert.equal(invited.status, 201, invited.text);
-  const refused = await removals['deleted']?.(app, administrator, administrator.account.id);
-  assert.equal(refused && problemCode(refused), 'last_administrator');
+  const rejected = await removals['deleted']?.(app, administrator, administrator.account.id);
+  assert.equal(rejected && problemCode(rejected), 'last_administrator');
 });
 
-test('the last administrator can’t mark itself compromised, one of two can, and an operator can', async () => {
+test('the last administrator cannot mark their own account compromised; one of two administrators and an operator can', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const [one, other] = await administrators(app, 2);
@@ -86,31 +86,31 @@ test('the last administrator can’t mark itself compromised, one of two can, an
   const report = (by: SignedIn): Promise<Answered> =>
     administer(app, by, 'POST', `accounts/${by.account.id}/compromised`);
   assert.equal((await report(one)).status, 200);
-  const refused = await report(other);
-  assert.deepEqual([refused.status, problemCode(refused)], [409, 'last_administrator']);
-  assert.equal((await administer(app, other, 'GET', 'accounts')).status, 200, 'nothing has changed');
+  const rejected = await report(other);
+  assert.deepEqual([rejected.status, problemCode(rejected)], [409, 'last_administrator']);
+  assert.equal((await administer(app, other, 'GET', 'accounts')).status, 200, 'nothing changed');
   await app.service.services.administration.recoverAccount(operator, other.account.id);
   assert.equal((await administer(app, other, 'GET', 'accounts')).status, 401);
 });
 
-test('of administrators who each mark themselves compromised at once one is left', async () => {
+test('one administrator remains if all concurrently mark their own accounts compromised', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const all = await administrators(app, rivalsMax);
   const answers = await Promise.all(
-    all.map((by) => asked(() => administer(app, by, 'POST', `accounts/${by.account.id}/compromised`))),
+    all.map((by) => withRetries(() => administer(app, by, 'POST', `accounts/${by.account.id}/compromised`))),
   );
   const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
   assert.deepEqual(statuses, [...Array.from({ length: rivalsMax - 1 }, () => 200), 409]);
 });
 
-test('an account whose email nobody has verified is made no administrator', async () => {
+test('an account with an unverified email address cannot become administrator', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const { account } = await app.signIn();
   await app.db.transaction((tx) => tx.run(unverify, [account.id]));
-  const refused = await administer(app, administrator, 'PUT', `accounts/${account.id}/role`, { role: 'admin' });
-  assert.deepEqual([refused.status, problemCode(refused)], [409, 'account_unverified']);
+  const rejected = await administer(app, administrator, 'PUT', `accounts/${account.id}/role`, { role: 'admin' });
+  assert.deepEqual([rejected.status, problemCode(rejected)], [409, 'account_unverified']);
   await assert.rejects(app.service.services.accounts.setRole(operator, account.id, 'admin'), {
     code: 'account_unverified',
   });

@@ -1,4 +1,4 @@
-/** What an administrator ends is dead at once, on every instance; what is sent, is sent to the owner alone. */
+/** Revocations by administrators apply immediately on every instance, and their mails go only to the owner. */
 import assert from 'node:assert/strict';
 import type { AccountDetail } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
@@ -28,8 +28,8 @@ import { codeAt, newEnrolledAccount, trySignIn } from '../../../../test-kit/auth
 const newPassword = 'saddle quartz meadow 77';
 const codePattern = /krvc_[0-9A-Za-z]{49}/;
 
-/** What works of an account, as an instance sees it. */
-interface Works {
+/** The credentials of an account that an instance accepts. */
+interface Accepted {
   readonly session: boolean;
   readonly key: boolean;
   readonly signIn: boolean;
@@ -38,68 +38,69 @@ interface Works {
 const isAccepted = async (app: TestApp, credential: string): Promise<boolean> =>
   (await app.call('GET', '/auth/forward', { headers: bearer(credential) })).status === 200;
 
-async function whatWorks(app: TestApp, { account, accessToken, key }: Target): Promise<Works> {
-  const [session, used] = [await isAccepted(app, accessToken), await isAccepted(app, key)];
+async function acceptedBy(app: TestApp, { account, accessToken, key }: Target): Promise<Accepted> {
+  const [session, isKeyAccepted] = [await isAccepted(app, accessToken), await isAccepted(app, key)];
   const signIn = await app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
-  return { session, key: used, signIn: signIn.status === 200 };
+  return { session, key: isKeyAccepted, signIn: signIn.status === 200 };
 }
 
-interface Ending {
-  readonly ask: (target: Target) => readonly [method: string, path: string];
-  readonly works: Works;
+interface Revocation {
+  readonly request: (target: Target) => readonly [method: string, path: string];
+  /** The credentials that still work afterwards. */
+  readonly accepted: Accepted;
   readonly actions: readonly string[];
   readonly needsMail?: boolean;
 }
 
 const post = (path: string) => (target: Target) => ['POST', `accounts/${target.account.id}/${path}`] as const;
 
-const endings: Readonly<Record<string, Ending>> = {
-  'a disabled account': {
-    ask: post('disable'),
-    works: { session: false, key: false, signIn: false },
+const revocations: Readonly<Record<string, Revocation>> = {
+  'disabling an account': {
+    request: post('disable'),
+    accepted: { session: false, key: false, signIn: false },
     actions: ['account.disabled'],
   },
-  'a deleted account': {
-    ask: ({ account }) => ['DELETE', `accounts/${account.id}`],
-    works: { session: false, key: false, signIn: false },
+  'deleting an account': {
+    request: ({ account }) => ['DELETE', `accounts/${account.id}`],
+    accepted: { session: false, key: false, signIn: false },
     actions: ['account.deleted'],
   },
-  'an account whose sessions are ended': {
-    ask: post('end-sessions'),
-    works: { session: false, key: true, signIn: true },
+  'ending all sessions of an account': {
+    request: post('end-sessions'),
+    accepted: { session: false, key: true, signIn: true },
     actions: ['account.sessions_ended'],
   },
-  'an account whose keys are revoked': {
-    ask: post('revoke-keys'),
-    works: { session: true, key: false, signIn: true },
+  'deleting all API keys of an account': {
+    request: post('revoke-keys'),
+    accepted: { session: true, key: false, signIn: true },
     actions: ['api_key.deleted'],
   },
-  'an account that somebody has got into': {
-    ask: post('compromised'),
-    works: { session: false, key: false, signIn: false },
+  'marking an account compromised': {
+    request: post('compromised'),
+    accepted: { session: false, key: false, signIn: false },
     actions: ['account.compromised', 'api_key.deleted'],
     needsMail: true,
   },
-  'a deleted key': {
-    ask: ({ account, keyId }) => ['DELETE', `accounts/${account.id}/api-keys/${keyId}`],
-    works: { session: true, key: false, signIn: true },
+  'deleting an API key': {
+    request: ({ account, keyId }) => ['DELETE', `accounts/${account.id}/api-keys/${keyId}`],
+    accepted: { session: true, key: false, signIn: true },
     actions: ['api_key.deleted'],
   },
-  'an ended session': {
-    ask: ({ account, sessionId }) => ['DELETE', `accounts/${account.id}/sessions/${sessionId}`],
-    works: { session: false, key: true, signIn: true },
+  'ending a session': {
+    request: ({ account, sessionId }) => ['DELETE', `accounts/${account.id}/sessions/${sessionId}`],
+    accepted: { session: false, key: true, signIn: true },
     actions: ['session.ended'],
   },
 };
 
-for (const [what, { ask, works, actions, needsMail = false }] of Object.entries(endings)) {
+for (const [what, { request, accepted, actions, needsMail = false }] of Object.entries(revocations)) {
   test(
-    `what ends with ${what} is dead at once on another instance, and nobody else's is`,
+    `${what} applies immediately on another instance, and not to another account`,
     { tags: ['asvs:7.4.5'] },
     async () => {
       await using place = await newPlace();
       await using mailbox = await Mailbox.start();
-      // Instances are one issuer.
+      // All instances have the same issuer.
       const shared = { KEYREEVE_PUBLIC_URL: 'http://auth.localhost' };
       const environment = { ...shared, ...(needsMail ? mailbox.environment : {}) };
       await using one = await newApp({ place, environment });
@@ -107,16 +108,16 @@ for (const [what, { ask, works, actions, needsMail = false }] of Object.entries(
       const administrator = await newAdministrator(one);
       const [target, neighbour] = [await newTarget(one, 'ada@example.org'), await newTarget(one, 'eve@example.org')];
       for (const app of [one, other])
-        assert.deepEqual(await whatWorks(app, target), { session: true, key: true, signIn: true });
+        assert.deepEqual(await acceptedBy(app, target), { session: true, key: true, signIn: true });
       const before = (await listAuditEvents(one.db)).length;
 
-      const [method, path] = ask(target);
+      const [method, path] = request(target);
       const done = await administer(one, administrator, method, path);
       assert.equal(done.status, 200, done.text);
       const recorded = (await listAuditEvents(one.db))
         .slice(before)
         .filter(({ action }) => action !== 'session.created');
-      for (const app of [other, one]) assert.deepEqual(await whatWorks(app, target), works);
+      for (const app of [other, one]) assert.deepEqual(await acceptedBy(app, target), accepted);
       assert.deepEqual(
         recorded.map(({ action, actor, accountId }) => ({ action, actor, accountId })),
         actions.map((action) => ({
@@ -126,12 +127,12 @@ for (const [what, { ask, works, actions, needsMail = false }] of Object.entries(
         })),
       );
       for (const app of [one, other])
-        assert.deepEqual(await whatWorks(app, neighbour), { session: true, key: true, signIn: true });
+        assert.deepEqual(await acceptedBy(app, neighbour), { session: true, key: true, signIn: true });
     },
   );
 }
 
-test('an enabled account’s keys work again and its sessions don’t', async () => {
+test('enabling an account restores its API keys but not its sessions', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const target = await newTarget(app);
@@ -148,10 +149,10 @@ test('an enabled account’s keys work again and its sessions don’t', async ()
   );
   const enabled = await administer(app, administrator, 'POST', `accounts/${id}/enable`);
   assert.equal((enabled.json as AccountDetail).disabledAt, null);
-  assert.deepEqual(await whatWorks(app, target), { session: false, key: true, signIn: true });
+  assert.deepEqual(await acceptedBy(app, target), { session: false, key: true, signIn: true });
 });
 
-test('keys and sessions of an account are listed without secrets', async () => {
+test('the lists of API keys and sessions contain no secrets', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const target = await newTarget(app);
@@ -191,7 +192,7 @@ async function resetWith(app: TestApp, mailbox: Mailbox, to: string): Promise<vo
   assert.equal(confirmed.status, 200, confirmed.text);
 }
 
-test('a password reset goes to the owner by mail, and the administrator never sees its code', async () => {
+test('the code of a password reset is sent to the owner, and is not in the response to the administrator', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const administrator = await newAdministrator(app);
@@ -199,19 +200,23 @@ test('a password reset goes to the owner by mail, and the administrator never se
   const answer = await administer(app, administrator, 'POST', `accounts/${target.account.id}/reset-password`);
   assert.equal(answer.status, 200, answer.text);
   assert.doesNotMatch(answer.text, codePattern);
-  assert.deepEqual(await whatWorks(app, target), { session: true, key: true, signIn: true }, 'until it is used');
+  assert.deepEqual(
+    await acceptedBy(app, target),
+    { session: true, key: true, signIn: true },
+    'the reset changes nothing until its code is used',
+  );
   await resetWith(app, mailbox, 'ada@example.org');
-  assert.deepEqual(await whatWorks(app, target), { session: false, key: true, signIn: false });
+  assert.deepEqual(await acceptedBy(app, target), { session: false, key: true, signIn: false });
   await newAccessToken(app, 'ada@example.org', newPassword);
   assert.ok(!app.logLines.join('').includes('krvc_'));
 });
 
-test('an account that somebody has got into comes back to its owner with a new password only', async () => {
+test('the owner of a compromised account gets it back by setting a new password from the mail', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const administrator = await newAdministrator(app);
   const target = await newTarget(app, 'ada@example.org');
-  // Whoever has got in has asked for a reset of its own.
+  // The attacker has requested a reset as well.
   await app.call('POST', '/auth/password-resets', { json: { email: 'ada@example.org' } });
   const [stolen = ''] = codePattern.exec((await mailbox.next({ to: 'ada@example.org' })).text) ?? [];
   const answer = await administer(app, administrator, 'POST', `accounts/${target.account.id}/compromised`);
@@ -226,18 +231,18 @@ test('an account that somebody has got into comes back to its owner with a new p
   await newAccessToken(app, 'ada@example.org', newPassword);
 });
 
-test('without mail nothing is begun that only mail can finish', async () => {
+test('without mail, operations that send a code are rejected', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const target = await newTarget(app);
   const before = await listAuditEvents(app.db);
-  const asked: readonly (readonly [path: string, json?: unknown])[] = [
+  const requests: readonly (readonly [path: string, json?: unknown])[] = [
     ['accounts', { email: 'new@example.org' }],
     [`accounts/${target.account.id}/invite`],
     [`accounts/${target.account.id}/reset-password`],
     [`accounts/${target.account.id}/compromised`],
   ];
-  for (const [path, json] of asked) {
+  for (const [path, json] of requests) {
     const answer = await administer(app, administrator, 'POST', path, json);
     assert.deepEqual([answer.status, problemCode(answer)], [409, 'mail_not_configured'], path);
   }
@@ -250,7 +255,7 @@ async function accept(app: TestApp, code: string): Promise<number> {
 }
 
 test(
-  'who is invited chooses a password, once and within an hour; a new invitation voids the one before',
+  'an invitation sets the password once, within an hour; a newer invitation replaces it',
   { tags: ['asvs:6.4.1'] },
   async () => {
     await using mailbox = await Mailbox.start();
@@ -294,15 +299,15 @@ test(
   },
 );
 
-test('a second factor is required, waived and removed; each shows', async () => {
+test('an administrator can require and waive a second factor, which the account details show', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const { account } = await newTarget(app);
-  const ask = (path: string) => administer(app, administrator, 'POST', `accounts/${account.id}/${path}`);
-  assert.equal(((await ask('require-second-factor')).json as AccountDetail).requiresSecondFactor, true);
-  assert.equal(((await ask('require-second-factor')).json as AccountDetail).requiresSecondFactor, true);
-  assert.equal(((await ask('waive-second-factor')).json as AccountDetail).requiresSecondFactor, false);
-  const none = await ask('remove-second-factor');
+  const send = (path: string) => administer(app, administrator, 'POST', `accounts/${account.id}/${path}`);
+  assert.equal(((await send('require-second-factor')).json as AccountDetail).requiresSecondFactor, true);
+  assert.equal(((await send('require-second-factor')).json as AccountDetail).requiresSecondFactor, true);
+  assert.equal(((await send('waive-second-factor')).json as AccountDetail).requiresSecondFactor, false);
+  const none = await send('remove-second-factor');
   assert.deepEqual([none.status, problemCode(none)], [409, 'second_factor_not_enrolled']);
   const actions = (await listAuditEvents(app.db))
     .map(({ action }) => action)
@@ -311,7 +316,7 @@ test('a second factor is required, waived and removed; each shows', async () => 
   assert.equal((await detailOf(app, administrator, account.id)).sessionCount, 1);
 });
 
-test('a lost second factor is removed: the password is enough, its sessions have ended, its owner is told', async () => {
+test('removing a lost second factor ends the sessions, sends a mail to the owner, and allows sign-in by password', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const administrator = await newAdministrator(app);
@@ -333,23 +338,23 @@ test('a lost second factor is removed: the password is enough, its sessions have
   assert.deepEqual(actions, ['second_factor.removed', 'account.sessions_ended', 'session.created']);
 });
 
-test('a second factor stays in force when an account is taken back', async () => {
+test('marking an account compromised keeps its second factor', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const user = await newEnrolledAccount(app, 'ada@example.org');
   const administrator = await newAdministrator(app);
-  const take = async (path: string): Promise<void> => {
+  const send = async (path: string): Promise<void> => {
     const answer = await administer(app, administrator, 'POST', `accounts/${user.account.id}/${path}`);
     assert.equal((answer.json as AccountDetail).secondFactor, true, answer.text);
   };
-  await take('reset-password');
-  // Before the next one is sent: two that are due at once may arrive in any order.
-  const voided = await mailbox.next({ to: 'ada@example.org', subject: 'Set a new password' });
-  await take('compromised');
-  // Not what one who asked for it reads: that nothing is to be done, and from where it was asked.
-  assert.match(voided.text, /^An administrator of Example sent you this link/);
-  assert.doesNotMatch(voided.text, /do nothing|127\.0\.0\.1/);
-  const [code = ''] = codePattern.exec(voided.text) ?? [];
+  await send('reset-password');
+  // Wait for this mail before the next one is sent, because two due mails arrive in any order.
+  const first = await mailbox.next({ to: 'ada@example.org', subject: 'Set a new password' });
+  await send('compromised');
+  // The mail of a reset that the owner requests has a hint to ignore it, and the client IP.
+  assert.match(first.text, /^An administrator of Example sent you this link/);
+  assert.doesNotMatch(first.text, /do nothing|127\.0\.0\.1/);
+  const [code = ''] = codePattern.exec(first.text) ?? [];
   const late = await app.call('POST', '/auth/password-resets/confirm', { json: { code, password: newPassword } });
   assert.equal(problemCode(late), 'code_invalid');
   await resetWith(app, mailbox, 'ada@example.org');
@@ -358,7 +363,7 @@ test('a second factor stays in force when an account is taken back', async () =>
   assert.equal((await trySignIn(app, 'ada@example.org', right, newPassword)).status, 200);
 });
 
-test('the trail is read newest first, by account and by action, and tells who did it', async () => {
+test('the audit log lists events newest first, filtered by account and action, with the actor', async () => {
   await using app = await newApp();
   const administrator = await newAdministrator(app);
   const [one, other] = [await newTarget(app), await newTarget(app)];
@@ -380,7 +385,7 @@ test('the trail is read newest first, by account and by action, and tells who di
   assert.equal(ofOne.at(-1)?.actor, operator.kind);
   const disablings = (await read('action=account.disabled')).events.map(({ accountId }) => accountId);
   assert.deepEqual(disablings, [other.account.id, one.account.id]);
-  assert.deepEqual(await read('account=acc_nobody'), { events: [], nextCursor: null });
+  assert.deepEqual(await read('account=acc_unknown'), { events: [], nextCursor: null });
 
   const all = (await read('')).events;
   const paged: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Administration where a connection breaks, and where there are more accounts than a page looks at. */
+/** Administration when a database connection breaks, and searches that read more rows than one page may. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setEmailTx } from '../../accounts/credentials-store.ts';
@@ -24,14 +24,14 @@ const mail = { KEYREEVE_SMTP_URL: 'smtp://127.0.0.1:1', KEYREEVE_MAIL_FROM: 'a@e
 
 type Change = (services: Services, id: string) => Promise<unknown>;
 const changes: Readonly<Record<string, Change>> = {
-  'revoking all keys': ({ administration }, id) => administration.revokeKeys(operator, id),
-  'taking an account back': ({ administration }, id) => administration.recoverAccount(operator, id),
+  'deleting all API keys': ({ administration }, id) => administration.revokeKeys(operator, id),
+  'recovering an account': ({ administration }, id) => administration.recoverAccount(operator, id),
 };
 
 for (const [what, change] of Object.entries(changes)) {
   for (const state of ['cut before', 'cut after'] as const) {
     onEachDatabase(
-      `${what} whose connection was ${state} its commit is finished before a key of the account is answered again`,
+      `${what} with a connection ${state} its commit completes before a key of the account is verified again`,
       async ({ db }) => {
         const line = new Line();
         const installation = { db: behind(db, line), keys, migrated: [] };
@@ -41,7 +41,7 @@ for (const [what, change] of Object.entries(changes)) {
         const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
         const held = await apiKeys.create(operator, ada, { nickname: 'held' });
         const other = await apiKeys.create(operator, bob, { nickname: 'other' });
-        const said = () =>
+        const result = () =>
           verifier.verify(held.secret.reveal()).then(
             ({ valid }) => valid,
             (error: unknown) => codeOf(error),
@@ -50,15 +50,15 @@ for (const [what, change] of Object.entries(changes)) {
         line.state = state;
         await assert.rejects(change(services, ada), (error) => codeOf(error) === 'unavailable');
         for (let round = 0; round < 20; round++) {
-          assert.notEqual(await said(), true, 'it may be on its way out');
-          assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
+          assert.notEqual(await result(), true, 'the key may be about to be deleted');
+          assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'other accounts are not affected');
           await turn();
         }
         line.state = 'whole';
         line.commits = 0;
         const deadline = performance.now() + waitMsMax;
-        while ((await said()) !== false || line.commits === 0) {
-          assert.ok(performance.now() < deadline, 'it was never finished');
+        while ((await result()) !== false || line.commits === 0) {
+          assert.ok(performance.now() < deadline, 'the change was never completed');
           await turn();
         }
         const deleted = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.deleted');
@@ -67,35 +67,38 @@ for (const [what, change] of Object.entries(changes)) {
           [String(held.id)],
         );
         const once = (await listAuditEvents(db)).filter(({ action }) => action === 'account.compromised');
-        assert.equal(once.length, what === 'taking an account back' ? 1 : 0);
+        assert.equal(once.length, what === 'recovering an account' ? 1 : 0);
       },
     );
   }
 }
 
-onEachDatabase('a page of accounts looks at no more rows than it may, and says how far it came', async ({ db }) => {
-  for (const name of ['a1', 'b1', 'c1', 'd1', 'e2', 'f1', 'g2']) await addAccount(db, name);
-  const wanted = { text: '2@', role: '', state: '' } as const;
-  const seen: string[] = [];
-  const looked: (string | undefined)[] = [];
-  let after: string | undefined = '';
-  while (after !== undefined) {
-    const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, after, 10, 3);
-    seen.push(...page.rows.map(({ id }) => id));
-    looked.push(page.lookedUntil);
-    after = page.lookedUntil;
-  }
-  assert.deepEqual(seen, ['acc_e2', 'acc_g2']);
-  assert.deepEqual(looked, ['c1@example.com', 'f1@example.com', undefined]);
-  const full = await findAccounts(db, { text: '', role: '', state: '' }, '', 2, 3);
-  assert.deepEqual([full.rows.length, full.lookedUntil], [2, 'b1@example.com']);
-});
+onEachDatabase(
+  'a page of accounts reads a limited number of rows and returns where the next page starts',
+  async ({ db }) => {
+    for (const name of ['a1', 'b1', 'c1', 'd1', 'e2', 'f1', 'g2']) await addAccount(db, name);
+    const wanted = { text: '2@', role: '', state: '' } as const;
+    const seen: string[] = [];
+    const looked: (string | undefined)[] = [];
+    let after: string | undefined = '';
+    while (after !== undefined) {
+      const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, after, 10, 3);
+      seen.push(...page.rows.map(({ id }) => id));
+      looked.push(page.lookedUntil);
+      after = page.lookedUntil;
+    }
+    assert.deepEqual(seen, ['acc_e2', 'acc_g2']);
+    assert.deepEqual(looked, ['c1@example.com', 'f1@example.com', undefined]);
+    const full = await findAccounts(db, { text: '', role: '', state: '' }, '', 2, 3);
+    assert.deepEqual([full.rows.length, full.lookedUntil], [2, 'b1@example.com']);
+  },
+);
 
-onEachDatabase('of administrators who each give up the role at once one is left', async (opened) => {
+onEachDatabase('one administrator remains if all concurrently give up the role', async (opened) => {
   const { db } = opened;
-  // Its row is the lock.
+  // The row of the installation is the lock.
   await claimInstallation(db, keys.check, now);
-  const ids = await Promise.all(Array.from({ length: rivalsMin }, (_, place) => addAccount(db, `a${place}`, 'admin')));
+  const ids = await Promise.all(Array.from({ length: rivalsMin }, (_, index) => addAccount(db, `a${index}`, 'admin')));
   const outcomes = await raceToValues(opened, rivalsMin, async (connection, rival) => {
     const id = ids[rival] ?? '';
     const itself = { kind: 'account', accountId: id, sessionId: 'ses_any' } as const;
@@ -104,7 +107,7 @@ onEachDatabase('of administrators who each give up the role at once one is left'
   assert.deepEqual(tally(outcomes), { true: rivalsMin - 1, last_administrator: 1 });
 });
 
-onEachDatabase('an account is read by its exact id only', async ({ db }) => {
+onEachDatabase('details are found only by the exact id', async ({ db }) => {
   await addAccount(db, 'ada');
   assert.equal((await findDetail(db, 'acc_ada', now))?.email, 'ada@Example.com');
   for (const id of ['acc_ad', 'ACC_ADA', 'acc_%', 'ada@example.com', ''])
@@ -112,12 +115,12 @@ onEachDatabase('an account is read by its exact id only', async ({ db }) => {
 });
 
 const resets: Readonly<Record<string, Change>> = {
-  'a reset that an administrator sends': ({ administration }, id) => administration.sendReset(operator, id),
-  'the link of an account that is taken back': ({ administration }, id) => administration.recoverAccount(operator, id),
+  'a reset by an administrator': ({ administration }, id) => administration.sendReset(operator, id),
+  'the recovery of an account': ({ administration }, id) => administration.recoverAccount(operator, id),
 };
 
 for (const [what, change] of Object.entries(resets)) {
-  onEachDatabase(`${what} goes to no email that its owner has just given up`, async ({ db }) => {
+  onEachDatabase(`${what} sends its link to the email address at commit time`, async ({ db }) => {
     const ada = await addAccount(db, 'ada');
     const wanted = { address: 'new@example.com', key: 'new@example.com' };
     const late = withTransaction(db, async (work, options) => {
@@ -135,7 +138,7 @@ for (const [what, change] of Object.entries(resets)) {
 
 const countCodes = sql<{ count: number }>('test_count_codes', 'select count(*) as count from one_time_codes');
 
-onEachDatabase('an account that is taken back without a new link keeps no earlier link either', async ({ db }) => {
+onEachDatabase('recovering an account without a new link invalidates earlier links as well', async ({ db }) => {
   const line = new Line();
   const clock = new FakeClock();
   const installation = { db: behind(db, line), keys, migrated: [] };
@@ -145,8 +148,8 @@ onEachDatabase('an account that is taken back without a new link keeps no earlie
   const email = { address: 'old@example.com', key: 'old@example.com' };
   const undo = Buffer.alloc(32, 9);
   await db.transaction(async (tx) => {
-    for (const [place, purpose] of (['reset_password', 'change_email', 'set_email'] as const).entries())
-      await insertCode(tx, { hash: Buffer.alloc(32, place), purpose, accountId: ada, email, now: at, expiresAt });
+    for (const [index, purpose] of (['reset_password', 'change_email', 'set_email'] as const).entries())
+      await insertCode(tx, { hash: Buffer.alloc(32, index), purpose, accountId: ada, email, now: at, expiresAt });
     const change = { codeHash: undo, accountId: ada, email: email.address, canonicalEmail: email.key };
     await insertEmailChangeTx(tx, { ...change, changedAt: at - 40 * 86_400_000, undoUntil: expiresAt });
   });
@@ -155,14 +158,14 @@ onEachDatabase('an account that is taken back without a new link keeps no earlie
     services.administration.recoverAccount(operator, ada),
     (error) => codeOf(error) === 'unavailable',
   );
-  // Meanwhile no address of the account can get a link.
+  // A restore makes the email address unconfirmed, so the account gets no link.
   await db.transaction((tx) => repeatChangesTx(tx, 'email_changed', [{ id: ada, at }], at));
   assert.ok(await findUndoableChange(db, undo, at));
   line.state = 'whole';
   const deadline = performance.now() + waitMsMax;
   const isDone = async () => (await listAuditEvents(db)).some(({ action }) => action === 'account.compromised');
   while (!(await isDone())) {
-    assert.ok(performance.now() < deadline, 'it was never finished');
+    assert.ok(performance.now() < deadline, 'the change was never completed');
     await turn();
   }
   assert.equal((await db.get(countCodes, []))?.count, 0);
