@@ -1,4 +1,4 @@
-/** What a session may still change is decided where the change is written, not when its access token was judged. */
+/** A change checks the session again in its own transaction, after the access token has been verified. */
 import assert from 'node:assert/strict';
 import { setPasswordHash } from '../../accounts/credentials-store.ts';
 import { deleteAccount, disableAccount } from '../../accounts/store.ts';
@@ -22,7 +22,7 @@ import {
 
 const ada: Principal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
 
-/** A session that ends by idleness at `now + 10`, another by its age at the same time. */
+/** Creates two sessions that end at `now + 10`: one by idleness, the other by age. */
 async function prepare(db: Db): Promise<void> {
   await addSigningKey(db, 'kid');
   await addAccount(db, 'ada');
@@ -49,25 +49,28 @@ const endings: Readonly<Record<string, Ending>> = {
     end: (db) => createSigningKey(db, operator, newSigningKey('next'), true),
     principal: { ...ada, kid: 'kid' },
   },
-  'that never was': { principal: { ...ada, sessionId: 'ses_unknown' } },
+  'that does not exist': { principal: { ...ada, sessionId: 'ses_unknown' } },
   'of another account': { principal: { ...ada, sessionId: 'ses_foreign' } },
 };
 
-const isRefused = (error: unknown): boolean => codeOf(error) === 'invalid_access_token';
+const isInvalidToken = (error: unknown): boolean => codeOf(error) === 'invalid_access_token';
 
 for (const [which, { end, principal = ada, at = now }] of Object.entries(endings)) {
-  onEachDatabase(`a session ${which} makes and deletes no key`, async ({ db }) => {
+  onEachDatabase(`a session ${which} cannot create or delete API keys`, async ({ db }) => {
     await prepare(db);
     await end?.(db);
-    const [held, trail] = [await listAccountKeys(db, 'acc_ada'), await listAuditEvents(db)];
-    await assert.rejects(createKey(db, principal, newKey('acc_ada', 'new', { now: at }), 100, undefined), isRefused);
-    await assert.rejects(deleteKey(db, principal, 'acc_ada', 42, at), isRefused);
+    const [held, events] = [await listAccountKeys(db, 'acc_ada'), await listAuditEvents(db)];
+    await assert.rejects(
+      createKey(db, principal, newKey('acc_ada', 'new', { now: at }), 100, undefined),
+      isInvalidToken,
+    );
+    await assert.rejects(deleteKey(db, principal, 'acc_ada', 42, at), isInvalidToken);
     assert.deepEqual(await listAccountKeys(db, 'acc_ada'), held);
-    assert.deepEqual(await listAuditEvents(db), trail);
+    assert.deepEqual(await listAuditEvents(db), events);
   });
 }
 
-onEachDatabase('a session makes and deletes keys up to its last millisecond', async ({ db }) => {
+onEachDatabase('a session can create and delete API keys up to its last millisecond', async ({ db }) => {
   await prepare(db);
   await createKey(db, { ...ada, kid: 'kid' }, newKey('acc_ada', 'new', { now: now + 9 }), 100, undefined);
   const old: Principal = { ...ada, sessionId: 'ses_old' };

@@ -1,4 +1,4 @@
-/** What an account sees of its sessions, and how it ends them (ASVS 5.0 7.4.5, 7.5.2). */
+/** The list of an account's sessions, and ending them (ASVS 5.0 7.4.5, 7.5.2). */
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@keyreeve/contract';
 import { toInstant } from '../../../foundation/clock.ts';
@@ -25,7 +25,7 @@ interface Listed {
   readonly current: boolean;
 }
 
-const refused = (answer: Answered, code: ErrorCode): void => void assertProblem(fromFetch(answer), code);
+const assertRejected = (answer: Answered, code: ErrorCode): void => void assertProblem(fromFetch(answer), code);
 const as = (app: TestApp, { accessToken }: { accessToken: string }, method: string, path: string): Promise<Answered> =>
   app.call(method, path, { headers: bearer(accessToken) });
 
@@ -35,7 +35,7 @@ async function list(app: TestApp, user: { accessToken: string }): Promise<Listed
   return (answer.json as { sessions: Listed[] }).sessions;
 }
 
-async function again(app: TestApp, email: string, headers: Readonly<Record<string, string>> = {}): Promise<SignedIn> {
+async function signIn(app: TestApp, email: string, headers: Readonly<Record<string, string>> = {}): Promise<SignedIn> {
   const answer = await app.call('POST', '/auth/token', { headers: { ...basic(email, goodPassword), ...headers } });
   assert.equal(answer.status, 200, answer.text);
   return answer.json as SignedIn;
@@ -45,15 +45,15 @@ const currentId = async (app: TestApp, user: { accessToken: string }): Promise<s
   (await list(app, user)).find(({ current }) => current)?.id ?? '';
 
 test(
-  'the list says when, from where and by which program each session was begun, newest first',
+  'the list shows time, client IP and user agent of each session, newest first',
   { tags: ['asvs:7.5.2'] },
   async () => {
     await using app = await newApp({ environment: { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1/32' } });
     const { email } = await app.createAccount('ada@example.com');
     const begun = app.clock.now();
-    const phone = await again(app, email, { 'user-agent': 'Phone/1.0', 'x-forwarded-for': '198.51.100.7' });
+    const phone = await signIn(app, email, { 'user-agent': 'Phone/1.0', 'x-forwarded-for': '198.51.100.7' });
     app.clock.advance({ seconds: 60 });
-    const laptop = await again(app, email, {
+    const laptop = await signIn(app, email, {
       'user-agent': 'Laptop/2.0 (a\u0085b\tc)',
       'x-forwarded-for': '2001:db8::7',
     });
@@ -86,75 +86,82 @@ test(
   },
 );
 
-test('a program that says too much of itself is cut, one that says nothing is empty', async () => {
+test('a long user agent is truncated, and a missing one is an empty string', async () => {
   await using app = await newApp();
   const { email } = await app.createAccount();
-  await again(app, email, { 'user-agent': 'x'.repeat(4_000) });
-  const user = await again(app, email, { 'user-agent': '' });
+  await signIn(app, email, { 'user-agent': 'x'.repeat(4_000) });
+  const user = await signIn(app, email, { 'user-agent': '' });
   assert.deepEqual(
     (await list(app, user)).map(({ program }) => program.length).toSorted((a, b) => a - b),
     [0, 256],
   );
 });
 
-test('only live sessions are listed, and only the own ones', async () => {
+test('the list contains only the account’s own sessions that have not ended', async () => {
   await using app = await newApp();
   const ada = await app.signIn();
   const bob = await app.signIn();
   await app.call('POST', '/auth/token/revoke', {
-    json: { refreshToken: (await again(app, ada.account.email)).refreshToken },
+    json: { refreshToken: (await signIn(app, ada.account.email)).refreshToken },
   });
   assert.equal((await list(app, ada)).length, 1);
   assert.equal((await list(app, bob)).length, 1);
   app.clock.advance({ days: 14 });
-  assert.equal((await list(app, await again(app, ada.account.email))).length, 1, 'the idle one has ended');
+  assert.equal((await list(app, await signIn(app, ada.account.email))).length, 1, 'the idle session has ended');
 });
 
 test(
-  'an ended session is dead at once, its tokens too, and the others live',
+  'ending a session revokes its tokens immediately, and no others',
   { tags: ['asvs:7.5.2', 'asvs:10.4.9'] },
   async () => {
     await using app = await newApp();
     const user = await app.signIn();
-    const other = await again(app, user.account.email);
+    const other = await signIn(app, user.account.email);
     const id = await currentId(app, other);
     const answer = await as(app, user, 'DELETE', `/auth/sessions/${id}`);
     assert.deepEqual([answer.status, answer.text], [204, '']);
-    refused(await as(app, other, 'GET', '/auth/sessions'), 'invalid_access_token');
-    refused(await app.call('GET', '/auth/forward', { headers: bearer(other.accessToken) }), 'invalid_credential');
+    assertRejected(await as(app, other, 'GET', '/auth/sessions'), 'invalid_access_token');
+    assertRejected(
+      await app.call('GET', '/auth/forward', { headers: bearer(other.accessToken) }),
+      'invalid_credential',
+    );
     const { refreshToken } = other;
-    refused(await app.call('POST', '/auth/token/refresh', { json: { refreshToken } }), 'invalid_refresh_token');
-    refused(await as(app, user, 'DELETE', `/auth/sessions/${id}`), 'session_not_found');
+    assertRejected(await app.call('POST', '/auth/token/refresh', { json: { refreshToken } }), 'invalid_refresh_token');
+    assertRejected(await as(app, user, 'DELETE', `/auth/sessions/${id}`), 'session_not_found');
     assert.equal((await list(app, user)).length, 1);
     const last = (await listAuditEvents(app.db)).at(-1);
     assert.deepEqual([last?.action, last?.actor, last?.target], ['session.ended', `account:${user.account.id}`, id]);
   },
 );
 
-test('a session may end itself', async () => {
+test('a session can end itself', async () => {
   await using app = await newApp();
   const user = await app.signIn();
   assert.equal((await as(app, user, 'DELETE', `/auth/sessions/${await currentId(app, user)}`)).status, 204);
-  refused(await as(app, user, 'GET', '/auth/sessions'), 'invalid_access_token');
+  assertRejected(await as(app, user, 'GET', '/auth/sessions'), 'invalid_access_token');
 });
 
-test('nobody ends another account’s session, or one that is none', { tags: ['asvs:8.2.2'] }, async () => {
-  await using app = await newApp();
-  const ada = await app.signIn();
-  const bob = await app.signIn();
-  for (const id of [await currentId(app, bob), 'ses_unknown', '%00', 'x'.repeat(500)])
-    refused(await as(app, ada, 'DELETE', `/auth/sessions/${id}`), 'session_not_found');
-  assert.equal((await list(app, bob)).length, 1);
-});
+test(
+  'an account cannot end a session of another account, or one that does not exist',
+  { tags: ['asvs:8.2.2'] },
+  async () => {
+    await using app = await newApp();
+    const ada = await app.signIn();
+    const bob = await app.signIn();
+    for (const id of [await currentId(app, bob), 'ses_unknown', '%00', 'x'.repeat(500)])
+      assertRejected(await as(app, ada, 'DELETE', `/auth/sessions/${id}`), 'session_not_found');
+    assert.equal((await list(app, bob)).length, 1);
+  },
+);
 
-test('all others are ended together, with a row in the trail for each', { tags: ['asvs:7.5.2'] }, async () => {
+test('ending all other sessions records one audit event for each', { tags: ['asvs:7.5.2'] }, async () => {
   await using app = await newApp();
   const user = await app.signIn();
-  const others = [await again(app, user.account.email), await again(app, user.account.email)];
+  const others = [await signIn(app, user.account.email), await signIn(app, user.account.email)];
   const bob = await app.signIn();
   const answer = await as(app, user, 'DELETE', '/auth/sessions');
   assert.deepEqual([answer.status, answer.json], [200, { ended: 2 }]);
-  for (const other of others) refused(await as(app, other, 'GET', '/auth/sessions'), 'invalid_access_token');
+  for (const other of others) assertRejected(await as(app, other, 'GET', '/auth/sessions'), 'invalid_access_token');
   assert.equal((await list(app, user)).length, 1);
   assert.equal((await list(app, bob)).length, 1);
   const { refreshToken } = user;
@@ -164,11 +171,11 @@ test('all others are ended together, with a row in the trail for each', { tags: 
   assert.deepEqual((await as(app, user, 'DELETE', '/auth/sessions')).json, { ended: 0 });
 });
 
-test('of sessions that end all others at once one is left, and it works', async () => {
+test('one session remains and works if sixteen concurrently end all others', async () => {
   await using app = await newApp();
   const user = await app.signIn();
   const all = [user];
-  for (let n = 1; n < 16; n++) all.push({ ...user, ...(await again(app, user.account.email)) });
+  for (let n = 1; n < 16; n++) all.push({ ...user, ...(await signIn(app, user.account.email)) });
   const answers = await Promise.all(all.map((one) => as(app, one, 'DELETE', '/auth/sessions')));
   const winners = all.filter((_, index) => answers[index]?.status === 200);
   assert.equal(winners.length, 1);
@@ -176,7 +183,7 @@ test('of sessions that end all others at once one is left, and it works', async 
   assert.equal((await list(app, winners[0] ?? user)).length, 1);
 });
 
-test('what isn’t an access token sees and ends no session', async () => {
+test('only an access token can list and end sessions', async () => {
   await using app = await newApp();
   const user = await app.signIn();
   const key = await app.serviceKey();
@@ -185,8 +192,8 @@ test('what isn’t an access token sees and ends no session', async () => {
     ['DELETE', '/auth/sessions'],
     ['DELETE', '/auth/sessions/ses_x'],
   ] as const) {
-    refused(await app.call(method, path), 'missing_access_token');
+    assertRejected(await app.call(method, path), 'missing_access_token');
     for (const text of [key, user.refreshToken, 'nonsense'])
-      refused(await app.call(method, path, { headers: bearer(text) }), 'invalid_access_token');
+      assertRejected(await app.call(method, path, { headers: bearer(text) }), 'invalid_access_token');
   }
 });

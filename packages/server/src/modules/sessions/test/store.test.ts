@@ -1,4 +1,4 @@
-/** The contract of `tokens/store.ts`: sessions and the rotation of their refresh tokens. */
+/** The session store: sessions, their limits, and the rotation of their refresh tokens. */
 import assert from 'node:assert/strict';
 import { setPasswordHash } from '../../accounts/credentials-store.ts';
 import { disableAccount } from '../../accounts/store.ts';
@@ -32,7 +32,7 @@ const rotation = (name: string, generation: number, more: Partial<store.Rotation
   ...more,
 });
 
-/** Those of the sessions that are live. */
+/** @returns the names of the sessions that have not ended */
 async function liveIds(db: Db, names: readonly string[], at = now): Promise<string[]> {
   const live: string[] = [];
   for (const name of names) if (await store.findLiveSession(db, `ses_${name}`, at)) live.push(name);
@@ -42,7 +42,7 @@ async function liveIds(db: Db, names: readonly string[], at = now): Promise<stri
 const findSessionState = async (db: Db, id: string, kid: string): Promise<store.SessionState | undefined> =>
   (await store.findSessionStates(db, [[id, kid]]))[0];
 
-onEachDatabase('a new session is live, at its first generation', { tags: ['asvs:7.2.4'] }, async ({ db }) => {
+onEachDatabase('a new session has generation 1', { tags: ['asvs:7.2.4'] }, async ({ db }) => {
   await addSigningKey(db, 'kid');
   const { tokenHash, idleExpiresAt, expiresAt } = await addSession(db, await addAccount(db), 'one');
   const live = await store.findLiveSession(db, 'ses_one', now);
@@ -61,19 +61,19 @@ onEachDatabase('a new session is live, at its first generation', { tags: ['asvs:
   });
 });
 
-onEachDatabase('no session begins on an account that changed while its password was checked', async ({ db }) => {
+onEachDatabase('no session is created if the account changed while its password was verified', async ({ db }) => {
   await addAccount(db, 'ada');
   await addAccount(db, 'bob');
   await setPasswordHash(db, operator, 'acc_ada', 'new', now);
   await disableAccount(db, operator, 'acc_bob', now);
   assert.equal(await store.createSession(db, newSession('acc_ada', 'old epoch'), 50), false);
   assert.equal(await store.createSession(db, newSession('acc_bob', 'disabled', { accountEpoch: 1 }), 50), false);
-  assert.equal(await store.createSession(db, newSession('acc_nobody', 'unknown'), 50), false);
+  assert.equal(await store.createSession(db, newSession('acc_unknown', 'unknown'), 50), false);
   assert.deepEqual(await liveIds(db, ['old epoch', 'disabled', 'unknown']), []);
   assert.equal(await store.createSession(db, newSession('acc_ada', 'new epoch', { accountEpoch: 1 }), 50), true);
 });
 
-onEachDatabase('beyond the limit the oldest session ends; dead ones don’t count', async ({ db }) => {
+onEachDatabase('beyond the limit the oldest session ends; ended sessions do not count', async ({ db }) => {
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
   await addSession(db, bob, 'foreign', { now: now - 100 });
@@ -87,7 +87,7 @@ onEachDatabase('beyond the limit the oldest session ends; dead ones don’t coun
   assert.deepEqual(await liveIds(db, names), ['foreign', 'second', 'third', 'fourth']);
 });
 
-onEachDatabase('parallel sign-ins never leave more sessions than allowed', async (opened) => {
+onEachDatabase('concurrent sign-ins never leave more sessions than the limit', async (opened) => {
   const ada = await addAccount(opened.db);
   const names = Array.from({ length: rivalsMin * 2 }, (_, rival) => `s${rival}`);
   const created = await raceToValues(opened, names.length, (connection, rival) =>
@@ -97,29 +97,25 @@ onEachDatabase('parallel sign-ins never leave more sessions than allowed', async
   assert.equal((await liveIds(opened.db, names)).length, 5);
 });
 
-onEachDatabase(
-  'a refresh token rotates once, however many present it at once',
-  { tags: ['asvs:2.3.4'] },
-  async (opened) => {
-    await addSession(opened.db, await addAccount(opened.db), 'one');
-    const rivals = rivalsMin * 2;
-    const rotated = await raceToValues(opened, rivals, (connection, rival) =>
-      store.rotateRefreshToken(
-        connection,
-        rotation('one', 1, { successorHash: hash(`successor ${rival}`), now: now + 7 }),
-      ),
-    );
-    const winners = rotated.flatMap((session, rival) => (session ? [rival] : []));
-    assert.equal(winners.length, 1);
-    const live = await store.findLiveSession(opened.db, 'ses_one', now + 7);
-    assert.equal(live?.generation, 2);
-    assert.equal(live?.rotatedAt, now + 7);
-    assert.deepEqual([...(live?.tokenHash ?? [])], [...hash(`successor ${winners[0]}`)]);
-  },
-);
+onEachDatabase('one of many concurrent refreshes with a token rotates it', { tags: ['asvs:2.3.4'] }, async (opened) => {
+  await addSession(opened.db, await addAccount(opened.db), 'one');
+  const rivals = rivalsMin * 2;
+  const rotated = await raceToValues(opened, rivals, (connection, rival) =>
+    store.rotateRefreshToken(
+      connection,
+      rotation('one', 1, { successorHash: hash(`successor ${rival}`), now: now + 7 }),
+    ),
+  );
+  const winners = rotated.flatMap((session, rival) => (session ? [rival] : []));
+  assert.equal(winners.length, 1);
+  const live = await store.findLiveSession(opened.db, 'ses_one', now + 7);
+  assert.equal(live?.generation, 2);
+  assert.equal(live?.rotatedAt, now + 7);
+  assert.deepEqual([...(live?.tokenHash ?? [])], [...hash(`successor ${winners[0]}`)]);
+});
 
 onEachDatabase(
-  'a token that was just issued does not rotate, and a clock that was set back keeps none from it',
+  'a token that was just issued does not rotate, and a clock that was set back does not prevent a rotation',
   async ({ db }) => {
     await addSession(db, await addAccount(db), 'one');
     const issuedUntil = now - 1;
@@ -134,7 +130,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'a chain of rotations works, and no old link of it ever again',
+  'a token never rotates again, in a chain of rotations either',
   { tags: ['asvs:10.4.5'] },
   async ({ db }) => {
     await addSession(db, await addAccount(db), 'one');
@@ -153,17 +149,17 @@ onEachDatabase('only the current token of a live session rotates', async ({ db }
   const ada = await addAccount(db);
   await addSession(db, ada, 'one');
   await addSession(db, ada, 'idle', { idleExpiresAt: now });
-  await addSession(db, ada, 'over', { expiresAt: now });
+  await addSession(db, ada, 'expired', { expiresAt: now });
   await addAccount(db, 'bob');
-  await addSession(db, 'acc_bob', 'paused');
+  await addSession(db, 'acc_bob', 'disabled');
   await disableAccount(db, operator, 'acc_bob', now);
   const wrong: Record<string, store.Rotation> = {
     'another hash': rotation('one', 1, { tokenHash: hash('garbage') }),
     'another generation': rotation('one', 2, { tokenHash: hash('one 1') }),
     'another session': rotation('two', 1),
     'idle too long': rotation('idle', 1),
-    'past its end': rotation('over', 1),
-    'of a disabled account': rotation('paused', 1),
+    'past its end': rotation('expired', 1),
+    'of a disabled account': rotation('disabled', 1),
   };
   for (const [name, attempt] of Object.entries(wrong)) {
     assert.equal(await store.rotateRefreshToken(db, attempt), undefined, name);
@@ -171,7 +167,7 @@ onEachDatabase('only the current token of a live session rotates', async ({ db }
   assert.equal((await store.findLiveSession(db, 'ses_one', now))?.generation, 1);
 });
 
-onEachDatabase('refreshing never moves the end of a session', { tags: ['asvs:10.4.8'] }, async ({ db }) => {
+onEachDatabase('a refresh never extends the maximum age of a session', { tags: ['asvs:10.4.8'] }, async ({ db }) => {
   await addSigningKey(db, 'kid');
   const { expiresAt } = await addSession(db, await addAccount(db), 'one');
   await store.rotateRefreshToken(db, rotation('one', 1, { idleExpiresAt: now + 15 * dayMs }));
@@ -182,15 +178,15 @@ onEachDatabase('refreshing never moves the end of a session', { tags: ['asvs:10.
   assert.deepEqual([last?.idleExpiresAt, last?.expiresAt], [expiresAt, expiresAt]);
 });
 
-onEachDatabase('a session lives until the last millisecond of its idle and its whole time', async ({ db }) => {
+onEachDatabase('a session works until the last millisecond of its idle time and its maximum age', async ({ db }) => {
   const ada = await addAccount(db);
   await addSession(db, ada, 'idle', { idleExpiresAt: now + 10 });
-  await addSession(db, ada, 'over', { idleExpiresAt: now + 20, expiresAt: now + 10 });
-  assert.deepEqual(await liveIds(db, ['idle', 'over'], now + 9), ['idle', 'over']);
-  assert.deepEqual(await liveIds(db, ['idle', 'over'], now + 10), []);
+  await addSession(db, ada, 'expired', { idleExpiresAt: now + 20, expiresAt: now + 10 });
+  assert.deepEqual(await liveIds(db, ['idle', 'expired'], now + 9), ['idle', 'expired']);
+  assert.deepEqual(await liveIds(db, ['idle', 'expired'], now + 10), []);
 });
 
-onEachDatabase('an access token has no session when its signing key is revoked or unknown', async ({ db }) => {
+onEachDatabase('an access token with a revoked or unknown signing key has no session', async ({ db }) => {
   await addSession(db, await addAccount(db), 'one');
   await addSigningKey(db, 'old');
   assert.equal((await findSessionState(db, 'ses_one', 'old'))?.accountId, 'acc_ada');
@@ -201,7 +197,7 @@ onEachDatabase('an access token has no session when its signing key is revoked o
   assert.equal((await findSessionState(db, 'ses_one', 'new'))?.accountId, 'acc_ada');
 });
 
-onEachDatabase('a session ends once', async (opened) => {
+onEachDatabase('one of many concurrent ends of a session succeeds', async (opened) => {
   const ada = await addAccount(opened.db);
   await addSession(opened.db, ada, 'one');
   await addSession(opened.db, ada, 'two');
@@ -213,7 +209,7 @@ onEachDatabase('a session ends once', async (opened) => {
   assert.equal(await store.rotateRefreshToken(opened.db, rotation('one', 1)), undefined);
 });
 
-onEachDatabase('of a rotation and an end at the same time the end is what remains', async (opened) => {
+onEachDatabase('a session ends despite a concurrent rotation', async (opened) => {
   const ada = await addAccount(opened.db);
   const names = Array.from({ length: rivalsMin }, (_, rival) => `s${rival}`);
   for (const name of names) await addSession(opened.db, ada, name);
@@ -227,16 +223,16 @@ onEachDatabase('of a rotation and an end at the same time the end is what remain
 });
 
 onEachDatabase(
-  'expired sessions are forgotten, a bounded number at a time, and no others',
+  'only expired sessions are deleted, a limited number at a time',
   { tags: ['asvs:14.2.4'] },
   async ({ db }) => {
     const ada = await addAccount(db);
     for (const name of ['a', 'b', 'c']) await addSession(db, ada, name, { expiresAt: now + 5 });
-    await addSession(db, ada, 'alive', { expiresAt: now + 6 });
+    await addSession(db, ada, 'current', { expiresAt: now + 6 });
     assert.equal(await store.forgetExpiredSessions(db, now + 4, 2), 0);
     assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 2);
     assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 1);
     assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 0);
-    assert.deepEqual(await liveIds(db, ['alive'], now + 5), ['alive']);
+    assert.deepEqual(await liveIds(db, ['current'], now + 5), ['current']);
   },
 );
