@@ -1,4 +1,4 @@
-/** One-time codes: each is good for its own purpose and its own account, and nothing but a code is one. */
+/** A one-time code works only for its own purpose and its own account. */
 import assert from 'node:assert/strict';
 import { insertCode, type CodePurpose } from '../store.ts';
 import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
@@ -29,13 +29,8 @@ const purposes: readonly CodePurpose[] = [
 const bodyFor = (path: string, code: string): object =>
   path === paths.set_email ? { code } : { code, password: goodPassword };
 
-/** With all that any purpose needs. */
-async function codeFor(
-  client: AccountClient,
-  purpose: CodePurpose,
-  accountId: string,
-  address: string,
-): Promise<string> {
+/** Creates a code with the values that any of the purposes needs. */
+async function codeFor(client: AccountClient, purpose: CodePurpose, accountId: string, email: string): Promise<string> {
   const { codes, hasher } = client.app.service.services;
   const { text, hash } = codes.make();
   const now = client.app.clock.now();
@@ -45,7 +40,7 @@ async function codeFor(
       hash,
       purpose,
       accountId: purpose === 'first_administrator' ? null : accountId,
-      email: { address, key: address },
+      email: { address: email, key: email },
       passwordHash,
       now,
       expiresAt: now + 60_000,
@@ -55,7 +50,7 @@ async function codeFor(
 }
 
 test(
-  'a code opens the one address that is for its purpose',
+  'a one-time code is accepted only by the route for its purpose',
   { tags: ['asvs:2.3.1', 'asvs:6.6.2'], timeout: 240_000 },
   async () => {
     await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
@@ -74,7 +69,7 @@ test(
   },
 );
 
-test('a code changes its own account and no other', { tags: ['asvs:2.3.1', 'asvs:6.6.2', 'asvs:8.2.2'] }, async () => {
+test('a one-time code changes only its own account', { tags: ['asvs:2.3.1', 'asvs:6.6.2', 'asvs:8.2.2'] }, async () => {
   await using client = await newAccountClient();
   const [ada, bob] = [
     await client.app.createAccount('ada@example.com'),
@@ -86,7 +81,7 @@ test('a code changes its own account and no other', { tags: ['asvs:2.3.1', 'asvs
   await client.signIn(bob.email, goodPassword);
 });
 
-test('what is no code is refused without being looked up', async () => {
+test('credentials of other kinds and changed codes are rejected', async () => {
   await using client = await newAccountClient();
   const { id } = await client.app.createAccount('ada@example.com');
   const { secret } = await client.app.service.services.apiKeys.create(operator, id, { nickname: 'key' });
@@ -110,7 +105,7 @@ test('what is no code is refused without being looked up', async () => {
   assert.equal((await client.confirmReset(good)).status, 200);
 });
 
-test('an invitation sets the first password and verifies, once', async () => {
+test('an invitation sets the first password and verifies the email address, once', async () => {
   await using client = await newAccountClient();
   const { id } = await client.app.createAccount('ada@example.com');
   const code = await codeFor(client, 'accept_invitation', id, 'x@example.com');

@@ -1,4 +1,4 @@
-/** One-time codes: each is good once, for its own purpose, until its end, and only whole. */
+/** One-time codes: each works once, for its own purpose, until it expires. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isOneTimeCode, makeOneTimeCode } from '../code-format.ts';
@@ -20,7 +20,7 @@ const purposes: readonly store.CodePurpose[] = [
   'first_administrator',
 ];
 
-/** @returns what it is found by */
+/** @returns the hash of the new code */
 async function add(db: Db, more: Partial<store.NewCode> = {}): Promise<Buffer> {
   const { hash } = codes.make();
   await db.transaction((tx) =>
@@ -32,7 +32,7 @@ async function add(db: Db, more: Partial<store.NewCode> = {}): Promise<Buffer> {
 const take = (db: Db, hash: Buffer, purpose: store.CodePurpose = 'reset_password', at = now) =>
   db.transaction((tx) => store.takeCode(tx, hash, purpose, at));
 
-onEachDatabase('a code gives what it was made with, and no second time', async ({ db }) => {
+onEachDatabase('taking a code returns the values it was created with, once', async ({ db }) => {
   const accountId = await addAccount(db);
   const email = { address: 'New@Example.com', key: 'new@example.com' };
   const hash = await add(db, { purpose: 'change_email', accountId, email, passwordHash: 'phc' });
@@ -49,13 +49,13 @@ onEachDatabase('a code gives what it was made with, and no second time', async (
   assert.equal(await store.findCode(db, hash, 'change_email', now), undefined);
 });
 
-onEachDatabase('of any number that present a code at once one gets it', { tags: ['asvs:6.5.1'] }, async (opened) => {
+onEachDatabase('one of many concurrent uses of a code takes it', { tags: ['asvs:6.5.1'] }, async (opened) => {
   const hash = await add(opened.db);
   const taken = await raceToValues(opened, rivalsMin * 2, (db) => take(db, hash));
   assert.equal(taken.filter((row) => row !== undefined).length, 1);
 });
 
-onEachDatabase('a code whose taking is rolled back is still good', async ({ db }) => {
+onEachDatabase('a code still works after the transaction that took it is rolled back', async ({ db }) => {
   const hash = await add(db);
   const failed = db.transaction(async (tx) => {
     await store.takeCode(tx, hash, 'reset_password', now);
@@ -65,7 +65,7 @@ onEachDatabase('a code whose taking is rolled back is still good', async ({ db }
   assert.notEqual(await take(db, hash), undefined);
 });
 
-onEachDatabase('a code of another purpose is no code, and stays good for its own', async ({ db }) => {
+onEachDatabase('a code is not found for another purpose, and still works for its own', async ({ db }) => {
   for (const purpose of purposes) {
     const hash = await add(db, { purpose });
     for (const other of purposes.filter((candidate) => candidate !== purpose)) {
@@ -76,14 +76,14 @@ onEachDatabase('a code of another purpose is no code, and stays good for its own
   }
 });
 
-onEachDatabase('a code is good until the last millisecond before its end', async ({ db }) => {
+onEachDatabase('a code works until the last millisecond before it expires', async ({ db }) => {
   const hash = await add(db);
   assert.equal(await take(db, hash, 'reset_password', expiresAt), undefined);
   assert.notEqual(await store.findCode(db, hash, 'reset_password', expiresAt - 1), undefined);
   assert.notEqual(await take(db, hash, 'reset_password', expiresAt - 1), undefined);
 });
 
-onEachDatabase('a code under another key is another code', { tags: ['asvs:6.5.2'] }, async ({ db }) => {
+onEachDatabase('a code is not found under another hash key', { tags: ['asvs:6.5.2'] }, async ({ db }) => {
   const text = makeOneTimeCode();
   const hash = codes.hashOf(text.reveal()) ?? Buffer.of();
   await db.transaction((tx) =>
@@ -94,15 +94,15 @@ onEachDatabase('a code under another key is another code', { tags: ['asvs:6.5.2'
   assert.notEqual(await take(db, hash), undefined);
 });
 
-onEachDatabase('no code is made for an account that is gone', async ({ db }) => {
-  const hash = await add(db, { accountId: 'acc_gone' });
+onEachDatabase('no code is created for a deleted account', async ({ db }) => {
+  const hash = await add(db, { accountId: 'acc_deleted' });
   assert.equal(await take(db, hash), undefined);
 });
 
-onEachDatabase('the codes of an account go together, those of one purpose, or those that are over', async ({ db }) => {
+onEachDatabase('codes are deleted by account, by account and purpose, or when they expire', async ({ db }) => {
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
-  const [reset, verify, foreign, over] = [
+  const [reset, verify, foreign, expired] = [
     await add(db, { accountId: ada }),
     await add(db, { accountId: ada, purpose: 'verify_email' }),
     await add(db, { accountId: bob }),
@@ -112,7 +112,7 @@ onEachDatabase('the codes of an account go together, those of one purpose, or th
     (await store.findCode(db, hash, purpose, now - 1)) !== undefined;
   assert.equal(await store.forgetExpiredCodes(db, now - 1, 10), 0);
   assert.equal(await store.forgetExpiredCodes(db, now, 10), 1);
-  assert.equal(await isThere(over, 'verify_email'), false);
+  assert.equal(await isThere(expired, 'verify_email'), false);
   await db.transaction((tx) => store.removeCodes(tx, ada, 'reset_password'));
   assert.deepEqual([await isThere(reset, 'reset_password'), await isThere(verify, 'verify_email')], [false, true]);
   await db.transaction((tx) => store.removeCodes(tx, ada));
@@ -121,7 +121,7 @@ onEachDatabase('the codes of an account go together, those of one purpose, or th
 });
 
 test(
-  'a code is 256 random bits and a checksum; cut, longer or with one character changed it is none',
+  'a code is 256 random bits and a checksum; a truncated, longer or changed one is not a code',
   { tags: ['asvs:6.4.1', 'asvs:6.5.4', 'asvs:6.6.3'] },
   () => {
     const text = makeOneTimeCode().reveal();
@@ -140,7 +140,7 @@ test(
   },
 );
 
-test('a code doesn’t print itself', () => {
+test('a code does not appear in strings or JSON', () => {
   const { text } = codes.make();
   assert.equal(`${String(text)} ${JSON.stringify({ text })}`.includes('krvc_'), false);
 });
