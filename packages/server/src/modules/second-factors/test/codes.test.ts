@@ -1,4 +1,4 @@
-/** Codes of a second factor: what RFC 6238 says they are, and what a recovery code is made of. */
+/** The codes of a second factor: time-based codes (RFC 6238) and recovery codes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyedHash } from '../../../foundation/crypto/keyed-hash.ts';
@@ -7,7 +7,7 @@ import { isTotpCode, newTotpSecret, stepOf, totpUri } from '../totp.ts';
 
 /** RFC 6238 appendix B: the ASCII of 12345678901234567890, in base32. */
 const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
-/** Its SHA-1 vectors, of which six digits are the last. */
+/** The SHA-1 test vectors of the same appendix, reduced to their last six digits. */
 const vectors: readonly (readonly [seconds: number, code: string])[] = [
   [59, '287082'],
   [1_111_111_109, '081804'],
@@ -18,7 +18,7 @@ const vectors: readonly (readonly [seconds: number, code: string])[] = [
 ];
 
 for (const [seconds, code] of vectors) {
-  test(`the code at ${seconds} seconds is the RFC’s`, () => {
+  test(`the code at ${seconds} seconds is the one in RFC 6238`, () => {
     const step = Math.floor(seconds / 30);
     assert.equal(stepOf(secret, code, seconds * 1000), step);
     assert.equal(stepOf(secret, code, (step + 1) * 30_000), step, 'a step late');
@@ -28,19 +28,19 @@ for (const [seconds, code] of vectors) {
   });
 }
 
-test('six ASCII digits are a code, nothing else', () => {
+test('a code is exactly six ASCII digits', () => {
   assert.ok(isTotpCode('000000'));
   for (const text of ['', '12345', '1234567', '12345a', ' 123456', '123456\n', '１２３４５６', '-12345', '1e5   '])
     assert.equal(isTotpCode(text), false, text);
 });
 
-test('no two secrets are the same, and each has 160 bits', () => {
+test('secrets are distinct and have 160 bits', () => {
   const secrets = new Set(Array.from({ length: 1_000 }, newTotpSecret));
   assert.equal(secrets.size, 1_000);
   for (const one of secrets) assert.match(one, /^[A-Z2-7]{32}$/);
 });
 
-test('a URI keeps what issuer and email are, whatever they contain', () => {
+test('a URI preserves every character of the issuer and the email address', () => {
   for (const [issuer, label] of [
     ['Example', 'ada@example.com'],
     ['A & B: C/?#%', 'a+b&secret=x@example.com'],
@@ -54,17 +54,17 @@ test('a URI keeps what issuer and email are, whatever they contain', () => {
   }
 });
 
-test('recovery codes have 120 bits, each digit as likely as any other', () => {
+test('recovery codes have 120 bits, with uniformly distributed characters', () => {
   const texts = Array.from({ length: 2_000 }, () => makeRecoveryCode().reveal());
   assert.equal(new Set(texts).size, texts.length);
   const counts = new Map<string, number>();
   for (const digit of texts.join('').replaceAll('-', '')) counts.set(digit, (counts.get(digit) ?? 0) + 1);
   assert.equal(counts.size, 32);
-  // 48,000 digits: 1,500 of each, give or take six standard deviations.
+  // 48,000 characters: 1,500 of each, within six standard deviations.
   for (const [digit, count] of counts) assert.ok(Math.abs(count - 1_500) < 230, `${digit} ${count}`);
 });
 
-test('a recovery code is found however it is typed, and only under its own account', () => {
+test('a recovery code matches in any case and grouping, and only for its own account', () => {
   const hash = new KeyedHash(Buffer.alloc(32, 7));
   const text = '7K2M-Q9XD-4RTB-0HVN-1WCE-P3JA';
   const stored = recoveryCodeHash(hash, 'acc_ada', text);

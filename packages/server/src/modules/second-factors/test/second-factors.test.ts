@@ -1,4 +1,4 @@
-/** A second factor's life: enrolled, asked for at sign-in, replaced by recovery codes, removed (ASVS 5.0 6.3.3, 6.5). */
+/** Enrolment, verification and removal of a second factor, and recovery codes (ASVS 5.0 6.3.3, 6.5). */
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
@@ -20,15 +20,15 @@ import {
   type Enrolled,
 } from '../../../../test-kit/authenticator.ts';
 
-const refused = (answer: Answered, code: ErrorCode, what = ''): void =>
+const assertRejected = (answer: Answered, code: ErrorCode, what = ''): void =>
   void assertProblem(fromFetch(answer), code, what);
 const codeNow = (app: TestApp, { secret }: Pick<Enrolled, 'secret'>): string => codeAt(secret, app.clock.now());
-const isLive = async (app: TestApp, user: { accessToken: string }): Promise<boolean> =>
+const isSignedIn = async (app: TestApp, user: { accessToken: string }): Promise<boolean> =>
   (await as(app, user, 'GET', '/auth/sessions')).status === 200;
 const actions = async (app: TestApp): Promise<string[]> => (await listAuditEvents(app.db)).map(({ action }) => action);
 
 test(
-  'enrolling gives a secret that any program of the kind reads, and changes nothing before it is confirmed',
+  'an enrolment returns a secret and a URI for authenticators, and changes nothing before its confirmation',
   { tags: ['asvs:6.5.3'] },
   async () => {
     await using app = await newApp();
@@ -51,12 +51,12 @@ test(
       period: '30',
     });
     await signInWith(app, 'ada@example.com');
-    assert.ok(await isLive(app, user));
+    assert.ok(await isSignedIn(app, user));
   },
 );
 
 test(
-  'confirming gives ten recovery codes once, ends the other sessions, and keeps the one that confirmed',
+  'a confirmation returns ten recovery codes once and ends all other sessions',
   { tags: ['asvs:6.5.2', 'asvs:6.5.4', 'asvs:7.4.3'] },
   async () => {
     await using app = await newApp();
@@ -67,44 +67,51 @@ test(
     assert.equal(recoveryCodes.length, 10);
     assert.equal(new Set(recoveryCodes).size, 10);
     for (const code of recoveryCodes) assert.match(code, /^(?:[0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/);
-    assert.equal(await isLive(app, other), false);
+    assert.equal(await isSignedIn(app, other), false);
     const { refreshToken } = other;
-    refused(await app.call('POST', '/auth/token/refresh', { json: { refreshToken } }), 'invalid_refresh_token');
-    assert.ok(await isLive(app, user));
+    assertRejected(await app.call('POST', '/auth/token/refresh', { json: { refreshToken } }), 'invalid_refresh_token');
+    assert.ok(await isSignedIn(app, user));
     const refresh = await app.call('POST', '/auth/token/refresh', { json: { refreshToken: user.refreshToken } });
     assert.equal(refresh.status, 200);
     const forward = await app.call('GET', '/auth/forward', { headers: bearer((key.json as { key: string }).key) });
-    assert.equal(forward.status, 200, 'machines keep running');
+    assert.equal(forward.status, 200, 'API keys still work');
     assert.deepEqual((await actions(app)).slice(-3), ['second_factor.begun', 'second_factor.added', 'session.ended']);
   },
 );
 
-test('a sign-in needs the code, and says so after a right password only', { tags: ['asvs:6.3.3'] }, async () => {
-  await using app = await newApp();
-  const { account, secret } = await newEnrolledAccount(app);
-  const code = codeAt(secret, app.clock.now());
-  const missing = await trySignIn(app, account.email);
-  refused(missing, 'second_factor_required');
-  assert.equal(missing.headers.get('www-authenticate'), 'Basic realm="keyreeve", charset="UTF-8"');
-  refused(await trySignIn(app, account.email, ''), 'second_factor_required');
-  refused(await trySignIn(app, account.email, wrongCode(secret, app.clock.now())), 'second_factor_invalid');
-  for (const otp of [undefined, code, wrongCode(secret, app.clock.now())])
-    refused(await trySignIn(app, account.email, otp, 'a wrong password of some length'), 'invalid_credentials');
-  app.clock.advance({ seconds: stepSeconds });
-  const answer = await trySignIn(app, account.email, codeAt(secret, app.clock.now()));
-  assert.equal(answer.status, 200);
-  assert.deepEqual(Object.keys(answer.json as object).toSorted(), ['accessToken', 'refreshToken']);
-});
+test(
+  'a sign-in requires a code, which the response shows only after a correct password',
+  { tags: ['asvs:6.3.3'] },
+  async () => {
+    await using app = await newApp();
+    const { account, secret } = await newEnrolledAccount(app);
+    const code = codeAt(secret, app.clock.now());
+    const missing = await trySignIn(app, account.email);
+    assertRejected(missing, 'second_factor_required');
+    assert.equal(missing.headers.get('www-authenticate'), 'Basic realm="keyreeve", charset="UTF-8"');
+    assertRejected(await trySignIn(app, account.email, ''), 'second_factor_required');
+    assertRejected(await trySignIn(app, account.email, wrongCode(secret, app.clock.now())), 'second_factor_invalid');
+    for (const otp of [undefined, code, wrongCode(secret, app.clock.now())])
+      assertRejected(
+        await trySignIn(app, account.email, otp, 'a wrong password of some length'),
+        'invalid_credentials',
+      );
+    app.clock.advance({ seconds: stepSeconds });
+    const answer = await trySignIn(app, account.email, codeAt(secret, app.clock.now()));
+    assert.equal(answer.status, 200);
+    assert.deepEqual(Object.keys(answer.json as object).toSorted(), ['accessToken', 'refreshToken']);
+  },
+);
 
-test('with a wrong password the answer is the same to the byte, whatever the code and whether there is a factor', async () => {
+test('a wrong password gets identical responses with any code, with or without a second factor', async () => {
   await using app = await newApp();
   const { secret } = await newEnrolledAccount(app, 'ada@example.com');
   await app.createAccount('bob@example.com');
   const bodies = new Set<string>();
-  for (const email of ['ada@example.com', 'bob@example.com', 'nobody@example.com']) {
+  for (const email of ['ada@example.com', 'bob@example.com', 'unknown@example.com']) {
     for (const code of [undefined, codeAt(secret, app.clock.now()), '000000', 'x'.repeat(500)]) {
       const answer = await trySignIn(app, email, code, 'a wrong password of some length');
-      refused(answer, 'invalid_credentials', email);
+      assertRejected(answer, 'invalid_credentials', email);
       const headers = [...answer.headers].filter(([name]) => name !== 'date');
       bodies.add(JSON.stringify([headers, { ...(answer.json as object), requestId: '' }]));
     }
@@ -112,60 +119,65 @@ test('with a wrong password the answer is the same to the byte, whatever the cod
   assert.equal(bodies.size, 1);
 });
 
-test('an account without a factor signs in whatever the header says', async () => {
+test('an account without a second factor signs in with any value of the header', async () => {
   await using app = await newApp();
   await app.createAccount('ada@example.com');
   for (const code of ['', '000000', 'nonsense']) await signInWith(app, 'ada@example.com', code);
 });
 
-test('a code is accepted one step early and one step late, no further', { tags: ['asvs:6.5.5'] }, async () => {
+test('a code is accepted at most one step early and one step late', { tags: ['asvs:6.5.5'] }, async () => {
   await using app = await newApp();
   const { account, secret } = await newEnrolledAccount(app);
   app.clock.advance({ seconds: 10 * stepSeconds });
   const at = (steps: number): string => codeAt(secret, app.clock.now() + steps * stepSeconds * 1000);
-  refused(await trySignIn(app, account.email, at(-2)), 'second_factor_invalid');
-  refused(await trySignIn(app, account.email, at(2)), 'second_factor_invalid');
+  assertRejected(await trySignIn(app, account.email, at(-2)), 'second_factor_invalid');
+  assertRejected(await trySignIn(app, account.email, at(2)), 'second_factor_invalid');
   await signInWith(app, account.email, at(-1));
   await signInWith(app, account.email, at(0));
   await signInWith(app, account.email, at(1));
 });
 
-test('a code is accepted once, and none from before it', { tags: ['asvs:6.5.1'] }, async () => {
+test('a code is accepted once, and no earlier code after it', { tags: ['asvs:6.5.1'] }, async () => {
   await using app = await newApp();
   const user = await enrol(app, await app.signIn());
   const { email } = user.account;
-  refused(await trySignIn(app, email, codeNow(app, user)), 'second_factor_invalid', 'the one that confirmed');
+  assertRejected(
+    await trySignIn(app, email, codeNow(app, user)),
+    'second_factor_invalid',
+    'the code of the confirmation',
+  );
   nextStep(app);
   const early = codeNow(app, user);
   const late = codeAt(user.secret, app.clock.now() + stepSeconds * 1000);
   await signInWith(app, email, late);
-  refused(await trySignIn(app, email, late), 'second_factor_invalid', 'again');
-  refused(await trySignIn(app, email, early), 'second_factor_invalid', 'the one before');
+  assertRejected(await trySignIn(app, email, late), 'second_factor_invalid', 'again');
+  assertRejected(await trySignIn(app, email, early), 'second_factor_invalid', 'the one before');
 });
 
-test('of sixteen that sign in with one code at once, one does', { tags: ['asvs:6.5.1'] }, async () => {
+test('one of sixteen concurrent sign-ins with a code succeeds', { tags: ['asvs:6.5.1'] }, async () => {
   for (const kind of ['code', 'recovery code'] as const) {
     await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' }, areRequestsLimited: false });
     const user = await newEnrolledAccount(app);
     const code = kind === 'code' ? codeNow(app, user) : (user.recoveryCodes[0] ?? '');
     const answers = await Promise.all(Array.from({ length: 16 }, () => trySignIn(app, user.account.email, code)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1, kind);
-    for (const answer of answers.filter(({ status }) => status !== 200)) refused(answer, 'second_factor_invalid');
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      assertRejected(answer, 'second_factor_invalid');
     assert.equal((await actions(app)).filter((action) => action === 'session.created').length, 2);
   }
 });
 
 test(
-  'a recovery code signs in once, in any case and grouping, and in place of no other account’s',
+  'a recovery code works once, in any case and grouping, for its own account only',
   { tags: ['asvs:6.4.4', 'asvs:6.5.1'] },
   async () => {
     await using app = await newApp();
     const ada = await newEnrolledAccount(app);
     const bob = await newEnrolledAccount(app);
     const [first = '', second = ''] = ada.recoveryCodes;
-    refused(await trySignIn(app, bob.account.email, first), 'second_factor_invalid');
+    assertRejected(await trySignIn(app, bob.account.email, first), 'second_factor_invalid');
     await signInWith(app, ada.account.email, first);
-    refused(await trySignIn(app, ada.account.email, first), 'second_factor_invalid');
+    assertRejected(await trySignIn(app, ada.account.email, first), 'second_factor_invalid');
     const typed = second.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l');
     await signInWith(app, ada.account.email, typed);
     const used = (await listAuditEvents(app.db)).filter(({ action }) => action === 'recovery_code.used');
@@ -176,72 +188,76 @@ test(
   },
 );
 
-test('new recovery codes need the password and a code, and void the old ones', async () => {
+test('new recovery codes require the password and a code, and replace the old ones', async () => {
   await using app = await newApp();
   const user = await newEnrolledAccount(app);
   const replace = (currentPassword: string, code: string): Promise<Answered> =>
     as(app, user, 'POST', '/auth/account/recovery-codes', { currentPassword, code });
-  refused(await replace('a wrong password of some length', codeNow(app, user)), 'password_wrong');
-  refused(await replace(goodPassword, wrongCode(user.secret, app.clock.now())), 'second_factor_wrong');
+  assertRejected(await replace('a wrong password of some length', codeNow(app, user)), 'password_wrong');
+  assertRejected(await replace(goodPassword, wrongCode(user.secret, app.clock.now())), 'second_factor_wrong');
   const answer = await replace(goodPassword, codeNow(app, user));
   assert.equal(answer.status, 200, answer.text);
   const { recoveryCodes } = answer.json as { recoveryCodes: string[] };
   assert.equal(new Set([...recoveryCodes, ...user.recoveryCodes]).size, 20);
-  refused(await trySignIn(app, user.account.email, user.recoveryCodes[1]), 'second_factor_invalid');
-  refused(await replace(goodPassword, codeNow(app, user)), 'second_factor_wrong', 'used up');
+  assertRejected(await trySignIn(app, user.account.email, user.recoveryCodes[1]), 'second_factor_invalid');
+  assertRejected(await replace(goodPassword, codeNow(app, user)), 'second_factor_wrong', 'used up');
   await signInWith(app, user.account.email, recoveryCodes[1]);
 });
 
-test('removing it needs the password and a code; then the password alone signs in, and no recovery code is left', async () => {
+test('a removal requires the password and a code; afterwards the password signs in, and recovery codes do not work', async () => {
   await using app = await newApp();
   const user = await newEnrolledAccount(app);
   const other = await signInWith(app, user.account.email, codeNow(app, user));
   nextStep(app);
   const remove = (currentPassword: string, code: string): Promise<Answered> =>
     as(app, user, 'DELETE', factorPath, { currentPassword, code });
-  refused(await remove('a wrong password of some length', codeNow(app, user)), 'password_wrong');
-  refused(await remove(goodPassword, wrongCode(user.secret, app.clock.now())), 'second_factor_wrong');
+  assertRejected(await remove('a wrong password of some length', codeNow(app, user)), 'password_wrong');
+  assertRejected(await remove(goodPassword, wrongCode(user.secret, app.clock.now())), 'second_factor_wrong');
   const answer = await remove(goodPassword, user.recoveryCodes[0] ?? '');
   assert.deepEqual([answer.status, answer.text], [204, '']);
-  assert.equal(await isLive(app, other), false);
-  assert.ok(await isLive(app, user));
+  assert.equal(await isSignedIn(app, other), false);
+  assert.ok(await isSignedIn(app, user));
   await signInWith(app, user.account.email);
-  refused(await remove(goodPassword, user.recoveryCodes[1] ?? ''), 'second_factor_not_enrolled');
+  assertRejected(await remove(goodPassword, user.recoveryCodes[1] ?? ''), 'second_factor_not_enrolled');
   const again = await enrol(app, user);
   nextStep(app);
-  refused(await trySignIn(app, user.account.email, user.recoveryCodes[1]), 'second_factor_invalid', 'of the old one');
+  assertRejected(
+    await trySignIn(app, user.account.email, user.recoveryCodes[1]),
+    'second_factor_invalid',
+    'of the old one',
+  );
   await signInWith(app, user.account.email, codeNow(app, again));
 });
 
-test('an enrolment is replaced by beginning again, ends after ten minutes, and is refused where one is in force', async () => {
+test('an enrolment replaces an unconfirmed one, expires after ten minutes, and is rejected if a factor is enrolled', async () => {
   await using app = await newApp();
   const user = await app.signIn();
   const confirm = (secret: string, by = user): Promise<Answered> =>
     as(app, by, 'POST', `${factorPath}/confirm`, { code: codeAt(secret, app.clock.now()) });
-  refused(await confirm('A'.repeat(32)), 'second_factor_not_enrolled');
+  assertRejected(await confirm('A'.repeat(32)), 'second_factor_not_enrolled');
   const first = await beginEnrolment(app, user);
   const second = await beginEnrolment(app, user);
-  refused(await confirm(first), 'second_factor_wrong');
+  assertRejected(await confirm(first), 'second_factor_wrong');
   app.clock.advance({ seconds: 601 });
   const later = await signInWith(app, user.account.email);
-  refused(await confirm(second, { ...user, ...later }), 'second_factor_not_enrolled');
+  assertRejected(await confirm(second, { ...user, ...later }), 'second_factor_not_enrolled');
   const third = await beginEnrolment(app, later);
   app.clock.advance({ seconds: 300 });
   assert.equal((await confirm(third, { ...user, ...later })).status, 200);
-  refused(await as(app, later, 'POST', factorPath, { currentPassword: goodPassword }), 'second_factor_exists');
+  assertRejected(await as(app, later, 'POST', factorPath, { currentPassword: goodPassword }), 'second_factor_exists');
 });
 
-test('what changes a factor needs a recent sign-in', { tags: ['asvs:7.5.1'] }, async () => {
+test('changes to a second factor require a recent sign-in', { tags: ['asvs:7.5.1'] }, async () => {
   await using app = await newApp();
   const user = await newEnrolledAccount(app);
   app.clock.advance({ seconds: 301 });
   const proof = { currentPassword: goodPassword, code: codeNow(app, user) };
-  refused(await as(app, user, 'POST', factorPath, { currentPassword: goodPassword }), 'reauth_required');
-  refused(await as(app, user, 'DELETE', factorPath, proof), 'reauth_required');
-  refused(await as(app, user, 'POST', '/auth/account/recovery-codes', proof), 'reauth_required');
+  assertRejected(await as(app, user, 'POST', factorPath, { currentPassword: goodPassword }), 'reauth_required');
+  assertRejected(await as(app, user, 'DELETE', factorPath, proof), 'reauth_required');
+  assertRejected(await as(app, user, 'POST', '/auth/account/recovery-codes', proof), 'reauth_required');
 });
 
-test('a body with a field more or of another type is refused, and changes nothing', async () => {
+test('a body with an undeclared member or a wrong type is rejected and changes nothing', async () => {
   await using app = await newApp();
   const user = await app.signIn();
   const bodies: readonly (readonly [string, string, unknown])[] = [
@@ -256,11 +272,11 @@ test('a body with a field more or of another type is refused, and changes nothin
     ['POST', '/auth/account/recovery-codes', { currentPassword: goodPassword, code: '1', recoveryCodes: ['mine'] }],
   ];
   for (const [method, path, body] of bodies)
-    refused(await as(app, user, method, path, body), 'invalid_request', JSON.stringify(body));
+    assertRejected(await as(app, user, method, path, body), 'invalid_request', JSON.stringify(body));
   assert.ok(!(await actions(app)).some((action) => /factor|recovery/.test(action)));
 });
 
-test('neither the secret nor a recovery code is in the log or the trail', async () => {
+test('neither the secret nor a recovery code is in the log or the audit log', async () => {
   await using app = await newApp();
   const { secret, recoveryCodes, account } = await newEnrolledAccount(app);
   await signInWith(app, account.email, recoveryCodes[0]);

@@ -1,4 +1,4 @@
-/** The contract of `second-factors/store.ts`, `enrolment/store.ts` and of ending an account's other sessions. */
+/** The stores of second factors and enrolments, and ending an account's other sessions. */
 import assert from 'node:assert/strict';
 import { removeSecondFactor } from '../../administration/store.ts';
 import type { AccountPrincipal } from '../../../foundation/principal.ts';
@@ -16,7 +16,7 @@ const sealed = keys.secondFactorSeal.seal('acc_ada', 'SECRET');
 const noMail = (): undefined => undefined;
 const codeHash = (name: string): Buffer => keys.oneTimeCodeHash.stored(name);
 
-/** With a session, and a factor whose last step is 10 and whose recovery codes are `a` and `b`. */
+/** Creates a session, and a factor with last step 10 and the recovery codes `a` and `b`. */
 async function addFactor(db: Db): Promise<void> {
   await addAccount(db, 'ada');
   await addSession(db, 'acc_ada', 'one');
@@ -33,7 +33,7 @@ const liveOf = async (db: Db, names: readonly string[]): Promise<string[]> => {
   return names.filter((_, index) => found[index] !== undefined);
 };
 
-onEachDatabase('a factor that was begun is replaced by beginning again, one in force is not', async ({ db }) => {
+onEachDatabase('an enrolment replaces an unconfirmed factor but not a confirmed one', async ({ db }) => {
   await addAccount(db, 'ada');
   await addSession(db, 'acc_ada', 'one');
   const other = keys.secondFactorSeal.seal('acc_ada', 'OTHER');
@@ -49,15 +49,18 @@ onEachDatabase('a factor that was begun is replaced by beginning again, one in f
   assert.deepEqual({ ...row }, { accountId: 'acc_ada', createdAt: now + 1, confirmedAt: now, lastStep: 10 });
 });
 
-onEachDatabase('of many with one time step one takes it, and none from before it is taken', async (opened) => {
-  await addFactor(opened.db);
-  const settled = await race(opened, rivalsMin * 2, (db) => take(db, { kind: 'totp', step: 12 }));
-  assert.deepEqual(outcomes(settled), { true: 1, false: rivalsMin * 2 - 1 });
-  for (const step of [10, 11, 12]) assert.equal(await take(opened.db, { kind: 'totp', step }), false);
-  assert.ok(await take(opened.db, { kind: 'totp', step: 13 }));
-});
+onEachDatabase(
+  'one of many concurrent uses of a time step takes it, and no earlier step can be taken',
+  async (opened) => {
+    await addFactor(opened.db);
+    const settled = await race(opened, rivalsMin * 2, (db) => take(db, { kind: 'totp', step: 12 }));
+    assert.deepEqual(outcomes(settled), { true: 1, false: rivalsMin * 2 - 1 });
+    for (const step of [10, 11, 12]) assert.equal(await take(opened.db, { kind: 'totp', step }), false);
+    assert.ok(await take(opened.db, { kind: 'totp', step: 13 }));
+  },
+);
 
-onEachDatabase('of many with one recovery code one takes it; another account’s takes none', async (opened) => {
+onEachDatabase('one of many concurrent uses of a recovery code takes it, for its own account only', async (opened) => {
   const { db } = opened;
   await addFactor(db);
   await addAccount(db, 'bob');
@@ -72,20 +75,20 @@ onEachDatabase('of many with one recovery code one takes it; another account’s
   );
 });
 
-onEachDatabase('a code is not used up when what it was presented for doesn’t happen', async ({ db }) => {
+onEachDatabase('a code is not used up by a change that is rejected', async ({ db }) => {
   await addFactor(db);
   const proof: FactorProof = { kind: 'recovery_code', hash: codeHash('a') };
-  const gone: AccountPrincipal = { ...ada, sessionId: 'ses_gone' };
-  const trail = await listAuditEvents(db);
-  const isRefused = (error: unknown): boolean => codeOf(error) === 'invalid_access_token';
-  await assert.rejects(enrolment.replaceCodes(db, gone, { proof, codeHashes: [], now }), isRefused);
-  await assert.rejects(enrolment.removeOwnFactor(db, gone, { proof, mail: undefined, now }), isRefused);
-  await assert.rejects(enrolment.beginEnrolment(db, gone, sealed, now), isRefused);
+  const ended: AccountPrincipal = { ...ada, sessionId: 'ses_ended' };
+  const events = await listAuditEvents(db);
+  const isInvalidToken = (error: unknown): boolean => codeOf(error) === 'invalid_access_token';
+  await assert.rejects(enrolment.replaceCodes(db, ended, { proof, codeHashes: [], now }), isInvalidToken);
+  await assert.rejects(enrolment.removeOwnFactor(db, ended, { proof, mail: undefined, now }), isInvalidToken);
+  await assert.rejects(enrolment.beginEnrolment(db, ended, sealed, now), isInvalidToken);
   assert.equal(await countCodes(db), 2);
-  assert.deepEqual(await listAuditEvents(db), trail);
+  assert.deepEqual(await listAuditEvents(db), events);
 });
 
-onEachDatabase('a removed factor takes its recovery codes along, and an account its factor', async ({ db }) => {
+onEachDatabase('removing a factor deletes its recovery codes and ends the sessions', async ({ db }) => {
   await addFactor(db);
   await addSession(db, 'acc_ada', 'two', { accountEpoch: 1 });
   await removeSecondFactor(db, operator, 'acc_ada', noMail, now);
@@ -96,7 +99,7 @@ onEachDatabase('a removed factor takes its recovery codes along, and an account 
   assert.deepEqual(await liveOf(db, ['one', 'two']), []);
 });
 
-onEachDatabase('ending the others keeps one session, and ends a sign-in that is under way', async ({ db }) => {
+onEachDatabase('ending other sessions keeps one session, and rejects a sign-in in progress', async ({ db }) => {
   await addAccount(db, 'ada');
   for (const name of ['one', 'two', 'three']) await addSession(db, 'acc_ada', name);
   await addSession(db, await addAccount(db, 'bob'), 'foreign');
@@ -106,7 +109,7 @@ onEachDatabase('ending the others keeps one session, and ends a sign-in that is 
   assert.equal(await tokens.createSession(db, late, 50), false);
 });
 
-onEachDatabase('a refresh at the same time as the others are ended is not refused', async (opened) => {
+onEachDatabase('a refresh succeeds while the other sessions are ended', async (opened) => {
   const { db } = opened;
   await addAccount(db, 'ada');
   const hash = (generation: number): Buffer => keys.refreshTokenHash.stored(`one ${generation}`);
@@ -124,13 +127,13 @@ onEachDatabase('a refresh at the same time as the others are ended is not refuse
     const settled = await race(opened, 2, (connection, rival) =>
       rival === 0
         ? tokens.endOtherSessions(connection, ada, now).then(() => 'ended')
-        : tokens.rotateRefreshToken(connection, rotation).then((rotated) => (rotated ? 'rotated' : 'refused')),
+        : tokens.rotateRefreshToken(connection, rotation).then((rotated) => (rotated ? 'rotated' : 'rejected')),
     );
     assert.deepEqual(outcomes(settled), { ended: 1, rotated: 1 });
   }
 });
 
-onEachDatabase('sign-ins, removals and requests of one account at once never stop each other', async (opened) => {
+onEachDatabase('concurrent sign-ins, removals and requests of one account do not deadlock', async (opened) => {
   const { db } = opened;
   await addFactor(db);
   const settled = await race(opened, rivalsMin, async (connection, rival) => {
@@ -142,10 +145,10 @@ onEachDatabase('sign-ins, removals and requests of one account at once never sto
   const codes = settled
     .filter(({ status }) => status === 'rejected')
     .map((one) => codeOf((one as { reason: unknown }).reason));
-  // Once one has removed it the sessions have ended, and nothing is left to remove; nothing else may go wrong.
-  const foreseen: readonly unknown[] = ['invalid_access_token', 'second_factor_not_enrolled'];
+  // After the first removal the sessions have ended and there is no factor. No other error may occur.
+  const expected: readonly unknown[] = ['invalid_access_token', 'second_factor_not_enrolled'];
   assert.deepEqual(
-    codes.filter((code) => !foreseen.includes(code)),
+    codes.filter((code) => !expected.includes(code)),
     [],
   );
 });
