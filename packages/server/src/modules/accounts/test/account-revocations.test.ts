@@ -1,6 +1,6 @@
 /**
- * An account's deletion or disabling that may have been committed: its keys and tokens are answered neither yes nor no
- * until it is known to have happened.
+ * Deleting or disabling an account when the database connection breaks at the commit: the server answers 503 for the
+ * account's credentials until it has repeated the change.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -16,9 +16,9 @@ import { keys, operator } from '../../../../test-kit/rows.ts';
 const waitMsMax = 10_000;
 const password = 'wombat orbit velvet 42';
 
-/** What is said of a credential: true, false, or the code of the refusal to say. */
-const said = (verdict: Promise<{ valid: boolean }>): Promise<unknown> =>
-  verdict.then(
+/** @returns whether the credential is valid, or the code of the error */
+const resultOf = (verification: Promise<{ valid: boolean }>): Promise<unknown> =>
+  verification.then(
     ({ valid }) => valid,
     (error: unknown) => codeOf(error),
   );
@@ -26,7 +26,7 @@ const said = (verdict: Promise<{ valid: boolean }>): Promise<unknown> =>
 for (const change of ['delete', 'disable'] as const) {
   for (const state of ['cut before', 'cut after'] as const) {
     onEachDatabase(
-      `to ${change} an account whose connection was ${state} the commit is finished before it is answered again`,
+      `a change to ${change} an account with a connection ${state} its commit completes before its credentials are verified again`,
       async ({ db }) => {
         const line = new Line();
         const installation = { db: behind(db, line), keys, migrated: [] };
@@ -34,38 +34,38 @@ for (const change of ['delete', 'disable'] as const) {
         const services = wire({ config, installation, clock: new FakeClock(), issuer: 'http://localhost' });
         const { accounts, apiKeys, tokens, verifier, signingKeys } = services;
         await signingKeys.ensure();
-        const make = async (email: string) => {
+        const createAccount = async (email: string) => {
           const { id } = await accounts.create(operator, email, new Secret(password), 'user');
           const { secret } = await apiKeys.create(operator, id, { nickname: 'key' });
           const client = { clientIp: '192.0.2.1', userAgent: '' };
           const { accessToken } = await tokens.signIn(email, new Secret(password), client);
           return { id, key: secret.reveal(), accessToken };
         };
-        const [doubtful, other] = [await make('ada@example.com'), await make('bob@example.com')];
+        const [affected, other] = [await createAccount('ada@example.com'), await createAccount('bob@example.com')];
 
         line.state = state;
-        await assert.rejects(accounts[change](operator, doubtful.id), (error) => codeOf(error) === 'unavailable');
+        await assert.rejects(accounts[change](operator, affected.id), (error) => codeOf(error) === 'unavailable');
         for (let round = 0; round < 20; round++) {
-          for (const credential of [doubtful.key, doubtful.accessToken]) {
-            // Gone is gone; what is still there may be on its way out.
-            assert.equal(await said(verifier.verify(credential)), state === 'cut after' ? false : 'unavailable');
+          for (const credential of [affected.key, affected.accessToken]) {
+            // A credential that still works may be about to be revoked, so the server answers neither yes nor no.
+            assert.equal(await resultOf(verifier.verify(credential)), state === 'cut after' ? false : 'unavailable');
           }
           for (const credential of [other.key, other.accessToken])
-            assert.equal(await said(verifier.verify(credential)), true, 'others are answered');
+            assert.equal(await resultOf(verifier.verify(credential)), true, 'other accounts are not affected');
           await turn();
         }
 
         line.state = 'whole';
         const deadline = performance.now() + waitMsMax;
-        while ((await said(verifier.verify(doubtful.key))) !== false) {
-          assert.ok(performance.now() < deadline, 'it was never finished');
+        while ((await resultOf(verifier.verify(affected.key))) !== false) {
+          assert.ok(performance.now() < deadline, 'the change was never completed');
           await turn();
         }
-        assert.equal(await said(verifier.verify(doubtful.accessToken)), false);
+        assert.equal(await resultOf(verifier.verify(affected.accessToken)), false);
         const done = (await listAuditEvents(db)).filter(({ action }) => action === `account.${change}d`);
         assert.deepEqual(
           done.map(({ target }) => target),
-          [doubtful.id],
+          [affected.id],
         );
       },
     );

@@ -1,4 +1,4 @@
-/** Which emails are accepted and what they are compared by. */
+/** The accepted email addresses and their canonical form. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseEmail } from '../email.ts';
@@ -25,12 +25,12 @@ const accepted: readonly (readonly [text: string, key: string])[] = [
 ];
 
 for (const [text, key] of accepted) {
-  test(`${text.slice(0, 40)} is kept as typed and compared as ${key.slice(0, 40)}`, () => {
+  test(`the canonical form of ${text.slice(0, 40)} is ${key.slice(0, 40)}`, () => {
     assert.deepEqual(parseEmail(text), { address: text.normalize('NFC'), key });
   });
 }
 
-const refused: Readonly<Record<string, string>> = {
+const rejected: Readonly<Record<string, string>> = {
   nothing: '',
   'no @': 'ada.example.com',
   'no local part': '@example.com',
@@ -87,10 +87,10 @@ const refused: Readonly<Record<string, string>> = {
   'port after the domain': 'ada@example.com:25',
 };
 
-for (const [name, text] of Object.entries(refused)) {
-  test(`refused: ${name}`, { tags: ['asvs:1.3.3'] }, () => assert.equal(parseEmail(text), undefined));
+for (const [name, text] of Object.entries(rejected)) {
+  test(`rejected: ${name}`, { tags: ['asvs:1.3.3'] }, () => assert.equal(parseEmail(text), undefined));
 }
 
-test('what is compared is compared as itself again', () => {
+test('a canonical form is its own canonical form', () => {
   for (const [, key] of accepted) assert.equal(parseEmail(key)?.key, key);
 });

@@ -1,4 +1,4 @@
-/** A sign-in does the same hash work for every email, imported or not: judged by what is computed, not by time. */
+/** A sign-in computes the same hashes for every email address, imported or not. The tests count hashes, not time. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vec
 const cheap = { memoryKib: 64, passes: 1, lanes: 1 };
 const recipeOf = (stored: string): string => stored.slice(0, stored.indexOf(',keyid='));
 
-test('every kind of imported hash is matched by an unknown email, a native one and every other kind', async () => {
+test('a sign-in computes the same hashes for imported, native and unknown accounts', async () => {
   const hasher = new PasswordHasher(new KeyedHash(randomBytes(32)), cheap);
   const native = await hasher.hash('seven quiet lanterns of tin');
   for (const { name, password, hash } of foreignVectors) {
@@ -26,14 +26,14 @@ test('every kind of imported hash is matched by an unknown email, a native one a
     for (const phc of [undefined, '']) assert.deepEqual(await counted(password, phc), [false, work], name);
     assert.deepEqual(await counted('seven quiet lanterns of tin', native), [true, work], name);
     assert.deepEqual(await counted(password, native), [false, work], name);
-    // Imported a moment ago, or too costly to be matched: it signs in all the same.
+    // A hash that was imported just now, or that costs too much to match, is verified as well.
     assert.equal(await hasher.verifyAlike(password, stored, password, []), true, name);
     const wrong = `~${password.slice(1)}`;
     assert.equal(await hasher.verifyAlike(wrong, stored, wrong, []), false, name);
   }
 });
 
-test('recipes are matched from the cheapest on, as long as together they cost at most what one hash may', () => {
+test('recipes are matched from the cheapest on, while their total cost is at most the limit for one hash', () => {
   const bcrypt = (cost: number): string => `$imported$bcrypt$c=${cost},l=31`;
   const pbkdf2 = (rounds: number): string => `$imported$pbkdf2-sha256$i=${rounds},l=32`;
   const scrypt = '$imported$scrypt$n=131072,r=8,p=1,l=64';

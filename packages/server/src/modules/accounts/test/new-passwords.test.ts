@@ -1,4 +1,4 @@
-/** Wherever a password is set over HTTP the same rules judge it, and a refusal uses nothing up (ASVS 6.2.4, 6.2.11, 6.2.12). */
+/** Every route that sets a password applies the same rules, and a rejection uses up no code (ASVS 6.2.4, 6.2.11, 6.2.12). */
 import assert from 'node:assert/strict';
 import { allRoutes, type ErrorCode } from '@keyreeve/contract';
 import { bearer, goodPassword, type Answered } from '../../../../test-kit/new-app.ts';
@@ -14,14 +14,14 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 const invited = 'grace.hopper@example.com';
 const email = 'ada.lovelace@example.com';
 
-/** By the route: the same request with another password each time. */
-type Place = (password: string) => Promise<Answered>;
+type SetPassword = (password: string) => Promise<Answered>;
 
-async function placesOf(client: AccountClient): Promise<Readonly<Record<string, Place>>> {
+/** @returns a request to each route that sets a password, by the id of the route */
+async function requestsOf(client: AccountClient): Promise<Readonly<Record<string, SetPassword>>> {
   const { app } = client;
   let first = '';
   await app.service.services.firstAdministrator.makeCode((text) => (first = text.reveal()));
-  const createFirstAdministrator: Place = (password) =>
+  const createFirstAdministrator: SetPassword = (password) =>
     client.post('/auth/first-administrator', { code: first, email: 'first@example.com', password });
   assertRejected(await createFirstAdministrator('passwordpassword'), 'password_common');
   assert.equal((await createFirstAdministrator(goodPassword)).status, 201);
@@ -33,18 +33,18 @@ async function placesOf(client: AccountClient): Promise<Readonly<Record<string, 
   });
   assert.equal(invitation.status, 201, invitation.text);
   const invitationCode = await client.nextCode(invited, /invited/);
-  const member = await client.newAccount(email);
+  const tokens = await client.newAccount(email);
   const resetCode = await client.resetCode(email);
   return {
     signUp: (password) => client.post('/auth/accounts', { email: 'new@example.com', password }),
     confirmPasswordReset: (password) => client.confirmReset(resetCode, password),
     changePassword: (newPassword) =>
-      client.as(member, 'PUT', '/auth/account/password', { currentPassword: goodPassword, newPassword }),
+      client.as(tokens, 'PUT', '/auth/account/password', { currentPassword: goodPassword, newPassword }),
     acceptInvitation: (password) => client.post('/auth/accounts/accept-invitation', { code: invitationCode, password }),
   };
 }
 
-const refused: readonly (readonly [password: string, code: ErrorCode])[] = [
+const rejected: readonly (readonly [password: string, code: ErrorCode])[] = [
   ['fourteen chars', 'password_too_short'],
   ['keyreeve-keyreeve-1', 'password_context'],
   ['passwordpassword', 'password_common'],
@@ -54,29 +54,37 @@ const refused: readonly (readonly [password: string, code: ErrorCode])[] = [
 ];
 
 test(
-  'every place where a password is set refuses what is short, guessable, common or can’t be sent',
+  'every route that sets a password rejects short, guessable, common and invalid passwords',
   { tags: ['asvs:6.2.4', 'asvs:6.2.11', 'asvs:6.2.12', 'asvs:6.3.2'] },
   async () => {
     await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'off' }, false);
-    const places = await placesOf(client);
+    const requests = await requestsOf(client);
     const inContract = allRoutes.filter(({ errors }) => (errors as readonly string[]).includes('password_common'));
     assert.deepEqual(
-      [...Object.keys(places), 'createFirstAdministrator'].toSorted(),
+      [...Object.keys(requests), 'createFirstAdministrator'].toSorted(),
       inContract.map(({ id }) => id).toSorted(),
     );
-    for (const [route, set] of Object.entries(places)) {
-      for (const [password, code] of refused) assertRejected(await set(password), code, route);
+    for (const [route, set] of Object.entries(requests)) {
+      for (const [password, code] of rejected) assertRejected(await set(password), code, route);
     }
-    assertRejected(await places['changePassword']!('ada.lovelace 2026'), 'password_context', 'the own email');
-    assertRejected(await places['acceptInvitation']!('Grace Hopper 1906'), 'password_context', 'the invited email');
+    assertRejected(
+      await requests['changePassword']!('ada.lovelace 2026'),
+      'password_context',
+      'the account’s email address',
+    );
+    assertRejected(
+      await requests['acceptInvitation']!('Grace Hopper 1906'),
+      'password_context',
+      'the invited email address',
+    );
     for (const route of ['signUp', 'changePassword', 'acceptInvitation']) {
-      const { status, text } = await places[route]!(otherPassword);
+      const { status, text } = await requests[route]!(otherPassword);
       assert.ok(status === 200 || status === 202, `${route}: ${text}`);
     }
   },
 );
 
-test('a code from a mail outlives passwords that are refused', async () => {
+test('a rejected password does not use up the code from a mail', async () => {
   await using client = await newAccountClient();
   await client.newAccount(email);
   const code = await client.resetCode(email);

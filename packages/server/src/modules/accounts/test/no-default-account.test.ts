@@ -1,4 +1,4 @@
-/** Nobody can sign in to a new installation, with whatever is usual elsewhere (ASVS 6.3.2, 13.2.3). */
+/** A new installation has no default account (ASVS 6.3.2, 13.2.3). */
 import assert from 'node:assert/strict';
 import { basic, newApp } from '../../../../test-kit/new-app.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
@@ -8,7 +8,7 @@ const domains = ['localhost', 'example.com', 'localhost.localdomain', 'keyreeve.
 const passwords = ['admin', 'password', 'keyreeve', 'changeme', 'keyreeve-keyreeve'];
 
 test(
-  'a new installation has no account, and no usual name and password signs in to it',
+  'a new installation has no account and rejects common default names and passwords',
   { tags: ['asvs:6.3.2', 'asvs:13.2.3'] },
   async () => {
     await using app = await newApp({ environment: { KEYREEVE_THROTTLE: 'off' } });

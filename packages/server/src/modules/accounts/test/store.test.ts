@@ -1,4 +1,4 @@
-/** The contract of `accounts/store.ts`. */
+/** The store of accounts, their passwords and states. */
 import assert from 'node:assert/strict';
 import { findImportedRecipes } from '../imported-hash-store.ts';
 import { replacePasswordHash, setPasswordHash } from '../credentials-store.ts';
@@ -28,7 +28,7 @@ const ada: store.AccountRow = {
   requiresSecondFactor: 0,
 };
 
-onEachDatabase('an account is found by its id or its email key, without its password', async ({ db }) => {
+onEachDatabase('an account is found by its id or its canonical email, without its password', async ({ db }) => {
   await addAccount(db, 'ada');
   await addAccount(db, 'bob', 'admin');
   assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, ada);
@@ -40,7 +40,7 @@ onEachDatabase('an account is found by its id or its email key, without its pass
   );
 });
 
-onEachDatabase('nothing but the exact id or email key finds an account', async ({ db }) => {
+onEachDatabase('only the exact id or canonical email finds an account', async ({ db }) => {
   await addAccount(db, 'ada');
   for (const text of ['', 'ada@Example.com', 'ACC_ADA', 'acc_ad_', 'acc_%', '%']) {
     assert.equal(await store.findAccount(db, text, text), undefined, text);
@@ -48,7 +48,7 @@ onEachDatabase('nothing but the exact id or email key finds an account', async (
   }
 });
 
-onEachDatabase('an email has one account, however many ask for it at once', async (opened) => {
+onEachDatabase('one of many concurrent sign-ups with an email address creates its account', async (opened) => {
   const { db } = opened;
   const rivals = rivalsMin * 2;
   const recorded = await auditEventsOf(db, async () => {
@@ -62,15 +62,15 @@ onEachDatabase('an email has one account, however many ask for it at once', asyn
     );
     assert.deepEqual(tally(created), { true: 1, false: rivals - 1 });
     const winner = await store.findCredentials(db, 'ada@example.com');
-    const place = created.indexOf(true);
-    assert.equal(winner?.id, `acc_${place}`);
-    assert.equal(winner?.passwordHash, `phc ${place}`);
+    const index = created.indexOf(true);
+    assert.equal(winner?.id, `acc_${index}`);
+    assert.equal(winner?.passwordHash, `phc ${index}`);
   });
   assert.equal((await store.listAccounts(db, undefined, 100)).length, 1);
   assert.equal(recorded.length, 1);
 });
 
-onEachDatabase('accounts are listed oldest first, in pages without gaps', async ({ db }) => {
+onEachDatabase('accounts are listed oldest first, in pages without gaps or duplicates', async ({ db }) => {
   const same = { email: 'a@example.com', passwordHash: 'phc', role: 'user' } as const;
   const times = { c: 1, e: 2, a: 2, d: 2, b: 3 };
   for (const [name, later] of Object.entries(times)) {
@@ -85,7 +85,7 @@ onEachDatabase('accounts are listed oldest first, in pages without gaps', async 
   assert.deepEqual(pages, [['acc_c', 'acc_a'], ['acc_d', 'acc_e'], ['acc_b'], []]);
 });
 
-onEachDatabase('a new password ends every session of its account and no other', async ({ db }) => {
+onEachDatabase('a new password ends every session of its account and of no other', async ({ db }) => {
   await addSigningKey(db, 'kid');
   const own = await addSession(db, await addAccount(db, 'ada'), 'own');
   const foreign = await addSession(db, await addAccount(db, 'bob'), 'foreign');
@@ -102,7 +102,7 @@ onEachDatabase('a new password ends every session of its account and no other', 
   assert.equal((await store.findCredentials(db, 'bob@example.com'))?.passwordHash, 'phc');
 });
 
-onEachDatabase('a rehash replaces exactly the hash that it was made from, and ends no session', async (opened) => {
+onEachDatabase('a rehash replaces only the hash that it was computed from, and ends no session', async (opened) => {
   const { db } = opened;
   await addAccount(db);
   const replaced = await raceToValues(opened, rivalsMin, (connection, rival) =>
@@ -117,31 +117,34 @@ onEachDatabase('a rehash replaces exactly the hash that it was made from, and en
   );
 });
 
-onEachDatabase('an account is disabled once: sessions end for good, keys pause', async (opened) => {
-  const { db } = opened;
-  await addAccount(db);
-  const session = await addSession(db, 'acc_ada', 'one');
-  const key = await addKey(db, 'acc_ada', 'key');
-  const disabled = await raceToValues(opened, rivalsMin, (connection, rival) =>
-    store.disableAccount(connection, operator, 'acc_ada', now + rival),
-  );
-  assert.deepEqual(tally(disabled), { true: 1, false: rivalsMin - 1 });
-  const at = now + disabled.indexOf(true);
-  assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, { ...ada, updatedAt: at, disabledAt: at });
-  assert.equal(await findLiveSession(db, session.id, now), undefined);
-  assert.equal((await findKeyStates(db, [key.hash]))[0]?.accountDisabledAt, at);
+onEachDatabase(
+  'one of many concurrent requests disables an account: its sessions end, and its API keys stop until it is enabled',
+  async (opened) => {
+    const { db } = opened;
+    await addAccount(db);
+    const session = await addSession(db, 'acc_ada', 'one');
+    const key = await addKey(db, 'acc_ada', 'key');
+    const disabled = await raceToValues(opened, rivalsMin, (connection, rival) =>
+      store.disableAccount(connection, operator, 'acc_ada', now + rival),
+    );
+    assert.deepEqual(tally(disabled), { true: 1, false: rivalsMin - 1 });
+    const at = now + disabled.indexOf(true);
+    assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, { ...ada, updatedAt: at, disabledAt: at });
+    assert.equal(await findLiveSession(db, session.id, now), undefined);
+    assert.equal((await findKeyStates(db, [key.hash]))[0]?.accountDisabledAt, at);
 
-  const enabled = await raceToValues(opened, rivalsMin, (connection) =>
-    store.enableAccount(connection, operator, 'acc_ada', now + 100),
-  );
-  assert.deepEqual(tally(enabled), { true: 1, false: rivalsMin - 1 });
-  assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, { ...ada, updatedAt: now + 100 });
-  assert.equal(await findLiveSession(db, session.id, now), undefined, 'a session never comes back');
-  assert.equal((await findKeyStates(db, [key.hash]))[0]?.accountDisabledAt, null);
-});
+    const enabled = await raceToValues(opened, rivalsMin, (connection) =>
+      store.enableAccount(connection, operator, 'acc_ada', now + 100),
+    );
+    assert.deepEqual(tally(enabled), { true: 1, false: rivalsMin - 1 });
+    assert.deepEqual({ ...(await store.findAccount(db, 'acc_ada', '')) }, { ...ada, updatedAt: now + 100 });
+    assert.equal(await findLiveSession(db, session.id, now), undefined, 'the session stays ended');
+    assert.equal((await findKeyStates(db, [key.hash]))[0]?.accountDisabledAt, null);
+  },
+);
 
 onEachDatabase(
-  'an account is deleted once, with its sessions and keys; its email is free again',
+  'one of many concurrent requests deletes an account, its sessions and API keys, and frees its email address',
   { tags: ['asvs:10.3.3'] },
   async (opened) => {
     const { db } = opened;
@@ -164,7 +167,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('changing an account that doesn’t exist changes nothing and is told', async ({ db }) => {
+onEachDatabase('a change of an account that does not exist returns false', async ({ db }) => {
   await addAccount(db, 'bob');
   const before = await store.findCredentials(db, 'bob@example.com');
   assert.equal(await setPasswordHash(db, operator, 'acc_ada', 'new', now), false);
@@ -175,7 +178,7 @@ onEachDatabase('changing an account that doesn’t exist changes nothing and is 
   assert.deepEqual(await store.findCredentials(db, 'bob@example.com'), before);
 });
 
-onEachDatabase('the recipes of imported hashes are found, each once, and no others', async ({ db }) => {
+onEachDatabase('each recipe of imported hashes is listed once', async ({ db }) => {
   const stored = (recipe: string, salt: string) => `$imported$${recipe},keyid=cDE$${salt}$${'A'.repeat(43)}`;
   const hashes = [
     stored('bcrypt$c=10,l=31', 'AAAA'),
