@@ -1,18 +1,18 @@
-/** Tells when an HTTP/1.1 answer is complete, and whether it is the expected one; one answer at a time. */
+/** Parses one HTTP/1.1 response at a time: whether it is complete, and whether it is the expected one. */
 
-/** The first digit of the status. */
+/** Offset of the first digit of the status. */
 const statusAt = 'HTTP/1.1 '.length;
 const digitTwo = 0x32;
 const headEnd = '\r\n\r\n';
 const chunkedEnd = '0\r\n\r\n';
 
 export class AnswerReader {
-  /** After a complete answer. */
-  isRight = false;
+  /** Valid after a complete response. */
+  isExpected = false;
   readonly #expected: Buffer | undefined;
-  /** Of the body; undefined while the head isn't complete, Infinity when it comes in chunks. */
+  /** Remaining bytes of the body; undefined while the head is incomplete, Infinity for a chunked body. */
   #missingBytes: number | undefined;
-  /** The head while it isn't complete; after it the last bytes of a body in chunks. */
+  /** The incomplete head, or the last bytes of a chunked body. */
   #kept: Buffer = Buffer.alloc(0);
   #isFound = false;
 
@@ -25,28 +25,29 @@ export class AnswerReader {
     this.#isFound = this.#expected === undefined;
   }
 
-  /** @returns whether the answer is complete */
+  /** @returns whether the response is complete */
   take(chunk: Buffer): boolean {
     if (this.#missingBytes !== undefined) return this.#takeBody(chunk);
-    const seen = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
-    const end = seen.indexOf(headEnd);
+    const received = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
+    const end = received.indexOf(headEnd);
     if (end < 0) {
-      this.#kept = seen;
+      this.#kept = received;
       return false;
     }
     this.#kept = Buffer.alloc(0);
-    this.isRight = seen[statusAt] === digitTwo;
+    this.isExpected = received[statusAt] === digitTwo;
     const bodyAt = end + headEnd.length;
-    // An answer without a body ends with its head: the common case, decided without reading it.
-    if (bodyAt === seen.length && this.#expected === undefined && seen.includes('Content-Length: 0\r\n')) return true;
-    const head = seen.toString('latin1', 0, bodyAt);
+    // Most responses have no body. This test recognizes them without parsing the head.
+    if (bodyAt === received.length && this.#expected === undefined && received.includes('Content-Length: 0\r\n'))
+      return true;
+    const head = received.toString('latin1', 0, bodyAt);
     const length = /^content-length: *(\d+)/im.exec(head)?.[1];
     this.#missingBytes = length !== undefined ? Number(length) : /^transfer-encoding:/im.test(head) ? Infinity : 0;
-    return this.#takeBody(seen.subarray(bodyAt));
+    return this.#takeBody(received.subarray(bodyAt));
   }
 
   #takeBody(bytes: Buffer): boolean {
-    // The expected text is short and at the front: a server that cut it in two would be seen as a failure, not missed.
+    // A server that splits the expected text over two chunks is counted as a failure. The text is short and at the front.
     this.#isFound ||= this.#expected !== undefined && bytes.includes(this.#expected);
     let isComplete: boolean;
     if (this.#missingBytes === Infinity) {
@@ -58,7 +59,7 @@ export class AnswerReader {
     }
     if (!isComplete) return false;
     this.#kept = Buffer.alloc(0);
-    this.isRight &&= this.#isFound;
+    this.isExpected &&= this.#isFound;
     return true;
   }
 }

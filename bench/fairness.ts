@@ -1,6 +1,6 @@
 /**
- * What an uninvolved account notices of floods by one account: 1,200 connections from many client IPs, side by side with
- * the same server without load.
+ * Latency and success of an uninvolved account during a flood of requests over 1,200 connections from many client IPs,
+ * compared with the same server without load.
  *
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  */
@@ -20,7 +20,7 @@ export interface FairnessOptions {
   readonly seconds: number;
   readonly connections: number;
   readonly databases: readonly string[];
-  /** The floods whose names contain this text. */
+  /** Runs the floods whose names contain this text. */
   readonly floods: string;
   readonly folder: string;
 }
@@ -30,7 +30,7 @@ interface Answer {
   readonly json: Record<string, unknown>;
 }
 
-/** One client with a connection of its own, as a browser or an SDK has. */
+/** A client with one connection, as a browser or an SDK has. */
 class Client {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #port: number;
@@ -84,11 +84,11 @@ interface Outcome {
 type Change = 'deletion' | 'creation' | 'sign-in';
 type Count = (what: Change, isDone: boolean) => boolean;
 
-/** An email has a limited number of sign-ins per minute. */
+/** Sign-ins are limited per email address and minute. */
 const signInIntervalMs = 1_000;
 
-/** Has an account of its own, because a sign-in ends the account's oldest session. */
-async function signInNowAndThen(client: Client, email: string, endsAt: number, count: Count): Promise<void> {
+/** Uses a separate account, because a sign-in ends the account's oldest session. */
+async function signInRepeatedly(client: Client, email: string, endsAt: number, count: Count): Promise<void> {
   for (; performance.now() < endsAt; await sleep(signInIntervalMs)) {
     count('sign-in', (await client.signIn(email)).status === 200);
   }
@@ -107,8 +107,8 @@ async function createAndDelete(client: Client, access: string, endsAt: number, c
   return deletionsMs;
 }
 
-/** What two uninvolved accounts notice in this time. */
-async function live(port: number, access: string, signInEmail: string, seconds: number): Promise<Outcome> {
+/** Creates and deletes keys with one uninvolved account, and signs in with another one. */
+async function useService(port: number, access: string, signInEmail: string, seconds: number): Promise<Outcome> {
   const done: Outcome['done'] = { deletion: [0, 0], creation: [0, 0], 'sign-in': [0, 0] };
   const count: Count = (what, isDone) => {
     done[what][1]++;
@@ -120,12 +120,12 @@ async function live(port: number, access: string, signInEmail: string, seconds: 
   using signingIn = new Client(port, '203.0.113.7');
   const [deletionsMs] = await Promise.all([
     createAndDelete(changing, access, endsAt, count),
-    signInNowAndThen(signingIn, signInEmail, endsAt, count),
+    signInRepeatedly(signingIn, signInEmail, endsAt, count),
   ]);
   return { deletionsMs, done };
 }
 
-/** Requests of the attacker, by the name of the flood. */
+/** @returns the requests of the attacker, by the name of the flood */
 async function floods(port: number, emails: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
   using client = new Client(port, '198.51.100.1');
   const forwarded = { 'X-Forwarded-For': '@client-ip@' };
@@ -138,10 +138,10 @@ async function floods(port: number, emails: readonly string[]): Promise<Readonly
     const { access, refresh } = await client.signIn(email);
     await client.call('POST', '/auth/api-keys', access, { nickname: 'taken' });
     const headers = { ...forwarded, Authorization: access };
-    const dead = { refreshToken: ended.refresh };
+    const endedToken = { refreshToken: ended.refresh };
     nothing.push(
-      jsonRequest('/auth/token/revoke', forwarded, dead),
-      jsonRequest('/auth/token/refresh', forwarded, dead),
+      jsonRequest('/auth/token/revoke', forwarded, endedToken),
+      jsonRequest('/auth/token/refresh', forwarded, endedToken),
       requestText({ method: 'DELETE', path: '/auth/api-keys/4711', headers }),
       jsonRequest('/auth/api-keys', headers, { nickname: 'taken' }),
     );
@@ -199,13 +199,13 @@ async function measure(database: string, seeded: Seeded, options: FairnessOption
   const named = Object.entries(await floods(program.port, attackers)).filter(([name]) => name.includes(options.floods));
   using client = new Client(program.port, '192.0.2.7');
   const { access } = await client.signIn(victim);
-  await live(program.port, access, signInEmail, 2);
+  await useService(program.port, access, signInEmail, 2);
   const rows: Row[] = [];
   for (const [name, requests] of named) {
-    const quiet = await live(program.port, access, signInEmail, seconds);
+    const quiet = await useService(program.port, access, signInEmail, seconds);
     const flood: FloodOptions = { port: program.port, connections, seconds: seconds + 2, requests };
     const flooding = run<Record<string, number>>('1', './flood.ts', flood);
-    const loaded = await live(program.port, access, signInEmail, seconds);
+    const loaded = await useService(program.port, access, signInEmail, seconds);
     const responses = Object.entries(await flooding).map(([status, times]) => `${status}: ${times}`);
     const unloadedMs = quantile(quiet.deletionsMs, 0.99);
     rows.push([database, ...rowOf('no load', quiet, unloadedMs, '')]);

@@ -1,6 +1,6 @@
 /**
- * A flood: many connections that each repeat a request without pause, from ever other client IPs. It runs as a process of
- * its own and prints one JSON line with the number of responses by status.
+ * A flood: many connections that repeat requests without pause, each request with another client IP. It runs as a separate
+ * process and prints one JSON line with the number of responses by status.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -8,13 +8,12 @@ export interface FloodOptions {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Requests as bytes; `ipHole` in them is replaced by another client IP each time. */
+  /** The requests as text. Each use replaces `clientIpPlaceholder` by another client IP. */
   readonly requests: readonly string[];
 }
 
-/** In a request, where the client IP belongs. */
-const ipHole = '@client-ip@';
-const portion = 256;
+const clientIpPlaceholder = '@client-ip@';
+const octets = 256;
 const { port, connections, seconds, requests } = JSON.parse(process.argv[2] ?? '{}') as FloodOptions;
 const statuses: Record<string, number> = {};
 let isOver = false;
@@ -22,13 +21,13 @@ let sent = 0;
 
 const count = (what: string): void => void (statuses[what] = (statuses[what] ?? 0) + 1);
 
-/** 10.0.0.0/8: every request comes from another range. */
+/** @returns an IP address in 10.0.0.0/8 */
 const clientIp = (number: number): string =>
-  `10.${(number >> 16) % portion}.${(number >> 8) % portion}.${number % portion}`;
+  `10.${(number >> 16) % octets}.${(number >> 8) % octets}.${number % octets}`;
 
 function send(socket: Socket): void {
   const request = requests[sent % requests.length] ?? '';
-  socket.write(request.replace(ipHole, clientIp(++sent)));
+  socket.write(request.replace(clientIpPlaceholder, clientIp(++sent)));
 }
 
 function run(): Promise<void> {

@@ -1,4 +1,4 @@
-/** The limit of a sign-in: nothing but its password hash, in a loop. Prints what the load generator prints. */
+/** The limit of a sign-in: only the password hash, in a loop. Prints a result in the format of the load generator. */
 import { randomBytes } from 'node:crypto';
 import { hashRaw } from '@node-rs/argon2';
 import { argon2Default } from '../packages/server/src/foundation/crypto/password.ts';

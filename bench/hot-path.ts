@@ -1,4 +1,4 @@
-/** The hot path on the embedded database beside its limit: `npm run bench`. */
+/** The hot path on SQLite, compared with its limit: `npm run bench`. */
 import { join } from 'node:path';
 import { batchRequest, forwardRequest, keyreeve, limitRequest, signInRequest, verifyRequest } from './keyreeve.ts';
 import { load, residentMib, start, type Running } from './processes.ts';
@@ -8,25 +8,25 @@ import { emailAt, seed, type Seeded } from './seed.ts';
 
 export interface HotPathOptions {
   readonly keys: number;
-  /** Of a second, larger database; 0 leaves it out. */
+  /** Number of keys in a second, larger database; 0 skips it. */
   readonly many: number;
-  /** After which the server’s memory is looked at. */
+  /** Number of verifications before the server's memory is measured. */
   readonly verifications: number;
   readonly rounds: number;
   readonly seconds: number;
   readonly folder: string;
 }
 
-type Note = (what: string, measured: string, bar: string) => void;
+type Report = (what: string, measured: string, goal: string) => void;
 
 const connections = 64;
 const batchSize = 100;
 
 export async function hotPath(options: HotPathOptions): Promise<string> {
   const rows: (readonly string[])[] = [];
-  const note: Note = (what, measured, bar) => {
-    rows.push([what, measured, bar]);
-    console.error(`${what}: ${measured} (bar: ${bar})`);
+  const report: Report = (what, measured, goal) => {
+    rows.push([what, measured, goal]);
+    console.error(`${what}: ${measured} (goal: ${goal})`);
   };
   const seedFile = (name: string, keys: number): Promise<Seeded> => {
     console.error(`seeding ${keys} keys`);
@@ -34,21 +34,21 @@ export async function hotPath(options: HotPathOptions): Promise<string> {
     return seed(`sqlite:${path}`, `${path}.keys`, keys);
   };
   const small = await seedFile('small', options.keys);
-  await throughput(small, options, note);
-  await flood(small, options, note);
-  if (options.many > 0) await size(small, await seedFile('many', options.many), options, note);
-  return table(['what', 'measured', 'bar'], rows);
+  await throughput(small, options, report);
+  await flood(small, options, report);
+  if (options.many > 0) await size(small, await seedFile('many', options.many), options, report);
+  return table(['what', 'measured', 'goal'], rows);
 }
 
 async function throughput(
   database: Seeded,
   { verifications, rounds, seconds }: HotPathOptions,
-  note: Note,
+  report: Report,
 ): Promise<void> {
   const limit = await start('0', './limit-server.ts', ['0']);
   const server = await keyreeve('0', database);
   const { keys, serviceKey } = database;
-  note('start to first answer', `${server.startMs.toFixed(0)} ms`, 'under 500 ms');
+  report('start to first response', `${server.startMs.toFixed(0)} ms`, 'under 500 ms');
   const contender = (name: string, running: Running, request: RequestTemplate) => ({
     name,
     run: () => load({ port: running.port, connections, seconds, request }),
@@ -61,26 +61,26 @@ async function throughput(
   ];
   await alternate([forward, bare], 1);
   const pair = await alternate([forward, bare], rounds);
-  note(
+  report(
     'GET /auth/forward / limit',
     `${pair.ratio('forward', 'limit', 'perSecond').toFixed(2)} (${rate(pair.median('forward', 'perSecond'))} against ${rate(pair.median('limit', 'perSecond'))} requests/s)`,
-    'at least 0.5, dream 0.7',
+    'at least 0.5, ideally 0.7',
   );
   const rest = await alternate([...others, bare], rounds);
-  note(
+  report(
     'POST /auth/verify / limit',
     `${rest.ratio('verify', 'limit', 'perSecond').toFixed(2)} (${rate(rest.median('verify', 'perSecond'))} requests/s)`,
     'none',
   );
-  note(
+  report(
     'credentials/s of POST /auth/verify/batch of 100 / limit',
     `${(rest.ratio('batch', 'limit', 'perSecond') * batchSize).toFixed(2)} (${rate(rest.median('batch', 'perSecond') * batchSize)} credentials/s)`,
     'at least 2',
   );
-  // Counted from what was asked: the admin listener's port isn't known here.
-  for (let asked = 0; asked < verifications; asked += (await forward.run()).requests);
-  note(
-    `resident after ${rate(verifications)} verifications`,
+  // Counts the requests that were sent, because the port of the metrics is unknown here.
+  for (let sent = 0; sent < verifications; sent += (await forward.run()).requests);
+  report(
+    `resident memory after ${rate(verifications)} verifications`,
     `${Math.round(residentMib(server.process.pid ?? 0))} MiB`,
     'under 200 MiB',
   );
@@ -88,7 +88,7 @@ async function throughput(
   await limit.stop();
 }
 
-async function size(small: Seeded, many: Seeded, options: HotPathOptions, note: Note): Promise<void> {
+async function size(small: Seeded, many: Seeded, options: HotPathOptions, report: Report): Promise<void> {
   const servers = [await keyreeve('0', small), await keyreeve('0', many)] as const;
   const contender = (index: 0 | 1, { keys }: Seeded) => ({
     name: String(index),
@@ -103,12 +103,12 @@ async function size(small: Seeded, many: Seeded, options: HotPathOptions, note: 
   await contender(1, many).run();
   const result = await alternate([contender(0, small), contender(1, many)], options.rounds);
   const measured = result.ratio('0', '1', 'perSecond').toFixed(2);
-  note(`time per verification, ${options.many} keys / ${options.keys} keys`, measured, 'at most 1.3');
+  report(`time per verification, ${options.many} keys / ${options.keys} keys`, measured, 'at most 1.3');
   for (const server of servers) await server.stop();
 }
 
-/** Both cores free to the server; the loads share them with it. */
-async function flood(database: Seeded, { rounds, seconds, folder }: HotPathOptions, note: Note): Promise<void> {
+/** The server and the load generators share both cores. */
+async function flood(database: Seeded, { rounds, seconds, folder }: HotPathOptions, report: Report): Promise<void> {
   const server = await keyreeve('0,1', database);
   const { port } = server;
   const request = forwardRequest(database.keys);
@@ -134,8 +134,8 @@ async function flood(database: Seeded, { rounds, seconds, folder }: HotPathOptio
     ],
     rounds,
   );
-  note(
-    'p99 of verification at half its highest rate, with / without a flood of sign-ins',
+  report(
+    'verification p99 at half its highest rate, with / without a flood of sign-ins',
     `${result.ratio('flooded', 'calm', 'msP99').toFixed(2)} (${ms(result.median('flooded', 'msP99'))} ms against ${ms(result.median('calm', 'msP99'))} ms at ${half} requests/s)`,
     'at most 2',
   );

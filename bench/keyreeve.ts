@@ -1,4 +1,4 @@
-/** Starting the measured Keyreeve, and the requests that it is asked. */
+/** Starts the measured Keyreeve, and defines the requests of the benchmarks. */
 import { keyIdBytes, type Seeded } from './seed.ts';
 import { start, type Running } from './processes.ts';
 import { blank, formRequest, jsonRequest, requestText, serial, type Pool, type RequestTemplate } from './request.ts';
@@ -50,7 +50,7 @@ export const introspectRequest = (keys: Pool, serviceKey: string): RequestTempla
   expected: '"active":true',
 });
 
-/** @param logins records are the base64 of email and password */
+/** @param logins each record is the base64 of `email:password` */
 export const signInRequest = (logins: Pool): RequestTemplate => ({
   text: requestText({
     method: 'POST',
@@ -61,14 +61,14 @@ export const signInRequest = (logins: Pool): RequestTemplate => ({
   expected: '"accessToken"',
 });
 
-/** @param tokens records are access tokens */
+/** @param tokens each record is an access token */
 export const createRequest = (tokens: Pool): RequestTemplate => ({
   text: jsonRequest('/auth/api-keys', bearer(blank(tokens.recordBytes)), { nickname: `bench ${serial}` }),
   pool: tokens,
   expected: '"key"',
 });
 
-/** @param deletions records are a key's id and its owner's access token */
+/** @param deletions each record is the id of a key and the access token of its owner */
 export const deleteRequest = (deletions: Pool): RequestTemplate => ({
   text: requestText({
     method: 'DELETE',

@@ -1,4 +1,4 @@
-/** The limit: a bare node:http server that answers a constant, with the settings that Keyreeve's own server has. */
+/** The limit: a bare node:http server with the settings of Keyreeve's server, which returns a constant response. */
 import { createServer } from 'node:http';
 
 const server = createServer({ optimizeEmptyRequests: true, noDelay: true }, (_, response) => {

@@ -1,6 +1,6 @@
 /**
- * The load generator: raw sockets, one request at a time on each. It runs as a process of its own and prints one JSON
- * line. Raw, because an HTTP client in the same language as the server would be the slower of the two.
+ * The load generator. It sends one request at a time on each of its raw sockets, because an HTTP client in JavaScript would
+ * be slower than the server. It runs as a separate process and prints one JSON line.
  */
 import { connect, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
@@ -12,9 +12,9 @@ export interface LoadOptions {
   readonly connections: number;
   readonly seconds: number;
   readonly request: RequestTemplate;
-  /** Requests a second over all connections; without it as many as are answered. */
+  /** Requests per second over all connections; undefined sends each request when the response to the last one arrives. */
   readonly rate?: number;
-  /** On one connection: fewer than the server allows, so that it never has to close one. 9,000 without it. */
+  /** Below the limit of the server, so that it closes no connection. Default: 9,000. */
   readonly requestsPerConnectionMax?: number;
 }
 
@@ -23,7 +23,7 @@ export interface LoadResult {
   readonly seconds: number;
   readonly perSecond: number;
   readonly failures: number;
-  /** The first answer that was not the expected one. */
+  /** The first unexpected response. */
   readonly firstFailure?: string;
   readonly msP50: number;
   readonly msP99: number;
@@ -44,7 +44,7 @@ function fail(what: string): void {
   firstFailure ??= what;
 }
 
-/** One connection: asks, waits for the whole answer, asks again. */
+/** One connection: sends a request, waits for the complete response, and repeats. */
 function run(): Promise<void> {
   const maker = records.maker(request.text);
   const answer = new AnswerReader(request.expected);
@@ -53,42 +53,42 @@ function run(): Promise<void> {
     let socket: Socket;
     let sentAt = 0;
     let dueAt = performance.now();
-    let asked = 0;
+    let sent = 0;
     const end = (): void => {
       socket.removeAllListeners('close').destroy();
       resolve();
     };
-    const ask = (): void => {
+    const send = (): void => {
       const bytes = isOver ? undefined : maker.next();
       if (bytes === undefined) return end();
-      // Measured from when it was due, so that a server that stalls doesn't hide it (coordinated omission).
+      // Measures from the due time, so that a stalled server does not hide latency (coordinated omission).
       sentAt = gapMs === 0 ? performance.now() : dueAt;
       answer.begin();
-      asked++;
+      sent++;
       socket.write(bytes);
     };
-    const askInTime = (): void => {
-      if (gapMs === 0) return ask();
+    const sendOnTime = (): void => {
+      if (gapMs === 0) return send();
       dueAt += gapMs * (0.5 + Math.random());
       const waitMs = dueAt - performance.now();
-      if (waitMs > 0) setTimeout(ask, waitMs);
-      else ask();
+      if (waitMs > 0) setTimeout(send, waitMs);
+      else send();
     };
     const open = (): void => {
-      asked = 0;
-      socket = connect({ port, host: '127.0.0.1', noDelay: true }, askInTime);
+      sent = 0;
+      socket = connect({ port, host: '127.0.0.1', noDelay: true }, sendOnTime);
       socket.on('data', (chunk: Buffer) => {
         if (!answer.take(chunk)) return;
-        if (!answer.isRight && request.mayFail !== true) fail(chunk.toString('latin1').slice(0, 500));
+        if (!answer.isExpected && request.mayFail !== true) fail(chunk.toString('latin1').slice(0, 500));
         latencies.push(performance.now() - sentAt);
-        if (asked < requestsPerConnectionMax) return askInTime();
+        if (sent < requestsPerConnectionMax) return sendOnTime();
         socket.removeAllListeners('close').destroy();
         open();
       });
       socket.on('error', () => undefined);
       socket.on('close', () => {
         if (isOver) return resolve();
-        fail('the connection was closed');
+        fail('the server closed the connection');
         setTimeout(open, 10);
       });
     };

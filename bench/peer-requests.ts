@@ -1,20 +1,20 @@
-/** What the peers are asked, each in its own way. */
+/** The requests to the peers. */
 import { blank, formRequest, jsonRequest, requestText, serial, type Pool, type RequestTemplate } from './request.ts';
 
-/** What `peers/better-auth-seed.ts` prints. */
+/** The output of `peers/better-auth-seed.ts`. */
 export interface BetterAuthSeeded {
   readonly keys: Pool;
   readonly emails: Pool;
-  /** Records are whole Cookie headers. */
+  /** Each record is a complete Cookie header. */
   readonly cookies: Pool;
   readonly password: string;
   readonly origin: string;
 }
 
-/** What `peers/oidc-provider-seed.ts` prints. */
+/** The output of `peers/oidc-provider-seed.ts`. */
 export interface OidcSeeded {
   readonly tokens: Pool;
-  /** Id and secret, with a colon between. */
+  /** The credentials of the client: `id:secret`. */
   readonly client: string;
 }
 
@@ -44,7 +44,7 @@ export const createRequest = ({ cookies, origin }: BetterAuthSeeded): RequestTem
   expected: '"key"',
 });
 
-/** With the hint that spares it a question. */
+/** Has a type hint, which saves the peer a query. */
 export const introspectRequest = ({ tokens, client }: OidcSeeded): RequestTemplate => ({
   text: formRequest(
     '/token/introspection',

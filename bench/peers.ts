@@ -1,6 +1,6 @@
 /**
- * Keyreeve beside what else does its work in Node, on the same machine, in the same run, on the same kind of database:
- * better-auth with its API-key plugin, and oidc-provider. `peers/` holds how each is set up.
+ * Keyreeve compared with other Node servers: better-auth with its API-key plugin, and oidc-provider. All run on the same
+ * machine, in the same run and on the same kind of database. `peers/` configures them.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
@@ -30,19 +30,19 @@ export interface PeersOptions {
   readonly keys: number;
   readonly rounds: number;
   readonly seconds: number;
-  /** `sqlite`, `postgres`. */
+  /** `sqlite` or `postgres`. */
   readonly databases: readonly string[];
   readonly folder: string;
 }
 
-interface Place {
+interface Setup {
   readonly name: string;
   readonly folder: string;
-  /** A database of its own for each program. */
+  /** @returns the URL of a new database for one program */
   readonly newUrl: (name: string) => Promise<string>;
 }
 
-interface Part {
+interface Comparison {
   readonly what: string;
   readonly peer: Contender;
   readonly ours: readonly Contender[];
@@ -50,7 +50,7 @@ interface Part {
 }
 
 const connections = 64;
-/** A hash takes a core for tens of milliseconds: so many wait a fraction of a second. */
+/** A hash takes tens of milliseconds of one core, so four connections keep latency below a second. */
 const signInConnections = 4;
 const accountsThatSignIn = 1_000;
 const userCount = 1_000;
@@ -78,21 +78,21 @@ export async function peers(options: PeersOptions): Promise<string> {
       'requests/s',
       'p50 ms',
       'p99 ms',
-      'processor µs a request',
-      'times the peer’s rate',
-      'times faster at p50',
-      'times faster at p99',
-      'rate / limit’s',
+      'processor µs/request',
+      'rate / peer',
+      'p50, times faster',
+      'p99, times faster',
+      'rate / limit',
     ],
     rows,
   );
 }
 
-async function measure(place: Place, { keys, rounds, seconds }: PeersOptions): Promise<string[][]> {
-  console.error(`${place.name}: seeding ${keys} keys for each`);
-  const ourUrl = await place.newUrl('keyreeve');
-  const seeded = await seed(ourUrl, join(place.folder, 'keys'), keys);
-  const betterAuthUrl = await place.newUrl('better-auth');
+async function measure(setup: Setup, { keys, rounds, seconds }: PeersOptions): Promise<string[][]> {
+  console.error(`${setup.name}: seeding ${keys} keys for each`);
+  const ourUrl = await setup.newUrl('keyreeve');
+  const seeded = await seed(ourUrl, join(setup.folder, 'keys'), keys);
+  const betterAuthUrl = await setup.newUrl('better-auth');
   const betterAuth = await run<peer.BetterAuthSeeded>(
     '0,1',
     './peers/better-auth-seed.ts',
@@ -101,15 +101,15 @@ async function measure(place: Place, { keys, rounds, seconds }: PeersOptions): P
       keys,
       users: userCount,
       sessions: signedInUsers,
-      poolPath: join(place.folder, 'better-auth'),
+      poolPath: join(setup.folder, 'better-auth'),
     },
     production,
   );
-  const oidcUrl = await place.newUrl('oidc-provider');
+  const oidcUrl = await setup.newUrl('oidc-provider');
   const oidc = await run<peer.OidcSeeded>(
     '0,1',
     './peers/oidc-provider-seed.ts',
-    { databaseUrl: oidcUrl, tokens: keys, poolPath: join(place.folder, 'oidc-tokens') },
+    { databaseUrl: oidcUrl, tokens: keys, poolPath: join(setup.folder, 'oidc-tokens') },
     production,
   );
 
@@ -120,20 +120,20 @@ async function measure(place: Place, { keys, rounds, seconds }: PeersOptions): P
     betterAuth: await programs.start('0', './peers/better-auth-server.ts', [betterAuthUrl], production),
     oidc: await programs.start('0', './peers/oidc-provider-server.ts', [oidcUrl], production),
   };
-  const { accessTokens } = await signIn(running.keyreeve.port, place.folder);
+  const { accessTokens } = await signIn(running.keyreeve.port, setup.folder);
   const logins = writePool(
-    join(place.folder, 'logins'),
+    join(setup.folder, 'logins'),
     Array.from({ length: Math.min(accountsThatSignIn, seeded.accounts) }, (_, index) => basicOf(index + 1)),
   );
-  const ask = (
+  const contender = (
     name: string,
-    { port, process: asked }: Running,
+    { port, process: measuredProcess }: Running,
     request: RequestTemplate,
     connectionCount = connections,
   ): Contender => ({
     name,
     run: async () => {
-      const pid = asked.pid ?? 0;
+      const pid = measuredProcess.pid ?? 0;
       const beforeMs = processorMs(pid);
       const result = await load({ port, connections: connectionCount, seconds, request });
       return { ...result, processorUs: ((processorMs(pid) - beforeMs) * 1000) / result.requests };
@@ -141,50 +141,54 @@ async function measure(place: Place, { keys, rounds, seconds }: PeersOptions): P
   });
   const bareHash = (): Promise<LoadResult> =>
     run('0', './hash-limit.ts', { concurrency: signInConnections, seconds } satisfies HashLimitOptions);
-  const bare = ask('bare node:http', running.limit, limitRequest);
+  const bare = contender('bare node:http', running.limit, limitRequest);
 
-  const parts: readonly Part[] = [
+  const comparisons: readonly Comparison[] = [
     {
       what: 'verification',
-      peer: ask('better-auth', running.betterAuth, peer.verifyRequest(betterAuth)),
+      peer: contender('better-auth', running.betterAuth, peer.verifyRequest(betterAuth)),
       ours: [
-        ask('Keyreeve, /auth/verify', running.keyreeve, verifyRequest(seeded.keys, seeded.serviceKey)),
-        ask('Keyreeve, /auth/forward', running.keyreeve, forwardRequest(seeded.keys)),
+        contender('Keyreeve, /auth/verify', running.keyreeve, verifyRequest(seeded.keys, seeded.serviceKey)),
+        contender('Keyreeve, /auth/forward', running.keyreeve, forwardRequest(seeded.keys)),
       ],
       limit: bare,
     },
     {
       what: 'introspection',
-      peer: ask('oidc-provider', running.oidc, peer.introspectRequest(oidc)),
-      ours: [ask('Keyreeve', running.keyreeve, introspectRequest(seeded.keys, seeded.serviceKey))],
+      peer: contender('oidc-provider', running.oidc, peer.introspectRequest(oidc)),
+      ours: [contender('Keyreeve', running.keyreeve, introspectRequest(seeded.keys, seeded.serviceKey))],
       limit: bare,
     },
     {
       what: 'sign-in',
-      peer: ask('better-auth (scrypt)', running.betterAuth, peer.signInRequest(betterAuth), signInConnections),
-      ours: [ask('Keyreeve (Argon2id)', running.keyreeve, signInRequest(logins), signInConnections)],
+      peer: contender('better-auth (scrypt)', running.betterAuth, peer.signInRequest(betterAuth), signInConnections),
+      ours: [contender('Keyreeve (Argon2id)', running.keyreeve, signInRequest(logins), signInConnections)],
       limit: { name: 'Argon2id alone, in a loop', run: bareHash },
     },
     {
       what: 'key creation',
-      peer: ask('better-auth', running.betterAuth, peer.createRequest(betterAuth)),
-      ours: [ask('Keyreeve', running.keyreeve, createRequest(accessTokens))],
+      peer: contender('better-auth', running.betterAuth, peer.createRequest(betterAuth)),
+      ours: [contender('Keyreeve', running.keyreeve, createRequest(accessTokens))],
       limit: bare,
     },
   ];
   const rows: string[][] = [];
-  for (const part of parts) {
-    const contenders = [part.peer, ...part.ours, part.limit];
-    // The first round warms up.
+  for (const comparison of comparisons) {
+    const contenders = [comparison.peer, ...comparison.ours, comparison.limit];
+    // The first round is a warm-up.
     await alternate(contenders, 1);
-    const measured = rowsOf(place.name, part, await alternate(contenders, rounds));
+    const measured = rowsOf(setup.name, comparison, await alternate(contenders, rounds));
     for (const row of measured) console.error(row.join(', '));
     rows.push(...measured);
   }
   return rows;
 }
 
-function rowsOf(database: string, { what, peer: { name: peerName }, ours, limit }: Part, rounds: Rounds): string[][] {
+function rowsOf(
+  database: string,
+  { what, peer: { name: peerName }, ours, limit }: Comparison,
+  rounds: Rounds,
+): string[][] {
   const measured = (name: string): string[] => [
     database,
     `${what}: ${name}`,
@@ -209,13 +213,13 @@ const times = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
 
 const production = { NODE_ENV: 'production' };
 
-/** Their packages are the benchmark's alone: nothing of them is in the root's installation. */
+/** Installs the peers' packages, which are separate from those of the repository. */
 function installPeers(): void {
   const folder = fileURLToPath(new URL('./peers/', import.meta.url));
   const changedAt = (file: string): number => statSync(join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return;
   console.error('installing the peers');
-  // Without install scripts: the one package with native code ships its binaries.
+  // No install scripts are needed: the only package with native code ships its binaries.
   const { status } = spawnSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: ['ignore', 2, 2] });
   if (status !== 0) throw new Error('the peers could not be installed');
 }

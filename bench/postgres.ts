@@ -1,4 +1,4 @@
-/** Keyreeve on PostgreSQL: beside its limit, beside itself with one query per request, and while keys come and go. */
+/** Keyreeve on PostgreSQL, compared with its limit, with one query per request, and while keys are created and deleted. */
 import { join } from 'node:path';
 import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { createRequest, deleteRequest, forwardRequest, keyreeve, limitRequest } from './keyreeve.ts';
@@ -17,7 +17,7 @@ export interface PostgresOptions {
   readonly folder: string;
 }
 
-/** Each of deletions and creations, while the other thing is measured. */
+/** Rate of the deletions, and of the creations, during a measurement. */
 const changesPerSecond = 200;
 const changeConnections = 16;
 const calmConnections = 64;
@@ -35,13 +35,13 @@ export async function postgres(options: PostgresOptions): Promise<string> {
     'one query per request': programs.add(await keyreeve('0', seeded, variant.program)),
   };
   const rows = [...(await rates(running, seeded, options)), ...(await changes(running.keyreeve, seeded, options))];
-  return table(['what', 'measured', 'bar'], rows);
+  return table(['what', 'measured', 'goal'], rows);
 }
 
 type Contenders = Readonly<Record<'limit' | 'keyreeve' | 'one query per request', Running>>;
-type Row = readonly [what: string, measured: string, bar: string];
+type Row = readonly [what: string, measured: string, goal: string];
 
-const noted = (row: Row): Row => {
+const logged = (row: Row): Row => {
   console.error(row.join(': '));
   return row;
 };
@@ -62,12 +62,12 @@ async function rates(running: Contenders, { keys }: Seeded, { rounds, seconds }:
     const per = (program: string): string => rate(found.median(program, 'perSecond'));
     const times = (other: string): string => found.ratio('keyreeve', other, 'perSecond').toFixed(2);
     rows.push(
-      noted([
+      logged([
         `GET /auth/forward / limit, ${connections} connections`,
         `${times('limit')} (${per('keyreeve')} against ${per('limit')} requests/s)`,
         'at least 0.55',
       ]),
-      noted([
+      logged([
         `GET /auth/forward / one query per request, ${connections} connections`,
         `${times(name)} (${per('keyreeve')} against ${per(name)} requests/s)`,
         'at least 2',
@@ -76,7 +76,7 @@ async function rates(running: Contenders, { keys }: Seeded, { rounds, seconds }:
   }
   const one = await measure(1);
   rows.push(
-    noted([
+    logged([
       'p50 with one connection / one query per request',
       `${one.ratio('keyreeve', name, 'msP50').toFixed(2)} (${ms(one.median('keyreeve', 'msP50'))} against ${ms(one.median(name, 'msP50'))} ms)`,
       'at most 1.3',
@@ -85,7 +85,7 @@ async function rates(running: Contenders, { keys }: Seeded, { rounds, seconds }:
   return rows;
 }
 
-/** At half the highest rate, where a server that runs well has room: p99 then shows what gets in its way. */
+/** Measures at half the highest rate, so that p99 shows interference and not saturation. */
 async function changes({ port }: Running, seeded: Seeded, options: PostgresOptions): Promise<Row[]> {
   const { rounds, seconds, folder } = options;
   const tokens = await signIn(port, folder);
@@ -114,7 +114,7 @@ async function changes({ port }: Running, seeded: Seeded, options: PostgresOptio
     [
       { name: 'calm', run: verify },
       {
-        name: 'in a storm',
+        name: 'during changes',
         run: () => during(verify, [change(deletions(), 1), change(createRequest(tokens.accessTokens), 1)]),
       },
     ],
@@ -123,32 +123,32 @@ async function changes({ port }: Running, seeded: Seeded, options: PostgresOptio
   const p99 = (found: Rounds, busy: string): string =>
     `${found.ratio(busy, 'calm', 'msP99').toFixed(2)} (${ms(found.median(busy, 'msP99'))} against ${ms(found.median('calm', 'msP99'))} ms)`;
   return [
-    noted([
+    logged([
       `p99 of deletions, with / without ${rate(half)} verifications/s (half the highest rate)`,
       p99(deletion, 'under load'),
       'at most 3',
     ]),
-    noted([
+    logged([
       `p99 of ${rate(half)} verifications/s, with / without ${changesPerSecond} deletions/s and ${changesPerSecond} creations/s`,
-      p99(verification, 'in a storm'),
+      p99(verification, 'during changes'),
       'at most 3',
     ]),
   ];
 }
 
-/** @throws Error when something that ran beside it failed */
+/** @throws Error if a concurrent load failed */
 async function during(
   measured: () => Promise<LoadResult>,
-  beside: readonly Promise<LoadResult>[],
+  concurrent: readonly Promise<LoadResult>[],
 ): Promise<LoadResult> {
   const result = await measured();
-  for (const other of await Promise.all(beside)) {
-    if (other.failures > 0) throw new Error(`${other.failures} requests beside it failed: ${other.firstFailure}`);
+  for (const other of await Promise.all(concurrent)) {
+    if (other.failures > 0) throw new Error(`${other.failures} concurrent requests failed: ${other.firstFailure}`);
   }
   return result;
 }
 
-/** Each load deletes keys that no other has deleted. */
+/** @returns a function whose results each delete other keys */
 function nextDeletions({ deletions }: SignedIn, keysPerLoad: number): () => RequestTemplate {
   let first = 0;
   return () => {

@@ -1,4 +1,4 @@
-/** Starting the measured programs: the server on one core, the load generator on the other. */
+/** Starts the measured programs: the server on one core, the load generator on the other. */
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -6,13 +6,13 @@ import { isAbsolute, join } from 'node:path';
 import type { LoadOptions, LoadResult } from './load.ts';
 
 const canPin = spawnSync('taskset', ['--version']).status === 0;
-/** Of a script, relative to this folder. */
+/** @param script absolute, or relative to this folder */
 const path = (script: string): string => (isAbsolute(script) ? script : join(import.meta.dirname, script));
 
 const pinned = (cores: string, command: readonly string[]): readonly string[] =>
   canPin ? ['taskset', '-c', cores, ...command] : command;
 
-/** Ended with this process, however that ends: a measurement that fails leaves none behind. */
+/** The exit of this process ends these servers, so that a failed measurement leaves none behind. */
 const servers = new Set<ChildProcess>();
 process.on('exit', () => servers.forEach((server) => server.kill('SIGKILL')));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
@@ -20,7 +20,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 export interface Running {
   readonly process: ChildProcess;
   readonly port: number;
-  /** From its start to its first answer. */
+  /** Time from the start to the first response. */
   readonly startMs: number;
   readonly stop: () => Promise<void>;
 }
@@ -57,7 +57,7 @@ export async function start(
   return { process: child, port: Number(new URL(url).port), startMs, stop };
 }
 
-/** Started programs that end together, before what they use does. */
+/** Stops the started programs together, before the resources that they use. */
 export class Programs implements AsyncDisposable {
   readonly #running: Running[] = [];
 
@@ -75,7 +75,7 @@ export class Programs implements AsyncDisposable {
   }
 }
 
-/** Runs a program of this folder to its end. @returns what it printed: one JSON text */
+/** Runs a program of this folder. @returns its output, parsed as JSON */
 export function run<T>(cores: string, script: string, input: unknown, env: NodeJS.ProcessEnv = {}): Promise<T> {
   const [command = '', ...args] = pinned(cores, [process.execPath, path(script), JSON.stringify(input)]);
   return new Promise((resolve, reject) => {
@@ -93,7 +93,7 @@ export function run<T>(cores: string, script: string, input: unknown, env: NodeJ
 
 export const load = (options: LoadOptions, cores = '1'): Promise<LoadResult> => run(cores, './load.ts', options);
 
-/** Resident memory now, in MiB. */
+/** @returns the current resident memory, in MiB */
 export function residentMib(pid: number): number {
   const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kib) / 1024;

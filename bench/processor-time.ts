@@ -1,10 +1,10 @@
-/** The processor time of a program and of the processes that it has started, as Linux counts it. */
+/** Processor time of a program and its child processes, from Linux's /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Of /proc: hundredths of a second on every Linux there is. */
+/** /proc counts hundredths of a second (USER_HZ). */
 const msPerTick = 10;
 
-/** The program first. */
+/** @returns the process ids, the program's first */
 export function processTree(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1')
@@ -15,7 +15,7 @@ export function processTree(pid: number): number[] {
   return [pid, ...children.flatMap(processTree)];
 }
 
-/** User and system time since its start. */
+/** @returns user and system time since the start of the process */
 export function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * msPerTick;

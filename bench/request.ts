@@ -1,40 +1,40 @@
 /**
- * Requests for the load generator: the bytes of one HTTP/1.1 request, with blanks that are filled anew for each use from
- * a record of a pool file. What differs between two requests has a fixed length, so nothing else changes with it.
+ * Requests for the load generator: the bytes of one HTTP/1.1 request, with blanks that each use fills from a record of a
+ * pool file. Blanks have a fixed length, so the rest of the request does not change.
  */
 import { writeFileSync } from 'node:fs';
 
 export interface RequestTemplate {
   /**
-   * Each run of NUL is a blank. Blanks take the bytes of a record in order; when it is used up, the next blank draws
-   * another, so that a batch of a hundred keys draws a hundred.
+   * Each run of NUL is a blank. Blanks take the bytes of a record in order. When a record is used up, the next blank draws
+   * another one: a batch of 100 keys draws 100 records.
    */
   readonly text: string;
-  /** Where records come from. */
+  /** The source of the records. */
   readonly pool?: Pool;
-  /** What a right answer contains, beyond a status of 2xx. */
+  /** A text that the response must contain, beside a status of 2xx. */
   readonly expected?: string;
-  /** Whether a refusal is what is expected. */
+  /** Whether a rejection is the expected response. */
   readonly mayFail?: boolean;
 }
 
 export interface Pool {
   readonly path: string;
   readonly recordBytes: number;
-  /** Drawn evenly with repetition, or each one once, in order; the load ends when none is left. */
+  /** `random` draws uniformly with repetition; `once` draws each record once, in order, and the load ends after the last. */
   readonly draw: 'random' | 'once';
-  /** Where drawing once begins. */
+  /** The first record for `once`. Default: 0. */
   readonly first?: number;
 }
 
-/** Writes records of one length; what is missing is white space, which a header may end with. */
+/** Pads the records with spaces to one length. A header value may end with spaces. */
 export function writePool(path: string, records: readonly string[], draw: Pool['draw'] = 'random'): Pool {
   const recordBytes = Math.max(...records.map((record) => record.length));
   writeFileSync(path, records.map((record) => record.padEnd(recordBytes)).join(''), 'latin1');
   return { path, recordBytes, draw };
 }
 
-/** A number that no other request of the same load has: its blank is filled with digits. */
+/** A blank that is filled with a number, unique within a load. */
 export const serialBytes = 12;
 export const serial = '\u0001'.repeat(serialBytes);
 
@@ -54,7 +54,7 @@ export function requestText({ method, path, headers = {}, body }: RequestParts):
 }
 
 export const jsonRequest = (path: string, headers: Readonly<Record<string, string>>, body: unknown): string =>
-  // JSON would write a blank's bytes as escapes.
+  // JSON.stringify escapes the bytes of blanks.
   requestText({
     method: 'POST',
     path,
@@ -70,13 +70,13 @@ export const formRequest = (path: string, headers: Readonly<Record<string, strin
     body,
   });
 
-/** What one connection needs to make its requests. */
+/** Creates the requests of one connection. */
 export interface RequestMaker {
-  /** The request's bytes, overwritten by the next call; undefined when the pool is used up. */
+  /** @returns the bytes of a request, which the next call overwrites; undefined if the pool is used up */
   next(): Buffer | undefined;
 }
 
-/** Hands out records of one pool to all connections. */
+/** Distributes the records of one pool to all connections. */
 export class Records {
   readonly #bytes: Buffer;
   readonly #recordBytes: number;
@@ -91,7 +91,7 @@ export class Records {
     this.#nextRecord = pool?.first ?? 0;
   }
 
-  /** @returns where the record begins; undefined when none is left */
+  /** @returns the offset of the record; undefined if none is left */
   draw(): number | undefined {
     const records = this.#bytes.length / this.#recordBytes;
     const index = this.#isOnce ? this.#nextRecord++ : Math.floor(Math.random() * records);
@@ -123,7 +123,7 @@ export class Records {
   }
 }
 
-/** Where a byte stands, run by run. */
+/** @returns the runs of a byte */
 function runsOf(bytes: Buffer, byte: number): readonly { readonly at: number; readonly bytes: number }[] {
   const runs: { at: number; bytes: number }[] = [];
   for (let at = bytes.indexOf(byte); at >= 0; at = bytes.indexOf(byte, at)) {

@@ -1,14 +1,14 @@
 /**
- * Rounds that alternate between contenders, so that a machine whose speed drifts slows all of them. What is reported of
- * each is the median over its rounds, and of two the median of the ratios of neighbouring rounds.
+ * Alternates rounds of all contenders, so that changes in the speed of the machine affect all of them. Results are medians
+ * over the rounds, and medians of the ratios within a round.
  */
 import type { LoadResult } from './load.ts';
 
 export type Figure = 'perSecond' | 'msP50' | 'msP99' | 'processorUs';
 
-/** Of one round. */
+/** The result of one round. */
 export interface Measured extends LoadResult {
-  /** Processor time of the asked program for a request. What else keeps the machine busy moves it least. */
+  /** Processor time of the measured program per request. Other load on the machine affects it least. */
   readonly processorUs?: number;
 }
 
@@ -28,7 +28,7 @@ export class Rounds {
     return median(this.#of(name).map((round) => round[figure] ?? Number.NaN));
   }
 
-  /** How many times the one's figure is the other's, in the same round. */
+  /** @returns the median of `name`'s figure divided by `other`'s in the same round */
   ratio(name: string, other: string, figure: Figure): number {
     const others = this.#of(other);
     return median(
@@ -43,7 +43,7 @@ export class Rounds {
   }
 }
 
-/** @throws Error when a request was not answered as expected: a rate of refusals would be no rate */
+/** @throws Error if a response was not the expected one, because a rate of rejections is meaningless */
 export async function alternate(contenders: readonly Contender[], rounds: number): Promise<Rounds> {
   const byName = new Map<string, Measured[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
@@ -63,7 +63,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** A table of Markdown. */
+/** @returns a Markdown table */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 

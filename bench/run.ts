@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: every figure that is claimed, measured beside its limit and its peers in the same run.
+ * `npm run bench`: measures every published figure together with its limit or its peers in the same run.
  *
  *     npm run bench -- [hot-path] [--keys 1000000] [--many 10000000] [--rounds 7] [--seconds 3] [--quick]
  *     npm run bench -- peers [--keys 100000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
@@ -7,7 +7,7 @@
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
- * `--quick` shows in a minute that all of it works; its numbers mean nothing.
+ * `--quick` checks in a minute that a command works; its numbers mean nothing.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,21 +33,21 @@ const { values, positionals } = parseArgs({
 });
 
 const bounds = (keys: number, rounds: number, seconds: number) => {
-  const usual = values.quick ? { keys: 20_000, rounds: 1, seconds: 1 } : { keys, rounds, seconds };
+  const defaults = values.quick ? { keys: 20_000, rounds: 1, seconds: 1 } : { keys, rounds, seconds };
   return {
-    keys: Number(values.keys ?? usual.keys),
-    rounds: Number(values.rounds ?? usual.rounds),
-    seconds: Number(values.seconds ?? usual.seconds),
+    keys: Number(values.keys ?? defaults.keys),
+    rounds: Number(values.rounds ?? defaults.rounds),
+    seconds: Number(values.seconds ?? defaults.seconds),
   };
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'keyreeve-bench-'));
 const commands: Readonly<Record<string, () => Promise<string>>> = {
   'hot-path': () => {
-    const usual = values.quick
+    const defaults = values.quick
       ? { many: 40_000, verifications: 20_000 }
       : { many: 10_000_000, verifications: 1_000_000 };
-    return hotPath({ ...bounds(1_000_000, 7, 3), ...usual, many: Number(values.many ?? usual.many), folder });
+    return hotPath({ ...bounds(1_000_000, 7, 3), ...defaults, many: Number(values.many ?? defaults.many), folder });
   },
   peers: () => peers({ ...bounds(100_000, 5, 2), databases: values.databases.split(','), folder }),
   workers: () => workers({ ...bounds(1_000_000, 5, 2), databases: values.databases.split(','), folder }),
@@ -67,7 +67,7 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
 try {
   const [name = 'hot-path'] = positionals;
   const command = commands[name];
-  if (!command) throw new Error(`there is no ${name}; there are ${Object.keys(commands).join(', ')}`);
+  if (!command) throw new Error(`unknown benchmark ${name}; choose one of ${Object.keys(commands).join(', ')}`);
   console.log(await command());
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Seeding a PostgreSQL database. */
+/** Writes seed rows to PostgreSQL. */
 import { Client } from 'pg';
 import { systemClock } from '../packages/server/src/foundation/clock.ts';
 import type { AccountRow, KeyRow, Rows } from './seed.ts';

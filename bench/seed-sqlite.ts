@@ -1,4 +1,4 @@
-/** Seeding an SQLite file. */
+/** Writes seed rows to SQLite. */
 import { systemClock } from '../packages/server/src/foundation/clock.ts';
 import { SqliteConnection } from '../packages/server/src/foundation/database/sqlite-connection.ts';
 import type { AccountRow, KeyRow, Rows } from './seed.ts';
@@ -9,7 +9,7 @@ export class SqliteRows implements Rows {
   constructor(path: string) {
     this.#connection = new SqliteConnection(path, 'write');
     this.#connection.exec('pragma synchronous = off; pragma cache_size = -400000; pragma temp_store = memory; begin');
-    // Sorted before they are inserted: ten million random inserts into one tree would take hours.
+    // Rows are sorted before insertion: ten million inserts in random order would take hours.
     this.#connection.exec(
       'create temp table draft (lookup integer, key_hash blob, id integer, account_pk integer, nickname text, scopes text)',
     );

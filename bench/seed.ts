@@ -1,6 +1,5 @@
 /**
- * Fills a database with accounts and API keys through the program's own formats and hashes, and writes what the load
- * generator draws from.
+ * Fills a database with accounts and API keys in Keyreeve's formats, and writes the pool of keys for the load generator.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
@@ -19,11 +18,11 @@ import { SqliteRows } from './seed-sqlite.ts';
 
 export interface Seeded {
   readonly databaseUrl: string;
-  /** base64url. */
+  /** Encoded as base64url. */
   readonly masterKey: string;
-  /** Of accounts that nobody signs in to: no key of them is deleted. */
+  /** Keys of accounts without sign-ins, so none of them is deleted. */
   readonly keys: Pool;
-  /** May ask about others. */
+  /** Has the scope `keyreeve:verify`. */
   readonly serviceKey: string;
   readonly accounts: number;
 }
@@ -44,54 +43,54 @@ export interface KeyRow {
   readonly scopes: string;
 }
 
-/** Puts rows into one kind of database, as fast as it goes. */
+/** Bulk insertion into one kind of database. */
 export interface Rows {
   account(row: AccountRow): Promise<void> | void;
   key(row: KeyRow): Promise<void> | void;
-  /** Everything is in the tables, and the planner knows it. */
+  /** Writes the remaining rows and updates the statistics of the query planner. */
   finish(): Promise<void>;
 }
 
 export const password = 'correct horse battery staple';
 export const keysPerAccount = 100;
-/** Of these, the first, keys are made and deleted. */
+/** Number of accounts, the first ones, that sign in to create and delete keys. */
 export const signedInAccounts = 200;
 const poolKeysMax = 1_000_000;
 const keyBytes = 53;
 const serviceKeyId = 9_007_199_254_740_991;
-/** Ids have one length. */
+/** All ids have the same number of digits. */
 const firstKeyId = 1_000_000_000_000_000;
 export const keyIdBytes = 16;
 
-/** Of the key with this index. */
+/** @param index of a seeded key */
 export const keyIdAt = (index: number): number => firstKeyId + index * 7_919;
 export const emailAt = (account: number): string => `bench${String(account).padStart(7, '0')}@example.com`;
 
-/** @param databaseUrl of a database that doesn't exist yet, or has nothing in it */
+/** @param databaseUrl of a missing or empty database */
 export async function seed(databaseUrl: string, poolPath: string, keys: number): Promise<Seeded> {
   const masterKey = randomBytes(32);
   const installation = deriveKeys(masterKey);
-  const address = parseDatabaseUrl(databaseUrl);
-  const db = await openDatabase(address, installation.auditChain);
+  const parsed = parseDatabaseUrl(databaseUrl);
+  const db = await openDatabase(parsed, installation.auditChain);
   await migrate(db, systemClock);
   await claimInstallation(db, installation.check, systemClock.now());
   await db.close();
 
-  const rows: Rows = address.kind === 'sqlite' ? new SqliteRows(address.path) : await PostgresRows.open(databaseUrl);
+  const rows: Rows = parsed.kind === 'sqlite' ? new SqliteRows(parsed.path) : await PostgresRows.open(databaseUrl);
   const accounts = signedInAccounts + Math.ceil(keys / keysPerAccount);
-  // One hash for all: what a sign-in costs doesn't depend on it.
+  // All accounts share one hash, which does not affect the cost of a sign-in.
   const passwordHash = await new PasswordHasher(installation.passwordPepper).hash(password);
   for (let pk = 1; pk <= accounts; pk++) {
     const digest = createHash('sha256').update(String(pk)).digest('base64url').replaceAll(/[-_]/g, 'x');
     await rows.account({ pk, id: `acc_${digest.slice(0, 22)}`, email: emailAt(pk), passwordHash });
   }
   const pool = openSync(poolPath, 'w');
-  const spares = signedInAccounts * keysPerAccount;
+  const deletableKeys = signedInAccounts * keysPerAccount;
   const step = Math.ceil(keys / poolKeysMax);
   let texts = '';
-  for (let index = 0; index < spares + keys; index++) {
+  for (let index = 0; index < deletableKeys + keys; index++) {
     const text = await addKey(rows, installation, index);
-    if (index >= spares && (index - spares) % step === 0) texts += text;
+    if (index >= deletableKeys && (index - deletableKeys) % step === 0) texts += text;
     if (texts.length > 1_000_000) texts = write(pool, texts);
   }
   write(pool, texts);

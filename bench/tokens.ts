@@ -1,17 +1,17 @@
-/** Signing in to a running Keyreeve, for loads that change something. */
+/** Signs in to a running Keyreeve, for loads that create and delete keys. */
 import { join } from 'node:path';
 import { writePool, type Pool } from './request.ts';
 import { emailAt, keyIdAt, keysPerAccount, password, signedInAccounts } from './seed.ts';
 
 export interface SignedIn {
   readonly accessTokens: Pool;
-  /** The id of a seeded key, and the access token of its owner; each once. */
+  /** Each record is the id of a seeded key and the access token of its owner; each is drawn once. */
   readonly deletions: Pool;
 }
 
 export const basicOf = (account: number): string => Buffer.from(`${emailAt(account)}:${password}`).toString('base64');
 
-/** Tokens live for ten minutes. */
+/** The access tokens expire after ten minutes. */
 export async function signIn(port: number, folder: string): Promise<SignedIn> {
   const tokens: string[] = [];
   for (let account = 1; account <= signedInAccounts; account++) {
@@ -20,12 +20,12 @@ export async function signIn(port: number, folder: string): Promise<SignedIn> {
       headers: { authorization: `Basic ${basicOf(account)}` },
     });
     const { accessToken } = (await response.json()) as { accessToken?: string };
-    if (accessToken === undefined) throw new Error(`signing in was answered ${response.status}`);
+    if (accessToken === undefined) throw new Error(`the sign-in returned ${response.status}`);
     tokens.push(accessToken);
   }
   const deletions = Array.from(
     { length: signedInAccounts * keysPerAccount },
-    // Neighbours belong to different accounts.
+    // Consecutive deletions belong to different accounts.
     (_, index) => {
       const owner = index % signedInAccounts;
       return `${keyIdAt(owner * keysPerAccount + Math.floor(index / signedInAccounts))}${tokens[owner]}`;

@@ -1,8 +1,9 @@
 /**
- * What connections cost that ask for lists and read nothing, beside as many idle ones: `npx node bench/unread-responses.ts`.
- * A client of another account requests its own list of the same size all the time, and each of its requests must succeed.
+ * Memory cost of connections that request lists and do not read the responses, compared with as many idle connections:
+ * `npx node bench/unread-responses.ts`. A client of another account requests a list of the same size all the time, and each
+ * of its requests must succeed.
  *
- * The limit of open files must be above 10,500 (`ulimit -n`); the script starts itself again with the highest it may have.
+ * The limit of open files must be above 10,500 (`ulimit -n`). The script restarts itself with the hard limit.
  */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,7 +18,7 @@ import { keyreeve } from './keyreeve.ts';
 import { residentMib, type Running } from './processes.ts';
 import { emailAt, password, seed, type Seeded } from './seed.ts';
 
-/** All that one worker takes but a few, for the other client. */
+/** Default: the limit of one worker, minus some for the other client. */
 const connections = Number(process.argv[2] ?? limits.connectionsMax - 10);
 const requestsEach = 60;
 const keys = 100;
@@ -35,7 +36,7 @@ interface Measured {
   readonly peakMib: number;
   readonly endMib: number;
   readonly open: number;
-  readonly asked: number;
+  readonly requests: number;
   readonly failed: number;
   readonly msP50: number;
   readonly msP99: number;
@@ -48,9 +49,9 @@ try {
     const path = join(folder, `${what}.db`);
     const seeded = await seed(`sqlite:${path}`, `${path}.keys`, 1_000);
     const measured = await measure(seeded, what === 'unread');
-    const { restMib, peakMib, endMib, open, asked, failed, msP50, msP99 } = measured;
+    const { restMib, peakMib, endMib, open, requests, failed, msP50, msP99 } = measured;
     rows.push(
-      `| ${what} | ${restMib.toFixed(0)} | ${peakMib.toFixed(0)} | ${endMib.toFixed(0)} | ${open} | ${failed} of ${asked} | ${msP50.toFixed(1)} | ${msP99.toFixed(1)} |`,
+      `| ${what} | ${restMib.toFixed(0)} | ${peakMib.toFixed(0)} | ${endMib.toFixed(0)} | ${open} | ${failed} of ${requests} | ${msP50.toFixed(1)} | ${msP99.toFixed(1)} |`,
     );
     console.error(rows.at(-1));
   }
@@ -66,7 +67,7 @@ async function measure(seeded: Seeded, isUnread: boolean): Promise<Measured> {
   const { port } = server;
   const [token, otherToken] = [await fillList(port, emailAt(1)), await fillList(port, emailAt(2))];
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
-  await ask(agent, port, otherToken);
+  await requestList(agent, port, otherToken);
   const restMib = residentMib(server.process.pid ?? 0);
   const text = `GET /auth/api-keys?view=full HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
   const sockets: Socket[] = [];
@@ -74,13 +75,13 @@ async function measure(seeded: Seeded, isUnread: boolean): Promise<Measured> {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
     sockets.push(socket);
-    // An idle connection has had a response: one that never asks anything is closed after 10 s.
+    // An idle connection has had one response, because the server closes a connection without a request after 10 s.
     if (isUnread) socket.pause().write(text.repeat(requestsEach));
     else socket.resume().write('GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n');
     if (n % 100 === 99) await sleep(20);
   }
   const result = await watch(server, agent, otherToken);
-  // A paused socket is not told that it was closed: the server's own count is.
+  // A paused socket emits no close event, so count the server's side of the connections.
   const open = openConnections(port);
   for (const socket of sockets) socket.destroy();
   agent.destroy();
@@ -88,7 +89,7 @@ async function measure(seeded: Seeded, isUnread: boolean): Promise<Measured> {
   return { restMib, open, ...result };
 }
 
-/** An account with as many keys as it may have by default, each as large as possible. @returns its access token */
+/** Creates the default maximum of keys, each as large as possible. @returns an access token of the account */
 async function fillList(port: number, email: string): Promise<string> {
   const url = `http://127.0.0.1:${port}`;
   const authorization = `Basic ${btoa(`${email}:${password}`)}`;
@@ -104,30 +105,30 @@ async function fillList(port: number, email: string): Promise<string> {
   return accessToken;
 }
 
-/** The other client asks, one request at a time, while the server's memory is looked at. */
+/** Sends the requests of the other client, one at a time, and samples the server's memory. */
 async function watch(server: Running, agent: Agent, token: string): Promise<Omit<Measured, 'restMib' | 'open'>> {
   const times: number[] = [];
   let failed = 0;
   let peakMib = 0;
   for (const end = performance.now() + watchedMs; performance.now() < end;) {
     const startedMs = performance.now();
-    const isGood = await ask(agent, server.port, token);
+    const succeeded = await requestList(agent, server.port, token);
     times.push(performance.now() - startedMs);
-    if (!isGood) failed++;
+    if (!succeeded) failed++;
     peakMib = Math.max(peakMib, residentMib(server.process.pid ?? 0));
     await sleep(20);
   }
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
   const endMib = residentMib(server.process.pid ?? 0);
-  return { peakMib, endMib, asked: times.length, failed, msP50: at(0.5), msP99: at(0.99) };
+  return { peakMib, endMib, requests: times.length, failed, msP50: at(0.5), msP99: at(0.99) };
 }
 
-/** Whether the list came, whole. */
-function ask(agent: Agent, port: number, token: string): Promise<boolean> {
+/** @returns whether the complete list arrived */
+function requestList(agent: Agent, port: number, token: string): Promise<boolean> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${token}` };
-    const asked = request({ agent, port, host: '127.0.0.1', path: '/auth/api-keys?view=full', headers }, (response) => {
+    const sent = request({ agent, port, host: '127.0.0.1', path: '/auth/api-keys?view=full', headers }, (response) => {
       let bytes = 0;
       response.on('data', (chunk: Buffer) => (bytes += chunk.length));
       response.on('end', () =>
@@ -135,12 +136,12 @@ function ask(agent: Agent, port: number, token: string): Promise<boolean> {
       );
       response.on('error', () => resolve(false));
     });
-    asked.on('error', () => resolve(false));
-    asked.end();
+    sent.on('error', () => resolve(false));
+    sent.end();
   });
 }
 
-/** Connections that the kernel has as established at the server’s port. */
+/** @returns the number of established connections at the server's port */
 function openConnections(port: number): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return readFileSync('/proc/net/tcp', 'latin1')

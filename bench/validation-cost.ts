@@ -1,6 +1,6 @@
 /**
- * What validation costs beside parsing: `node bench/validation-cost.ts`. For each hostile body, in turns, the processor
- * time of `parseJson` and that of validating what it returned; the median of the rounds, and their ratio.
+ * Cost of validation compared with parsing: `node bench/validation-cost.ts`. For each hostile body, it alternates between
+ * `parseJson` and the validation of its result, and prints the median processor time of each, and the ratio.
  */
 import { NewKeyBody, VerifyBatchBody } from '@keyreeve/contract';
 import { validator } from '../packages/server/src/http/validation.ts';
@@ -19,9 +19,10 @@ interface Subject {
   readonly validateUs: number[];
 }
 
-const timed = (repeats: number, work: () => void): number => {
+/** @returns microseconds per call */
+const timed = (repeats: number, call: () => void): number => {
   const { user, system } = process.cpuUsage();
-  for (let turn = 0; turn < repeats; turn++) work();
+  for (let turn = 0; turn < repeats; turn++) call();
   const spent = process.cpuUsage();
   return (spent.user - user + spent.system - system) / repeats;
 };
@@ -44,7 +45,7 @@ function subjectsOf(
         try {
           validate(value);
         } catch {
-          // Most are rejected: that is what is measured.
+          // Most bodies are invalid: the cost of their rejection is measured.
         }
       },
       repeats: 1,

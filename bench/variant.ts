@@ -1,6 +1,5 @@
 /**
- * A changed Keyreeve to measure beside the real one: a patch of `variants/` applied to a temporary copy. The program
- * itself holds no switch for it.
+ * A variant of Keyreeve for comparison: a temporary copy with a patch of `variants/`. The product has no switch for it.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -9,13 +8,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Variant extends Disposable {
-  /** Starts it. */
+  /** Path of the script that starts the variant. */
   readonly program: string;
 }
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** @throws Error when the patch doesn't fit any more */
+/** @throws Error if the patch does not apply */
 export function variantOf(name: string): Variant {
   const folder = mkdtempSync(join(tmpdir(), 'keyreeve-variant-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -26,12 +25,12 @@ export function variantOf(name: string): Variant {
   const applied = spawnSync('git', ['apply', patch], {
     cwd: folder,
     encoding: 'utf8',
-    // What is patched is this folder, even if it lies within some repository.
+    // Makes git patch this folder even if it is inside another repository.
     env: { ...process.env, GIT_CEILING_DIRECTORIES: dirname(folder) },
   });
   if (applied.status !== 0) {
     remove();
-    throw new Error(`${name}.patch doesn’t apply: ${applied.error?.message ?? applied.stderr}`);
+    throw new Error(`${name}.patch does not apply: ${applied.error?.message ?? applied.stderr}`);
   }
   return { program: join(folder, 'packages/server/bin/keyreeve.js'), [Symbol.dispose]: remove };
 }

@@ -1,6 +1,6 @@
 /**
- * One worker and one for each core, beside each other on the same database. The load generator has the same cores, so
- * the rates show less than a machine of its own would; the processor time of a request shows what sharing costs.
+ * One worker compared with one per core, on the same database. The load generator shares the cores, so rates are lower than
+ * on a separate machine. The processor time per request shows the cost of sharing.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const cores = Array.from({ length: availableParallelism() }, (_, core) => core).
 const nameOf = (count: number): string => `${count} worker${count === 1 ? '' : 's'}`;
 const [one, many] = [nameOf(counts[0]), nameOf(counts[1])];
 
-/** Fewer than several workers allow. */
+/** Below the limit of servers with several workers. */
 const requestsPerConnectionMax = limits.requestsPerSharedConnectionMax - 100;
 
 type Programs = ReadonlyMap<string, Running>;
@@ -75,10 +75,10 @@ const pidOf = (programs: Programs, name: string): number => programs.get(name)?.
 
 const startRow = (programs: Programs): Row => {
   const startMs = (name: string): string => `${Math.round(programs.get(name)?.startMs ?? Number.NaN)} ms`;
-  return ['start to first answer', startMs(one), startMs(many), ''];
+  return ['start to first response', startMs(one), startMs(many), ''];
 };
 
-/** The rate, p99, the processor time of a request, and how the workers shared it. */
+/** Measures rate, p99, processor time per request, and each worker's share of it. */
 async function measure(
   programs: Programs,
   what: string,
@@ -95,16 +95,16 @@ async function measure(
       const result = await load({ port, connections, seconds, request, requestsPerConnectionMax }, cores);
       const used = pids.map((pid, index) => processorMs(pid) - (before[index] ?? 0));
       const total = used.reduce((sum, msUsed) => sum + msUsed, 0);
-      const noted = times.get(name) ?? { perRequestUs: [], shares: [] };
-      noted.perRequestUs.push((total * 1000) / result.requests);
-      // The supervisor has next to none.
-      noted.shares.push(
+      const figures = times.get(name) ?? { perRequestUs: [], shares: [] };
+      figures.perRequestUs.push((total * 1000) / result.requests);
+      // The first process is the supervisor, which uses almost no processor time.
+      figures.shares.push(
         used
           .slice(1)
           .map((msUsed) => Math.round((msUsed / total) * 100))
           .join('/'),
       );
-      times.set(name, noted);
+      times.set(name, figures);
       return result;
     },
   }));
@@ -125,7 +125,7 @@ async function measure(
       found.ratio(many, one, 'msP99').toFixed(2),
     ],
     [
-      `${what}: processor time a request`,
+      `${what}: processor time per request`,
       ...both((name) => `${Math.round(us(name))} µs`),
       (us(many) / us(one)).toFixed(2),
     ],

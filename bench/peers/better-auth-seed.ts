@@ -1,6 +1,6 @@
 /**
- * Fills a database for better-auth: its own migrations; one user with a password, a session and a key made through its
- * own API; and copies of those rows with ids, hashes and tokens of their own. Writes pools for the load generator.
+ * Fills a database for better-auth: its migrations; one user with a password, a session and a key created through its API;
+ * and copies of those rows with other ids, hashes and tokens. Writes pools for the load generator.
  */
 import { randomInt } from 'node:crypto';
 import { defaultKeyHasher } from '@better-auth/api-key';
@@ -13,14 +13,14 @@ interface SeedOptions {
   readonly databaseUrl: string;
   readonly keys: number;
   readonly users: number;
-  /** Signed in, for key creation. */
+  /** Number of users with a session, for key creation. */
   readonly sessions: number;
-  /** Pools are written beside it. */
+  /** The prefix of the pool files. */
   readonly poolPath: string;
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
-/** As its generator makes them: 64 letters. */
+/** 64 letters, as better-auth's generator creates them. */
 const newKey = (): string => Array.from({ length: 64 }, () => letters[randomInt(letters.length)]).join('');
 const emailOf = (user: number): string => `bench${String(user).padStart(7, '0')}@example.com`;
 const password = 'correct horse battery';

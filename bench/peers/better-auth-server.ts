@@ -1,6 +1,6 @@
 /**
- * better-auth on node:http. Its own routes are served by its own handler. Verification has no route there: it is a
- * function of its server API, so it stands behind the smallest route that can ask it.
+ * better-auth on node:http with its own handler. Verification is a function of its server API without a route, so this file
+ * adds a minimal route for it.
  */
 import { createServer } from 'node:http';
 import { toNodeHandler } from 'better-auth/node';

@@ -1,4 +1,4 @@
-/** The database that both peers run on, opened as better-auth's documentation shows it. */
+/** The database of the peers, opened as in better-auth's documentation. */
 import Database from 'better-sqlite3';
 import { Pool } from 'pg';
 
@@ -9,14 +9,14 @@ export type PeerDatabase =
 export function openDatabase(url: string): PeerDatabase {
   if (url.startsWith('postgres:')) {
     const pool = new Pool({ connectionString: url });
-    // pg asks for a listener: a connection that is cut while nobody uses it would end the process.
+    // Without a listener, a broken idle connection would end the process.
     pool.on('error', () => undefined);
     return { kind: 'postgres', pool };
   }
   const sqlite = new Database(url.slice('sqlite:'.length));
   sqlite.pragma('journal_mode = WAL');
-  // What better-sqlite3 sets itself on a file that is in WAL mode already: a commit is synced with the next checkpoint
-  // only. Keyreeve's waits for the disk.
+  // better-sqlite3 sets this itself on a file in WAL mode: a commit is synced with the next checkpoint. Keyreeve's commits
+  // wait for the disk.
   sqlite.pragma('synchronous = NORMAL');
   return { kind: 'sqlite', sqlite };
 }
@@ -27,8 +27,8 @@ export async function closeDatabase(database: PeerDatabase): Promise<void> {
 }
 
 /**
- * Copies of a row that the peer has written itself, with some columns of their own: so each is what the peer would have
- * written, and a hundred thousand of them take seconds.
+ * Copies a row that the peer has written, with other values in some columns. The copies equal rows of the peer, and
+ * 100,000 of them take seconds.
  */
 export async function multiplyRow(
   database: PeerDatabase,
@@ -70,7 +70,7 @@ export async function multiplyRow(
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
-/** So that no peer is measured with statistics of an empty table. */
+/** Updates the statistics, so that no peer is measured with those of an empty table. */
 export async function analyze(database: PeerDatabase): Promise<void> {
   if (database.kind === 'sqlite') database.sqlite.exec('pragma wal_checkpoint(truncate); analyze');
   else await database.pool.query('vacuum analyze');

@@ -1,4 +1,4 @@
-/** Says where a measured server listens, in the form that the benchmark waits for. */
+/** Starts a measured server and prints its URL in the format that the benchmark reads. */
 import type { Server } from 'node:http';
 
 export function listen(server: Server): void {

@@ -1,6 +1,6 @@
 /**
- * Fills a database for oidc-provider: one token made through its own model, and copies of that row with tokens of their
- * own. Writes a pool for the load generator.
+ * Fills a database for oidc-provider: one token created through its model, and copies of that row with other tokens. Writes
+ * a pool for the load generator.
  */
 import { randomBytes } from 'node:crypto';
 import { writePool } from '../request.ts';
@@ -20,7 +20,7 @@ const owner = await provider.Client.find(client.id);
 if (!owner) throw new Error('the client is missing');
 const template = await new provider.ClientCredentials({ client: owner, scope: 'read' }).save();
 const sample = await provider.ClientCredentials.adapter.find(template);
-// 256 bits in base64url, as it makes them itself.
+// 256 bits in base64url, as oidc-provider creates them.
 const texts = Array.from({ length: options.tokens }, () => randomBytes(32).toString('base64url'));
 const rows = texts.map((text) => [text, JSON.stringify({ ...sample, jti: text })]);
 await multiplyRow(database, 'oidc_models', template, ['id', 'payload'], rows);

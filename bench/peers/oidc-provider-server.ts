@@ -1,4 +1,4 @@
-/** oidc-provider on node:http, through its own callback. */
+/** oidc-provider on node:http, with its own request handler. */
 import { createServer } from 'node:http';
 import { openDatabase } from './database.ts';
 import { listen } from './listen.ts';

@@ -1,7 +1,7 @@
 /**
- * oidc-provider, set up as its documentation says: an adapter over the database, one client that authenticates with its
- * secret, the features introspection and client credentials; nothing else beyond the defaults. Its access tokens are
- * opaque by default. An introspection that names the token's type asks the adapter twice.
+ * oidc-provider, configured according to its documentation: an adapter for the database, one client that authenticates with
+ * its secret, introspection and client credentials, and defaults otherwise. Access tokens are opaque by default. An
+ * introspection with a token type hint calls the adapter twice.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import type { Statement } from 'better-sqlite3';
@@ -54,7 +54,7 @@ export async function createProvider(database: PeerDatabase): Promise<Provider> 
   });
 }
 
-/** The methods of the documented adapter that these features reach; the others say so. */
+/** Implements the methods of the documented adapter that these features use. The others reject. */
 function adapterOf(database: PeerDatabase, model: string): Adapter {
   const unused = (): Promise<never> => Promise.reject(new Error('not used here'));
   return {
@@ -84,7 +84,7 @@ function adapterOf(database: PeerDatabase, model: string): Adapter {
   };
 }
 
-/** Prepared once, on both. */
+/** Uses a prepared statement on both databases. */
 async function find(database: PeerDatabase, id: string, model: string): Promise<Row | undefined> {
   const row = (
     database.kind === 'sqlite'
@@ -94,7 +94,7 @@ async function find(database: PeerDatabase, id: string, model: string): Promise<
   if (!row) return undefined;
   return {
     payload: JSON.parse(row.payload) as AdapterPayload,
-    // PostgreSQL's 64-bit integers come as text.
+    // pg returns 64-bit integers as text.
     expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
     isConsumed: row.consumed_at !== null,
   };
