@@ -335,7 +335,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'modules/api-keys/store.ts',
-        find: `  await recordEvent(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });\n`,
+        find: `  await recordEventTx(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });\n`,
         replace: '',
       },
     ],

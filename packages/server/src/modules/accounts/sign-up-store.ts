@@ -3,7 +3,7 @@
  * session and no key, so it gives way to an account of the same email address that is better proven.
  */
 import type { Principal } from '../../foundation/principal.ts';
-import { recordAccountEventTx, recordEvents } from '../audit/audit.ts';
+import { recordAccountEventTx, recordEventsTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
@@ -50,7 +50,7 @@ export const forgetExpiredSignUps = (db: Db, before: number, now: number, rowsMa
     const expired = await tx.all(deleteExpired, [before, now, rowsMax]);
     const event = { at: now, principal: { kind: 'system' }, action: 'account.deleted' } as const;
     const details = { because: 'sign_up_expired' };
-    await recordEvents(
+    await recordEventsTx(
       tx,
       expired.map(({ id }) => ({ ...event, accountId: id, target: id, details })),
     );

@@ -1,7 +1,7 @@
 /** Rows of accounts. */
 import type { Language } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordAccountEventTx, recordEvent, type AuditAction, type AuditEvent } from '../audit/audit.ts';
+import { recordAccountEventTx, recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
 import { removeCodes, removeUnownedCodes } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -143,7 +143,7 @@ export async function createAccountTx(tx: Transaction, principal: Principal, acc
   if (role === 'admin') await beginAdministrator(tx);
   if (!isSignUp) await displaceSignUpTx(tx, principal, canonicalEmail, now);
   if ((await tx.run(insert, values)) === 0) return false;
-  await recordEvent(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
+  await recordEventTx(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
   return true;
 }
 

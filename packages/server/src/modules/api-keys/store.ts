@@ -1,6 +1,6 @@
 /** The tables of API keys and of their prefixes. */
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent, recordEvents } from '../audit/audit.ts';
+import { recordEventTx, recordEventsTx } from '../audit/audit.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
@@ -183,7 +183,7 @@ export async function createKey(
     ];
     if ((await tx.run(insertKey, values)) === 0) throw new DomainError('nickname_taken');
     if (prefix !== undefined) await tx.run(insertPrefix, [prefix, now]);
-    await recordEvent(tx, {
+    await recordEventTx(tx, {
       at: now,
       principal,
       action: 'api_key.created',
@@ -286,7 +286,7 @@ export async function deleteAccountKeysTx(
 ): Promise<number[]> {
   await tx.get(lockAccount, [accountId]);
   const deleted = (await tx.all(deleteAccountKeys, [accountId, createdSince])).toSorted((a, b) => a.id - b.id);
-  await recordEvents(
+  await recordEventsTx(
     tx,
     deleted.map(({ id, nickname }) => ({
       at: now,
@@ -315,7 +315,7 @@ async function deleteTx(
   const deleted = await tx.get(deleteOwnKey, [id, accountId]);
   if (!deleted) return false;
   const details = { nickname: deleted.nickname };
-  await recordEvent(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });
+  await recordEventTx(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });
   return true;
 }
 

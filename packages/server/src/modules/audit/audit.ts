@@ -5,7 +5,7 @@
 import type { Principal } from '../../foundation/principal.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import type { AuditRow } from './chain.ts';
-import { appendAuditEvents, countEventsByTarget, listNewestEvents } from './store.ts';
+import { appendAuditEventsTx, countEventsByTarget, listNewestEvents } from './store.ts';
 
 export type AuditAction =
   | 'account.created'
@@ -69,15 +69,15 @@ export interface AuditEvent {
  * In the transaction of the change, after the rows that the change locks: until that ends, nothing else of the
  * account's chain is recorded.
  */
-export const recordEvent = (tx: Transaction, event: AuditEvent): Promise<void> => recordEvents(tx, [event]);
+export const recordEventTx = (tx: Transaction, event: AuditEvent): Promise<void> => recordEventsTx(tx, [event]);
 
 /**
  * Events of several accounts in one transaction: all together and last in it, so that it waits for no other that waits
  * for it.
  * @param events some thousands at most, in the order in which they happened
  */
-export const recordEvents = (tx: Transaction, events: readonly AuditEvent[]): Promise<void> =>
-  appendAuditEvents(tx, events.map(rowOf));
+export const recordEventsTx = (tx: Transaction, events: readonly AuditEvent[]): Promise<void> =>
+  appendAuditEventsTx(tx, events.map(rowOf));
 
 /** An event that concerns an account itself: the account is its target too. */
 export const recordAccountEventTx = (
@@ -88,7 +88,7 @@ export const recordAccountEventTx = (
   at: number,
   details?: NonNullable<AuditEvent['details']>,
 ): Promise<void> =>
-  recordEvent(tx, { at, principal, action, accountId: id, target: id, ...(details ? { details } : {}) });
+  recordEventTx(tx, { at, principal, action, accountId: id, target: id, ...(details ? { details } : {}) });
 
 const rowOf = ({ at, principal, action, accountId, target, details }: AuditEvent): AuditRow => ({
   at,

@@ -39,7 +39,7 @@ const insertEvents = sql('insert_audit_events', {
  * each other in a circle.
  * @param rows at most some thousands
  */
-export async function appendAuditEvents(tx: Transaction, rows: readonly AuditRow[]): Promise<void> {
+export async function appendAuditEventsTx(tx: Transaction, rows: readonly AuditRow[]): Promise<void> {
   const chained = await chain(tx, rows);
   const [first] = chained;
   if (first === undefined) return;

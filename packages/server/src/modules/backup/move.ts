@@ -3,7 +3,7 @@
  * stay valid. The caller must ensure that nothing writes to the source meanwhile.
  */
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import { newestEventId } from '../audit/store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
@@ -11,13 +11,13 @@ import { isInstallationOf } from '../../foundation/database/installation.ts';
 import { countMissingMigrations, newestSchema, SchemaError } from '../../foundation/database/migrate.ts';
 import { BackupError } from './format.ts';
 import {
-  clearTables,
-  continueIds,
+  clearTablesTx,
+  continueIdsTx,
   countRows,
   holdsRows,
-  insertRows,
+  insertRowsTx,
   isMoveEvent,
-  lockTables,
+  lockTablesTx,
   mayCreate,
   pagesOf,
   storedTables,
@@ -44,16 +44,16 @@ export async function moveInstallation(
   const newestEvent = await newestEventId(source);
   return target.transaction(
     async (tx) => {
-      await lockTables(tx);
+      await lockTablesTx(tx);
       if (await holdsRows(tx)) {
         // The source has not changed since that move, which recorded the next event.
         if (await isMoveEvent(tx, newestEvent + 1)) return { rows: {}, wasDone: true };
         throw new BackupError('the database to move to is not empty');
       }
-      await clearTables(tx);
+      await clearTablesTx(tx);
       const rows = await copy(source, tx);
-      await continueIds(tx, newestEvent);
-      await recordEvent(tx, { at: clock.now(), principal, action: 'installation.moved' });
+      await continueIdsTx(tx, newestEvent);
+      await recordEventTx(tx, { at: clock.now(), principal, action: 'installation.moved' });
       return { rows, wasDone: false };
     },
     { isLong: true },
@@ -93,7 +93,7 @@ async function copy(source: Reader, tx: Transaction): Promise<Counts> {
   for (const table of storedTables) {
     counts[table.name] = 0;
     for await (const rows of pagesOf(source, table)) {
-      await insertRows(tx, table, rows);
+      await insertRowsTx(tx, table, rows);
       counts[table.name] = (counts[table.name] ?? 0) + rows.length;
     }
   }

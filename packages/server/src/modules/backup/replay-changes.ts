@@ -11,7 +11,7 @@ import {
   voidPasswordsTx,
 } from '../accounts/replay-store.ts';
 import { deleteKeysTx } from '../api-keys/bulk-store.ts';
-import { recordEvents, type AuditAction } from '../audit/audit.ts';
+import { recordEventsTx, type AuditAction } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges } from '../deletion-journal/store.ts';
 import { removeCodesOfAccountsTx } from '../one-time-codes/store.ts';
@@ -51,7 +51,7 @@ export async function repeatDeletionsTx(
     found.map(({ target }) => target),
     now,
   );
-  await recordEvents(
+  await recordEventsTx(
     tx,
     found.map(({ accountId, target }) => ({
       at: now,
@@ -117,7 +117,7 @@ export async function repeatChangesTx(
     found.map(({ id, at }) => ({ id, at })),
     now,
   );
-  await recordEvents(
+  await recordEventsTx(
     tx,
     found.map(({ accountId, target, id }) => ({
       at: now,

@@ -4,7 +4,7 @@
  */
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import { newestEventId } from '../audit/store.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
@@ -12,7 +12,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import type { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type JournalSources, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError } from './format.ts';
-import { continueEventIds, lockTables } from './store.ts';
+import { continueEventIdsTx, lockTablesTx } from './store.ts';
 
 export interface ReplayOptions {
   readonly db: Db;
@@ -69,16 +69,16 @@ async function replayWithin(
   survey: Survey,
   { clock, isDryRun }: ReplayOptions,
 ): Promise<ReplayedOnLive> {
-  await lockTables(tx);
+  await lockTablesTx(tx);
   const now = clock.now();
   // New events must get higher ids than those in the journal, because the highest id decides whether an account is disabled.
-  if (survey.newestEvent > (await newestEventId(tx))) await continueEventIds(tx, survey.newestEvent);
+  if (survey.newestEvent > (await newestEventId(tx))) await continueEventIdsTx(tx, survey.newestEvent);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   // The journal does not record which sessions ended, so a database that has lost records cannot trust any session.
   if (Object.values(replayed).some((count) => count > 0)) await endAllSessionsTx(tx);
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
   const result = { replayed, unconfirmed, journalCompleteUntil };
   if (isDryRun) throw new DryRunRollback(result);
-  await recordEvent(tx, { at: now, principal, action: 'installation.journal_replayed', details: { ...replayed } });
+  await recordEventTx(tx, { at: now, principal, action: 'installation.journal_replayed', details: { ...replayed } });
   return result;
 }

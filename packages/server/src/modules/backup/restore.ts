@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -17,7 +17,7 @@ import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
 import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
-import { clearTables, continueIds, holdsRows, insertRows, lockTables, storedTables } from './store.ts';
+import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
 
 export interface RestoreOptions {
@@ -73,7 +73,7 @@ async function restoreWithin(
   spool: string,
 ): Promise<Restored> {
   const { db, clock, keys, path, journal, journalFolders, mayReplace, acceptsRevival } = options;
-  await lockTables(tx);
+  await lockTablesTx(tx);
   const isReplacing = await holdsRows(tx);
   if (isReplacing && !mayReplace) {
     throw new BackupError('the database is not empty; with --replace, the backup replaces all that it holds');
@@ -93,14 +93,14 @@ async function restoreWithin(
   if (missing !== undefined) throw new BackupError(`there is no deletion journal in ${missing}`);
   if (!acceptsRevival) assertComplete(survey, header);
 
-  await clearTables(tx);
+  await clearTablesTx(tx);
   const rows = await load(tx, path, keys);
-  await continueIds(tx, survey.newestEvent);
+  await continueIdsTx(tx, survey.newestEvent);
   const now = clock.now();
   const result = await replayJournal(tx, sources, survey, now);
   await endAllSessionsTx(tx);
   const details = { madeAt: header.madeAt };
-  await recordEvent(tx, { at: now, principal, action: 'installation.restored', details });
+  await recordEventTx(tx, { at: now, principal, action: 'installation.restored', details });
   const journalCompleteUntil = survey.completeUntil === 0 ? null : toInstant(survey.completeUntil);
   return {
     madeAt: header.madeAt,
@@ -134,7 +134,7 @@ async function load(tx: Transaction, path: string, keys: InstallationKeys): Prom
   for await (const { table: name, rows } of readRows(path, keys)) {
     const table = tables.find((candidate) => candidate.name === name);
     if (!table) throw new BackupError(`${path} has rows of ${name}, which is not a table of a backup`);
-    await insertRows(tx, table, rows);
+    await insertRowsTx(tx, table, rows);
     counts[name] = (counts[name] ?? 0) + rows.length;
   }
   return counts;

@@ -76,7 +76,7 @@ export async function* pagesOf(reader: Reader, { key, columns, page }: StoredTab
   }
 }
 
-export async function insertRows(tx: Transaction, table: StoredTable, rows: readonly Row[]): Promise<void> {
+export async function insertRowsTx(tx: Transaction, table: StoredTable, rows: readonly Row[]): Promise<void> {
   await tx.run(table.insert, [JSON.stringify(rows)]);
 }
 
@@ -92,7 +92,7 @@ export async function holdsRows(reader: Reader): Promise<boolean> {
   return Object.entries(counts).some(([name, count]) => name !== 'installation' && count > 0);
 }
 
-export async function clearTables(tx: Transaction): Promise<void> {
+export async function clearTablesTx(tx: Transaction): Promise<void> {
   for (const { clear } of storedTables.toReversed()) await tx.run(clear);
 }
 
@@ -103,7 +103,7 @@ const lockAll = sql('lock_all_tables', {
   sqlite: `select null`,
   postgres: `lock table ${storedTables.map(({ name }) => name).join(', ')} in exclusive mode`,
 });
-export const lockTables = async (tx: Transaction): Promise<void> => void (await tx.all(lockAll));
+export const lockTablesTx = async (tx: Transaction): Promise<void> => void (await tx.all(lockAll));
 
 // Rows that are inserted with their ids do not advance the sequences of PostgreSQL. SQLite keeps its sequences in a table
 // and raises them to the highest id that was inserted.
@@ -127,13 +127,13 @@ const continueEvents = sql('continue_audit_event_ids', {
  * Makes new rows get ids above all existing ones.
  * @param eventIdMin the id of the next audit event is also above this
  */
-export async function continueIds(tx: Transaction, eventIdMin = 0): Promise<void> {
+export async function continueIdsTx(tx: Transaction, eventIdMin = 0): Promise<void> {
   await tx.run(continueAccounts);
-  await continueEventIds(tx, eventIdMin);
+  await continueEventIdsTx(tx, eventIdMin);
 }
 
 /** @param eventIdMin the id of the next audit event is above this and above all existing ids */
-export async function continueEventIds(tx: Transaction, eventIdMin: number): Promise<void> {
+export async function continueEventIdsTx(tx: Transaction, eventIdMin: number): Promise<void> {
   await tx.run(beginEventSequence);
   await tx.run(continueEvents, [eventIdMin]);
 }

@@ -2,7 +2,7 @@
 import { insertImportedAccountsTx, type ImportedAccount } from '../accounts/import-store.ts';
 import { insertImportedKeysTx } from '../api-keys/bulk-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvents, type AuditEvent } from '../audit/audit.ts';
+import { recordEventsTx, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { recordKeyImportTx } from '../../foundation/database/installation.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -43,7 +43,7 @@ export async function importAccounts(
     async (tx) => {
       const created = await insertImportedAccountsTx(tx, accounts, now);
       const made = accounts.filter(({ canonicalEmail }) => created.has(canonicalEmail));
-      await recordEvents(
+      await recordEventsTx(
         tx,
         made.flatMap((account) => eventsOf(principal, account, now)),
       );
@@ -170,7 +170,7 @@ export async function importKeys<Outcome>(
         const target = String(key.id);
         return { at: now, principal, action: 'api_key.created', accountId: owner.id, target, details };
       });
-      await recordEvents(tx, events);
+      await recordEventsTx(tx, events);
       return outcomes;
     },
     { isLong: true },

@@ -1,6 +1,6 @@
 /** Changes of second factors, each in one transaction with the sessions that end by it, its audit rows and its mail. */
 import type { AccountPrincipal } from '../../foundation/principal.ts';
-import { recordEvent } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -27,7 +27,7 @@ export const beginEnrolment = (
     const { accountId } = principal;
     await assertSessionLives(tx, principal, now);
     if (!(await factors.beginFactorTx(tx, accountId, sealed, now))) return false;
-    await recordEvent(tx, { at: now, principal, action: 'second_factor.begun', accountId, target: accountId });
+    await recordEventTx(tx, { at: now, principal, action: 'second_factor.begun', accountId, target: accountId });
     return true;
   });
 
@@ -47,7 +47,7 @@ export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed:
     await assertSessionLives(tx, principal, now);
     if (!(await factors.confirmFactorTx(tx, accountId, sealed, step, now))) return false;
     await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
-    await recordEvent(tx, { at: now, principal, action: 'second_factor.added', accountId, target: accountId });
+    await recordEventTx(tx, { at: now, principal, action: 'second_factor.added', accountId, target: accountId });
     await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
     await queueMail(tx, mail);
     return true;
@@ -66,7 +66,7 @@ export const removeOwnFactor = (
       throw new DomainError('second_factor_required_by_policy');
     await take(tx, principal, proof, now);
     await factors.removeSecondFactorTx(tx, accountId);
-    await recordEvent(tx, { at: now, principal, action: 'second_factor.removed', accountId, target: accountId });
+    await recordEventTx(tx, { at: now, principal, action: 'second_factor.removed', accountId, target: accountId });
     await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
     await queueMail(tx, mail);
   });
@@ -82,7 +82,7 @@ export const replaceCodes = (
     await assertSessionLives(tx, principal, now);
     await take(tx, principal, proof, now);
     await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
-    await recordEvent(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
+    await recordEventTx(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
   });
 
 async function take(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
@@ -121,6 +121,6 @@ export async function takeProofTx(
   const codesLeft = await store.countRecoveryCodesTx(tx, accountId);
   // The keyed hash of the code: a restore of an older backup removes this code again (deletion-journal/).
   const details = { left: codesLeft, code: Buffer.from(proof.hash).toString('hex') };
-  await recordEvent(tx, { at: now, principal, action: 'recovery_code.used', accountId, details });
+  await recordEventTx(tx, { at: now, principal, action: 'recovery_code.used', accountId, details });
   return { codesLeft };
 }

@@ -2,7 +2,7 @@
 import { endSessionsTx } from '../accounts/session-epoch-store.ts';
 import { lockAdministration } from '../accounts/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
-import { recordEvent, type AuditAction, type AuditEvent } from '../audit/audit.ts';
+import { recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -152,10 +152,10 @@ export async function createSessionTx(tx: Transaction, session: NewSession, sess
   const times = [now, tokenHash, idleExpiresAt, expiresAt];
   if ((await tx.run(insertSession, [id, accountId, accountEpoch, ...times, address, program])) === 0) return false;
   const details = session.details && Object.keys(session.details).length > 0 ? { details: session.details } : {};
-  await recordEvent(tx, { at: now, principal, action: 'session.created', accountId, target: id, ...details });
+  await recordEventTx(tx, { at: now, principal, action: 'session.created', accountId, target: id, ...details });
   await tx.run(deleteDead, [accountId, accountEpoch, now]);
   for (const evicted of await tx.all(deleteOldest, [accountId, sessionsMax])) {
-    await recordEvent(tx, { at: now, principal, action: 'session.evicted', accountId, target: evicted.id });
+    await recordEventTx(tx, { at: now, principal, action: 'session.evicted', accountId, target: evicted.id });
   }
   return true;
 }
@@ -247,7 +247,7 @@ export async function endAccountSessionTx(
   now: number,
 ): Promise<boolean> {
   if (!(await tx.get(deleteOwn, [now, id, accountId]))) return false;
-  await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
+  await recordEventTx(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
   return true;
 }
 
@@ -275,7 +275,7 @@ export async function endOtherSessionsTx(
   if (keptId !== null) await keepSessionTx(tx, accountId, keptId);
   const ended = others.filter((other) => other.isLive === 1);
   for (const { id } of ended) {
-    await recordEvent(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
+    await recordEventTx(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
   }
   return ended.length;
 }
@@ -295,7 +295,7 @@ export async function endSession(
   return db.transaction(async (tx) => {
     const ended = await tx.get(deleteSession, [id]);
     if (!ended) return false;
-    await recordEvent(tx, { at: now, principal, action, accountId: ended.accountId, target: id });
+    await recordEventTx(tx, { at: now, principal, action, accountId: ended.accountId, target: id });
     return true;
   });
 }

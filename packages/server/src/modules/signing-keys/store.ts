@@ -1,6 +1,6 @@
 /** The table of signing keys. */
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -72,7 +72,7 @@ export async function createFirstSigningKey(db: Db, key: SigningKeyRow): Promise
     await tx.all(lockKeys);
     if ((await tx.run(insertFirstKey, valuesOf(key))) === 0) return;
     const principal: Principal = { kind: 'system' };
-    await recordEvent(tx, { at: key.createdAt, principal, action: 'signing_key.created', target: key.kid });
+    await recordEventTx(tx, { at: key.createdAt, principal, action: 'signing_key.created', target: key.kid });
   });
 }
 
@@ -87,10 +87,10 @@ export async function createSigningKey(
     const at = key.createdAt;
     await tx.all(lockKeys);
     await tx.run(insertKey, valuesOf(key));
-    await recordEvent(tx, { at, principal, action: 'signing_key.created', target: key.kid });
+    await recordEventTx(tx, { at, principal, action: 'signing_key.created', target: key.kid });
     if (!revokeOthers) return;
     for (const { kid } of await tx.all(revokeOtherKeys, [key.kid, at])) {
-      await recordEvent(tx, { at, principal, action: 'signing_key.revoked', target: kid });
+      await recordEventTx(tx, { at, principal, action: 'signing_key.revoked', target: kid });
     }
   });
 }

@@ -1,6 +1,6 @@
 /** SQL of webhook endpoints, and of the position in each chain of the audit log up to which events are published. */
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEvent, type AuditAction } from '../audit/audit.ts';
+import { recordEventTx, type AuditAction } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -136,7 +136,7 @@ export async function createEndpoint(
     if (all >= endpointsMax) throw new DomainError('webhook_limit_reached');
     if (enabled === 0) await tx.run(skipToNow);
     await tx.run(insert, [id, url, secret, events, now]);
-    await recordEvent(tx, {
+    await recordEventTx(tx, {
       at: now,
       principal,
       action: 'webhook.created',
@@ -164,7 +164,7 @@ export async function replaceSecret(
     const row = await tx.get(lockSecret, [id]);
     if (!row) throw new DomainError('webhook_not_found');
     await tx.run(updateSecret, [id, replace(row.secret), now]);
-    await recordEvent(tx, { at: now, principal, action: 'webhook.secret_rotated', target: id });
+    await recordEventTx(tx, { at: now, principal, action: 'webhook.secret_rotated', target: id });
   });
 }
 
@@ -180,7 +180,7 @@ export async function disableEndpoint(
     await assertSessionLives(tx, principal, now);
     if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);
     await removeQueueTx(tx, queueOf(id));
-    await recordEvent(tx, {
+    await recordEventTx(tx, {
       at: now,
       principal,
       action: 'webhook.disabled',
@@ -197,7 +197,7 @@ export async function enableEndpoint(db: Db, principal: Principal, id: string, n
     const { enabled } = await lockAndCount(tx);
     if ((await tx.run(enable, [id, now])) === 0) return assertExists(tx, id);
     if (enabled === 0) await tx.run(skipToNow);
-    await recordEvent(tx, { at: now, principal, action: 'webhook.enabled', target: id });
+    await recordEventTx(tx, { at: now, principal, action: 'webhook.enabled', target: id });
   });
 }
 
@@ -208,7 +208,7 @@ export async function deleteEndpoint(db: Db, principal: Principal, id: string, n
     if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
     await removeQueueTx(tx, queueOf(id));
     const action: AuditAction = 'webhook.deleted';
-    await recordEvent(tx, { at: now, principal, action, target: id });
+    await recordEventTx(tx, { at: now, principal, action, target: id });
   });
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import * as accounts from '../../accounts/store.ts';
 import { deleteKey } from '../../api-keys/store.ts';
-import { recordEvents, type AuditEvent } from '../audit.ts';
+import { recordEventsTx, type AuditEvent } from '../audit.ts';
 import { chainOf, findCheckpoints } from '../chain.ts';
 import { takeCheckpoint } from '../checkpoint.ts';
 import { verifyLog, type Verified } from '../verify-log.ts';
@@ -96,7 +96,7 @@ onEachDatabase('transactions that record events of several accounts don’t wait
       return connection.transaction((tx) => {
         if (++attempts > 1) deadlocks++;
         const order = rival % 2 === 0 ? names : names.toReversed();
-        return recordEvents(
+        return recordEventsTx(
           tx,
           order.map((name) => signedIn(name, String(rival))),
         );
@@ -110,7 +110,7 @@ onEachDatabase('transactions that record events of several accounts don’t wait
 onEachDatabase('events that are recorded together stand in the order in which they happened', async ({ db }) => {
   const targets = Array.from({ length: 1_200 }, (_, index) => String(index));
   await db.transaction((tx) =>
-    recordEvents(
+    recordEventsTx(
       tx,
       targets.map((target, index) => signedIn(`acc_${index % 3}`, target)),
     ),
@@ -120,14 +120,14 @@ onEachDatabase('events that are recorded together stand in the order in which th
     targets,
   );
   assert.equal(await assertWhole(db), targets.length);
-  await db.transaction((tx) => recordEvents(tx, []));
+  await db.transaction((tx) => recordEventsTx(tx, []));
   assert.equal(await assertWhole(db), targets.length);
 });
 
 onEachDatabase('a transaction that is rolled back leaves no gap', async ({ db }) => {
   await addAccount(db, 'ada');
   const failing = db.transaction(async (tx) => {
-    await recordEvents(tx, [signedIn('acc_ada', 'a'), signedIn('acc_new', 'b')]);
+    await recordEventsTx(tx, [signedIn('acc_ada', 'a'), signedIn('acc_new', 'b')]);
     throw new Error('changed my mind');
   });
   await assert.rejects(failing, /changed my mind/);

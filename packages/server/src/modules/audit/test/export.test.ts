@@ -1,6 +1,6 @@
 /** The audit trail as others read it: JSON Lines, CSV, and pages for administrators. */
 import assert from 'node:assert/strict';
-import { recordEvents, listEvents, type AuditEvent } from '../audit.ts';
+import { recordEventsTx, listEvents, type AuditEvent } from '../audit.ts';
 import { exportLog, type ExportFormat } from '../export.ts';
 import type { Span } from '../store.ts';
 import type { Db, Reader } from '../../../foundation/database/db.ts';
@@ -26,7 +26,7 @@ const event = (target: string, more: Partial<AuditEvent> = {}): AuditEvent => ({
 });
 
 const record = (db: Db, events: readonly AuditEvent[]): Promise<void> =>
-  db.transaction((tx) => recordEvents(tx, events));
+  db.transaction((tx) => recordEventsTx(tx, events));
 
 /** RFC 4180, read back by its rules. */
 function parseCsv(text: string): string[][] {

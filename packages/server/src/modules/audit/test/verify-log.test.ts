@@ -1,7 +1,7 @@
 /** What is done to the audit trail behind the service's back is found, with its place. */
 import assert from 'node:assert/strict';
 import * as accounts from '../../accounts/store.ts';
-import { recordEvents } from '../audit.ts';
+import { recordEventsTx } from '../audit.ts';
 import { findCheckpoints } from '../chain.ts';
 import { takeCheckpoint } from '../checkpoint.ts';
 import { findingsMax, verifyLog, type Verified } from '../verify-log.ts';
@@ -258,7 +258,7 @@ onEachDatabase('more events than a page are read, and no more findings are kept 
   for (let from = 0; from < events; from += 700) {
     const size = Math.min(700, events - from);
     await db.transaction((tx) =>
-      recordEvents(
+      recordEventsTx(
         tx,
         Array.from({ length: size }, (_, index) => happened(from + index)),
       ),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { lockTables, storedTables } from '../store.ts';
+import { lockTablesTx, storedTables } from '../store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
@@ -25,7 +25,7 @@ const listLocks = sql<{ name: string }>(
 test('a restore on PostgreSQL blocks writes by others to every table', async () => {
   await using opened = await databases['postgres']!();
   const locked = await opened.db.transaction(async (tx) => {
-    await lockTables(tx);
+    await lockTablesTx(tx);
     return tx.all(listLocks);
   });
   const names = locked.map(({ name }) => name).toSorted();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits, webhookEvents } from '@keyreeve/contract';
 import { createAccount, disableAccount } from '../../accounts/store.ts';
-import { recordEvent } from '../../audit/audit.ts';
+import { recordEventTx } from '../../audit/audit.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DomainError } from '../../../foundation/errors.ts';
@@ -96,7 +96,7 @@ onEachDatabase('an endpoint receives all events since its creation, and none fro
   const ada = await addAccount(db, 'ada');
   for (let index = 0; index <= limits.webhookEventsPerLookMax; index++) {
     await db.transaction((tx) =>
-      recordEvent(tx, {
+      recordEventTx(tx, {
         at: now,
         principal: operator,
         action: 'account.created',
@@ -121,7 +121,7 @@ onEachDatabase('a rolled back event is never published, and a failed poll loses 
   const event = { at: now, principal: operator, action: 'account.created', accountId: 'acc_ghost' } as const;
   await assert.rejects(
     db.transaction(async (tx) => {
-      await recordEvent(tx, event);
+      await recordEventTx(tx, event);
       throw new Error('rolled back');
     }),
   );
