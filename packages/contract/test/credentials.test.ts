@@ -1,4 +1,4 @@
-/** Formats of credentials, as scanners and people know them. */
+/** The formats of credentials, for secret scanners and configuration. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -24,14 +24,14 @@ test('the pattern for secret scanners finds real keys in any text', () => {
   }
 });
 
-test('the pattern takes no other credential for a key', () => {
+test('the pattern does not match other credentials', () => {
   const refreshToken = new RefreshTokens(deriveKeys(Buffer.alloc(32, 7))).first().text.reveal();
   for (const text of [refreshToken, 'krv_', 'krv_short', `other_${'a'.repeat(49)}`, `krv-${'a'.repeat(49)}`]) {
     assert.equal(text.match(scanner), null, text);
   }
 });
 
-test('a brand is lower case, short, and no kind of ours', { tags: ['asvs:1.2.9'] }, () => {
+test('a key prefix is lower case, short, and not one of the reserved prefixes', { tags: ['asvs:1.2.9'] }, () => {
   for (const prefix of ['krv', 'ab', 'acme', 'acme_live', 'a1', `a${'b'.repeat(20)}`])
     assert.match(prefix, keyPrefixPattern);
   for (const prefix of ['', 'a', 'Acme', '1a', '_a', 'a-b', 'a b', 'é1', `a${'b'.repeat(21)}`, 'acme\n']) {

@@ -1,4 +1,4 @@
-/** The OpenAPI document: committed as the contract says it, and about every route. */
+/** The OpenAPI document: the committed file is up to date and describes every route. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -64,19 +64,19 @@ const operationOf = (id: string): Operation => {
   return operation;
 };
 
-test('openapi.json is what the contract says (npm run openapi)', { tags: ['asvs:2.1.1'] }, () => {
+test('openapi.json is up to date (npm run openapi)', { tags: ['asvs:2.1.1'] }, () => {
   const committed = readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8');
   assert.equal(committed, `${JSON.stringify(document, null, 2)}\n`);
 });
 
-test('every route is one operation, and nothing else is', () => {
+test('the operations are exactly the routes', () => {
   assert.deepEqual(
     operations.map(({ operationId }) => operationId).toSorted(),
     allRoutes.map(({ id }) => id).toSorted(),
   );
 });
 
-/** What a reference leads to. */
+/** @returns the target of a reference, or the value itself */
 function resolved<T extends object>(value: T | { readonly $ref: string }): T {
   if (!('$ref' in value) || typeof value.$ref !== 'string') return value as T;
   const [, , section = '', name = ''] = value.$ref.split('/');
@@ -85,7 +85,7 @@ function resolved<T extends object>(value: T | { readonly $ref: string }): T {
   return found;
 }
 
-test('every operation names each code that it can answer, under that code’s status or in its default', () => {
+test('every operation lists each code that it can return, under its status or in the default response', () => {
   for (const route of allRoutes) {
     const { responses } = operationOf(route.id);
     const namesOf = (response: Response | undefined): string =>
@@ -94,18 +94,18 @@ test('every operation names each code that it can answer, under that code’s st
       const own = responses[errors[code].status];
       const names = [own, responses['default']].filter((response) => namesOf(response).includes(`\`${code}\``));
       assert.ok(names.length > 0, `${route.id} ${code}`);
-      // What the route itself can answer stands under its status.
+      // A code of the route itself must be under its status.
       if (route.errors.includes(code)) assert.ok(names.includes(own), `${route.id} ${code}`);
       for (const response of names)
         assert.deepEqual(Object.keys(resolved(response as Response).content ?? {}), ['application/problem+json']);
     }
     assert.ok(responses[route.success.status], `${route.id} ${route.success.status}`);
     const failures = Object.keys(responses).filter((status) => Number(status) >= 400);
-    assert.equal(Object.keys(responses).length, failures.length + 2, 'one success, and the default');
+    assert.equal(Object.keys(responses).length, failures.length + 2, 'there is one success and the default response');
   }
 });
 
-test('codes that five operations share under a status have a named response', () => {
+test('codes that at least five operations share under a status have a named response', () => {
   const described = operations.flatMap(({ responses }) =>
     Object.entries(responses)
       .filter(([, { $ref, description }]) => $ref !== undefined && description !== undefined)
@@ -119,7 +119,7 @@ test('codes that five operations share under a status have a named response', ()
   );
 });
 
-test('a route that takes a body says so, with the failures of bodies', () => {
+test('a route with a body declares it, and the errors of bodies', () => {
   for (const { id, body } of allRoutes) {
     const { requestBody, responses } = operationOf(id);
     assert.equal(requestBody !== undefined, body !== undefined, id);
@@ -127,7 +127,7 @@ test('a route that takes a body says so, with the failures of bodies', () => {
   }
 });
 
-test('every parameter of a path is declared, and required', () => {
+test('every path parameter is declared and required', () => {
   for (const route of allRoutes) {
     const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
     const declared = (operationOf(route.id).parameters ?? [])
@@ -145,7 +145,7 @@ test('every parameter of a path is declared, and required', () => {
   }
 });
 
-test('the id of a key is a 64-bit integer, in paths as in bodies', () => {
+test('the id of a key is a 64-bit integer in paths and in bodies', () => {
   const { ApiKeyId, ApiKey, CreatedApiKey } = document.components.schemas;
   assert.deepEqual([ApiKeyId?.type, ApiKeyId?.format], ['integer', 'int64']);
   const reference = { $ref: '#/components/schemas/ApiKeyId' };
@@ -159,7 +159,7 @@ test('the id of a key is a 64-bit integer, in paths as in bodies', () => {
   }
 });
 
-test('the limit of a page is an integer in the document, though a query is text', () => {
+test('the limit of a page is an integer in the document, although a query is text', () => {
   const { description, ...schema } = document.components.parameters['PageLimit']?.schema ?? {};
   assert.deepEqual(schema, { type: 'integer', minimum: 1, maximum: limits.adminPageMax });
   assert.match(description ?? '', /entries/);
@@ -177,7 +177,7 @@ test('every reference and every security scheme exists', () => {
   }
 });
 
-test('every component is referred to', () => {
+test('every component is referenced', () => {
   const text = JSON.stringify(document);
   const { schemas, responses, parameters } = document.components;
   for (const [section, components] of Object.entries({ schemas, responses, parameters })) {
@@ -186,13 +186,13 @@ test('every component is referred to', () => {
   }
 });
 
-test('every body has a named schema, and each named schema an example', () => {
+test('every body has a named schema, and every named schema has an example', () => {
   for (const { operationId, requestBody, responses } of operations) {
     const bodies = [requestBody, ...Object.values(responses)].flatMap((body) => {
       const { 'application/json': json, 'application/x-www-form-urlencoded': form } = body?.content ?? {};
       return [json, form].filter((content) => content !== undefined);
     });
-    // The OpenAPI document itself is the one response without a schema of its own.
+    // Only the response that returns the OpenAPI document has no schema.
     if (operationId === 'getOpenApi') continue;
     for (const { schema } of bodies) assert.deepEqual(Object.keys(schema), ['$ref'], operationId);
   }
@@ -200,7 +200,7 @@ test('every body has a named schema, and each named schema an example', () => {
     assert.equal(examples?.length, 1, name);
 });
 
-test('the examples are valid by the contract’s own schemas', () => {
+test('the examples are valid against the schemas of the contract', () => {
   for (const [name, schema] of Object.entries({ ...requestSchemas, ...responseSchemas, ...valueSchemas })) {
     const check = Compile(schema);
     const example = exampleOf(schema);
@@ -208,7 +208,7 @@ test('the examples are valid by the contract’s own schemas', () => {
   }
 });
 
-test('a request forbids unknown members, a response does not promise their absence', () => {
+test('schemas of requests forbid unknown members; schemas of responses allow them', () => {
   const { schemas } = document.components;
   for (const [name, schema] of Object.entries(requestSchemas)) {
     const { additionalProperties } = schema as Schema;
@@ -218,19 +218,19 @@ test('a request forbids unknown members, a response does not promise their absen
   assert.equal(schemas['NewApiKey']?.additionalProperties, false);
 });
 
-test('every enumeration names its type', () => {
-  const look = (schema: Schema, at: string): void => {
+test('every enumeration has a type', () => {
+  const assertTyped = (schema: Schema, at: string): void => {
     if (schema.enum) assert.equal(schema.type, typeof schema.enum[0], at);
     assert.equal('const' in schema, false, at);
-    for (const [name, property] of Object.entries(schema.properties ?? {})) look(property, `${at}.${name}`);
-    for (const part of [schema.items, ...(schema.anyOf ?? [])]) if (part) look(part, at);
+    for (const [name, property] of Object.entries(schema.properties ?? {})) assertTyped(property, `${at}.${name}`);
+    for (const part of [schema.items, ...(schema.anyOf ?? [])]) if (part) assertTyped(part, at);
   };
-  for (const [name, schema] of Object.entries(document.components.schemas)) look(schema, name);
+  for (const [name, schema] of Object.entries(document.components.schemas)) assertTyped(schema, name);
   for (const { operationId, parameters = [] } of operations)
-    for (const parameter of parameters) look(resolved<Parameter>(parameter).schema, operationId);
+    for (const parameter of parameters) assertTyped(resolved<Parameter>(parameter).schema, operationId);
 });
 
-test('every way to authenticate is a security scheme', () => {
+test('every authentication method is a security scheme', () => {
   const { securitySchemes } = document.components;
   assert.deepEqual(
     Object.entries(securitySchemes).map(([name, { type, scheme }]) => [name, type, scheme]),
@@ -252,7 +252,7 @@ test('every type of webhook message is documented', () => {
   assert.deepEqual(Object.keys(document.webhooks).toSorted(), [...webhookEvents, 'webhook.test'].toSorted());
 });
 
-test('the document is small: at most half of what it was per operation when each schema stood in its place', () => {
+test('the document has at most 3,040 bytes per operation, half of its size with inlined schemas', () => {
   const bytesPerOperationMax = 3_040;
   const bytes = Buffer.byteLength(JSON.stringify(document, null, 2));
   assert.ok(bytes <= bytesPerOperationMax * operations.length, `${bytes} bytes for ${operations.length} operations`);

@@ -1,17 +1,22 @@
-/** The registries: errors, refusals and limits, each complete and in one form. */
+/** The registries of errors, refusals and limits are complete and consistent. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allRoutes, errors, limits, limitTable, refusals, type ErrorCode } from '@keyreeve/contract';
 
 const codes = Object.keys(errors) as ErrorCode[];
 
-/** Codes that no route answers by itself. */
+/** Codes that no route lists, by the reason. */
 const beyondRoutes: Readonly<Record<string, readonly ErrorCode[]>> = {
-  'any request can meet them': ['internal_error', 'unavailable'],
-  'any access token can meet it': ['second_factor_enrolment_required'],
-  'any caller with too many requests in progress meets it': ['too_many_in_progress'],
-  'any body can meet them': ['invalid_request', 'malformed_json', 'body_too_large', 'unsupported_media_type'],
-  'the listener answers before a route is found': [
+  'any request can get them': ['internal_error', 'unavailable'],
+  'a request with an access token can get it': ['second_factor_enrolment_required'],
+  'a client with too many requests in progress gets it': ['too_many_in_progress'],
+  'a request with a body can get them': [
+    'invalid_request',
+    'malformed_json',
+    'body_too_large',
+    'unsupported_media_type',
+  ],
+  'the server returns them before it finds a route': [
     'malformed_request',
     'not_found',
     'method_not_allowed',
@@ -20,18 +25,21 @@ const beyondRoutes: Readonly<Record<string, readonly ErrorCode[]>> = {
     'headers_too_large',
     'https_required',
   ],
-  'the command line only': ['administrator_exists'],
+  'only the command line returns it': ['administrator_exists'],
 };
 
-test('every code can be answered somewhere', () => {
-  const known = new Set<string>([...allRoutes.flatMap((route) => route.errors), ...Object.values(beyondRoutes).flat()]);
+test('every code can be returned', () => {
+  const returned = new Set<string>([
+    ...allRoutes.flatMap((route) => route.errors),
+    ...Object.values(beyondRoutes).flat(),
+  ]);
   assert.deepEqual(
-    codes.filter((code) => !known.has(code)),
+    codes.filter((code) => !returned.has(code)),
     [],
   );
 });
 
-test('every code is snake_case, with a status that HTTP knows and a text for people', () => {
+test('every code is snake_case and has an HTTP status, a title and a meaning', () => {
   const statuses = new Set([400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 429, 431, 500, 503]);
   for (const code of codes) {
     const { status, title, meaning } = errors[code];
@@ -42,18 +50,18 @@ test('every code is snake_case, with a status that HTTP knows and a text for peo
   }
 });
 
-test('no two codes have the same title', () => {
+test('titles are unique', () => {
   assert.equal(new Set(codes.map((code) => errors[code].title)).size, codes.length);
 });
 
-test('a refusal says why in a sentence', () => {
+test('a refusal has a reason, which is a sentence', () => {
   for (const [code, reason] of Object.entries(refusals)) {
     assert.match(code, /^[a-z]+(?:_[a-z]+)*$/);
     assert.match(reason, /^[A-Z].*\.$/, code);
   }
 });
 
-test('every limit is a positive whole number, with its unit in its name and its reason beside it', () => {
+test('every limit is a positive integer with its unit in its name, and has a reason', () => {
   const unit =
     /(?:Ms|PerSecond|Seconds|Days|Bytes|Chars|CodePoints|Fields|Failures|Max|Floor|First|Factor)(?:Max|Min)?$/;
   for (const [name, { value, why }] of Object.entries(limitTable)) {
@@ -64,13 +72,13 @@ test('every limit is a positive whole number, with its unit in its name and its 
   assert.deepEqual(limits, Object.fromEntries(Object.entries(limitTable).map(([name, { value }]) => [name, value])));
 });
 
-test('limits that depend on each other agree', () => {
+test('limits that depend on each other are consistent', () => {
   assert.ok(limits.headersTimeoutMs < limits.requestTimeoutMs);
   assert.ok(limits.basicCharsMax < limits.authorizationCharsMax);
   assert.ok(limits.authorizationCharsMax < limits.headerBytesMax);
   assert.ok(limits.bodyBytesMax < limits.batchBodyBytesMax);
   assert.ok(limits.credentialsPerBatchMax <= limits.lookupBatchMax);
-  // A whole email and password, in base64.
+  // The base64 of the longest email address and password.
   assert.ok(Math.ceil((limits.emailCharsMax + 1 + limits.passwordBytesMax) / 3) * 4 <= limits.basicCharsMax);
   assert.ok(limits.signingKeyLeadSeconds >= 2 * limits.jwksMaxAgeSeconds);
   assert.ok(limits.throttleForgetDays >= limits.loginOriginTrustDays);
@@ -78,7 +86,7 @@ test('limits that depend on each other agree', () => {
   assert.ok(limits.loginKnownPairWindowSeconds <= limits.loginWindowSeconds);
   assert.ok(limits.loginAddressFailuresMax < limits.loginNetworkFailuresMax);
   assert.ok(limits.loginNetworkFailuresMax < limits.loginGlobalFailuresMax);
-  // All that may be hashed or wait for it, and a few that are counted meanwhile.
+  // The sign-ins in the hash queue, and 8 that are being counted.
   assert.equal(limits.signInsUnderWayMax, limits.hashQueueMax + 8);
-  assert.ok(limits.signInsUnderWayMax * 2 < limits.writesWaitingMax, 'sign-ins alone never fill the queue of writes');
+  assert.ok(limits.signInsUnderWayMax * 2 < limits.writesWaitingMax, 'sign-ins alone cannot fill the queue of writes');
 });
