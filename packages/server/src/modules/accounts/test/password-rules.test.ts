@@ -112,9 +112,9 @@ const guessable: Readonly<Record<string, string>> = {
   'the local part and a year': 'ada.lovelace+x2026',
   'parts of the email': 'lovelace.engines1234',
   'one letter': 'aaaaaaaaaaaaaaaaaaaa',
-  'two letters in turn': 'abababababababababab',
-  'seven in turn': 'abcdefgabcdefgabcdefg',
-  'a short word in turn, cut at the end': 'wombat!wombat!womb',
+  'two letters, repeated': 'abababababababababab',
+  'seven letters, repeated': 'abcdefgabcdefgabcdefg',
+  'a repeated short word, truncated': 'wombat!wombat!womb',
   'only spaces': ' '.repeat(20),
   'one emoji': '😀'.repeat(20),
 };
@@ -125,7 +125,7 @@ for (const [name, password] of Object.entries(guessable)) {
   );
 }
 
-test('eight characters beside such words are enough', () => {
+test('eight other characters beside such words suffice', () => {
   assert.equal(accept('keyreeve wombat9'), 'keyreeve wombat9');
   assertRejected('keyreeve wombat', 'password_context');
   assert.equal(accept('wombat9xwombat9xwombat9x'), 'wombat9xwombat9xwombat9x');

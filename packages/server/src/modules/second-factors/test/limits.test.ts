@@ -1,9 +1,9 @@
 /** Limits on wrong second-factor codes, required second factors, and credentials in use of another kind. */
 import assert from 'node:assert/strict';
-import { limits, type ErrorCode } from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { basic, bearer, goodPassword, newApp, operator, type Answered } from '../../../../test-kit/new-app.ts';
-import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
+import { assertRejected } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import {
   as,
@@ -19,8 +19,6 @@ import {
   wrongCode,
 } from '../../../../test-kit/authenticator.ts';
 
-const assertRejected = (answer: Answered, code: ErrorCode, what = ''): void =>
-  void assertProblem(fromFetch(answer), code, what);
 const codeOf = ({ status, json }: Answered): string => (status === 200 ? 'ok' : (json as { code: string }).code);
 const tally = (answers: readonly Answered[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(answers, codeOf)].map(([code, same]) => [code, same.length]));

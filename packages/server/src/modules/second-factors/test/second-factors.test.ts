@@ -1,9 +1,8 @@
 /** Enrolment, verification and removal of a second factor, and recovery codes (ASVS 5.0 6.3.3, 6.5). */
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { bearer, goodPassword, newApp, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
-import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
+import { assertRejected } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import {
   as,
@@ -20,8 +19,6 @@ import {
   type Enrolled,
 } from '../../../../test-kit/authenticator.ts';
 
-const assertRejected = (answer: Answered, code: ErrorCode, what = ''): void =>
-  void assertProblem(fromFetch(answer), code, what);
 const codeNow = (app: TestApp, { secret }: Pick<Enrolled, 'secret'>): string => codeAt(secret, app.clock.now());
 const isSignedIn = async (app: TestApp, user: { accessToken: string }): Promise<boolean> =>
   (await as(app, user, 'GET', '/auth/sessions')).status === 200;

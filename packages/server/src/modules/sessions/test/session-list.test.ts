@@ -1,6 +1,5 @@
 /** The list of an account's sessions, and ending them (ASVS 5.0 7.4.5, 7.5.2). */
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '@keyreeve/contract';
 import { toInstant } from '../../../foundation/clock.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import {
@@ -12,7 +11,7 @@ import {
   type SignedIn,
   type TestApp,
 } from '../../../../test-kit/new-app.ts';
-import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
+import { assertRejected } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 interface Listed {
@@ -25,7 +24,6 @@ interface Listed {
   readonly current: boolean;
 }
 
-const assertRejected = (answer: Answered, code: ErrorCode): void => void assertProblem(fromFetch(answer), code);
 const as = (app: TestApp, { accessToken }: { accessToken: string }, method: string, path: string): Promise<Answered> =>
   app.call(method, path, { headers: bearer(accessToken) });
 
