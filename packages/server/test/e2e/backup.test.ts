@@ -41,9 +41,9 @@ for (const kind of databaseKinds) {
       const create = async (nickname: string): Promise<Key> =>
         (await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname })).json as Key;
       const [kept, removed] = [await create('kept'), await create('removed')];
-      const made = await run('backup --to old.gz --json');
-      assert.equal(made.status, 0, made.stderr);
-      assert.equal((JSON.parse(made.stdout) as { rows: Record<string, number> }).rows['api_keys'], 2);
+      const created = await run('backup --to old.gz --json');
+      assert.equal(created.status, 0, created.stderr);
+      assert.equal((JSON.parse(created.stdout) as { rows: Record<string, number> }).rows['api_keys'], 2);
       assertFailed(await run('backup --to old.gz'), 1, /old\.gz already exists/);
       assert.equal((await program.call('DELETE', `/auth/api-keys/${removed.id}`, bearer(accessToken))).status, 200);
 

@@ -22,8 +22,8 @@ const changes: Readonly<Record<string, (path: string) => void>> = {
 
 async function newKey(program: Program): Promise<Key & { readonly accessToken: string }> {
   const { accessToken } = await program.signIn();
-  const made = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
-  return { ...(made.json as Key), accessToken };
+  const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
+  return { ...(created.json as Key), accessToken };
 }
 
 /** @returns undefined if the connection was closed without a response */

@@ -65,8 +65,8 @@ for (const kind of databaseKinds) {
       const [used = ''] = await enrol(program, await signIn(program, 'code@example.com'));
       const endpoints: string[] = [];
       for (const path of ['disabled', 'deleted']) {
-        const made = await run(`webhook create https://hooks.invalid/${path} --event account.created --json`);
-        endpoints.push((JSON.parse(made.stdout) as { id: string }).id);
+        const created = await run(`webhook create https://hooks.invalid/${path} --event account.created --json`);
+        endpoints.push((JSON.parse(created.stdout) as { id: string }).id);
       }
       assert.equal((await run('backup --to old.gz')).status, 0);
 

@@ -89,10 +89,10 @@ async function createAndDelete(
   };
   for (let count = 0; !isOver(); count++) {
     const json = { nickname: `${client}-${count}` };
-    const made = await attempt(() => program.call('POST', '/auth/api-keys', bearer(token), json));
-    if (!made) continue;
-    assert.equal(made.status, 201, made.text);
-    const key = made.json as Key;
+    const created = await attempt(() => program.call('POST', '/auth/api-keys', bearer(token), json));
+    if (!created) continue;
+    assert.equal(created.status, 201, created.text);
+    const key = created.json as Key;
     if (count % 2 === 0) {
       acknowledged.live.push(key);
       continue;

@@ -58,8 +58,8 @@ onEachDatabase('all workers accept a new key immediately, and reject a deleted k
   for (let round = 0; round < rounds; round++) {
     const creator = connections[round % 3] ?? connections[0];
     const deleter = second[(round + 1 + (round % 2)) % 3] ?? second[0];
-    const made = await creator.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
-    const { id, key } = made.json as Key;
+    const created = await creator.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: `key ${round}` });
+    const { id, key } = created.json as Key;
     assert.deepEqual(await statuses(key), [200, 200, 200]);
 
     // All three verify the key without a pause during the deletion, and must reject it after the response.
@@ -125,8 +125,8 @@ onEachDatabase(
     });
     const { refreshToken: lost } = await program.signIn();
     const url = program.environment['KEYREEVE_DATABASE_URL'] ?? `sqlite:${databaseIn(program.folder)}`;
-    const answered = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
-    const { refreshToken: control } = answered.json as { refreshToken: string };
+    const signedIn = await program.call('POST', '/auth/token', basic('you@example.com', goodPassword));
+    const { refreshToken: control } = signedIn.json as { refreshToken: string };
     await ageSessions(url);
     const [first, second] = await connectionsTo(program);
     const besideFirst = await Connection.to(program, first.worker);
@@ -210,8 +210,8 @@ async function verify(connection: Connection, key: string, times: number): Promi
 
 async function newKey(program: Program): Promise<string> {
   const { accessToken } = await program.signIn();
-  const made = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
-  return (made.json as Key).key;
+  const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
+  return (created.json as Key).key;
 }
 
 test('metrics are sums over all workers and do not decrease when one ends; metrics of a process name its worker', async () => {

@@ -20,7 +20,7 @@ const selected = [
   'reads from a replica that lags by up to 100 ms',
   'a deletion with an unknown outcome that returns success',
   'acknowledged commits that a crash may lose',
-  'embedded: a deletion whose response precedes a group commit of 100 ms',
+  'a deletion whose response precedes a group commit of 100 ms (embedded)',
 ];
 
 let postgres: PostgresServer;

@@ -343,7 +343,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     // Only deletions: with early responses to sign-ins, the program would reject every new session, and no key would be deleted.
-    name: 'embedded: a deletion whose response precedes a group commit of 100 ms',
+    name: 'a deletion whose response precedes a group commit of 100 ms (embedded)',
     edits: [
       {
         file: 'foundation/database/sqlite.ts',

@@ -51,8 +51,8 @@ interface Tokens {
 /** Repeats a sign-in that is rejected because two with the same email are in progress. */
 async function retryWhileBusy(attempt: () => Promise<HttpResponse>): Promise<HttpResponse> {
   for (let tries = 1; ; tries++) {
-    const answer = await attempt();
-    if (answer.status !== 429 || tries === 1_000) return answer;
+    const response = await attempt();
+    if (response.status !== 429 || tries === 1_000) return response;
     // Without a pause, the retries would take the processor from the checks in progress.
     await pause(20);
   }
@@ -80,9 +80,9 @@ const race = (urls: readonly string[], count: number, one: (url: string, rival: 
   Promise.all(Array.from({ length: count }, (_, rival) => one(urls[rival % urls.length] ?? '', rival)));
 
 /** Counts the responses by status and problem code. */
-function countByStatus(answers: readonly HttpResponse[]): Record<string, number> {
+function countByStatus(responses: readonly HttpResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     const { code } = (body ?? {}) as { code?: string };
     const name = code === undefined ? String(status) : `${status} ${code}`;
     counts[name] = (counts[name] ?? 0) + 1;
@@ -111,8 +111,8 @@ async function newSession(): Promise<Tokens> {
 const refresh = (url: string, refreshToken: string): Promise<HttpResponse> =>
   send(url, 'POST', '/auth/token/refresh', {}, { refreshToken });
 
-const successorsOf = (answers: readonly HttpResponse[]): Set<string> =>
-  new Set(answers.filter(({ status }) => status === 200).map(({ body }) => (body as Tokens).refreshToken));
+const successorsOf = (responses: readonly HttpResponse[]): Set<string> =>
+  new Set(responses.filter(({ status }) => status === 200).map(({ body }) => (body as Tokens).refreshToken));
 
 for (const instances of [1, 2, 3]) {
   const urlsOf = (): readonly string[] => cluster.urls.slice(0, instances);
@@ -120,39 +120,39 @@ for (const instances of [1, 2, 3]) {
 
   test(`of ${rivals} concurrent creations with one nickname one succeeds, ${through}`, async () => {
     const owner = bearer((await newSession()).accessToken);
-    const answers = await race(urlsOf(), rivals, (url) =>
+    const responses = await race(urlsOf(), rivals, (url) =>
       send(url, 'POST', '/auth/api-keys', owner, { nickname: 'mine' }),
     );
-    assert.deepEqual(countByStatus(answers), { '201': 1, '409 nickname_taken': rivals - 1 });
+    assert.deepEqual(countByStatus(responses), { '201': 1, '409 nickname_taken': rivals - 1 });
     const { body } = await send(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner);
     assert.equal((body as { apiKeys: unknown[] }).apiKeys.length, 1);
   });
 
   test(`${rivals} concurrent creations stop at the limit of keys per account, ${through}`, async () => {
     const owner = bearer((await newSession()).accessToken);
-    const answers = await race(urlsOf(), rivals, (url, rival) =>
+    const responses = await race(urlsOf(), rivals, (url, rival) =>
       send(url, 'POST', '/auth/api-keys', owner, { nickname: `rival ${rival}` }),
     );
-    assert.deepEqual(countByStatus(answers), { '201': keysMax, '409 key_limit_reached': rivals - keysMax });
+    assert.deepEqual(countByStatus(responses), { '201': keysMax, '409 key_limit_reached': rivals - keysMax });
     const { body } = await send(cluster.urls[0] ?? '', 'GET', '/auth/api-keys', owner);
     assert.equal((body as { apiKeys: unknown[] }).apiKeys.length, keysMax);
   });
 
   test(`of ${rivals} concurrent deletions of one key one succeeds, ${through}, and all instances reject the key`, async () => {
     const owner = bearer((await newSession()).accessToken);
-    const made = await send(cluster.urls[0] ?? '', 'POST', '/auth/api-keys', owner, { nickname: 'short-lived' });
-    const { id, key } = made.body as { id: number; key: string };
-    const answers = await race(urlsOf(), rivals, (url) => send(url, 'DELETE', `/auth/api-keys/${id}`, owner));
-    assert.deepEqual(countByStatus(answers), { '200': 1, '404 key_not_found': rivals - 1 });
+    const created = await send(cluster.urls[0] ?? '', 'POST', '/auth/api-keys', owner, { nickname: 'short-lived' });
+    const { id, key } = created.body as { id: number; key: string };
+    const responses = await race(urlsOf(), rivals, (url) => send(url, 'DELETE', `/auth/api-keys/${id}`, owner));
+    assert.deepEqual(countByStatus(responses), { '200': 1, '404 key_not_found': rivals - 1 });
     const results = await race(cluster.urls, 3, (url) => send(url, 'GET', '/auth/forward', bearer(key)));
     assert.deepEqual(countByStatus(results), { '401 invalid_credential': 3 });
   });
 
   test(`${rivals} concurrent refreshes with one token return the same successor, ${through}`, async () => {
     const { refreshToken } = await newSession();
-    const answers = await race(urlsOf(), rivals, (url) => refresh(url, refreshToken));
-    assert.deepEqual(countByStatus(answers), { '200': rivals });
-    const successors = [...successorsOf(answers)];
+    const responses = await race(urlsOf(), rivals, (url) => refresh(url, refreshToken));
+    assert.deepEqual(countByStatus(responses), { '200': rivals });
+    const successors = [...successorsOf(responses)];
     assert.equal(successors.length, 1);
     await ageSessions(cluster.databaseUrl);
     const next = await refresh(urlsOf().at(-1) ?? '', successors[0] ?? '');
@@ -172,15 +172,15 @@ for (const instances of [1, 2, 3]) {
       const cuts = (): number => proxies.reduce((sum, proxy) => sum + (proxy?.counts.commitsCut[cut] ?? 0), 0);
       const cutBefore = cuts();
       for (const proxy of proxies) proxy?.cutCommits(cut, { every: 2, statement: 'rotate_refresh_token' });
-      const answers = await race(urlsOf(), rivals, (url) => refresh(url, refreshToken));
+      const responses = await race(urlsOf(), rivals, (url) => refresh(url, refreshToken));
       for (const proxy of proxies) proxy?.clearFaults();
-      const { '200': refreshed = 0, '503 unavailable': unknown = 0, ...others } = countByStatus(answers);
+      const { '200': refreshed = 0, '503 unavailable': unknown = 0, ...others } = countByStatus(responses);
       assert.deepEqual([others, refreshed + unknown], [{}, rivals]);
       assert.ok(cuts() > cutBefore && unknown > 0);
       // Another instance returns the same successor.
       const again = await refresh(cluster.urls.at(-1) ?? '', refreshToken);
       assert.deepEqual(countByStatus([again]), { '200': 1 });
-      assert.equal(successorsOf([...answers, again]).size, 1);
+      assert.equal(successorsOf([...responses, again]).size, 1);
       assert.equal((await refresh(cluster.urls[0] ?? '', (again.body as Tokens).refreshToken)).status, 200);
     });
   }
@@ -188,13 +188,13 @@ for (const instances of [1, 2, 3]) {
   test(`${signIns} concurrent sign-ins leave exactly the limit of sessions per account, ${through}`, async () => {
     const { email, password } = await cluster.canaries.newAccount();
     // Each from its own client IP, because the limit per IP is lower.
-    const answers = await race(urlsOf(), signIns, (url, rival) =>
+    const responses = await race(urlsOf(), signIns, (url, rival) =>
       retryWhileBusy(() =>
         send(url, 'POST', '/auth/token', { ...basic(email, password), 'x-forwarded-for': `192.0.2.${rival}` }),
       ),
     );
-    assert.deepEqual(countByStatus(answers), { '200': signIns });
-    const accessTokens = answers.map(({ body }) => (body as Tokens).accessToken);
+    assert.deepEqual(countByStatus(responses), { '200': signIns });
+    const accessTokens = responses.map(({ body }) => (body as Tokens).accessToken);
     const results = await race(cluster.urls, signIns, (url, rival) =>
       send(url, 'GET', '/auth/api-keys', bearer(accessTokens[rival] ?? '')),
     );
@@ -204,7 +204,7 @@ for (const instances of [1, 2, 3]) {
   test(`of ${rivals} concurrent wrong passwords only the free failures are checked, ${through}`, async () => {
     const { email } = await cluster.canaries.newAccount();
     const startedAt = monotonicMs();
-    const answers = await race(urlsOf(), rivals, (url) =>
+    const responses = await race(urlsOf(), rivals, (url) =>
       send(url, 'POST', '/auth/token', basic(email, 'not the password')),
     );
     const seconds = (monotonicMs() - startedAt) / 1_000;
@@ -212,7 +212,7 @@ for (const instances of [1, 2, 3]) {
       '401 invalid_credentials': checked = 0,
       '429 too_many_attempts': rejected = 0,
       ...others
-    } = countByStatus(answers);
+    } = countByStatus(responses);
     assert.deepEqual([others, checked + rejected], [{}, rivals]);
     // After the free failures, one more is checked after each delay; delays double.
     const delays = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));

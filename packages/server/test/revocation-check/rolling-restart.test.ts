@@ -58,7 +58,7 @@ async function startNginx(program: string, urls: readonly string[]): Promise<Ngi
   const child = spawnQuietly(program, args, join(folder.path, 'home'));
   stack.defer(() => end(child.process));
   const url = `http://127.0.0.1:${port}`;
-  await until(`nginx answers:\n${child.output()}`, startMsMax, () =>
+  await until(`nginx responds:\n${child.output()}`, startMsMax, () =>
     fetch(`${url}/health/live`).then(
       ({ ok }) => ok,
       () => false,
@@ -105,8 +105,8 @@ class Load {
       await this.#send(json('/auth/verify/batch', service, { credentials: [key.secret] }), 200);
       const owner = bearer(session.accessToken);
       await this.#send({ method: 'GET', path: '/auth/api-keys', headers: owner }, 200);
-      const made = await this.#send(json('/auth/api-keys', owner, { nickname: `made ${round}` }), 201);
-      const { id: keyId } = made as { id: number };
+      const created = await this.#send(json('/auth/api-keys', owner, { nickname: `made ${round}` }), 201);
+      const { id: keyId } = created as { id: number };
       await this.#send({ method: 'DELETE', path: `/auth/api-keys/${keyId}`, headers: owner }, 200);
       session = await this.#tokens(json('/auth/token/refresh', {}, { refreshToken: session.refreshToken }));
     }
