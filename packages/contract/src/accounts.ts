@@ -1,4 +1,4 @@
-/** The life of an account: signing up, verifying, resetting; what an account reads and changes of itself. */
+/** Sign-up, email verification, password reset, and changes to the own account. */
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors, currentPasswordErrors, newPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
@@ -8,7 +8,7 @@ import type { RouteContract } from './route.ts';
 import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
 
 const Email = Type.String({ minLength: 1, maxLength: limits.emailCharsMax, examples: ['ada@example.com'] });
-// Its rules need Unicode: see password_too_short, password_too_long, password_invalid, password_context, password_common.
+// JSON Schema cannot express the rules: see password_too_short, password_too_long, password_invalid, password_context, password_common.
 const NewPassword = Type.String({ minLength: 1, examples: ['wombat orbit velvet 42'] });
 const CurrentPassword = Type.String({
   minLength: 1,
@@ -277,7 +277,7 @@ export const deleteAccount = {
   errors: [...accessTokenErrors, ...currentPasswordErrors, 'last_administrator'],
 } as const satisfies RouteContract;
 
-/** A small page for a link in mail: it works without any other, and asking for it changes nothing. */
+/** A page that a link in a mail opens. Requesting it changes nothing. */
 const linkPage = <Id extends string, Path extends string>(id: Id, path: Path, summary: string) =>
   ({
     id,

@@ -1,4 +1,4 @@
-/** What administrators are shown and what they say. */
+/** Schemas of the bodies and responses of administration. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import { nextCursor } from './paging.ts';
@@ -97,7 +97,7 @@ export const FirstAdministratorBody = Type.Object(
       examples: ['krvc_9fK2…'],
     }),
     email: Email,
-    // Its rules need Unicode: see password_too_short and the others.
+    // JSON Schema cannot express the rules: see `newPasswordErrors`.
     password: Type.String({ minLength: 1, examples: ['wombat orbit velvet 42'] }),
   },
   strict,

@@ -1,4 +1,4 @@
-/** Administration: accounts of others, by an administrator’s access token; and the first administrator, by a code. */
+/** Administration: administrators manage accounts; a one-time code creates the first administrator. */
 import Type, { type TSchema } from 'typebox';
 import {
   AccountDetail,
@@ -22,8 +22,8 @@ import { AccountId, KeyId, Message, Role } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 
 const administrator = { tag: 'Administration', auth: 'administrator' } as const;
-/** A change. All of an administrator's use the reserved capacity: most take rights away, and few callers can send them. */
-const dangerous = { ...administrator, needsRecentSignIn: true, isNarrowing: true } as const;
+/** A change. All changes by administrators use the reserved capacity: most remove rights, and only few callers send them. */
+const changing = { ...administrator, needsRecentSignIn: true, isNarrowing: true } as const;
 const ofAccount = { params: Type.Object({ id: AccountId }) } as const;
 const account = { status: 200, description: 'The account', schema: AccountDetail } as const;
 const message = { status: 200, description: 'It is done', schema: Message } as const;
@@ -37,7 +37,7 @@ const change = <const Id extends string, const Path extends string, const Codes 
   errors: Codes,
 ) =>
   ({
-    ...dangerous,
+    ...changing,
     id,
     method: 'POST',
     path: `/admin/accounts/:id/${path}`,
@@ -86,7 +86,7 @@ export const adminGetAccount = {
 } as const satisfies RouteContract;
 
 export const adminInviteAccount = {
-  ...dangerous,
+  ...changing,
   id: 'adminInviteAccount',
   method: 'POST',
   path: '/admin/accounts',
@@ -162,7 +162,7 @@ export const adminReportCompromised = {
 } as const satisfies RouteContract;
 
 export const adminSetEmail = {
-  ...dangerous,
+  ...changing,
   id: 'adminSetEmail',
   method: 'PUT',
   path: '/admin/accounts/:id/email',
@@ -215,7 +215,7 @@ export const adminRemoveSecondFactor = change(
 );
 
 export const adminSetRole = {
-  ...dangerous,
+  ...changing,
   id: 'adminSetRole',
   method: 'PUT',
   path: '/admin/accounts/:id/role',
@@ -228,7 +228,7 @@ export const adminSetRole = {
 } as const satisfies RouteContract;
 
 export const adminDeleteAccount = {
-  ...dangerous,
+  ...changing,
   id: 'adminDeleteAccount',
   method: 'DELETE',
   path: '/admin/accounts/:id',
@@ -252,7 +252,7 @@ export const adminListKeys = {
 } as const satisfies RouteContract;
 
 export const adminDeleteKey = {
-  ...dangerous,
+  ...changing,
   id: 'adminDeleteKey',
   method: 'DELETE',
   path: '/admin/accounts/:id/api-keys/:keyId',
@@ -274,7 +274,7 @@ export const adminListSessions = {
 } as const satisfies RouteContract;
 
 export const adminEndSession = {
-  ...dangerous,
+  ...changing,
   id: 'adminEndSession',
   method: 'DELETE',
   path: '/admin/accounts/:id/sessions/:sessionId',
@@ -317,7 +317,7 @@ export const createFirstAdministrator = {
   errors: ['code_invalid', 'email_invalid', 'account_exists', ...newPasswordErrors, 'overloaded'],
 } as const satisfies RouteContract;
 
-/** Every one of them, for the list of all routes. */
+/** All routes of administration. */
 export const adminRoutes = [
   adminListAccounts,
   adminInviteAccount,

@@ -1,4 +1,4 @@
-/** Creating, listing and deleting an account's API keys. */
+/** Creation, list and deletion of an account's API keys. */
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
@@ -17,7 +17,7 @@ const keyTimes = { createdAt: Instant, updatedAt: Instant };
 
 export const NewKeyBody = Type.Object(
   {
-    // Its rules need Unicode properties that JSON Schema lacks (see nickname_invalid), and apply to its form in NFC.
+    // The rules need Unicode properties, which JSON Schema lacks (see nickname_invalid), and apply to the form in NFC.
     nickname: Type.String({
       minLength: 1,
       maxLength: limits.nicknameBytesMax,
@@ -38,7 +38,7 @@ export const NewKeyBody = Type.Object(
         Type.String({
           format: 'date-time',
           maxLength: 35,
-          description: 'RFC 3339, in the future; without it the key doesn’t expire',
+          description: 'RFC 3339, in the future; without it the key does not expire',
           examples: ['2036-01-31T00:00:00Z'],
         }),
       ),

@@ -1,4 +1,4 @@
-/** Every way to authenticate, as the OpenAPI document and the reference page describe it. */
+/** The authentication schemes of the OpenAPI document and the reference page. */
 import { limits } from './limits.ts';
 import type { RouteAuth, RouteContract } from './route.ts';
 import { oneTimePasswordHeader } from './second-factor.ts';
@@ -44,7 +44,7 @@ const requirements: Readonly<Record<RouteAuth, readonly (keyof typeof securitySc
   any_credential: [['accessToken'], ['apiKey'], ['apiKeyHeader']],
 };
 
-/** OpenAPI security requirements: alternatives, each of schemes that are needed together. */
+/** OpenAPI security requirements: a list of alternatives. All schemes of an alternative are required together. */
 export function securityOf(route: RouteContract): Requirement[] {
   const alternatives = [...requirements[route.auth], ...(acceptsBasicKey(route) ? [['apiKeyBasic']] : [])];
   return alternatives.map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []])));
@@ -65,7 +65,7 @@ const callers: Readonly<Record<RouteAuth, string | undefined>> = {
   any_credential: undefined,
 };
 
-/** What `security` cannot express, in words. */
+/** Requirements that OpenAPI's `security` cannot express, as sentences. */
 export function requirementsInWords(route: RouteContract): string[] {
   const recent = `Requires a sign-in in the last ${limits.recentSignInSeconds / 60} minutes.`;
   return [callers[route.auth], route.needsRecentSignIn ? recent : undefined].filter((text) => text !== undefined);

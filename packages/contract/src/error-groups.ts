@@ -1,27 +1,27 @@
-/** Codes that several routes share: what is added to one of these groups is declared wherever it can happen. */
+/** Error codes that several routes share. A code that is added to a group is declared for all of its routes. */
 import type { ErrorCode } from './errors.ts';
 
-/** Of a route that an access token opens. */
+/** Of routes that require an access token. */
 export const accessTokenErrors = [
   'missing_access_token',
   'invalid_access_token',
   'ambiguous_credentials',
 ] as const satisfies readonly ErrorCode[];
 
-/** Of a route that an administrator's opens. */
+/** Of routes that require an administrator's access token. */
 export const administratorErrors = [
   ...accessTokenErrors,
   'administrator_required',
 ] as const satisfies readonly ErrorCode[];
 
-/** Where the account's password is asked for beside an access token. */
+/** Of routes that require the account's password in addition to an access token. */
 export const currentPasswordErrors = [
   'password_wrong',
   'too_many_attempts',
   'overloaded',
 ] as const satisfies readonly ErrorCode[];
 
-/** Where a password is chosen. */
+/** Of routes that set a password. */
 export const newPasswordErrors = [
   'password_too_short',
   'password_too_long',

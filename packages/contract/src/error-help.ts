@@ -19,13 +19,12 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Correct each place that `errors` names by a JSON pointer. The bounds of each field are on the page /docs.',
   },
   malformed_json: {
-    cause:
-      'The body cannot be parsed as JSON in UTF-8, repeats a member, nests too deep or has a forbidden member name.',
+    cause: 'The body is not JSON in UTF-8, repeats a member name, is nested too deeply or has a forbidden member name.',
     fix: 'Create the body with a JSON library instead of concatenating strings, and send it in UTF-8.',
   },
   malformed_request: {
     cause: 'The request line, a header or the framing of the body violates RFC 9110 or RFC 9112.',
-    fix: 'Use an HTTP library. If you use one, check whether a proxy changes the request.',
+    fix: 'Use an HTTP library. If you already do, check whether a proxy changes the request.',
   },
   password_too_short: {
     cause: 'The new password has fewer characters than the operator requires.',
@@ -49,7 +48,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   email_invalid: {
     cause: 'The text is not an email address of the form that Keyreeve accepts.',
-    fix: 'Send an address such as `ada@example.com`: an ASCII local part, one @ and a domain name.',
+    fix: 'Send an email address such as `ada@example.com`: an ASCII local part, one @ and a domain name.',
   },
   nickname_invalid: {
     cause: 'The nickname is empty or too long, or contains white space at its ends or invisible characters.',
@@ -89,7 +88,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Sign in again with `POST /auth/token`.',
   },
   refresh_token_reused: {
-    cause: 'A replaced refresh token was used again. A thief of a token would do that too.',
+    cause: 'A replaced refresh token was used again, possibly by someone who copied it.',
     fix: 'Sign in again. Store the new refresh token of each response before using it, in one place only.',
   },
   missing_credential: {
@@ -153,8 +152,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Use a key that has the scope named in the detail and in the `WWW-Authenticate` header, or create one: scopes of an existing key do not change. An administrator or an operator grants `keyreeve:verify`.',
   },
   reserved_scope: {
-    cause: 'The request asks for a scope that begins with `keyreeve:`, and the account is not an administrator.',
-    fix: 'Leave the scope out, or let an administrator create the key within 5 minutes of a sign-in, or an operator with `keyreeve key create --scope keyreeve:verify`.',
+    cause: 'The request contains a scope that begins with `keyreeve:`, and the account is not an administrator.',
+    fix: 'Omit the scope. Otherwise an administrator creates the key within 5 minutes of a sign-in, or an operator creates it with `keyreeve key create --scope keyreeve:verify`.',
   },
   https_required: {
     cause: 'A trusted proxy reports that the client used plain HTTP.',

@@ -1,6 +1,6 @@
 /**
- * The registry of errors: every code that a response can have, with its HTTP status and its public text.
- * Each code has a page at `/problems/<code>` (RFC 9457 section 3.1.1); `meaning` is the text of that page.
+ * The registry of errors: all codes with their HTTP status and public text. Each code has a page at `/problems/<code>`
+ * (RFC 9457 section 3.1.1), which shows `meaning` and the texts of `error-help.ts`.
  */
 import { limits } from './limits.ts';
 
@@ -8,7 +8,7 @@ interface ErrorDefinition {
   readonly status: number;
   /** Short, the same for every occurrence (RFC 9457 `title`). */
   readonly title: string;
-  /** What happened and what to do about it. */
+  /** What is wrong and what to do next. */
   readonly meaning: string;
 }
 
@@ -28,13 +28,12 @@ export const errors = {
     status: 400,
     title: 'The body is not valid JSON',
     meaning:
-      'The body is not UTF-8 JSON, names a member twice, nests too deep, or uses a forbidden member name (`__proto__`).',
+      'The body is not UTF-8 JSON, repeats a member name, is nested too deeply, or has a forbidden member name (`__proto__`).',
   },
   malformed_request: {
     status: 400,
     title: 'The request is not valid HTTP',
-    meaning:
-      'The request line, a header line or the framing of the body breaks the rules of HTTP. The connection is closed.',
+    meaning: 'The request line, a header line or the framing of the body violates HTTP. The connection is closed.',
   },
   password_too_short: {
     status: 400,
@@ -48,19 +47,19 @@ export const errors = {
   },
   password_invalid: {
     status: 400,
-    title: 'The password has a control character',
-    meaning: 'A password must not have control characters, because HTTP Basic cannot transmit them (RFC 7617).',
+    title: 'The password contains a control character',
+    meaning: 'A password must not contain control characters, because HTTP Basic cannot transmit them (RFC 7617).',
   },
   password_context: {
     status: 400,
     title: 'The password is easy to guess',
-    meaning: 'Without the product’s name, the email and repetitions, it has fewer than eight characters.',
+    meaning: 'Without the product’s name, the email and repetitions, the password has fewer than eight characters.',
   },
   password_common: {
     status: 400,
-    title: 'The password is a common one',
+    title: 'The password is too common',
     meaning:
-      'It is on a list of breached or frequent passwords, in upper or lower case, or repeats one of them. Choose a phrase of several unrelated words.',
+      'The password is on a list of breached or frequent passwords, in any case, or repeats one of them. Choose a phrase of several unrelated words.',
   },
   email_invalid: {
     status: 400,
@@ -96,7 +95,7 @@ export const errors = {
     status: 401,
     title: 'Email or password is wrong',
     meaning:
-      'No account has this email and this password, or it is disabled. Send both as `Authorization: Basic base64("<email>:<password>")` in UTF-8; with a code from a mail, send the matching password in the body.',
+      'No enabled account has this email and this password. Send both as `Authorization: Basic base64("<email>:<password>")` in UTF-8; with a code from a mail, send the matching password in the body.',
   },
   missing_access_token: {
     status: 401,
@@ -146,7 +145,7 @@ export const errors = {
   },
   second_factor_required: {
     status: 401,
-    title: 'A code of the second factor is required',
+    title: 'A second factor is required',
     meaning:
       'The email and the password are correct. Repeat the request with the header X-Keyreeve-OTP: the six digits that the authenticator shows, or a recovery code.',
   },
@@ -362,7 +361,7 @@ export const errors = {
   too_many_creations: {
     status: 429,
     title: 'Too many keys created',
-    meaning: 'Wait for the seconds in Retry-After.',
+    meaning: 'The account created too many API keys in a short time. Wait for the seconds in Retry-After.',
   },
   too_many_in_progress: {
     status: 429,
@@ -379,18 +378,18 @@ export const errors = {
   internal_error: {
     status: 500,
     title: 'Internal error',
-    meaning: 'The log has the cause under this requestId. No change was made in part.',
+    meaning: 'The log has the cause under this requestId. No change was made partially.',
   },
   overloaded: {
     status: 503,
     title: 'Too many sign-ins in progress',
-    meaning: 'The queue of password checks is full. Try again after Retry-After.',
+    meaning: 'The queue of password checks is full. Wait for the seconds in Retry-After.',
   },
   unavailable: {
     status: 503,
     title: 'Keyreeve is unavailable',
     meaning:
-      'The database cannot be reached, or the instance is stopping. Keyreeve never answers from a cache instead. Try again after Retry-After.',
+      'The database cannot be reached, or the instance is stopping. Keyreeve has no cache to answer from. Wait for the seconds in Retry-After.',
   },
 } as const satisfies Record<string, ErrorDefinition>;
 

@@ -1,4 +1,4 @@
-/** Health, and the contract about itself. */
+/** Health checks, and the routes that publish the contract. */
 import Type from 'typebox';
 import type { RouteContract } from './route.ts';
 import { ErrorCodes } from './schemas.ts';
@@ -50,7 +50,7 @@ export const getOpenApi = {
   method: 'GET',
   path: '/openapi.json',
   tag: 'Contract',
-  summary: 'This contract as an OpenAPI 3.1 document',
+  summary: 'Get this contract as an OpenAPI 3.1 document',
   auth: 'none',
   success: { status: 200, description: 'The document', schema: OpenApiDocument },
   errors: [],
@@ -61,7 +61,7 @@ export const getDocs = {
   method: 'GET',
   path: '/docs',
   tag: 'Contract',
-  summary: 'This contract as a page to read',
+  summary: 'Read this contract on a page',
   auth: 'none',
   success: {
     status: 200,
@@ -76,7 +76,7 @@ export const getProblem = {
   method: 'GET',
   path: '/problems/:code',
   tag: 'Contract',
-  summary: 'What an error code means',
+  summary: 'Read about an error code',
   auth: 'none',
   params: Type.Object({ code: ErrorCodes }),
   success: { status: 200, description: 'A page', contentType: 'text/html; charset=utf-8' },
@@ -88,7 +88,7 @@ export const ServiceInfo = Type.Object(
   {
     name: Type.Literal('Keyreeve'),
     contractVersion: Type.String({
-      description: 'Of the HTTP contract, as in /openapi.json; the version of the program is not disclosed',
+      description: 'Version of the HTTP contract, as in /openapi.json. The version of the program is not disclosed',
       examples: ['1.0.0'],
     }),
     docs: Path('/docs'),
@@ -104,7 +104,7 @@ export const getRoot = {
   method: 'GET',
   path: '/',
   tag: 'Contract',
-  summary: 'What this service is',
+  summary: 'Get information about the service',
   description: 'JSON, or a small page for a browser (`Accept: text/html`).',
   auth: 'none',
   success: { status: 200, description: 'The name, the version of the contract, and links', schema: ServiceInfo },

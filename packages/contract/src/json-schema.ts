@@ -1,6 +1,6 @@
 /**
- * The contract's schemas as the OpenAPI document shows them: named ones as references, enumerations with their type, and
- * responses without `additionalProperties: false`. The server itself checks against the schemas of the contract.
+ * Converts the contract's schemas for the OpenAPI document: named schemas become references, enumerations get a type, and
+ * responses lose `additionalProperties: false`. The server validates with the contract's own schemas.
  */
 import type { TSchema } from 'typebox';
 import { exampleOf } from './examples.ts';
@@ -43,7 +43,7 @@ function use(schema: Json, side: Side): Json {
 }
 
 function definition(schema: Json, side: Side): Json {
-  // The example of a named schema is a whole one.
+  // The examples of components are computed in `componentSchemas`.
   const {
     properties,
     items,
@@ -63,7 +63,7 @@ function definition(schema: Json, side: Side): Json {
       ? { properties: Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, use(value, side)])) }
       : {}),
     ...(items ? { items: use(items, side) } : {}),
-    // RFC 9110 section 15 and every sensible client: an unknown member of a response is ignored.
+    // Clients ignore unknown members of a response, so a later version can add members.
     ...(additionalProperties !== undefined && side === 'request' ? { additionalProperties } : {}),
   };
 }
@@ -72,7 +72,7 @@ function documented({ [documentedAs]: other, ...schema }: Json): Json {
   return other === undefined ? schema : { description: schema['description'], ...(other as Json) };
 }
 
-/** `string | null` is one schema with two types; a named schema or a union stays `anyOf`. */
+/** `string | null` becomes one schema with two types. A named schema or a union stays `anyOf`. */
 function union(anyOf: readonly Json[], rest: Json, side: Side): Json {
   const [first, second] = anyOf.map((schema) => use(schema, side));
   if (anyOf.length === 2 && first && second?.['type'] === 'null' && typeof first['type'] === 'string' && !first['enum'])
@@ -80,7 +80,7 @@ function union(anyOf: readonly Json[], rest: Json, side: Side): Json {
   return { ...rest, anyOf: anyOf.map((schema) => use(schema, side)) };
 }
 
-/** Generators read enumerations that name their type; not all of them read `const`. */
+/** Generators support enumerations with a type; not all of them support `const`. */
 function typed({ const: constant, ...rest }: Json): Json {
   const { enum: values = constant === undefined ? [] : [constant] } = rest as { enum?: readonly unknown[] };
   return values.length === 0 ? rest : { type: typeof values[0], ...rest, enum: values };
@@ -97,5 +97,5 @@ function namesByText(schemas: Readonly<Record<string, TSchema>>): ReadonlyMap<st
   return found;
 }
 
-/** TypeBox schemas are JSON Schema 2020-12, as OpenAPI 3.1 requires; what JSON cannot hold is dropped. */
+/** TypeBox schemas are JSON Schema 2020-12, as OpenAPI 3.1 requires. Properties that JSON cannot represent are dropped. */
 const plain = (schema: TSchema): Json => JSON.parse(JSON.stringify(schema)) as Json;

@@ -1,4 +1,4 @@
-/** Languages of what people read: mail and the pages that its links open. The API itself answers in English. */
+/** Languages of mail and of the pages that links in mail open. Responses of the API are in English. */
 
 /** BCP 47 tags. The first is the default. */
 export const languages = ['en', 'de'] as const;

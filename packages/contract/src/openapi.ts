@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the same routes and schemas as the service. */
+/** The OpenAPI 3.1 document, generated from the routes and schemas that the service uses. */
 import type { TSchema } from 'typebox';
 import { pageFields } from './paging.ts';
 import { requirementsInWords, securityOf, securitySchemes } from './authentication.ts';
@@ -77,7 +77,7 @@ function success({ success: { description, schema, contentType, headers } }: Rou
   };
 }
 
-/** `components.parameters`: those of more than one operation. */
+/** `components.parameters`: parameters of several operations. */
 const sharedParameters: Readonly<Record<string, Json>> = {
   AccountId: parameter('path', 'id', AccountId, true),
   WebhookEndpointId: parameter('path', 'id', WebhookId, true),
@@ -119,7 +119,7 @@ function webhookHeader(name: string, description: string, example: string): Json
   return { name, in: 'header', required: true, description, schema: { type: 'string' }, example };
 }
 
-/** A receiver answers with any 2xx status within five seconds. */
+/** Webhook messages. A receiver responds with any 2xx status within five seconds. */
 function webhooks(): Json {
   const names = ['WebhookId', 'WebhookTimestamp', 'WebhookSignature'];
   const headers = names.map((name) => ({ $ref: `#/components/parameters/${name}` }));

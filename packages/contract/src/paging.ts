@@ -1,26 +1,25 @@
-/** Lists that come in pages: what a request may ask for, and where the next page begins. */
+/** Query parameters and members of paged lists. */
 import Type from 'typebox';
 import { limits } from './limits.ts';
 import { IntegerText, orNull } from './schemas.ts';
 
 export const nextCursor = orNull(
   Type.String({
-    description:
-      'For the next page. A page can have fewer entries than its limit, even none, and still not be the last',
+    description: 'For the next page. A page that is not the last can have fewer entries than its limit, or none',
   }),
   null,
 );
 
-/** Of every list that comes in pages. */
+/** Query parameters of every paged list. */
 export const pageFields = {
   limit: Type.Optional(
     IntegerText(
       '^(?:[1-9]|[1-9][0-9]|100)$',
       { minimum: 1, maximum: limits.adminPageMax },
-      `How many entries a page has at most; ${limits.adminPageMax} by default`,
+      `Maximum number of entries; ${limits.adminPageMax} by default`,
     ),
   ),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 512, description: 'The `nextCursor` of the page before; opaque' }),
+    Type.String({ minLength: 1, maxLength: 512, description: 'The `nextCursor` of the previous page; opaque' }),
   ),
 };

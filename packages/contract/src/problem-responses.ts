@@ -1,10 +1,10 @@
-/** The errors of each route, and the responses of the OpenAPI document that routes share for them. */
+/** The errors of each route, and the error responses in the OpenAPI document. */
 import { accessTokenErrors, administratorErrors } from './error-groups.ts';
 import { errors, type ErrorCode } from './errors.ts';
 import type { Json } from './json-schema.ts';
 import { isBounded, type RouteAuth, type RouteContract } from './route.ts';
 
-/** Codes that any request can meet, whatever its route. */
+/** Codes of any request. */
 const commonErrors: readonly ErrorCode[] = [
   'malformed_request',
   'request_timeout',
@@ -12,17 +12,17 @@ const commonErrors: readonly ErrorCode[] = [
   'internal_error',
   'unavailable',
 ];
-/** The same, but for `/auth/forward`: there the address and how the client came are the proxy's business. */
-const addressErrors: readonly ErrorCode[] = ['https_required', 'url_too_long'];
+/** Codes of any request except to `/auth/forward`, where the proxy checks the URL and the protocol. */
+const urlErrors: readonly ErrorCode[] = ['https_required', 'url_too_long'];
 const bodyErrors = {
   json: ['invalid_request', 'malformed_json', 'body_too_large', 'unsupported_media_type'],
   form: ['invalid_request', 'body_too_large', 'unsupported_media_type'],
 } as const satisfies Record<string, readonly ErrorCode[]>;
 
-/** Where an account calls, by its access token. */
+/** Authentication by an access token of an account. */
 const accountAuths: readonly RouteAuth[] = ['access_token', 'administrator'];
 
-/** Every code that a request to this route can be answered with. */
+/** All codes of a route's responses. */
 export const errorsOf = ({
   auth,
   method,
@@ -37,19 +37,19 @@ export const errorsOf = ({
     ...(needsRecentSignIn ? (['reauth_required'] as const) : []),
     ...(accountAuths.includes(auth) && !isOpenBeforeEnrolment ? (['second_factor_enrolment_required'] as const) : []),
     ...own,
-    // What is no percent-encoding names nothing.
+    // Invalid percent-encoding in a parameter.
     ...(params ? (['not_found'] as const) : []),
     ...(body ? bodyErrors[body.type] : []),
     ...(isBounded({ auth, method }) ? (['too_many_in_progress'] as const) : []),
-    ...(auth === 'any_credential' ? [] : addressErrors),
+    ...(auth === 'any_credential' ? [] : urlErrors),
     ...commonErrors,
   ]),
 ];
 
 /** Codes that the operations share as their `default` response. */
-export const defaultErrors: readonly ErrorCode[] = [...commonErrors, ...addressErrors];
+export const defaultErrors: readonly ErrorCode[] = [...commonErrors, ...urlErrors];
 
-/** Named responses with the codes that they carry: of a route that answers with exactly these under their status. */
+/** Named responses and their codes. A route refers to one if it has exactly these codes with their status. */
 const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   InvalidBody: ['invalid_request', 'malformed_json'],
   InvalidBodyOrEmail: ['email_invalid', 'invalid_request', 'malformed_json'],
@@ -72,7 +72,7 @@ const groups: Readonly<Record<string, readonly ErrorCode[]>> = {
   Overloaded: ['overloaded'],
 };
 
-/** Responses for other combinations of codes: an operation that refers to one names its codes. */
+/** Responses for other combinations of codes, which the operation's own description lists. */
 const byStatus: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',

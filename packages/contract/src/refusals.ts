@@ -1,11 +1,10 @@
-/** The reasons why a verification rejects a credential. */
+/** The reasons why verification rejects a credential: the `code` of `POST /auth/verify`. */
 
-/** Why a credential is not good; the `code` of `POST /auth/verify`. */
 export const refusals = {
-  malformed: 'It is not a credential of this installation: wrong form, checksum or signature.',
+  malformed: 'It is not a credential of this installation: its form, checksum or signature is wrong.',
   wrong_kind: 'It is a refresh token or a one-time code, which is not accepted here.',
-  not_found: 'No such key, or the session of the access token has ended.',
-  expired: 'Its time is over.',
+  not_found: 'The key does not exist, or the session of the access token has ended.',
+  expired: 'It has expired.',
   disabled: 'The account of the credential is disabled.',
   enrolment_required: 'The account of the access token must enrol a second factor first.',
 } as const;

@@ -1,14 +1,14 @@
-/** What a route of the contract is, as data: the service is built from it, and so is the OpenAPI document. */
+/** A route of the contract as data. The service and the OpenAPI document are built from it. */
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from './errors.ts';
 
-/** Who may call a route: what the request must carry. */
+/** The credential that a request to a route must have. */
 export type RouteAuth =
   /** Nothing. */
   | 'none'
   /** HTTP Basic with email and password. */
   | 'password'
-  /** A live access token as Bearer. */
+  /** A valid access token as Bearer. */
   | 'access_token'
   /** The access token of an administrator’s account. */
   | 'administrator'
@@ -18,7 +18,7 @@ export type RouteAuth =
   | 'refresh_token'
   /** An API key with the scope `keyreeve:verify`. */
   | 'service_key'
-  /** The credential in the request is the question itself. */
+  /** The credential that the route verifies. */
   | 'any_credential';
 
 export interface RouteContract {
@@ -31,19 +31,19 @@ export interface RouteContract {
   readonly summary: string;
   readonly description?: string;
   readonly auth: RouteAuth;
-  /** Whether the session must have begun lately (`limits.recentSignInSeconds`). */
+  /** Whether the operation requires a sign-in within `limits.recentSignInSeconds`. */
   readonly needsRecentSignIn?: boolean;
   /**
-   * Whether it takes rights away: a deletion, a session end, a new password. Such requests have capacity reserved for
-   * them, so that no other load keeps a caller from revoking what was stolen.
+   * Whether the operation removes rights: a deletion, the end of a session, a new password. Such requests have reserved
+   * capacity, so that a caller can revoke a stolen credential under any load.
    */
   readonly isNarrowing?: boolean;
-  /** Whether an account that must enrol a second factor and has none yet may call it. */
+  /** Whether an account can call it before it has enrolled a required second factor. */
   readonly isOpenBeforeEnrolment?: boolean;
-  /** What the document says of them. Handlers receive text. */
+  /** For the document. Handlers receive text. */
   readonly params?: TSchema;
   readonly query?: TSchema;
-  /** Beside those of the credential. */
+  /** Request headers other than those of the credential. */
   readonly headers?: TSchema;
   readonly body?: {
     readonly type: 'json' | 'form';
@@ -56,12 +56,12 @@ export interface RouteContract {
     readonly status: number;
     readonly description: string;
     readonly schema?: TSchema;
-    /** Header names with what they say. */
+    /** Names and descriptions. */
     readonly headers?: Readonly<Record<string, string>>;
-    /** Other than JSON. */
+    /** For content other than JSON. */
     readonly contentType?: string;
   };
-  /** Codes that this route itself can answer, beside those that any request can meet. */
+  /** Codes of this route in addition to those that `errorsOf` adds. */
   readonly errors: readonly ErrorCode[];
 }
 

@@ -1,4 +1,4 @@
-/** Every route of the public listener, in the order in which people read them. */
+/** All routes of the public listener, in the order of the reference page. */
 import {
   acceptEmail,
   acceptEmailPage,

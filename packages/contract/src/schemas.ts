@@ -1,4 +1,4 @@
-/** Schemas that several slices share. */
+/** Schemas that several files share. */
 import Type, { type Static } from 'typebox';
 import { errors, type ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
@@ -6,24 +6,21 @@ import { limits } from './limits.ts';
 /** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` writes it. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] });
 
-/** Not a key: shortened, so that no secret scanner finds one in the documentation. */
+/** Shortened, so that secret scanners do not report it. */
 export const keyExample = 'krv_8fXq2LmZ…';
 
-/** A string in a response, with the value that the documentation shows. */
+/** A string in a response, with an example for the documentation. */
 export const Text = (example: string, description?: string) =>
   Type.String({ ...(description === undefined ? {} : { description }), examples: [example] });
 
-/** `null` where the value doesn't apply. @param example what the documentation shows, if not an example of `schema` */
+/** `null` if the value does not apply. @param example for the documentation, instead of the example of `schema` */
 export const orNull = <S extends Type.TSchema>(schema: S, example?: null) =>
   Type.Union([schema, Type.Null()], example === null ? { examples: [null] } : {});
 
-/** Keyword of a schema that the document shows as another one. */
+/** Keyword with the schema that the document shows instead. */
 export const documentedAs = 'x-documented-as';
 
-/**
- * A whole number in a query. There it is text, and the server checks the text; the document and generated clients know
- * the number.
- */
+/** A whole number in a query. The server validates its text; the document and generated clients have the number. */
 export const IntegerText = (pattern: string, documented: { minimum: number; maximum: number }, description: string) =>
   Type.String({ pattern, description, [documentedAs]: { type: 'integer', ...documented } });
 
@@ -53,7 +50,7 @@ export const Scope = Type.String({
 
 export const ErrorCodes = Type.Enum(Object.keys(errors) as ErrorCode[]);
 
-/** One invalid place of a request. */
+/** An invalid field of a request. */
 export const FieldProblem = Type.Object(
   {
     pointer: Text('/nickname', 'JSON pointer (RFC 6901) into the body; empty for the body itself'),

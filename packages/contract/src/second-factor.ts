@@ -1,11 +1,11 @@
-/** A second factor: a program that shows six digits (TOTP, RFC 6238), and recovery codes for the day it is lost. */
+/** Second factors: an authenticator that shows six digits (TOTP, RFC 6238), and recovery codes. */
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors, currentPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Text } from './schemas.ts';
 
-/** The header of a sign-in that carries a code. */
+/** The request header of a sign-in with a second factor. */
 export const oneTimePasswordHeader = 'X-Keyreeve-OTP';
 
 const CurrentPassword = Type.String({
@@ -39,10 +39,10 @@ export const FactorCodeBody = Type.Object(
 
 export const BegunFactor = Type.Object(
   {
-    secret: Text('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', 'Base32, for typing. It is in this answer and nowhere else, ever'),
+    secret: Text('JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', 'Base32, to type. Only this response has it'),
     uri: Text(
       'otpauth://totp/Keyreeve:ada%40example.com?issuer=Keyreeve&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
-      'The same for a QR code',
+      'The secret as a URI for a QR code',
     ),
   },
   { additionalProperties: false },

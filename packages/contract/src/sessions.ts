@@ -1,4 +1,4 @@
-/** An account's sessions: which there are, and ending them. */
+/** Sessions of an account: their list and their end. */
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './error-groups.ts';
 import type { RouteContract } from './route.ts';

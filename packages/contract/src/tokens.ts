@@ -1,11 +1,11 @@
-/** Signing in, refreshing, signing out; public keys and discovery. */
+/** Sign-in, refresh, sign-out, public keys and discovery. */
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Text } from './schemas.ts';
 import { oneTimePasswordHeader } from './second-factor.ts';
 
-/** Of the public keys and of discovery. */
+/** For the responses with public keys and discovery. */
 export const discoveryCacheControl = `public, max-age=${limits.jwksMaxAgeSeconds}`;
 
 export const TokenPair = Type.Object(
@@ -72,8 +72,8 @@ export const revokeTokens = {
   errors: [],
 } as const satisfies RouteContract;
 
-const keyOfTheExample = { kty: 'OKP', kid: 'nR3kq0Zb', alg: 'EdDSA', use: 'sig', crv: 'Ed25519', x: '11qYAYKxCrfV…' };
-/** RFC 7517 section 4: which of the optional members exist depends on `kty`. */
+const exampleKey = { kty: 'OKP', kid: 'nR3kq0Zb', alg: 'EdDSA', use: 'sig', crv: 'Ed25519', x: '11qYAYKxCrfV…' };
+/** RFC 7517 section 4. `kty` determines the optional members. */
 export const Jwk = Type.Object(
   {
     kty: Type.String(),
@@ -86,7 +86,7 @@ export const Jwk = Type.Object(
     n: Type.Optional(Type.String()),
     e: Type.Optional(Type.String()),
   },
-  { additionalProperties: false, examples: [keyOfTheExample] },
+  { additionalProperties: false, examples: [exampleKey] },
 );
 export const Jwks = Type.Object({ keys: Type.Array(Jwk) }, { additionalProperties: false });
 export type Jwks = Static<typeof Jwks>;
@@ -96,7 +96,7 @@ export const getJwks = {
   method: 'GET',
   path: '/.well-known/jwks.json',
   tag: 'Tokens',
-  summary: 'The public keys of access tokens',
+  summary: 'Get the public keys of access tokens',
   description:
     'RFC 7517. A service that verifies access tokens with these keys accepts them until they expire, also after a sign-out; to avoid that, call /auth/verify or /auth/introspect.',
   auth: 'none',
@@ -128,7 +128,7 @@ export const getMetadata = {
   method: 'GET',
   path: '/.well-known/oauth-authorization-server',
   tag: 'Tokens',
-  summary: 'Discovery',
+  summary: 'Get the server metadata',
   description: 'RFC 8414: issuer, public keys and introspection. No OAuth grant is offered.',
   auth: 'none',
   success: {

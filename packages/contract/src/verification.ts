@@ -1,4 +1,4 @@
-/** Probing whether a credential is good. */
+/** Verification of credentials for proxies and backends. */
 import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './refusals.ts';
 import { limits } from './limits.ts';
@@ -35,7 +35,7 @@ export const AcceptedCredential = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'Fields that don’t apply are null: an access token has no key, nickname or scopes',
+    description: 'Fields that do not apply are null: an access token has no key, nickname or scopes',
   },
 );
 export const RefusedCredential = Type.Object(
@@ -45,13 +45,13 @@ export const RefusedCredential = Type.Object(
 export const VerifyResult = Type.Union([AcceptedCredential, RefusedCredential]);
 export type VerifyResult = Static<typeof VerifyResult>;
 
-/** In a batch the place of what is a 503 for a single credential. */
+/** A batch item in the case in which a single verification returns 503. */
 export const UnknownCredential = Type.Object(
   { valid: Type.Literal(false), code: Type.Literal('unavailable') },
   {
     additionalProperties: false,
     description:
-      'The server cannot tell whether the credential is valid, for example while the outcome of a deletion is unknown. Reject it now, and verify it again after a second',
+      'The server cannot determine whether the credential is valid, for example while the outcome of a deletion is unknown. Reject it now, and verify it again after a second',
   },
 );
 export const BatchResult = Type.Union([AcceptedCredential, RefusedCredential, UnknownCredential]);
@@ -123,7 +123,7 @@ export const introspect = {
   errors: [...serviceErrors, 'invalid_request'],
 } as const satisfies RouteContract;
 
-/** The identity headers of `/auth/forward`, always all set on a 200 so that a proxy overwrites what a client sent. */
+/** The identity headers of `/auth/forward`. A 200 response has all of them, so a proxy overwrites headers of the client. */
 export const identityHeaders = {
   account: 'X-Keyreeve-Account',
   credential: 'X-Keyreeve-Credential',

@@ -1,10 +1,10 @@
-/** The bodies that webhook endpoints receive: one schema for each kind of object that an event is about. */
+/** The bodies of webhook messages: one schema for each kind of object. */
 import Type, { type TSchema } from 'typebox';
 import { AccountId, Instant, KeyId, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 import { WebhookId, webhookEventTable, type WebhookEvent } from './webhooks.ts';
 
-/** `webhook.test` has no subscription: an administrator or an operator sends it on purpose. */
+/** `webhook.test` has no subscription: an administrator or an operator sends it explicitly. */
 export const webhookMessageTable = {
   ...webhookEventTable,
   'webhook.test': 'An administrator or an operator tests the endpoint.',
@@ -56,7 +56,7 @@ export const TestEvent = message(testEvents, TestEventData);
 const messagesOf = <T extends WebhookMessageType>(types: readonly T[], schema: TSchema): Record<T, TSchema> =>
   Object.fromEntries(types.map((type) => [type, schema])) as Record<T, TSchema>;
 
-/** What each type of event carries. */
+/** The schema of each type of message. */
 export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
   ...messagesOf(accountEvents, AccountEvent),
   ...messagesOf(keyEvents, KeyEvent),

@@ -1,11 +1,11 @@
-/** Webhook endpoints: administrators register URLs that receive events of accounts, keys and sessions. */
+/** Webhook endpoints: URLs that receive events of accounts, keys and sessions. Administrators register them. */
 import Type, { type Static } from 'typebox';
 import { administratorErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, orNull, Text } from './schemas.ts';
 
-/** The types of events and their meanings; `docs/webhooks.md` describes the data of each. */
+/** The types of events and their meanings. */
 export const webhookEventTable = {
   'account.created':
     'Its owner, an operator or an administrator created an account. Imported accounts are not published.',

@@ -132,7 +132,8 @@ export class Backlog {
     const due = (this.#bytesPerSecondMin * (now - this.#sweptMs)) / 1_000;
     this.#sweptMs = now;
     // A copy: otherwise the loop would visit a connection that moves to the end again.
-    for (const [connection, held] of [...this.#held]) {
+    const connections = [...this.#held];
+    for (const [connection, held] of connections) {
       const undrained = undrainedBytes(connection.socket);
       // Only requests wait, behind one in progress: the server is slow, not the client.
       if (undrained === 0) continue;
