@@ -1,108 +1,93 @@
-/** `keyreeve account …` */
-import { Argument, Command } from 'commander';
+/** `keyreeve account …`: accounts, for an operator. */
+import { Argument, type Command } from 'commander';
 import type { Account, Role } from '../modules/accounts/accounts.ts';
 import { toInstant } from '../foundation/clock.ts';
+import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
-import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
+import { plural, print, table, type OutputOptions } from './output.ts';
 import { obtainPassword, type PasswordOptions } from './password-input.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
 type PasswordCommandOptions = OutputOptions & PasswordOptions;
 
-const who = ['<account>', 'email or id'] as const;
+const accountArgument = ['<account>', 'email address or id'] as const;
 
 export function accountCommand(): Command {
-  const account = new Command('account').description('Make and manage accounts.');
-  withPassword(
-    account.command('create').argument('<email>').description('Make an account; its email counts as verified.'),
-  )
-    .option('--admin', 'give it the role of an administrator')
+  const account = new CliCommand('account')
+    .description('Create and manage accounts.')
+    .references('docs/operating.md', 'database', 'masterKey');
+  withPassword(account.command('create').argument('<email>', 'email address, which counts as verified'))
+    .description('Create an account. Without --password-stdin or --generate, it asks for the password.')
+    .option('--admin', 'give the account the role of an administrator')
+    .examples(
+      'keyreeve account create you@example.com --admin',
+      'keyreeve account create ci@example.com --generate --json',
+    )
     .action(create);
-  account.command('list').description('List all accounts.').option('--json', jsonHelp).action(list);
-  account
-    .command('show')
-    .argument(...who)
-    .description('Show one account.')
-    .option('--json', jsonHelp)
+  account.command('list').description('List all accounts.').json().examples('keyreeve account list').action(list);
+  withAccount(account.command('show'))
+    .description('Show an account.')
+    .examples('keyreeve account show you@example.com')
     .action(show);
-  account
-    .command('disable')
-    .argument(...who)
-    .description('End its sessions and pause its keys, at once.')
-    .option('--json', jsonHelp)
+  withAccount(account.command('disable'))
+    .description('Disable an account: its sessions end and its API keys are rejected immediately.')
+    .examples('keyreeve account disable you@example.com')
     .action((text: string, options: OutputOptions) => change(text, options, 'disable', 'Disabled'));
-  account
-    .command('enable')
-    .argument(...who)
-    .description('Let it sign in again; its keys work again.')
-    .option('--json', jsonHelp)
+  withAccount(account.command('enable'))
+    .description('Enable a disabled account. Its API keys work again.')
+    .examples('keyreeve account enable you@example.com')
     .action((text: string, options: OutputOptions) => change(text, options, 'enable', 'Enabled'));
-  account
-    .command('set-email')
-    .argument(...who)
-    .argument('<email>', 'the new address, which gets a link and confirms first')
+  withAccount(account.command('set-email'))
+    .argument('<email>', 'new email address')
     .description(
-      'Set a new email address, for an owner who has lost the mailbox. Nothing changes until it is confirmed.',
+      'Change the email address, for an owner who has lost the mailbox. Sends a link to the new address; the change takes effect when the link is used.',
     )
-    .option('--json', jsonHelp)
+    .examples('keyreeve account set-email you@example.com new@example.com')
     .action(setEmail);
-  account
-    .command('confirm-email')
-    .argument(...who)
+  withAccount(account.command('confirm-email'))
     .description(
-      'After a restore: confirm that the email address is the owner’s, so that password resets are sent again.',
+      'Confirm, after a restore, that the email address belongs to the owner. Permits password resets again.',
     )
-    .option('--json', jsonHelp)
+    .examples('keyreeve account confirm-email you@example.com')
     .action((text: string, options: OutputOptions) =>
       change(text, options, 'confirmEmail', 'Confirmed the email address of'),
     );
-  account
-    .command('set-role')
-    .argument(...who)
-    .addArgument(new Argument('<role>', 'what it may do').choices(['user', 'admin']))
-    .description('Make it an administrator, or a user again; its email must be verified.')
-    .option('--json', jsonHelp)
+  withAccount(account.command('set-role'))
+    .addArgument(new Argument('<role>', 'new role').choices(['user', 'admin']))
+    .description('Set the role of an account. An administrator needs a verified email address.')
+    .examples('keyreeve account set-role you@example.com admin')
     .action(setRole);
-  account
-    .command('require-second-factor')
-    .argument(...who)
-    .description('Until it has enrolled one, its sessions are good for nothing else; its keys go on working.')
-    .option('--json', jsonHelp)
+  withAccount(account.command('require-second-factor'))
+    .description('Require a second factor. Until it is enrolled, sessions permit nothing else; API keys still work.')
+    .examples('keyreeve account require-second-factor you@example.com')
     .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, true));
-  account
-    .command('waive-second-factor')
-    .argument(...who)
-    .description('No longer require one; what is enrolled stays in force.')
-    .option('--json', jsonHelp)
+  withAccount(account.command('waive-second-factor'))
+    .description('Stop requiring a second factor. An enrolled second factor stays in force.')
+    .examples('keyreeve account waive-second-factor you@example.com')
     .action((text: string, options: OutputOptions) => requireSecondFactor(text, options, false));
-  account
-    .command('remove-second-factor')
-    .argument(...who)
-    .description('For an owner who has lost it and has shown who they are; ends its sessions.')
-    .option('--json', jsonHelp)
+  withAccount(account.command('remove-second-factor'))
+    .description('Remove a lost second factor and end all sessions. Verify the identity of the owner first.')
+    .examples('keyreeve account remove-second-factor you@example.com')
     .action(removeSecondFactor);
-  account
-    .command('delete')
-    .argument(...who)
+  withAccount(account.command('delete'))
     .description('Delete an account with its sessions and API keys. This cannot be undone.')
     .option('--yes', yesHelp)
-    .option('--json', jsonHelp)
+    .examples('keyreeve account delete you@example.com', 'keyreeve account delete you@example.com --yes --json')
     .action(remove);
-  withPassword(
-    account
-      .command('set-password')
-      .argument(...who)
-      .description('Set a new password; ends its sessions.'),
-  ).action(setPassword);
+  withPassword(account.command('set-password').argument(...accountArgument))
+    .description('Set a new password and end all sessions.')
+    .examples('keyreeve account set-password you@example.com')
+    .action(setPassword);
   return account;
 }
 
-function withPassword(command: Command): Command {
-  return command
+const withAccount = (command: CliCommand): CliCommand => command.argument(...accountArgument).json();
+
+const withPassword = (command: CliCommand): CliCommand =>
+  command
     .option('--password-stdin', 'read the password from standard input')
-    .option('--generate', 'make a password and print it')
-    .option('--json', jsonHelp);
-}
+    .option('--generate', 'generate a password and print it')
+    .json();
 
 async function create(email: string, options: PasswordCommandOptions & { admin?: boolean }): Promise<void> {
   const { password, isGenerated } = await obtainPassword(options);
@@ -110,17 +95,17 @@ async function create(email: string, options: PasswordCommandOptions & { admin?:
   const account = await withInstallation({ mayCreate: true }, ({ accounts }) =>
     accounts.create(operator, email, password, role),
   );
-  tell(options, account, 'Created', isGenerated ? password.reveal() : undefined);
+  printAccount(options, account, 'Created', isGenerated ? password.reveal() : undefined);
 }
 
 async function show(text: string, options: OutputOptions): Promise<void> {
-  tell(options, await withInstallation({}, ({ accounts }) => accounts.find(text)), '');
+  printAccount(options, await withInstallation({}, ({ accounts }) => accounts.find(text)), '');
 }
 
 async function setPassword(text: string, options: PasswordCommandOptions): Promise<void> {
   const { password, isGenerated } = await obtainPassword(options);
-  const account = await changed(text, ({ accounts }, { id }) => accounts.setPassword(operator, id, password));
-  tell(options, account, 'Set the password of', isGenerated ? password.reveal() : undefined);
+  const account = await afterChange(text, ({ accounts }, { id }) => accounts.setPassword(operator, id, password));
+  printAccount(options, account, 'Set the password of', isGenerated ? password.reveal() : undefined);
 }
 
 async function setEmail(text: string, email: string, options: OutputOptions): Promise<void> {
@@ -128,25 +113,27 @@ async function setEmail(text: string, email: string, options: OutputOptions): Pr
     const found = await accounts.find(text);
     return { account: found, expiresAt: toInstant(await emailSetting.request(operator, found.id, email)) };
   });
-  const line = `A link is on its way to ${email}, good until ${expiresAt}. Account ${account.email} (${account.id}) keeps its email until the link is used.`;
+  const line = `A mail with a link is being sent to ${email}. The link is valid until ${expiresAt}. Account ${account.email} (${account.id}) keeps its email address until the link is used.`;
   print(options, { ...toJson(account), requestedEmail: email, expiresAt }, line);
 }
 
 async function setRole(text: string, role: Role, options: OutputOptions): Promise<void> {
-  const account = await changed(text, ({ accounts }, { id }) => accounts.setRole(operator, id, role));
-  tell(options, account, 'Set the role of');
+  const account = await afterChange(text, ({ accounts }, { id }) => accounts.setRole(operator, id, role));
+  printAccount(options, account, 'Set the role of');
 }
 
 async function requireSecondFactor(text: string, options: OutputOptions, isRequired: boolean): Promise<void> {
-  const account = await changed(text, ({ accounts }, { id }) => accounts.requireSecondFactor(operator, id, isRequired));
-  tell(options, account, isRequired ? 'Required a second factor of' : 'Waived the second factor of');
+  const account = await afterChange(text, ({ accounts }, { id }) =>
+    accounts.requireSecondFactor(operator, id, isRequired),
+  );
+  printAccount(options, account, isRequired ? 'Required a second factor of' : 'Waived the second factor of');
 }
 
 async function removeSecondFactor(text: string, options: OutputOptions): Promise<void> {
-  const account = await changed(text, ({ administration }, { id }) =>
+  const account = await afterChange(text, ({ administration }, { id }) =>
     administration.removeSecondFactor(operator, id, 'localhost'),
   );
-  tell(options, account, 'Removed the second factor of');
+  printAccount(options, account, 'Removed the second factor of');
 }
 
 async function list(options: OutputOptions): Promise<void> {
@@ -168,12 +155,12 @@ async function change(
   operation: 'disable' | 'enable' | 'confirmEmail',
   done: string,
 ): Promise<void> {
-  const account = await changed(text, ({ accounts }, { id }) => accounts[operation](operator, id));
-  tell(options, account, done);
+  const account = await afterChange(text, ({ accounts }, { id }) => accounts[operation](operator, id));
+  printAccount(options, account, done);
 }
 
-/** @returns the account as it is afterwards */
-const changed = (
+/** @returns the account after the change */
+const afterChange = (
   idOrEmail: string,
   apply: (context: CommandContext, account: Account) => Promise<void>,
 ): Promise<Account> =>
@@ -187,18 +174,18 @@ async function remove(text: string, options: OutputOptions & { yes?: boolean }):
   const account = await withInstallation({}, async ({ accounts, apiKeys }) => {
     const found = await accounts.find(text);
     const keys = plural((await apiKeys.list(found.id)).length, 'API key');
-    await confirm(`Account ${found.email} is deleted with ${keys}. This cannot be undone.`, options);
+    await confirm(`Account ${found.email} will be deleted with ${keys}. This cannot be undone.`, options);
     await accounts.delete(operator, found.id);
     return found;
   });
-  tell(options, account, 'Deleted');
+  printAccount(options, account, 'Deleted');
 }
 
-function tell(options: OutputOptions, account: Account, done: string, password?: string): void {
+function printAccount(options: OutputOptions, account: Account, done: string, password?: string): void {
   const value = { ...toJson(account), ...(password === undefined ? {} : { password }) };
   const lines = [
     `${done === '' ? 'Account' : `${done} account`} ${account.email} (${account.id}), ${account.role}, ${stateOf(account)}${account.requiresSecondFactor === 1 ? ', second factor required' : ''}.`,
-    ...(password === undefined ? [] : [`Password: ${password}`, 'It is shown this once.']),
+    ...(password === undefined ? [] : [`Password: ${password}`, 'It is shown only once.']),
   ];
   print(options, value, lines.join('\n'));
 }

@@ -1,13 +1,14 @@
-/** `keyreeve admin …`: how an installation comes to its first administrator without a password on the command line. */
+/** `keyreeve admin …`: creates the first administrator without a password on the command line. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { createFirstAdministrator } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
 import type { Config } from '../app/config.ts';
 import type { Secret } from '../foundation/crypto/secret.ts';
+import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
-import { jsonHelp, print, type OutputOptions } from './output.ts';
+import { print, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 
 interface BootstrapOptions extends OutputOptions {
@@ -15,12 +16,17 @@ interface BootstrapOptions extends OutputOptions {
 }
 
 export function adminCommand(): Command {
-  const admin = new Command('admin').description('The first administrator.');
+  const admin = new CliCommand('admin')
+    .description('Create the first administrator.')
+    .references('docs/administration.md', 'database', 'masterKey');
   admin
     .command('bootstrap')
-    .description('Write a one-time code for making the first administrator over HTTP into a file.')
-    .option('--output <file>', 'a new file, instead of one beside the embedded database')
-    .option('--json', jsonHelp)
+    .description(
+      `Write a one-time code to a file. ${createFirstAdministrator.method} ${createFirstAdministrator.path} creates the first administrator with it.`,
+    )
+    .option('--output <file>', 'file to create (default for SQLite: <database>.first-administrator)')
+    .json()
+    .examples('keyreeve admin bootstrap', 'keyreeve admin bootstrap --output /run/keyreeve/code')
     .action(bootstrap);
   return admin;
 }
@@ -29,14 +35,14 @@ async function bootstrap(options: BootstrapOptions): Promise<void> {
   const { path, expiresAt } = await withInstallation({}, async ({ config, firstAdministrator }) => {
     const file = resolve(options.output ?? besideDatabase(config));
     let isWritten = false;
-    const keep = (code: Secret): void => {
+    const write = (code: Secret): void => {
       writeNew(file, code);
       isWritten = true;
     };
     try {
-      return { path: file, ...(await firstAdministrator.makeCode(keep)) };
+      return { path: file, ...(await firstAdministrator.makeCode(write)) };
     } catch (error) {
-      // The code in it is none.
+      // The transaction failed, so the code in the file is not valid.
       if (isWritten) rmSync(file, { force: true });
       throw error;
     }
@@ -44,14 +50,14 @@ async function bootstrap(options: BootstrapOptions): Promise<void> {
   const until = toInstant(expiresAt);
   const lines = [
     `Wrote a code for the first administrator to ${path}.`,
-    `It is good once, until ${until}: send it with ${createFirstAdministrator.method} ${createFirstAdministrator.path}, then delete the file.`,
+    `It works once, until ${until}. Send it with ${createFirstAdministrator.method} ${createFirstAdministrator.path}, then delete the file.`,
   ];
   print(options, { path, expiresAt: until }, lines.join('\n'));
 }
 
 function besideDatabase({ database }: Config): string {
   if (database.kind === 'sqlite') return `${database.path}.first-administrator`;
-  throw new UsageError('name a new file for the code by --output');
+  throw new UsageError('--output is required with PostgreSQL: name the file to create');
 }
 
 function writeNew(path: string, code: Secret): void {
@@ -59,6 +65,6 @@ function writeNew(path: string, code: Secret): void {
     writeFileSync(path, `${code.reveal()}\n`, { flag: 'wx', mode: 0o600, flush: true });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    throw new UsageError(`${path} exists; delete it, or name another file by --output`);
+    throw new UsageError(`${path} exists; delete it, or name another file with --output`);
   }
 }

@@ -1,4 +1,4 @@
-/** `keyreeve audit …`: whether the trail is as it was written, and what stands in it. */
+/** `keyreeve audit …`: verifies and exports the audit log. */
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { link, rm } from 'node:fs/promises';
@@ -6,16 +6,17 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Command, Option } from 'commander';
+import { Option, type Command } from 'commander';
 import type { Accounts } from '../modules/accounts/accounts.ts';
 import { findCheckpoints, type Checkpoint } from '../modules/audit/chain.ts';
 import { exportFormats, exportLog, type ExportFormat } from '../modules/audit/export.ts';
 import { verifyLog, type Finding, type Verified } from '../modules/audit/verify-log.ts';
+import { CliCommand, type SetStatus } from './command.ts';
 import { UsageError } from './failure.ts';
-import { collect, jsonHelp, plural, print, type OutputOptions } from './output.ts';
+import { collect, plural, print, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 
-/** A minute's each: a week of them. */
+/** A week of checkpoints: `serve` logs at most one per minute. */
 const checkpointsMax = 10_000;
 
 interface VerifyOptions extends OutputOptions {
@@ -31,24 +32,27 @@ interface ExportOptions {
   readonly output?: string;
 }
 
-/** @param end is given the exit status */
-export function auditCommand(end: (status: number) => void): Command {
-  const audit = new Command('audit').description('The audit trail: what was changed, by whom, to what.');
+export function auditCommand(setStatus: SetStatus): Command {
+  const audit = new CliCommand('audit')
+    .description('Verify and export the audit log.')
+    .references('docs/audit.md', 'database', 'masterKey');
   audit
     .command('verify')
-    .description('Whether the trail is as it was written. Exit status 1 when it is not, with each place.')
-    .option('--checkpoint <text>', 'a state from the log that it must hold; may be given several times', collect)
-    .option('--checkpoints <file>', 'all checkpoints of a file, such as the log itself; - is standard input')
-    .option('--json', jsonHelp)
-    .action(async (options: VerifyOptions) => end(await verify(options)));
+    .description('Verify the integrity of the audit log. Prints each finding and exits with status 1 if there is any.')
+    .option('--checkpoint <text>', 'checkpoint that the audit log must contain (repeatable)', collect)
+    .option('--checkpoints <file>', 'file with checkpoints, such as the log of the service; - is standard input')
+    .json()
+    .examples('keyreeve audit verify', 'keyreeve audit verify --checkpoints /var/log/keyreeve.log')
+    .action(async (options: VerifyOptions) => setStatus(await verify(options)));
   audit
     .command('export')
-    .description('Write the trail, oldest event first.')
+    .description('Export audit events, oldest first.')
     .addOption(new Option('--format <format>', 'JSON Lines or CSV').choices(exportFormats).default('jsonl'))
-    .option('--since <time>', 'from then on; ISO 8601', instant)
-    .option('--until <time>', 'before then; ISO 8601', instant)
-    .option('--account <email or id>', 'of one account; a deleted one by its id')
-    .option('--output <file>', 'a file that doesn’t exist; otherwise standard output')
+    .option('--since <time>', 'only events at or after this time (ISO 8601)', parseInstant)
+    .option('--until <time>', 'only events before this time (ISO 8601)', parseInstant)
+    .option('--account <account>', 'only events of this account: email address or id. A deleted account only by its id')
+    .option('--output <file>', 'file to create (default: standard output)')
+    .examples('keyreeve audit export --since 2026-01-01 --format csv --output audit.csv')
     .action(exportEvents);
   return audit;
 }
@@ -74,10 +78,10 @@ async function readCheckpoints(path: string): Promise<Checkpoint[]> {
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     for (const checkpoint of findCheckpoints(line)) found.set(checkpoint.text, checkpoint);
     if (found.size > checkpointsMax) {
-      throw new UsageError(`${path} has more than ${checkpointsMax} checkpoints; each stands for all before it too`);
+      throw new UsageError(`${path} has more than ${checkpointsMax} checkpoints; each one covers all earlier ones`);
     }
   }
-  if (found.size === 0) throw new UsageError(`there is no checkpoint in ${path}`);
+  if (found.size === 0) throw new UsageError(`${path} contains no checkpoint`);
   return [...found.values()];
 }
 
@@ -85,12 +89,14 @@ function describe(verified: Verified): string {
   const { events, chains, eventsBefore, checkpointsHeld, checkpoint, findings, findingsTotal } = verified;
   const scope = `${plural(events, 'event')} in ${plural(chains, 'chain')}`;
   const more = [
-    ...(eventsBefore > 0 ? [`${plural(eventsBefore, 'event')} from before there were chains can’t be verified.`] : []),
+    ...(eventsBefore > 0
+      ? [`${plural(eventsBefore, 'event')} of an early version without chains cannot be verified.`]
+      : []),
     ...(checkpoint === null ? [] : [`Checkpoint: ${checkpoint}`]),
   ];
   if (findingsTotal === 0) {
-    const held = checkpointsHeld > 0 ? `, and what ${plural(checkpointsHeld, 'checkpoint')} had seen is there` : '';
-    return [`${scope}: as they were written${held}.`, ...more].join('\n');
+    const held = checkpointsHeld > 0 ? ` ${plural(checkpointsHeld, 'checkpoint')} verified.` : '';
+    return [`${scope}: intact.${held}`, ...more].join('\n');
   }
   const rest = findingsTotal - findings.length;
   return [
@@ -120,34 +126,34 @@ async function exportEvents({ format, since, until, account, output }: ExportOpt
     await db.snapshot(async (reader) => {
       const lines = Readable.from(exportLog(reader, format, span));
       if (output === undefined) await pipeline(lines, process.stdout, { end: false });
-      else await writeWhole(lines, resolve(output));
+      else await writeComplete(lines, resolve(output));
     });
   });
 }
 
-/** The trail outlives accounts, so an id is taken as it is. */
+/** An id is not looked up: the audit log has events of deleted accounts. */
 const accountIdOf = async (accounts: Accounts, account: string): Promise<string> =>
   account.includes('@') ? (await accounts.find(account)).id : account;
 
-function instant(text: string): number {
+function parseInstant(text: string): number {
   const ms = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text)
     ? Date.parse(text)
     : Number.NaN;
   if (Number.isNaN(ms)) {
-    throw new UsageError(`“${text}” is not a time; write it like 2026-11-21 or 2026-11-21T09:30:00Z`);
+    throw new UsageError(`“${text}” is not a time; expected a time like 2026-11-21 or 2026-11-21T09:30:00Z`);
   }
   return ms;
 }
 
-/** The file appears whole or not at all, and never over another one. */
-async function writeWhole(lines: Readable, path: string): Promise<void> {
+/** Creates the file complete or not at all, and never replaces a file. */
+async function writeComplete(lines: Readable, path: string): Promise<void> {
   const draft = `${path}.${randomBytes(8).toString('hex')}.partial`;
   try {
     await pipeline(lines, createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }));
     await link(draft, path);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    throw new UsageError(`${path} exists already; name a file that doesn’t`);
+    throw new UsageError(`${path} exists; name a file that does not exist`);
   } finally {
     await rm(draft, { force: true });
   }

@@ -1,26 +1,27 @@
-/** `keyreeve backup`: everything but what passes by itself, in one file. */
+/** `keyreeve backup`: writes all data except short-lived rows to one file. */
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
 import { writeBackup } from '../modules/backup/write-backup.ts';
 import { hasLost } from '../modules/deletion-journal/lost-records.ts';
-import { jsonHelp, print, table, version, type OutputOptions } from './output.ts';
+import { CliCommand } from './command.ts';
+import { print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 
 const warning =
-  'keyreeve: the database is older than its journal of deletions: run `keyreeve journal replay`, then back it up again\n';
+  'keyreeve: the database is older than its deletion journal: run `keyreeve journal replay`, then repeat the backup\n';
 
 interface BackupCommandOptions extends OutputOptions {
   readonly to: string;
 }
 
 export function backupCommand(): Command {
-  return new Command('backup')
-    .description(
-      'Write all accounts, keys, signing keys and the audit trail, as of now, into a file. The service may run.',
-    )
-    .requiredOption('--to <file>', 'a file that doesn’t exist; compressed when its name ends in .gz')
-    .option('--json', jsonHelp)
+  return new CliCommand('backup')
+    .description('Write accounts, keys and the audit log to a file. The service can run meanwhile.')
+    .requiredOption('--to <file>', 'file to create; compressed if its name ends in .gz')
+    .json()
+    .examples('keyreeve backup --to keyreeve-2026-11-22.gz')
+    .references('docs/backup.md', 'database', 'masterKey', 'deletionJournal')
     .action(backup);
 }
 
@@ -28,7 +29,7 @@ async function backup({ to, ...options }: BackupCommandOptions): Promise<void> {
   const path = resolve(to);
   const rows = await withInstallation({}, async ({ installation: { db, keys }, journal }) => {
     const counts = await writeBackup({ db, keys, clock: systemClock, version, path });
-    // So that the journal is known to reach beyond the backup.
+    // Records in the deletion journal that it is complete beyond the time of the backup.
     const forgotten = await journal?.catchUp();
     if (forgotten && hasLost(forgotten)) process.stderr.write(warning);
     return counts;
@@ -36,7 +37,7 @@ async function backup({ to, ...options }: BackupCommandOptions): Promise<void> {
   print(
     options,
     { path, rows },
-    `${rowsTable(rows)}\n\nWrote ${path}. It is of use only with the master key, which is not in it.`,
+    `${rowsTable(rows)}\n\nWrote ${path}. A restore also needs the master key, which is not in the file.`,
   );
 }
 

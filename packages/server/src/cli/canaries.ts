@@ -7,7 +7,7 @@ import { operator, type CommandContext } from './session.ts';
 
 export type CanariesContext = Pick<CommandContext, 'accounts' | 'apiKeys' | 'config' | 'installation'>;
 
-/** @param importsKeys whether to import keys too, which an installation without imported keys should not start with */
+/** @param importsKeys whether to import keys too; false for an installation that has never imported keys */
 export function canariesOf(
   { accounts, apiKeys, config, installation: { db, keys } }: CanariesContext,
   importsKeys: boolean,

@@ -1,8 +1,8 @@
-/** Asks before a change that cannot be undone. */
+/** Asks for confirmation of a change that cannot be undone. */
 import { UsageError } from './failure.ts';
 import { promptLine } from './prompt.ts';
 
-export const yesHelp = 'do not ask for confirmation; scripts need it';
+export const yesHelp = 'do not ask for confirmation';
 
 /** @throws UsageError unless the answer is yes, and where standard input is not a terminal */
 export async function confirm(question: string, { yes = false }: { readonly yes?: boolean }): Promise<void> {
@@ -13,7 +13,7 @@ export async function confirm(question: string, { yes = false }: { readonly yes?
   try {
     answer = await promptLine(`${question} (yes or no) `);
   } catch {
-    // Ctrl-C or Ctrl-D, which end no line.
+    // Ctrl-C or Ctrl-D, after which the cursor is still on the line of the question.
     process.stderr.write('\n');
     answer = '';
   }

@@ -1,8 +1,8 @@
-/** Errors of a database for the person at the command line: which database it is, what is wrong, and what to do. */
+/** Describes errors of the database: which database, what failed, and what to do. */
 import { processEnvironment, readConfig } from '../app/config.ts';
 import { describeDatabase, type DatabaseLocation } from '../foundation/database/database.ts';
 
-/** The first that matches the driver's message. */
+/** The first pattern that matches the driver's message determines the remedy. */
 const remedies: readonly (readonly [message: RegExp, remedy: string])[] = [
   [/unable to open database file/, 'Check that the folder exists and that this user may read and write it'],
   [/readonly database/, 'Give this user write access to the file and to its folder'],
@@ -37,14 +37,14 @@ export function describeDatabaseFailure(message: string): string {
   return `the database ${configuredDatabase()} cannot be used: ${message}. ${remedy}.`;
 }
 
-/** Never with a password. */
+/** Without the password. */
 function configuredDatabase(): string {
-  let address: DatabaseLocation;
+  let location: DatabaseLocation;
   try {
-    address = readConfig(processEnvironment()).database;
+    location = readConfig(processEnvironment()).database;
   } catch {
-    // The command fails for another reason then.
+    // The configuration is not valid, so the command reports that error instead.
     return '';
   }
-  return describeDatabase(address);
+  return describeDatabase(location);
 }

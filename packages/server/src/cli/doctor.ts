@@ -1,7 +1,7 @@
-/** `keyreeve doctor`: the configuration that is in force, and whether the installation is in order. */
+/** `keyreeve doctor`: prints the configuration and checks the installation. */
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { listUnconfirmedEmails } from '../modules/accounts/unconfirmed-email-store.ts';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { systemClock } from '../foundation/clock.ts';
@@ -13,8 +13,9 @@ import type { DeletionJournal } from '../modules/deletion-journal/deletion-journ
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { readTemplates } from '../modules/mail/templates/templates.ts';
 import type { WaitingJobs } from '../modules/outbox/outbox.ts';
+import { CliCommand, type SetStatus } from './command.ts';
 import { describeFailure } from './failure.ts';
-import { jsonHelp, plural, print, table, version, type OutputOptions } from './output.ts';
+import { plural, print, table, version, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 
 interface Check {
@@ -24,26 +25,30 @@ interface Check {
 }
 
 const dayMs = 86_400_000;
-/** Keys older than this should be rotated (ASVS 11.1.1). */
+/** An older signing key should be rotated (ASVS 11.1.1). */
 const signingKeyAgeDaysMax = 180;
 const outboxAgeMsMax = 900_000;
 const unconfirmedShownMax = 10;
 
-export function doctorCommand(exitWith: (status: number) => void): Command {
-  return new Command('doctor')
-    .description('Show the configuration in force, without secrets, and check the installation.')
-    .option('--json', jsonHelp)
+export function doctorCommand(setStatus: SetStatus): Command {
+  return new CliCommand('doctor')
+    .description(
+      'Print the settings in force, without secrets, and check the installation. Exits with status 1 if a check fails.',
+    )
+    .json()
+    .examples('keyreeve doctor')
+    .references('docs/operating.md', 'database', 'masterKey')
     .action(async (options: OutputOptions) => {
       const environment = processEnvironment();
       const config = readConfig(environment);
       const configuration = describeConfig(environment);
       const checks = [
-        runtime(),
-        ...(await installation()),
-        ...masterKey(config),
-        ...exposure(config),
-        ...mail(config),
-        ...workers(config),
+        checkRuntime(),
+        ...(await checkInstallation()),
+        ...checkMasterKey(config),
+        ...checkExposure(config),
+        ...checkMail(config),
+        ...checkWorkers(config),
       ];
       const isHealthy = checks.every(({ state }) => state !== 'failed');
       const text = [
@@ -57,18 +62,18 @@ export function doctorCommand(exitWith: (status: number) => void): Command {
         ),
       ].join('\n\n');
       print(options, { version, isHealthy, configuration, checks }, text);
-      exitWith(isHealthy ? 0 : 1);
+      setStatus(isHealthy ? 0 : 1);
     });
 }
 
-const runtime = (): Check => ({
+const checkRuntime = (): Check => ({
   name: 'runtime',
   state: 'ok',
   detail: `Keyreeve ${version}, Node ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'unknown'}`,
 });
 
-/** Everything that needs the database; a failure is a finding, not a crash. */
-async function installation(): Promise<Check[]> {
+/** All checks that need the database. An error is the result of the check `database`. */
+async function checkInstallation(): Promise<Check[]> {
   try {
     return await withInstallation({}, async ({ config, journal, outbox, signingKeys, installation: { db } }) => {
       const keys = await signingKeys.list();
@@ -79,9 +84,9 @@ async function installation(): Promise<Check[]> {
         {
           name: 'database',
           state: 'ok',
-          detail: `${describeDatabase(config.database)} answers, its schema is up to date, its master key fits`,
+          detail: `${describeDatabase(config.database)} responds; its schema is current and its master key is correct`,
         },
-        ...server(config, await durabilityOf(db)),
+        ...checkServer(config, await durabilityOf(db)),
         ...(await keyPrefixWarnings(db, config)).map((detail): Check => ({
           name: 'key prefix',
           state: 'warning',
@@ -91,12 +96,12 @@ async function installation(): Promise<Check[]> {
           name: 'signing key',
           state: !active ? 'note' : isOld ? 'warning' : 'ok',
           detail: active
-            ? `${active.kid} (${active.alg}) has signed for ${ageDays} days${isOld ? '; rotate it' : ''}`
-            : 'none yet; `serve` makes the first',
+            ? `${active.kid} (${active.alg}) has signed for ${ageDays} days${isOld ? '; run `keyreeve signing-key rotate`' : ''}`
+            : 'none; `serve` creates the first',
         },
-        ...(await deletionJournal(journal)),
-        ...unconfirmed(await listUnconfirmedEmails(db, unconfirmedShownMax + 1)),
-        ...late(await outbox.waiting()),
+        ...(await checkDeletionJournal(journal)),
+        ...checkEmails(await listUnconfirmedEmails(db, unconfirmedShownMax + 1)),
+        ...checkOutbox(await outbox.waiting()),
       ];
     });
   } catch (error) {
@@ -104,8 +109,8 @@ async function installation(): Promise<Check[]> {
   }
 }
 
-/** A damaged file does not stop the service; a `position.json` of another installation does. */
-async function deletionJournal(journal: DeletionJournal | undefined): Promise<Check[]> {
+/** A damaged file is a warning. A `position.json` of another installation is a failure, because `serve` rejects it. */
+async function checkDeletionJournal(journal: DeletionJournal | undefined): Promise<Check[]> {
   const name = 'deletion journal';
   try {
     const damage = (await journal?.findDamage()) ?? [];
@@ -115,79 +120,83 @@ async function deletionJournal(journal: DeletionJournal | undefined): Promise<Ch
   }
 }
 
-/** After a restore; see `unconfirmed-emails/store.ts`. */
-function unconfirmed(ids: readonly string[]): Check[] {
+/** Reports accounts whose email address a restore has replaced by an earlier one. */
+function checkEmails(ids: readonly string[]): Check[] {
   if (ids.length === 0) return [];
   const shown = ids.slice(0, unconfirmedShownMax).join(', ');
   const more = ids.length > unconfirmedShownMax ? ' and more' : '';
-  const detail = `a restore brought back earlier email addresses of ${shown}${more}: no password reset is sent there until the owner changes the address, or you run \`account confirm-email\``;
+  const detail = `after a restore, these accounts have an earlier email address: ${shown}${more}. Password resets are not sent to it until the owner changes it or you run \`keyreeve account confirm-email\``;
   return [{ name: 'email addresses', state: 'warning', detail }];
 }
 
-/** The service sends at once; what is old has failed again and again, or no service runs. */
-const late = (waiting: readonly WaitingJobs[]): Check[] =>
+/** The service starts jobs immediately. An old job has failed repeatedly, or no service runs. */
+const checkOutbox = (waiting: readonly WaitingJobs[]): Check[] =>
   waiting
     .filter(({ oldestMs }) => oldestMs > outboxAgeMsMax)
     .map(({ kind, count, oldestMs }) => ({
       name: 'outbox',
       state: 'warning',
-      detail: `${plural(count, kind)} waiting, the oldest for ${Math.floor(oldestMs / 60_000)} minutes; the log says why (outbox_failed)`,
+      detail: `${plural(count, kind)} waiting, the oldest for ${Math.floor(oldestMs / 60_000)} minutes; for the reason, read outbox_failed in the log`,
     }));
 
-/** Of the embedded database nothing can be set. */
-function server({ database }: Config, { version: serverVersion, warnings }: Durability): Check[] {
+/** SQLite has no settings that affect durability. */
+function checkServer({ database }: Config, { version: serverVersion, warnings }: Durability): Check[] {
   if (database.kind === 'sqlite') return [];
-  const found = warnings.length === 0 ? ['what is acknowledged has reached its disk'] : warnings;
+  const found = warnings.length === 0 ? ['acknowledged commits are on its disk'] : warnings;
   const state = warnings.length === 0 ? 'ok' : 'warning';
   return found.map((detail) => ({ name: 'server', state, detail: `PostgreSQL ${serverVersion}: ${detail}` }));
 }
 
-function masterKey({ masterKey: given, database, publicUrl }: Config): Check[] {
+function checkMasterKey({ masterKey: given, database, publicUrl }: Config): Check[] {
   if (given || database.kind === 'postgres')
-    return [{ name: 'master key', state: 'ok', detail: 'given by the configuration' }];
+    return [{ name: 'master key', state: 'ok', detail: 'set by the configuration' }];
   const path = masterKeyPath(database.path);
   const isExposed = publicUrl?.startsWith('https:') ?? false;
-  const detail = `kept beside the database in ${path}: whoever copies the folder has both`;
+  const detail = `in ${path}, beside the database: a copy of the folder contains both`;
   return [
     {
       name: 'master key',
       state: isExposed ? 'warning' : 'note',
       detail: isExposed ? `${detail}. Set KEYREEVE_MASTER_KEY_FILE` : detail,
     },
-    // Opening the installation has refused a master key that others can read (secret-file.ts).
-    { name: 'file modes', ...modes(database.path) },
+    // `openInstallation` has already checked the mode of the master key (secret-file.ts).
+    { name: 'file modes', ...checkMode(database.path) },
   ];
 }
 
-function modes(path: string): Pick<Check, 'state' | 'detail'> {
+function checkMode(path: string): Pick<Check, 'state' | 'detail'> {
   const found = statSync(path, { throwIfNoEntry: false });
   const isOpen = process.platform !== 'win32' && found !== undefined && (found.mode & 0o077) !== 0;
   return isOpen
-    ? { state: 'failed', detail: `others can read ${path}; chmod 600` }
-    : { state: 'ok', detail: 'others can read neither the database nor the master key' };
+    ? { state: 'failed', detail: `other users can read ${path}; run chmod 600 on it` }
+    : { state: 'ok', detail: 'other users cannot read the database or the master key' };
 }
 
-/** One is the ordinary case and says nothing. */
-function workers({ workers: count }: Config): Check[] {
+/** One worker is the default and needs no check. */
+function checkWorkers({ workers: count }: Config): Check[] {
   const cores = availableParallelism();
   if (count === 1) return [];
   return [
     count > cores
-      ? { name: 'workers', state: 'warning', detail: `${count} on ${cores} cores: more than cores gain nothing` }
+      ? {
+          name: 'workers',
+          state: 'warning',
+          detail: `${count} on ${cores} cores: more workers than cores do not increase throughput`,
+        }
       : { name: 'workers', state: 'ok', detail: `${count} on ${cores} cores` },
   ];
 }
 
-function mail({ smtpUrl, mailFrom = '', mailTemplates }: Config): Check[] {
+function checkMail({ smtpUrl, mailFrom = '', mailTemplates }: Config): Check[] {
   const { mistakes } = readTemplates(mailTemplates);
-  const none = 'none is sent: nobody can sign up or reset a forgotten password; set KEYREEVE_SMTP_URL';
+  const none = 'not configured: sign-up and password reset are not possible; set KEYREEVE_SMTP_URL';
   return [
     smtpUrl === undefined
       ? { name: 'mail', state: 'note', detail: none }
       : {
           name: 'mail',
           state: 'ok',
-          detail: `by ${withoutPassword(smtpUrl)} from ${mailFrom}; \`mail test\` tries it`,
+          detail: `${withoutPassword(smtpUrl)}, from ${mailFrom}; \`keyreeve mail test\` sends a test mail`,
         },
     ...mistakes.map((detail): Check => ({ name: 'mail template', state: 'failed', detail })),
   ];
@@ -198,8 +207,8 @@ function withoutPassword(text: string): string {
   return `${protocol}//${host}`;
 }
 
-function exposure(config: Config): Check[] {
-  const detail = config.publicUrl ?? 'http://localhost, for this machine only';
+function checkExposure(config: Config): Check[] {
+  const detail = config.publicUrl ?? 'http://localhost, only on this machine';
   return [
     { name: 'public address', state: 'ok', detail },
     ...warningsOf(config).map((warning): Check => ({ name: 'configuration', state: 'warning', detail: warning })),

@@ -1,4 +1,4 @@
-/** Failures in words for whoever types commands. */
+/** Error messages of the command line. */
 import { errors } from '@keyreeve/contract';
 import { BackupError } from '../modules/backup/format.ts';
 import { ConfigError } from '../app/config.ts';
@@ -8,39 +8,40 @@ import { DomainError } from '../foundation/errors.ts';
 import { JobFailure } from '../modules/outbox/outbox.ts';
 import { describeDatabaseFailure } from './database-failure.ts';
 
-/** The command was called in a way that can't work. */
+/** The arguments of the command are not valid. */
 export class UsageError extends Error {}
 
-/** Nothing was changed, and the message says why and what to do. */
+/** An error whose message gives the reason and the remedy. The command changed nothing. */
 export const isRefusal = (error: unknown): error is Error =>
   error instanceof BackupError ||
   error instanceof JournalError ||
   error instanceof FileInUseError ||
   error instanceof JobFailure;
 
-/** What was wrong, in one line unless several things were. */
+/** @returns one line, or several for several errors */
 export function describeFailure(error: unknown): string {
   if (error instanceof ConfigError && error.mistakes.length === 1) return error.mistakes[0] ?? error.message;
   if (error instanceof DomainError) return describeDomainError(error);
   return error instanceof Error ? error.message : String(error);
 }
 
-/** An attempt to connect to several addresses of one host fails with an error for each and no message of its own. */
+/** A failed connection to a host with several IP addresses is an AggregateError without a message. */
 const messageOf = (cause: Error): string =>
   cause instanceof AggregateError && cause.message === '' ? cause.errors.map(String).join('; ') : cause.message;
 
-/** The registry's texts speak to callers over HTTP, so the meaning is left out where something more precise is known. */
+/** Prefers the detail: the registry's meaning is written for HTTP clients. */
 function describeDomainError({
   code,
-  options: { detail, errors: places = [], cause, isOutcomeUnknown },
+  options: { detail, errors: fields = [], cause, isOutcomeUnknown },
 }: DomainError): string {
   const { title, meaning } = errors[code];
-  if (isOutcomeUnknown) return 'the database did not say whether this was done; look, and run it again if it was not';
+  if (isOutcomeUnknown)
+    return 'the connection to the database was lost during the commit, so the change may be in effect; check, and repeat the command if it is not';
   if (code === 'unavailable' && detail === undefined)
     return describeDatabaseFailure(cause instanceof Error ? messageOf(cause) : meaning);
-  if (places.length === 0) return detail ?? `${title}. ${meaning}`;
-  // Where it was is said only if the title doesn't say it.
-  const details = places.map(({ pointer, detail: text }) =>
+  if (fields.length === 0) return detail ?? `${title}. ${meaning}`;
+  // The titles of other codes name the field.
+  const details = fields.map(({ pointer, detail: text }) =>
     code === 'invalid_request' ? `${pointer.slice(1)}: ${text}` : text,
   );
   return `${title}. ${details.join(' ')}`;

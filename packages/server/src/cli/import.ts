@@ -1,11 +1,12 @@
-/** `keyreeve import …`: accounts and API keys of another system, from a file of JSON Lines. */
+/** `keyreeve import …`: imports accounts and API keys of another system from a file of JSON Lines. */
 import { createReadStream, statSync } from 'node:fs';
-import { Command, Option } from 'commander';
+import { Option, type Command } from 'commander';
 import { systemClock } from '../foundation/clock.ts';
 import { accountImporter } from '../modules/import/accounts.ts';
 import { keyImporter } from '../modules/import/api-keys.ts';
 import { runImport, type Importer, type ImportCounts, type RefusedLine } from '../modules/import/run-import.ts';
-import { jsonHelp, plural, type OutputOptions } from './output.ts';
+import { CliCommand, type SetStatus } from './command.ts';
+import { plural, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
 interface ImportOptions extends OutputOptions {
@@ -16,39 +17,40 @@ interface AccountOptions extends ImportOptions {
   readonly onExisting: 'skip' | 'fail';
 }
 
-const file = ['<file>', 'one JSON object in each line; - for standard input'] as const;
-const dryRunHelp = 'check every line as an import would; write nothing';
+const file = ['<file>', 'file with one JSON object per line; - is standard input'] as const;
+const dryRunHelp = 'check every line without importing it';
 const progressMs = 500;
 
-/** @param finish is told the exit status when a line was refused */
-export function importCommand(finish: (status: number) => void): Command {
-  const command = new Command('import').description(
-    'Bring accounts and API keys from another system, with the hashes that it has. The service may run.',
-  );
+export function importCommand(setStatus: SetStatus): Command {
+  const command = new CliCommand('import')
+    .description('Import accounts and API keys with their hashes. The service can run meanwhile.')
+    .references('docs/import.md', 'database', 'masterKey');
   command
     .command('accounts')
     .argument(...file)
-    .description('Import accounts; a password hash is renewed when its owner signs in.')
+    .description('Import accounts. Each password is hashed again at its next sign-in.')
     .option('--dry-run', dryRunHelp)
     .addOption(
-      new Option('--on-existing <what>', 'a line whose email has an account: pass over it or refuse it')
+      new Option('--on-existing <what>', 'skip or reject a line whose email address already has an account')
         .choices(['skip', 'fail'])
         .default('skip'),
     )
-    .option('--json', jsonHelp)
+    .json()
+    .examples('keyreeve import accounts accounts.jsonl --dry-run', 'keyreeve import accounts - < accounts.jsonl')
     .action((path: string, { onExisting, ...options }: AccountOptions) =>
-      importFile(path, options, 'account', finish, ({ installation: { db }, hasher }, isDryRun) =>
+      importFile(path, options, 'account', setStatus, ({ installation: { db }, hasher }, isDryRun) =>
         accountImporter(operator, { db, clock: systemClock, hasher, isDryRun, onExisting }),
       ),
     );
   command
     .command('api-keys')
     .argument(...file)
-    .description('Import API keys by their SHA-256, for accounts that exist.')
+    .description('Import the SHA-256 hashes of API keys for existing accounts.')
     .option('--dry-run', dryRunHelp)
-    .option('--json', jsonHelp)
+    .json()
+    .examples('keyreeve import api-keys keys.jsonl')
     .action((path: string, options: ImportOptions) =>
-      importFile(path, options, 'API key', finish, ({ installation: { db, keys }, config }, isDryRun) => {
+      importFile(path, options, 'API key', setStatus, ({ installation: { db, keys }, config }, isDryRun) => {
         const { keysPerAccountMax } = config;
         return keyImporter(operator, { db, clock: systemClock, keyHash: keys.apiKeyHash, keysPerAccountMax, isDryRun });
       }),
@@ -60,10 +62,10 @@ async function importFile<Item>(
   path: string,
   { json = false, dryRun: isDryRun = false }: ImportOptions,
   noun: string,
-  finish: (status: number) => void,
+  setStatus: SetStatus,
   importerOf: (context: CommandContext, isDryRun: boolean) => Importer<Item>,
 ): Promise<void> {
-  // Before the database is opened: a file that isn't there is said first.
+  // A missing file is reported before the database is opened.
   const bytesTotal = path === '-' ? undefined : statSync(path).size;
   const source = path === '-' ? process.stdin : createReadStream(path);
   let bytes = 0;
@@ -88,10 +90,10 @@ async function importFile<Item>(
     source.destroy();
   });
   await write(report.end(counts));
-  if (counts.refused > 0) finish(1);
+  if (counts.refused > 0) setStatus(1);
 }
 
-/** Waits where nobody reads: a report may have as many lines as the file. */
+/** Waits until the reader takes the text: a report can have as many lines as the file. */
 const write = (text: string): Promise<void> => new Promise((resolve) => process.stdout.write(text, () => resolve()));
 
 class TextReport {
@@ -108,13 +110,15 @@ class TextReport {
   }
 
   end({ imported, existing, refused }: ImportCounts): string {
-    const taken = plural(imported, this.#noun);
-    const left = `${existing} existed already; ${plural(refused, 'line')} refused`;
-    return this.#isDryRun ? `Would import ${taken}; ${left}. Nothing was written.\n` : `Imported ${taken}; ${left}.\n`;
+    const importedText = plural(imported, this.#noun);
+    const rest = `${existing} existed already; ${plural(refused, 'line')} refused`;
+    return this.#isDryRun
+      ? `Would import ${importedText}; ${rest}. Nothing was written.\n`
+      : `Imported ${importedText}; ${rest}.\n`;
   }
 }
 
-/** One object, written as it grows. */
+/** One JSON object, written while the import runs. */
 class JsonReport {
   readonly #isDryRun: boolean;
   #separator = '{"refusedLines":[';
@@ -135,21 +139,21 @@ class JsonReport {
   }
 }
 
-/** A line on the terminal that is written over; nothing where there is none. */
+/** A line on the terminal that is overwritten. Prints nothing if standard error is not a terminal. */
 class Progress {
-  readonly #share: () => number | undefined;
+  readonly #readShare: () => number | undefined;
   #shownAt = Number.NEGATIVE_INFINITY;
 
-  /** @param share of the file that has been read, where its size is known */
-  constructor(share: () => number | undefined) {
-    this.#share = share;
+  /** @param readShare returns how much of the file has been read, from 0 to 1; undefined if its size is unknown */
+  constructor(readShare: () => number | undefined) {
+    this.#readShare = readShare;
   }
 
   show({ lines, refused }: ImportCounts): void {
     const now = systemClock.now();
     if (!process.stderr.isTTY || now - this.#shownAt < progressMs) return;
     this.#shownAt = now;
-    const share = this.#share();
+    const share = this.#readShare();
     const part = share === undefined ? '' : ` (${Math.floor(share * 100)} %)`;
     process.stderr.write(`\r\u001B[K${lines} lines${part}, ${refused} refused`);
   }

@@ -1,11 +1,12 @@
-/** `keyreeve journal …` */
+/** `keyreeve journal …`: replays the deletion journal. */
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { replayOnLive } from '../modules/backup/replay-on-live.ts';
 import type { ReplayResult } from '../modules/backup/replay.ts';
 import { systemClock } from '../foundation/clock.ts';
+import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
-import { collect, jsonHelp, plural, print, type OutputOptions } from './output.ts';
+import { collect, plural, print, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 
 interface ReplayCommandOptions extends OutputOptions {
@@ -14,15 +15,18 @@ interface ReplayCommandOptions extends OutputOptions {
 }
 
 export function journalCommand(): Command {
-  const journal = new Command('journal').description('The journal of deletions, apart from the database.');
+  const journal = new CliCommand('journal')
+    .description('Replay the deletion journal.')
+    .references('docs/backup.md', 'database', 'masterKey', 'deletionJournal');
   journal
     .command('replay')
     .description(
-      'Delete and take away again in the running database what it has lost, after a failover or a copy of its files.',
+      'Apply recorded deletions again to the database in use, after a failover or after a copy of its files.',
     )
-    .option('--journal <folder>', 'a further journal of deletions; may be given several times', collect)
-    .option('--dry-run', 'say what would be deleted; change nothing')
-    .option('--json', jsonHelp)
+    .option('--journal <folder>', 'further deletion journal (repeatable)', collect)
+    .option('--dry-run', 'print what would be deleted; change nothing')
+    .json()
+    .examples('keyreeve journal replay --dry-run', 'keyreeve journal replay --journal /mnt/other/deletions')
     .action(replay);
   return journal;
 }
@@ -30,18 +34,22 @@ export function journalCommand(): Command {
 async function replay({ journal: folders = [], dryRun: isDryRun = false, ...options }: ReplayCommandOptions) {
   const result = await withInstallation({}, async ({ installation: { db, keys }, journal }) => {
     if (!journal && folders.length === 0) {
-      throw new UsageError('there is no journal: set KEYREEVE_DELETION_JOURNAL, or name its folder with --journal');
+      throw new UsageError(
+        'there is no deletion journal: set KEYREEVE_DELETION_JOURNAL, or name its folder with --journal',
+      );
     }
     const journalFolders = folders.map((folder) => resolve(folder));
     return replayOnLive(operator, { db, keys, clock: systemClock, journal, journalFolders, isDryRun });
   });
   const { journalCompleteUntil } = result;
-  const head = isDryRun ? 'Nothing was changed. The journal of deletions would do' : 'From the journal of deletions';
+  const head = isDryRun
+    ? 'Nothing was changed. A replay of the deletion journal would apply'
+    : 'Replayed the deletion journal';
   const text = [`${head}: ${describeReplayed(result)}`, describeReach(journalCompleteUntil)].join('\n');
   print(options, { ...result, isDryRun }, text);
 }
 
-/** Sentences, the first of which completes another one. */
+/** @returns lines, of which the first continues a line that ends with a colon */
 export function describeReplayed({ replayed, unconfirmed }: ReplayResult): string {
   const { apiKeys, accounts, signingKeys, accountsDisabled } = replayed;
   const { rolesRemoved, secondFactorsRemoved, recoveryCodesUsed, recoveryCodesReplaced, passwordsVoided } = replayed;
@@ -63,12 +71,12 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
       : []),
     ...(passwordsVoided > 0
       ? [
-          `Passwords voided because they had been changed: ${passwordsVoided}. Their owners choose new ones by “forgot password”, or you run \`keyreeve account set-password\`.`,
+          `Earlier passwords made invalid: ${passwordsVoided}. Their owners set new ones with “forgot password”, or you run \`keyreeve account set-password\`.`,
         ]
       : []),
     ...(unconfirmed.length > 0
       ? [
-          `Email addresses that had been changed and are the old ones again: ${unconfirmed.length}. No password reset is sent there until the owner changes the address, or you have asked the owner and run \`keyreeve account confirm-email <id>\`:`,
+          `Accounts with an earlier email address: ${unconfirmed.length}. Password resets are not sent to it until the owner changes it, or until you have asked the owner and run \`keyreeve account confirm-email <id>\`:`,
           ...unconfirmed.map((id) => `  ${id}`),
         ]
       : []),
@@ -79,5 +87,5 @@ const some = (count: number, noun: string): string[] => (count > 0 ? [plural(cou
 
 export const describeReach = (completeUntil: string | null): string =>
   completeUntil === null
-    ? 'Nothing is known of how complete the journal is.'
-    : `The journal is known to be complete until ${completeUntil}. What was deleted later on an instance whose journal was not named is not in it.`;
+    ? 'It is unknown how complete the deletion journal is.'
+    : `The deletion journal is complete until ${completeUntil}. It lacks later deletions of instances whose journals were not named.`;

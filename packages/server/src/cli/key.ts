@@ -1,10 +1,11 @@
-/** `keyreeve key …`: the only place that grants the scopes of Keyreeve itself. */
-import { Command } from 'commander';
+/** `keyreeve key …`: API keys, for an operator. */
+import type { Command } from 'commander';
 import { parseKeyId, toFullKey, toKey } from '../modules/api-keys/key-view.ts';
 import { DomainError } from '../foundation/errors.ts';
+import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
-import { jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
+import { collect, plural, print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
 interface CreateOptions extends OutputOptions {
@@ -20,33 +21,42 @@ interface DeleteOptions extends OutputOptions {
   readonly yes?: boolean;
 }
 
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
-
 export function keyCommand(): Command {
-  const key = new Command('key').description('Make and manage API keys.');
+  const key = new CliCommand('key')
+    .description('Create and manage API keys.')
+    .references('docs/api-keys.md', 'database', 'masterKey', 'keyPrefix');
   key
     .command('create')
-    .description('Make an API key. Its secret is printed this once.')
-    .requiredOption('--account <account>', 'email or id of the account that it belongs to')
-    .requiredOption('--nickname <nickname>', 'unique among the account’s keys')
-    .option('--scope <scope>', 'a scope; may be given several times', collect)
-    .option('--expires-at <time>', 'RFC 3339, for example 2027-01-31T00:00:00Z')
-    .option('--json', jsonHelp)
+    .description('Create an API key. The key is printed only once.')
+    .requiredOption('--account <account>', 'email address or id of the owner')
+    .requiredOption('--nickname <nickname>', 'name of the key, unique in its account')
+    .option('--scope <scope>', 'scope of the key (repeatable)', collect)
+    .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never)')
+    .json()
+    .examples(
+      'keyreeve key create --account you@example.com --nickname gateway --scope keyreeve:verify',
+      'keyreeve key create --account you@example.com --nickname ci --expires-at 2027-01-31T00:00:00Z',
+    )
     .action(create);
   key
     .command('list')
-    .description('List an account’s API keys.')
-    .requiredOption('--account <account>', 'email or id')
-    .option('--json', jsonHelp)
+    .description('List the API keys of an account.')
+    .requiredOption('--account <account>', 'email address or id')
+    .json()
+    .examples('keyreeve key list --account you@example.com')
     .action(list);
   key
     .command('delete')
-    .description('Delete an API key: by its id, or by account and nickname. This cannot be undone.')
-    .argument('[id]', 'the key’s id')
-    .option('--account <account>', 'email or id of the account that it belongs to')
-    .option('--nickname <nickname>', 'its nickname, with --account')
+    .description('Delete an API key, named by its id or by account and nickname. This cannot be undone.')
+    .argument('[id]', 'id of the key')
+    .option('--account <account>', 'email address or id of the owner')
+    .option('--nickname <nickname>', 'nickname of the key, with --account')
     .option('--yes', yesHelp)
-    .option('--json', jsonHelp)
+    .json()
+    .examples(
+      'keyreeve key delete 3920480220219155',
+      'keyreeve key delete --account you@example.com --nickname ci --yes',
+    )
     .action(remove);
   return key;
 }
@@ -70,7 +80,7 @@ async function create(options: CreateOptions): Promise<void> {
   print(
     options,
     value,
-    `Created API key ${key.id} (${key.nickname}).\nKey: ${secret.reveal()}\nIt is shown this once.`,
+    `Created API key ${key.id} (${key.nickname}).\nKey: ${secret.reveal()}\nIt is shown only once.`,
   );
 }
 
@@ -94,7 +104,7 @@ async function list(options: OutputOptions & { account: string }): Promise<void>
 async function remove(idText: string | undefined, options: DeleteOptions): Promise<void> {
   const { account, nickname } = options;
   if (idText === undefined ? account === undefined || nickname === undefined : nickname !== undefined) {
-    throw new UsageError('name the key by its id, or by --account and --nickname');
+    throw new UsageError('name the key by its id, or with --account and --nickname');
   }
   const { id } = await withInstallation({}, async (context) => {
     const found = idText === undefined ? await byNickname(context, account ?? '', nickname ?? '') : parseKeyId(idText);
@@ -105,7 +115,7 @@ async function remove(idText: string | undefined, options: DeleteOptions): Promi
       throw new DomainError('not_key_owner', { detail: `API key ${found} belongs to a different account.` });
     const { email } = await context.accounts.find(owner);
     const nicknameOf = (await context.apiKeys.list(owner)).find((key) => key.id === found)?.nickname;
-    await confirm(`API key ${found} (${nicknameOf}) of ${email} is deleted. This cannot be undone.`, options);
+    await confirm(`API key ${found} (${nicknameOf}) of ${email} will be deleted. This cannot be undone.`, options);
     await context.apiKeys.delete(operator, owner, found);
     return { id: found };
   });

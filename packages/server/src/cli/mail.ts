@@ -1,5 +1,5 @@
-/** `keyreeve mail …`: how mail reads, and whether it arrives. */
-import { Argument, Command, Option } from 'commander';
+/** `keyreeve mail …`: previews mails and tests their delivery. */
+import { Argument, Option, type Command } from 'commander';
 import { languages, type Language } from '@keyreeve/contract';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { systemClock } from '../foundation/clock.ts';
@@ -13,8 +13,9 @@ import { samples } from '../modules/mail/templates/samples.ts';
 import { templateNames } from '../modules/mail/templates/templates.ts';
 import { testMail } from '../modules/mail/test-mail.ts';
 import { mailTemplates } from '../app/wiring.ts';
+import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
-import { jsonHelp, print, type OutputOptions } from './output.ts';
+import { print, type OutputOptions } from './output.ts';
 
 interface PreviewOptions extends OutputOptions {
   readonly html?: boolean;
@@ -22,20 +23,26 @@ interface PreviewOptions extends OutputOptions {
 }
 
 export function mailCommand(): Command {
-  const mail = new Command('mail').description('Mail: how it reads, and whether it arrives.');
+  const mail = new CliCommand('mail')
+    .description('Preview mails and test their delivery.')
+    .references('docs/mail.md', 'smtpUrl', 'mailFrom', 'mailTemplates', 'language');
   mail
     .command('preview')
-    .description('Print a mail as it would be sent, with values made up, from the templates in force.')
-    .addArgument(new Argument('<template>', 'which').choices(templateNames))
-    .option('--html', 'its HTML instead of its text')
-    .addOption(new Option('--language <language>', 'instead of KEYREEVE_LANGUAGE').choices(languages))
-    .option('--json', jsonHelp)
+    .description('Print a mail with sample values, from the templates in force.')
+    .addArgument(new Argument('<template>', 'name of the template').choices(templateNames))
+    .option('--html', 'print the HTML part instead of the text')
+    .addOption(
+      new Option('--language <language>', 'language of the mail (default: KEYREEVE_LANGUAGE)').choices(languages),
+    )
+    .json()
+    .examples('keyreeve mail preview verify_email', 'keyreeve mail preview verify_email --html --language de')
     .action(preview);
   mail
     .command('test')
-    .description('Send a test to an address, with the configured mail server, and print what that said.')
-    .argument('<address>', 'who gets it')
-    .option('--json', jsonHelp)
+    .description('Send a test mail and print the response of the mail server.')
+    .argument('<email>', 'email address of the recipient')
+    .json()
+    .examples('keyreeve mail test you@example.com')
     .action(sendTest);
   return mail;
 }
@@ -47,19 +54,15 @@ function preview(template: MailTemplate, { html = false, language, ...options }:
   print(options, rendered, html ? rendered.html.trimEnd() : `${rendered.subject}\n\n${rendered.text.trimEnd()}`);
 }
 
-async function sendTest(address: string, options: OutputOptions): Promise<void> {
+async function sendTest(email: string, options: OutputOptions): Promise<void> {
   const config = readConfig(processEnvironment());
-  if (!parseEmail(address)) throw new UsageError('that is not an email address');
+  if (!parseEmail(email)) throw new UsageError(`“${email}” is not an email address`);
   if (config.smtpUrl === undefined || config.mailFrom === undefined)
     throw new ConfigError(['KEYREEVE_SMTP_URL and KEYREEVE_MAIL_FROM are not set, so no mail is sent']);
   const server = new SmtpServer(config.smtpUrl, parseSender(config.mailFrom));
-  const mail = { ...testMail(productIn(config)), id: randomId('msg'), to: address, writtenAt: systemClock.now() };
+  const mail = { ...testMail(productIn(config)), id: randomId('msg'), to: email, writtenAt: systemClock.now() };
   const { messageId, response } = await server.send(mail);
-  print(
-    options,
-    { to: address, messageId, response },
-    `Sent to ${address} as ${messageId}. The mail server: ${response}`,
-  );
+  print(options, { to: email, messageId, response }, `Sent to ${email} as ${messageId}. The mail server: ${response}`);
 }
 
 const productIn = ({ mailFrom, publicUrl = 'http://localhost' }: Config): string => operatorName(mailFrom, publicUrl);

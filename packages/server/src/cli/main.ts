@@ -1,4 +1,4 @@
-/** The program: arguments → command. */
+/** The entry point of the program. */
 import { run } from './run.ts';
 
 process.exitCode = await run(process.argv.slice(2));

@@ -1,12 +1,15 @@
-/** `keyreeve migrate` */
-import { Command } from 'commander';
-import { jsonHelp, plural, print, type OutputOptions } from './output.ts';
+/** `keyreeve migrate`: creates or updates the database schema. */
+import type { Command } from 'commander';
+import { CliCommand } from './command.ts';
+import { plural, print, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 
 export function migrateCommand(): Command {
-  return new Command('migrate')
-    .description('Bring the database’s schema up to date; makes the embedded database if there is none.')
-    .option('--json', jsonHelp)
+  return new CliCommand('migrate')
+    .description('Update the schema of the database. Creates an SQLite database that does not exist.')
+    .json()
+    .examples('keyreeve migrate')
+    .references('docs/operating.md', 'database', 'masterKey')
     .action(async (options: OutputOptions) => {
       const applied = await withInstallation({ mayCreate: true }, async ({ installation }) => installation.migrated);
       const text =

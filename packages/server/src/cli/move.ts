@@ -1,5 +1,5 @@
-/** `keyreeve move`: an embedded installation to PostgreSQL, with all that it has issued. */
-import { Command } from 'commander';
+/** `keyreeve move`: moves an SQLite installation to PostgreSQL; all issued credentials remain valid. */
+import type { Command } from 'commander';
 import { moveInstallation, planMove, type Moved } from '../modules/backup/move.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { ConfigError, processEnvironment, readConfig, type Config } from '../app/config.ts';
@@ -11,8 +11,9 @@ import { retireFile } from '../foundation/database/retire-sqlite-file.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
 import { embeddedExists, findMasterKey, movedPath, noDatabase, openInstallation } from '../app/installation.ts';
 import { rowsTable } from './backup.ts';
+import { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
-import { jsonHelp, print, type OutputOptions } from './output.ts';
+import { print, type OutputOptions } from './output.ts';
 import { operator } from './session.ts';
 
 interface MoveOptions extends OutputOptions {
@@ -21,22 +22,22 @@ interface MoveOptions extends OutputOptions {
 }
 
 export function moveCommand(): Command {
-  return new Command('move')
-    .description(
-      'Move the embedded installation to PostgreSQL with every id, key and session. Stop the service before.',
-    )
-    .requiredOption('--to <url>', 'postgres://user:password@host:5432/database')
-    .option('--dry-run', 'say what would move and whether it can; change nothing')
-    .option('--json', jsonHelp)
+  return new CliCommand('move')
+    .description('Move an SQLite installation to PostgreSQL with all ids, keys and sessions. Stop the service first.')
+    .requiredOption('--to <url>', 'URL of an empty PostgreSQL database')
+    .option('--dry-run', 'check the move and print what it would copy; change nothing')
+    .json()
+    .examples("keyreeve move --to 'postgres://keyreeve@db.example.com/keyreeve' --dry-run")
+    .references('docs/postgresql.md', 'database', 'masterKey')
     .action(move);
 }
 
 async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<void> {
   const config = readConfig(processEnvironment());
-  const target = addressOf(to);
+  const target = parseTarget(to);
   const { database } = config;
   if (database.kind !== 'sqlite') {
-    throw new UsageError('only an embedded installation can be moved; KEYREEVE_DATABASE_URL names PostgreSQL already');
+    throw new UsageError('only an SQLite installation can be moved; KEYREEVE_DATABASE_URL already names PostgreSQL');
   }
   if (!embeddedExists(database.path)) throw new ConfigError([noDatabase(database.path)]);
   const masterKey = findMasterKey(config);
@@ -50,7 +51,7 @@ async function move({ to, dryRun = false, ...options }: MoveOptions): Promise<vo
       mayMigrate: true,
       isToBeFilled: true,
     });
-    return closing(db, () => moveInstallation(operator, source, db, keys.check, systemClock));
+    return closeAfter(db, () => moveInstallation(operator, source, db, keys.check, systemClock));
   });
   const settings = settingsAfter(config, database.path, target);
   print(options, { ...moved, source: movedPath(database.path), settings }, describe(moved, database.path, settings));
@@ -63,35 +64,34 @@ async function plan(
   keys: InstallationKeys,
 ): Promise<void> {
   const source = await openDatabase(from, keys.auditChain);
-  const rows = await closing(source, async () => {
+  const rows = await closeAfter(source, async () => {
     const target = await openDatabase(to, keys.auditChain);
-    return closing(target, () => planMove(source, target, keys.check));
+    return closeAfter(target, () => planMove(source, target, keys.check));
   });
   const text = `${rowsTable(rows)}\n\nThis would move to ${describeDatabase(to)}, which is empty. Nothing was changed.`;
   print(options, { rows, target: describeDatabase(to) }, text);
 }
 
-async function closing<T>(db: Db, work: () => Promise<T>): Promise<T> {
+async function closeAfter<T>(db: Db, action: () => Promise<T>): Promise<T> {
   try {
-    return await work();
+    return await action();
   } finally {
     await db.close();
   }
 }
 
-function addressOf(text: string): DatabaseLocation {
-  let address: DatabaseLocation;
+function parseTarget(text: string): DatabaseLocation {
+  let target: DatabaseLocation;
   try {
-    address = databaseUrl(text);
+    target = databaseUrl(text);
   } catch (error) {
     throw new UsageError(`--to ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (address.kind !== 'postgres')
-    throw new UsageError('--to must be like postgres://user:password@host:5432/database');
-  return address;
+  if (target.kind !== 'postgres') throw new UsageError('--to must be like postgres://user:password@host:5432/database');
+  return target;
 }
 
-/** What the configuration must say from now on, without passwords. */
+/** The settings that every instance needs after the move, without passwords. */
 function settingsAfter(config: Config, path: string, target: DatabaseLocation): Record<string, string> {
   return {
     KEYREEVE_DATABASE_URL: describeDatabase(target),
@@ -102,10 +102,10 @@ function settingsAfter(config: Config, path: string, target: DatabaseLocation): 
 
 function describe({ rows, wasDone }: Moved, path: string, settings: Readonly<Record<string, string>>): string {
   return [
-    wasDone ? 'An earlier move had brought everything over; it is finished now.' : rowsTable(rows),
+    wasDone ? 'An earlier move had copied all rows. It is complete now.' : rowsTable(rows),
     '',
-    `Moved. What was the database is ${movedPath(path)} now, and nothing serves from it again. Set on every instance:`,
+    `Moved. The SQLite database is now ${movedPath(path)} and is no longer used. Set on every instance:`,
     ...Object.entries(settings).map(([name, value]) => `  ${name}=${value}`),
-    'with the password in the URL, and whatever else was set before. The master key stays the same.',
+    'Add the password to the URL. Keep all other settings. The master key stays the same.',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-/** What commands print: text for people, or with `--json` one JSON value for programs. */
+/** Output of commands: text, or one JSON value with `--json`. */
 import { readFileSync } from 'node:fs';
 
 export const version = (
@@ -9,13 +9,10 @@ export interface OutputOptions {
   readonly json?: boolean;
 }
 
-/** Of the option `--json`. */
-export const jsonHelp = 'print JSON';
-
-/** Of an option that may be given several times. */
+/** Parser of a repeatable option. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/** @param text what a person reads; `value` is the same for a program */
+/** Prints `value` with `--json`, otherwise `text`. */
 export function print({ json = false }: OutputOptions, value: unknown, text: string): void {
   process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${text}\n`);
 }
@@ -34,7 +31,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n');
 }
 
-/** Text from the database may hold what a terminal would obey. */
+/** Text from the database can contain control sequences of terminals. */
 const visible = (text = ''): string => text.replaceAll(/\p{Cc}/gu, '�');
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

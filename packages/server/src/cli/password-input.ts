@@ -1,4 +1,4 @@
-/** Where a command gets a password from: a prompt, standard input, or a generator. Never an argument: `ps` shows those. */
+/** Reads or generates a password for a command. A password is never an argument, because `ps` shows arguments. */
 import { limits } from '@keyreeve/contract';
 import { generatePassword } from '../modules/accounts/accounts.ts';
 import { Secret } from '../foundation/crypto/secret.ts';
@@ -12,43 +12,45 @@ export interface PasswordOptions {
 
 export interface ObtainedPassword {
   readonly password: Secret;
-  /** Made here, so it has to be told. */
+  /** The command must print a generated password. */
   readonly isGenerated: boolean;
 }
 
-/** @throws UsageError when it would have to ask and there is no terminal */
+/** @throws UsageError if a prompt is needed and standard input is not a terminal */
 export async function obtainPassword({
   passwordStdin = false,
   generate = false,
 }: PasswordOptions): Promise<ObtainedPassword> {
-  if (passwordStdin && generate) throw new UsageError('--password-stdin and --generate exclude each other');
+  if (passwordStdin && generate) throw new UsageError('--password-stdin and --generate cannot be combined');
   if (generate) return { password: generatePassword(), isGenerated: true };
   if (passwordStdin) return { password: await readStandardInput(), isGenerated: false };
   if (!process.stdin.isTTY) {
-    throw new UsageError('there is no terminal to ask for the password on; use --password-stdin or --generate');
+    throw new UsageError(
+      'standard input is not a terminal, so the command cannot ask for the password; use --password-stdin or --generate',
+    );
   }
-  return { password: await ask(), isGenerated: false };
+  return { password: await promptPassword(), isGenerated: false };
 }
 
-async function ask(): Promise<Secret> {
-  const first = await askOnce('Password: ');
-  if (first !== (await askOnce('Again: '))) throw new UsageError('the two passwords differ');
+async function promptPassword(): Promise<Secret> {
+  const first = await promptOnce('Password: ');
+  if (first !== (await promptOnce('Again: '))) throw new UsageError('the two passwords differ');
   return new Secret(first);
 }
 
-async function askOnce(prompt: string): Promise<string> {
+async function promptOnce(prompt: string): Promise<string> {
   try {
     return await promptLine(prompt, { silent: true });
   } catch {
     // Ctrl-C or Ctrl-D.
     throw new UsageError('no password was given');
   } finally {
-    // What ended the line was as silent as the password.
+    // The terminal does not echo the end of the line either.
     process.stderr.write('\n');
   }
 }
 
-/** All of it, less one final newline. */
+/** Removes one final newline. */
 async function readStandardInput(): Promise<Secret> {
   const chunks: Buffer[] = [];
   let bytes = 0;

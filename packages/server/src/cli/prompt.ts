@@ -1,4 +1,4 @@
-/** Reads one line from the terminal. The prompt goes to standard error, so that standard output holds results alone. */
+/** Reads one line from the terminal. The prompt goes to standard error, because standard output is for results. */
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { read } from 'read';
@@ -7,7 +7,7 @@ import { read } from 'read';
 export const promptLine = (prompt: string, { silent = false } = {}): Promise<string> =>
   Promise.race([read({ prompt, silent, output: process.stderr }), closed()]);
 
-/** `read` does not report Ctrl-D: it stops listening, which it also does after a line, just before it returns that. */
+/** `read` does not report Ctrl-D: it pauses standard input. It also does that just before it returns a line. */
 async function closed(): Promise<never> {
   await once(process.stdin, 'pause');
   await setImmediate();

@@ -1,12 +1,13 @@
 /** `keyreeve prove-revocation`: runs the revocation check on running instances. docs/proof.md describes it. */
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { wereKeysImported } from '../foundation/database/installation.ts';
 import { rules } from '../../revocation-check/history.ts';
 import type { LatencySummary } from '../../revocation-check/latencies.ts';
 import type { Report } from '../../revocation-check/report.ts';
 import type { RunResult } from '../../revocation-check/run.ts';
+import { CliCommand, type SetStatus } from './command.ts';
 import { UsageError } from './failure.ts';
-import { jsonHelp, print, table, type OutputOptions } from './output.ts';
+import { print, table, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
 
 interface ProveOptions extends OutputOptions {
@@ -26,26 +27,27 @@ const deletionsMax = 10_000_000;
 const concurrencyDefault = 16;
 const concurrencyMax = 1_024;
 
-const summary = 'Check on the running instances that deleted keys are rejected immediately.';
+const description = `Check on running instances that deleted keys are rejected immediately.
 
-const description = `${summary} The command creates accounts and keys, verifies the keys through every instance and endpoint while it deletes them and disables accounts, compares the results by their times, and removes the accounts and keys. It exits 1 after a violation, or if the run proves nothing.
+Creates accounts and keys, verifies the keys on every instance and endpoint while it deletes keys and disables accounts, compares the results by their times, and removes its accounts and keys. Exits with status 1 after a violation, or if the run proves nothing.
 
-Run it after each deployment, with the configuration of the installation (KEYREEVE_DATABASE_URL, the master key). It loads the instances as much as one processor can.`;
+Run it after each deployment, with the configuration of the installation. It loads the instances as much as one processor can.`;
 
-export function proveRevocationCommand(exitWith: (status: number) => void): Command {
-  return new Command('prove-revocation')
-    .summary(summary)
+export function proveRevocationCommand(setStatus: SetStatus): Command {
+  return new CliCommand('prove-revocation')
     .description(description)
     .requiredOption('--instances <urls>', 'base URLs of all instances, separated by commas')
-    .option('--seconds <n>', `duration; ${secondsDefault} by default without --deletions`)
-    .option('--deletions <n>', 'end after this number of deletions')
-    .option('--concurrency <n>', `verifications at a time; ${concurrencyDefault} by default`)
-    .option('--json', jsonHelp)
+    .option('--seconds <n>', `duration in seconds (default: ${secondsDefault}; with --deletions: ${secondsMax})`)
+    .option('--deletions <n>', 'stop after this number of deletions')
+    .option('--concurrency <n>', `concurrent verifications (default: ${concurrencyDefault})`)
+    .json()
+    .examples('keyreeve prove-revocation --instances http://10.0.0.1:8787,http://10.0.0.2:8787')
+    .references('docs/proof.md', 'database', 'masterKey')
     .action(async (options: ProveOptions) => {
       const result = await run(options);
       if (options.json || result.report) print(options, result, result.report ? describe(result, result.report) : '');
       else process.stderr.write(`keyreeve: not proven: ${result.reason}${leftBehind(result)}\n`);
-      exitWith(result.isProven ? 0 : 1);
+      setStatus(result.isProven ? 0 : 1);
     });
 }
 

@@ -1,15 +1,16 @@
-/** `keyreeve restore`: a backup into the configured database, without reviving what was deleted since. */
+/** `keyreeve restore`: restores a backup and applies later deletions again. */
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { restoreBackup, type Restored } from '../modules/backup/restore.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { processEnvironment, readConfig } from '../app/config.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
 import { findMasterKey } from '../app/installation.ts';
 import { rowsTable } from './backup.ts';
-import { confirm } from './confirm.ts';
+import { CliCommand } from './command.ts';
+import { confirm, yesHelp } from './confirm.ts';
 import { describeReach, describeReplayed } from './journal.ts';
-import { collect, jsonHelp, print, type OutputOptions } from './output.ts';
+import { collect, print, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 
 interface RestoreCommandOptions extends OutputOptions {
@@ -21,25 +22,28 @@ interface RestoreCommandOptions extends OutputOptions {
 }
 
 export function restoreCommand(): Command {
-  return new Command('restore')
-    .description(
-      'Read a backup into the configured database, delete again what was deleted since, and end all sessions.',
+  return new CliCommand('restore')
+    .description('Restore a backup, apply later deletions again and end all sessions.')
+    .requiredOption('--from <file>', 'backup of an SQLite or PostgreSQL installation')
+    .option('--journal <folder>', 'further deletion journal (repeatable)', collect)
+    .option('--replace', 'replace the data of the database, after confirmation')
+    .option('--yes', yesHelp)
+    .option('--accept-revival', 'restore without a deletion journal: keys deleted since the backup work again')
+    .json()
+    .examples(
+      'keyreeve restore --from keyreeve-2026-11-22.gz',
+      'keyreeve restore --from keyreeve-2026-11-22.gz --replace',
     )
-    .requiredOption('--from <file>', 'what `keyreeve backup` has written, on either kind of database')
-    .option('--journal <folder>', 'a further journal of deletions; may be given several times', collect)
-    .option('--replace', 'give up what the database holds; asks before')
-    .option('--yes', 'don’t ask')
-    .option('--accept-revival', 'go on without a journal: keys that were deleted since the backup work again')
-    .option('--json', jsonHelp)
+    .references('docs/backup.md', 'database', 'masterKey', 'deletionJournal')
     .action(restore);
 }
 
 async function restore(options: RestoreCommandOptions): Promise<void> {
   const { from, journal: folders = [], replace: mayReplace = false, acceptRevival: acceptsRevival = false } = options;
   const config = readConfig(processEnvironment());
-  // Before a database is made: a new key would fit no backup.
+  // Without this check, a new database would get a new master key, which does not match any backup.
   findMasterKey(config);
-  if (mayReplace) await confirm(`All that ${describeDatabase(config.database)} holds is given up.`, options);
+  if (mayReplace) await confirm(`All data in ${describeDatabase(config.database)} will be deleted.`, options);
   const restored = await withInstallation(
     { mayCreate: true, isToBeFilled: true },
     ({ installation: { db, keys }, journal }) =>
@@ -62,15 +66,15 @@ function describe(restored: Restored): string {
   return [
     rowsTable(rows),
     '',
-    `Restored the backup of ${madeAt}. From the journal of deletions: ${describeReplayed(restored)}`,
+    `Restored the backup of ${madeAt}. Replayed the deletion journal: ${describeReplayed(restored)}`,
     describeReach(journalCompleteUntil),
-    ...warnings.map((warning) => `Left out: ${warning}.`),
+    ...warnings.map((warning) => `Not restored: ${warning}.`),
     ...(journalHasChanges
       ? []
       : [
-          'The journal does not hold all changes of roles, passwords, email addresses and second factors since the backup: those may be the old ones again.',
+          'The deletion journal lacks some changes of roles, passwords, email addresses and second factors since the backup. Their earlier values may be in force again.',
         ]),
-    'What was added since the backup is lost: accounts, keys, new passwords, new email addresses and new second factors.',
+    'Additions since the backup are lost: accounts, keys, new passwords, new email addresses and new second factors.',
     'All sessions have ended.',
   ].join('\n');
 }

@@ -1,11 +1,11 @@
-/** A command's access to the installation: opened before it, closed after it, also when it fails. */
+/** Opens the installation for a command and closes it afterwards. */
 import { systemClock } from '../foundation/clock.ts';
 import { processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { openInstallation, type Installation } from '../app/installation.ts';
 import { wire, type Services } from '../app/wiring.ts';
 import type { Principal } from '../foundation/principal.ts';
 
-/** Whoever can run the command line on the machine may do everything. */
+/** The principal of all commands. A user who can run them on the machine has every permission. */
 export const operator: Principal = { kind: 'operator' };
 
 export interface CommandContext extends Services {
@@ -15,14 +15,14 @@ export interface CommandContext extends Services {
 
 export async function withInstallation<T>(
   { mayCreate = false, isToBeFilled = false }: { mayCreate?: boolean; isToBeFilled?: boolean },
-  work: (context: CommandContext) => Promise<T>,
+  run: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(processEnvironment());
   const clock = systemClock;
   const installation = await openInstallation(config, { clock, mayCreate, mayMigrate: mayCreate, isToBeFilled });
   try {
     const issuer = config.publicUrl ?? `http://localhost:${config.port}`;
-    return await work({ config, installation, ...wire({ config, installation, clock, issuer }) });
+    return await run({ config, installation, ...wire({ config, installation, clock, issuer }) });
   } finally {
     await installation.db.close();
   }

@@ -1,20 +1,29 @@
-/** `keyreeve signing-key …` */
-import { Command } from 'commander';
+/** `keyreeve signing-key …`: lists and rotates signing keys. */
+import type { Command } from 'commander';
 import { limits } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
-import { jsonHelp, print, table, type OutputOptions } from './output.ts';
+import { CliCommand } from './command.ts';
+import { print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 
 export function signingKeyCommand(): Command {
-  const signingKey = new Command('signing-key').description('The keys that sign access tokens.');
-  signingKey.command('list').description('List them with their states.').option('--json', jsonHelp).action(list);
+  const signingKey = new CliCommand('signing-key')
+    .description('List and rotate the keys that sign access tokens.')
+    .references('docs/operating.md', 'database', 'masterKey', 'jwtAlg');
+  signingKey
+    .command('list')
+    .description('List the signing keys with their states.')
+    .json()
+    .examples('keyreeve signing-key list')
+    .action(list);
   signingKey
     .command('rotate')
     .description(
-      `Make the next key. It signs in ${limits.signingKeyLeadSeconds / 60} minutes, when others have fetched it.`,
+      `Create the next signing key. It signs ${limits.signingKeyLeadSeconds / 60} minutes later, when other services have fetched it.`,
     )
-    .option('--now', 'sign with it at once and revoke all others: ends every access token there is (for a leaked key)')
-    .option('--json', jsonHelp)
+    .option('--now', 'sign with the new key immediately and revoke all others: all access tokens become invalid')
+    .json()
+    .examples('keyreeve signing-key rotate', 'keyreeve signing-key rotate --now')
     .action(rotate);
   return signingKey;
 }
@@ -41,7 +50,7 @@ async function rotate(options: OutputOptions & { now?: boolean }): Promise<void>
   const { now: immediately = false } = options;
   const kid = await withInstallation({}, ({ signingKeys }) => signingKeys.rotate(operator, { immediately }));
   const text = immediately
-    ? `Signing with ${kid} from now on. All other keys are revoked; every access token has ended, refresh tokens still work.`
-    : `Made ${kid}. It is published now and signs in ${limits.signingKeyLeadSeconds / 60} minutes.`;
+    ? `Created ${kid}, which signs from now on. All other signing keys are revoked. All access tokens are invalid; refresh tokens still work.`
+    : `Created ${kid}. It is published now and signs in ${limits.signingKeyLeadSeconds / 60} minutes.`;
   print(options, { kid, isActive: immediately }, text);
 }

@@ -1,43 +1,48 @@
-/** `keyreeve webhook …` */
-import { Command } from 'commander';
+/** `keyreeve webhook …`: webhook endpoints, for an operator. */
+import type { Command } from 'commander';
 import { limits, webhookEvents } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
 import { toWebhook } from '../modules/webhooks/endpoints.ts';
-import { collect, jsonHelp, plural, print, table, type OutputOptions } from './output.ts';
+import { CliCommand, type SetStatus } from './command.ts';
+import { collect, plural, print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation } from './session.ts';
 import { UsageError } from './failure.ts';
 
-export function webhookCommand(setStatus: (status: number) => void): Command {
-  const webhook = new Command('webhook').description('Endpoints that are told what happens to accounts and keys.');
+export function webhookCommand(setStatus: SetStatus): Command {
+  const webhook = new CliCommand('webhook')
+    .description('Manage webhook endpoints.')
+    .references('docs/webhooks.md', 'database', 'masterKey', 'webhookTargets');
   webhook
     .command('create')
-    .description('Set up an endpoint. The secret that its deliveries are signed with is printed this once.')
-    .argument('<url>', 'where it listens, with https')
-    .requiredOption(
-      '--event <event>',
-      `what it is told; may be given several times: ${webhookEvents.join(', ')}`,
-      collect,
-    )
-    .option('--json', jsonHelp)
+    .description('Create an endpoint. The secret that signs its deliveries is printed only once.')
+    .argument('<url>', 'https URL that receives the events')
+    .requiredOption('--event <event>', `event to deliver (repeatable): ${webhookEvents.join(', ')}`, collect)
+    .json()
+    .examples('keyreeve webhook create https://example.com/hooks --event account.deleted --event api_key.deleted')
     .action(create);
-  webhook.command('list').description('List the endpoints.').option('--json', jsonHelp).action(list);
+  webhook.command('list').description('List all endpoints.').json().examples('keyreeve webhook list').action(list);
   const forOne = (name: string, description: string): Command =>
-    webhook.command(name).description(description).argument('<id>', 'the endpoint’s id').option('--json', jsonHelp);
-  forOne('show', 'Show an endpoint and how its deliveries go.').action(show);
-  forOne('disable', 'Tell it nothing any more; what waits for it is dropped.').action(
+    webhook
+      .command(name)
+      .description(description)
+      .argument('<id>', 'id of the endpoint')
+      .json()
+      .examples(`keyreeve webhook ${name} whe_3Xq0mZ5vT8kLr2Wc9YbN4d`);
+  forOne('show', 'Show an endpoint and the state of its deliveries.').action(show);
+  forOne('disable', 'Stop deliveries to an endpoint and drop its pending events.').action(
     (id: string, options: OutputOptions) => change(id, options, 'disable'),
   );
-  forOne('enable', 'Tell it what happens from now on.').action((id: string, options: OutputOptions) =>
-    change(id, options, 'enable'),
+  forOne('enable', 'Resume deliveries to an endpoint, with events from now on.').action(
+    (id: string, options: OutputOptions) => change(id, options, 'enable'),
   );
   forOne(
     'rotate-secret',
-    `Give it a new secret; the one before signs beside it for ${limits.webhookSecretOverlapSeconds / 3_600} hours.`,
+    `Replace the secret of an endpoint. The previous secret also signs for ${limits.webhookSecretOverlapSeconds / 3_600} hours.`,
   ).action(rotateSecret);
-  forOne('delete', 'Delete an endpoint with what waits for it.').action((id: string, options: OutputOptions) =>
+  forOne('delete', 'Delete an endpoint and its pending events.').action((id: string, options: OutputOptions) =>
     change(id, options, 'delete'),
   );
-  forOne('test', 'Send it an event of the type webhook.test from here, once.').action(
+  forOne('test', 'Send one event of the type webhook.test from this machine.').action(
     (id: string, options: OutputOptions) => test(id, options, setStatus),
   );
   return webhook;
@@ -46,7 +51,7 @@ export function webhookCommand(setStatus: (status: number) => void): Command {
 async function create(url: string, options: OutputOptions & { event: readonly string[] }): Promise<void> {
   const { event: events } = options;
   const unknown = events.find((event) => !(webhookEvents as readonly string[]).includes(event));
-  if (unknown !== undefined) throw new UsageError(`there is no event “${unknown}”; --help lists them`);
+  if (unknown !== undefined) throw new UsageError(`there is no event “${unknown}”; see --help`);
   const { secret, ...endpoint } = await withInstallation({}, ({ webhooks }) =>
     webhooks.endpoints.create(operator, { url, events }),
   );
@@ -55,7 +60,7 @@ async function create(url: string, options: OutputOptions & { event: readonly st
   print(
     options,
     value,
-    `Set up webhook endpoint ${id} for ${rest.url}.\nSecret: ${secret.reveal()}\nIt is shown this once.`,
+    `Created webhook endpoint ${id} for ${rest.url}.\nSecret: ${secret.reveal()}\nIt is shown only once.`,
   );
 }
 
@@ -103,13 +108,13 @@ async function rotateSecret(id: string, options: OutputOptions): Promise<void> {
   print(
     options,
     { id, secret: secret.reveal(), previousValidUntil: until },
-    `Secret: ${secret.reveal()}\nIt is shown this once. The one before signs beside it until ${until}.`,
+    `Secret: ${secret.reveal()}\nIt is shown only once. The previous secret also signs until ${until}.`,
   );
 }
 
 async function test(id: string, options: OutputOptions, setStatus: (status: number) => void): Promise<void> {
   const { status, failure } = await withInstallation({}, ({ webhooks }) => webhooks.endpoints.test(id));
   if (failure !== null) setStatus(1);
-  const text = failure === null ? `Delivered: it answered ${status}.` : `Not delivered: ${failure}.`;
+  const text = failure === null ? `Delivered: the endpoint returned ${status}.` : `Not delivered: ${failure}.`;
   print(options, { delivered: failure === null, status, failure }, text);
 }

@@ -90,15 +90,15 @@ for (const kind of databaseKinds) {
           .replaceAll(/\d{4}-[\d-]+T[\d:.]+Z/g, '<TIME>')
           .split('\n'),
         [
-          'Restored the backup of <TIME>. From the journal of deletions: 0 keys and 0 accounts deleted again, 0 accounts disabled again, 0 signing keys revoked again.',
+          'Restored the backup of <TIME>. Replayed the deletion journal: 0 keys and 0 accounts deleted again, 0 accounts disabled again, 0 signing keys revoked again.',
           'Removed again: 1 administrator role, 1 second factor, 1 used recovery code, 1 webhook endpoint.',
           'Disabled again: 1 webhook endpoint.',
           'A second factor is required again of 1 account.',
-          'Passwords voided because they had been changed: 1. Their owners choose new ones by “forgot password”, or you run `keyreeve account set-password`.',
-          'Email addresses that had been changed and are the old ones again: 1. No password reset is sent there until the owner changes the address, or you have asked the owner and run `keyreeve account confirm-email <id>`:',
+          'Earlier passwords made invalid: 1. Their owners set new ones with “forgot password”, or you run `keyreeve account set-password`.',
+          'Accounts with an earlier email address: 1. Password resets are not sent to it until the owner changes it, or until you have asked the owner and run `keyreeve account confirm-email <id>`:',
           `  ${id}`,
-          'The journal is known to be complete until <TIME>. What was deleted later on an instance whose journal was not named is not in it.',
-          'What was added since the backup is lost: accounts, keys, new passwords, new email addresses and new second factors.',
+          'The deletion journal is complete until <TIME>. It lacks later deletions of instances whose journals were not named.',
+          'Additions since the backup are lost: accounts, keys, new passwords, new email addresses and new second factors.',
           'All sessions have ended.',
         ],
       );

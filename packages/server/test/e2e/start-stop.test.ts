@@ -86,7 +86,7 @@ test('a port in use is reported in one line with status 1', async () => {
     assert.deepEqual(late, {
       status: 1,
       stdout: '',
-      stderr: `keyreeve: listen EADDRINUSE: address already in use 127.0.0.1:${port}: another program listens there; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT\n`,
+      stderr: `keyreeve: listen EADDRINUSE: address already in use 127.0.0.1:${port}: another program uses this port; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT\n`,
     });
   }
   assert.equal((await program.call('GET', '/health/ready')).status, 200);
@@ -164,7 +164,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
         folder.path,
         environment,
       );
-      await terminal.shows('Ctrl-C stops.\r\n');
+      await terminal.shows('Press Ctrl-C to stop.\r\n');
       const greeting = terminal.stdout;
       terminal.child.stdin?.write('\u0003');
       assert.equal((await terminal.exited()).status, 0);
@@ -179,11 +179,11 @@ suite('on a terminal', { skip: noTerminal }, () => {
         greeting.replaceAll('\r\n', '\n'),
         [
           `Keyreeve ${version} listens on ${url} (metrics and health on ${adminUrl}).`,
-          `Its data lies in ${database}, its master key in ${database}.master-key: back both up, apart from each other.`,
+          `Database: ${database}. Master key: ${database}.master-key. Back up both, in different places.`,
           'Next, in another terminal:',
           '  npx keyreeve account create you@example.com',
           `  curl -X POST -u you@example.com ${url}/auth/token`,
-          `The contract is at ${url}/docs. Ctrl-C stops.`,
+          `API reference: ${url}/docs. Press Ctrl-C to stop.`,
           '',
         ].join('\n'),
       );

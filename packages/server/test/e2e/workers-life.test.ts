@@ -50,7 +50,7 @@ test('the supervisor reports a failed start once: a port in use with status 1, a
   assert.deepEqual(await runProgram(['serve'], { folder: program.folder, environment }), {
     status: 1,
     stdout: '',
-    stderr: `keyreeve: listen EADDRINUSE: address already in use 127.0.0.1:${port}: another program listens there; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT\n`,
+    stderr: `keyreeve: listen EADDRINUSE: address already in use 127.0.0.1:${port}: another program uses this port; set KEYREEVE_PORT or KEYREEVE_ADMIN_PORT\n`,
   });
   const other = { ...two, KEYREEVE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64url') };
   assert.deepEqual(await runProgram(['serve'], { folder: program.folder, environment: other }), {
@@ -272,7 +272,7 @@ suite('on a terminal', { skip: noTerminal }, () => {
     using folder = newTempFolder();
     const { KEYREEVE_DRAIN_SECONDS: _, ...environment } = environmentFor(folder.path, two);
     await using terminal = Terminal.start(`'${process.execPath}' '${keyreeveBin}' serve`, folder.path, environment);
-    await terminal.shows('Ctrl-C stops.\r\n');
+    await terminal.shows('Press Ctrl-C to stop.\r\n');
     terminal.child.stdin?.write('\u0003');
     assert.equal((await terminal.exited()).status, 0);
     const count = (event: string) => terminal.stdout.split(`"event":"${event}"`).length - 1;

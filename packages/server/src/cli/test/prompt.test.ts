@@ -68,7 +68,7 @@ suite('the confirmation', { skip: noTerminal }, () => {
   }
   const accounts = async (folder: TempFolder): Promise<unknown[]> =>
     JSON.parse((await runProgram(['account', 'list', '--json'], { folder: folder.path })).stdout) as unknown[];
-  const question = 'Account you@example.com is deleted with 0 API keys. This cannot be undone. (yes or no) ';
+  const question = 'Account you@example.com will be deleted with 0 API keys. This cannot be undone. (yes or no) ';
 
   for (const [name, answer] of Object.entries({ no: 'no\r', nothing: '\r', 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' })) {
     test(`${name} deletes nothing`, async () => {

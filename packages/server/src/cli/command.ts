@@ -1,0 +1,58 @@
+/** Commands whose help has, beside what commander prints: examples, environment variables and a page of the documentation. */
+import { Command } from 'commander';
+import type { Config } from '../app/config.ts';
+import { settings } from '../app/settings.ts';
+
+/** Sets the exit status of the program. */
+export type SetStatus = (status: number) => void;
+
+export class CliCommand extends Command {
+  /** Command lines of the help. Tests run them through the parser. */
+  readonly exampleLines: string[] = [];
+  /** The page of the documentation, relative to the repository. Subcommands have the page of their group. */
+  page: string | undefined;
+
+  constructor(name?: string) {
+    super(name);
+    this.configureHelp({
+      subcommandDescription: (command) => firstSentence(command.description()),
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(usageOf)].join(' '),
+    });
+  }
+
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
+
+  json(): this {
+    return this.option('--json', 'print JSON');
+  }
+
+  examples(...lines: readonly string[]): this {
+    this.exampleLines.push(...lines);
+    return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
+  }
+
+  /** Also for the subcommands. */
+  references(page: string, ...keys: readonly (keyof Config)[]): this {
+    this.page = page;
+    const used = keys.map((key) => settings[key]);
+    const width = Math.max(...used.map(({ name }) => name.length));
+    const lines = used.map(({ name, doc, default: value }) => {
+      const defaultText = value === '' ? '' : ` (default: ${value})`;
+      return `  ${name.padEnd(width)}  ${firstSentence(doc)}${defaultText}`;
+    });
+    const variables = lines.length === 0 ? [] : ['', 'Environment variables (all: docs/configuration.md):', ...lines];
+    return this.addHelpText('afterAll', [...variables, '', `Documentation: ${page}`].join('\n'));
+  }
+}
+
+const usageOf = (argument: { name: () => string; required: boolean }): string =>
+  argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
+
+/** Without Markdown and without the full stop. */
+const firstSentence = (text: string): string =>
+  text
+    .replace(/\.(?:\s.*)?$/s, '')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll('`', '');

@@ -1,0 +1,49 @@
+/** The command tree: all commands of the program. */
+import { accountCommand } from './account.ts';
+import { adminCommand } from './admin.ts';
+import { auditCommand } from './audit.ts';
+import { backupCommand } from './backup.ts';
+import { CliCommand, type SetStatus } from './command.ts';
+import { completionCommand } from './completion.ts';
+import { doctorCommand } from './doctor.ts';
+import { importCommand } from './import.ts';
+import { journalCommand } from './journal.ts';
+import { keyCommand } from './key.ts';
+import { mailCommand } from './mail.ts';
+import { migrateCommand } from './migrate.ts';
+import { moveCommand } from './move.ts';
+import { version } from './output.ts';
+import { proveRevocationCommand } from './prove-revocation.ts';
+import { restoreCommand } from './restore.ts';
+import { serveCommand } from './serve.ts';
+import { signingKeyCommand } from './signing-key.ts';
+import { webhookCommand } from './webhook.ts';
+
+export function createProgram(setStatus: SetStatus): CliCommand {
+  const program = new CliCommand('keyreeve')
+    .description('Self-hosted account authentication and API keys.')
+    .version(version)
+    .examples('keyreeve serve', 'keyreeve account create you@example.com', 'keyreeve help account create');
+  program.addHelpText('after', '\nDocumentation: README.md, docs/configuration.md');
+  const commands = [
+    serveCommand(setStatus),
+    migrateCommand(),
+    accountCommand(),
+    adminCommand(),
+    keyCommand(),
+    signingKeyCommand(),
+    webhookCommand(setStatus),
+    importCommand(setStatus),
+    auditCommand(setStatus),
+    backupCommand(),
+    restoreCommand(),
+    journalCommand(),
+    moveCommand(),
+    mailCommand(),
+    doctorCommand(setStatus),
+    proveRevocationCommand(setStatus),
+    completionCommand(),
+  ];
+  for (const command of commands) program.addCommand(command);
+  return program;
+}

@@ -1,0 +1,71 @@
+/** Shell completion: the printed scripts work in the shells. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { newTempFolder } from '../../../test-kit/temp-folder.ts';
+import { completionScript, shells } from '../completion.ts';
+import { createProgram } from '../program.ts';
+
+const program = createProgram(() => undefined);
+const isInstalled = (shell: string): boolean => spawnSync(shell, ['--version']).status === 0;
+
+for (const shell of shells) {
+  const skip = !isInstalled(shell) && `${shell} is not installed`;
+  test(`${shell} accepts its completion script`, { skip }, () => {
+    const noExecute = shell === 'fish' ? '--no-execute' : '-n';
+    const input = completionScript(shell, program);
+    const { status, stderr } = spawnSync(shell, [noExecute], { input, encoding: 'utf8' });
+    assert.deepEqual([status, stderr], [0, '']);
+  });
+}
+
+/** Calls the completion function as bash does, and prints its results, one per line. */
+const completeInBash = String.raw`source "$1"; shift
+complete -p keyreeve > /dev/null || exit 1
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_keyreeve
+printf '%s\n' "${'$'}{COMPREPLY[@]}"`;
+
+const optionsOfCreate = ['--account', '--nickname', '--scope', '--expires-at', '--json', '--help'];
+const cases: readonly (readonly [line: string, expected: readonly string[]])[] = [
+  ['keyreeve ac', ['account']],
+  ['keyreeve --v', ['--version']],
+  ['keyreeve account set-', ['set-email', 'set-role', 'set-password']],
+  ['keyreeve help signing', ['signing-key']],
+  ['keyreeve key help ', ['create', 'list', 'delete', 'help']],
+  ['keyreeve key create ', optionsOfCreate],
+  ['keyreeve key create --nickname ci --', optionsOfCreate],
+  ['keyreeve key create --nickname ', []],
+  ['keyreeve audit export --format ', ['jsonl', 'csv']],
+  ['keyreeve account set-role you@example.com ad', ['admin']],
+  ['keyreeve completion f', ['fish']],
+  ['keyreeve backup --to ', ['a file', 'folder']],
+  ['keyreeve import accounts a', ['a file']],
+  ['keyreeve restore --journal ', ['folder']],
+  ['keyreeve unknown ', []],
+];
+
+suite('bash completes', { skip: !isInstalled('bash') && 'bash is not installed' }, () => {
+  for (const [line, expected] of cases) {
+    test(line, () => {
+      using temp = newTempFolder();
+      const script = join(temp.path, 'script');
+      writeFileSync(script, completionScript('bash', program));
+      const cwd = join(temp.path, 'work');
+      mkdirSync(join(cwd, 'folder'), { recursive: true });
+      writeFileSync(join(cwd, 'a file'), '');
+      const args = ['--norc', '-c', completeInBash, 'bash', script, ...line.split(' ')];
+      const { status, stdout, stderr } = spawnSync('bash', args, { cwd, encoding: 'utf8' });
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.deepEqual(
+        stdout
+          .split('\n')
+          .filter((word) => word !== '')
+          .toSorted(),
+        expected.toSorted(),
+      );
+    });
+  }
+});
