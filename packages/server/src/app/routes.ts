@@ -1,0 +1,63 @@
+/**
+ * All routes of the service, grouped by caller. With `ANY /auth/forward`, which `app.ts` answers, they are everything that a
+ * client can reach.
+ */
+import { adminRoutes, firstAdministratorRoutes, type AdminParts } from '../modules/administration/routes.ts';
+import { contractRoutes } from '../modules/api-reference/routes.ts';
+import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
+import { apiKeyRoutes } from '../modules/api-keys/routes.ts';
+import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
+import type { Enrolment } from '../modules/second-factors/enrolment.ts';
+import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
+import { accountRoutes } from '../modules/self-service/routes.ts';
+import type { SelfService } from '../modules/self-service/self-service.ts';
+import type { SigningKeys } from '../modules/signing-keys/signing-keys.ts';
+import { discoveryRoutes, sessionRoutes, tokenRoutes } from '../modules/tokens/routes.ts';
+import type { Tokens } from '../modules/tokens/tokens.ts';
+import { verificationRoutes } from '../modules/verification/routes.ts';
+import type { Verifier } from '../modules/verification/verify.ts';
+import { webhookRoutes } from '../modules/webhooks/routes.ts';
+import type { Webhooks } from '../modules/webhooks/webhooks.ts';
+import type { Log } from '../foundation/log.ts';
+import { logFailure } from '../http/problem-log.ts';
+import type { Route } from '../http/route.ts';
+import { healthRoutes, type Health } from './health.ts';
+
+export interface RouteOptions extends AdminParts {
+  readonly tokens: Tokens;
+  readonly selfService: SelfService;
+  readonly apiKeys: ApiKeys;
+  readonly enrolment: Enrolment;
+  readonly verifier: Verifier;
+  readonly signingKeys: SigningKeys;
+  readonly webhooks: Webhooks;
+  readonly health: Health;
+  readonly log: Log;
+  /** Scheme, host and port, without a slash at the end. */
+  readonly publicUrl: string;
+  readonly linkPages: LinkPageOptions;
+}
+
+export function routesOf(options: RouteOptions): readonly Route[] {
+  const { selfService, tokens, apiKeys, enrolment, verifier, signingKeys, webhooks, health, publicUrl } = options;
+  return [
+    // Any client
+    ...healthRoutes(health),
+    ...discoveryRoutes(signingKeys, publicUrl),
+    ...contractRoutes(publicUrl),
+    // A client with a password, a refresh token or the code for the first administrator
+    ...tokenRoutes(tokens),
+    ...firstAdministratorRoutes(options.firstAdministrator),
+    // Any client, a client with a one-time code from a mail, or an account with its access token
+    ...accountRoutes(selfService, options.linkPages),
+    // An account with its access token
+    ...apiKeyRoutes(apiKeys),
+    ...sessionRoutes(tokens),
+    ...enrolmentRoutes(enrolment),
+    // An administrator with an access token
+    ...adminRoutes(options),
+    ...webhookRoutes(webhooks.endpoints),
+    // A service with an API key that has the scope keyreeve:verify
+    ...verificationRoutes(verifier, (error) => logFailure(options.log, 'verification_failed', error)),
+  ];
+}
