@@ -1,28 +1,28 @@
-/** What a supervisor and its workers say to each other, over the channel that node:cluster keeps between them. */
+/** Messages between the supervisor and its workers, over the channel of node:cluster. */
 import type { FileIdentity } from '../../foundation/database/file-identity.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
 import type { UnansweredRefresh } from '../../modules/tokens/unanswered-refreshes.ts';
 
-/** Sent to the supervisor by one worker, and by the supervisor to all others. */
-export type Shared = { readonly kind: 'unanswered_refresh' } & UnansweredRefresh;
+/** A worker sends it to the supervisor, which forwards it to all other workers. */
+export type Broadcast = { readonly kind: 'unanswered_refresh' } & UnansweredRefresh;
 
 export type ToWorker =
   | {
       readonly kind: 'start';
-      /** Its number, from 1 on; whoever replaces it has the same. */
+      /** Number of the worker, from 1. A replacement has the same number. */
       readonly worker: number;
-      /** 0 picks one, for all workers the same. */
+      /** With 0, the system selects one port for all workers. */
       readonly port: number;
-      /** The files of an embedded database that the supervisor has open; a worker serves no others. */
+      /** The SQLite files that the supervisor has open. A worker must open the same files. */
       readonly database: FileIdentity | undefined;
     }
   | { readonly kind: 'metrics'; readonly id: number }
   | { readonly kind: 'stop' }
-  | Shared;
+  | Broadcast;
 
 export type ToSupervisor =
   | { readonly kind: 'listening'; readonly url: string; readonly publicUrl: string }
-  /** The worker answers 503 from now on. */
+  /** The files at this path were replaced. The worker returns 503 from now on. */
   | { readonly kind: 'database_replaced'; readonly path: string }
   | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
-  | Shared;
+  | Broadcast;

@@ -1,6 +1,6 @@
 /**
- * The supervisor of several workers (`KEYREEVE_WORKERS`): makes and migrates the database once, before any of them
- * starts, has the admin listener, and sees to it that as many run as should. It answers no client itself.
+ * The supervisor of several workers (`KEYREEVE_WORKERS`). It creates and migrates the database before the workers start, runs
+ * the admin listener and replaces workers that exit. It does not serve clients.
  */
 import { createServer } from 'node:http';
 import type { DatabaseReplacedError } from '../../foundation/database/file-identity.ts';
@@ -13,28 +13,28 @@ import { drain, ensureSigningKey, openFirst, startAdmin, type Running, type Serv
 import { WorkerPool, type WorkerPoolError } from './worker-pool.ts';
 
 export interface Supervisor extends Running {
-  /** When a worker that died can't be replaced, or the database file was replaced. */
+  /** Resolves when a worker cannot be replaced, or when the database file was replaced. */
   readonly failed: Promise<WorkerPoolError | DatabaseReplacedError>;
 }
 
-/** @throws ConfigError, SchemaError, WorkerPoolError, or the error of a port that is taken */
+/** @throws ConfigError, SchemaError, WorkerPoolError, or the error of a port in use */
 export async function startSupervisor(options: ServiceOptions): Promise<Supervisor> {
   const { config, log } = options;
   const { host, port, workers: count, drainSeconds } = config;
   const installation = await openFirst(options);
   const { db } = installation;
-  const crew = new WorkerPool({ count, port, database: db.file?.identity, log });
+  const pool = new WorkerPool({ count, port, database: db.file?.identity, log });
   const health: Health = {
     isStopping: false,
     isClosed: false,
     check: async () => {
-      // One is enough: a balancer that turned away for each that dies would make a small loss a big one.
-      if (crew.listening === 0)
-        throw new DomainError('unavailable', { detail: 'No worker runs.', retryAfterSeconds: 1 });
+      // One worker is enough: if one exits, a load balancer must not remove the whole instance.
+      if (pool.listening === 0)
+        throw new DomainError('unavailable', { detail: 'No worker is running.', retryAfterSeconds: 1 });
       await pingDatabase(db);
     },
     canWrite: async () =>
-      [...(await crew.snapshots()).values()].every((snapshot = []) =>
+      [...(await pool.snapshots()).values()].every((snapshot = []) =>
         snapshot.every(
           ({ name, values }) => name !== 'keyreeve_database_writes' || values.every(({ value }) => value !== 0),
         ),
@@ -43,11 +43,11 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
   try {
     await ensureSigningKey(installation, options);
     if (port !== 0) await assertFree(host, port);
-    const admin = await startAdmin(options, health, lazyMetrics(crew));
-    const { url, publicUrl } = await crew.start();
+    const admin = await startAdmin(options, health, lazyMetrics(pool));
+    const { url, publicUrl } = await pool.start();
     const stop = async (): Promise<boolean> => {
       health.isStopping = true;
-      const [isDrained] = await Promise.all([crew.stop(drainSeconds), drain([admin.server], drainSeconds)]);
+      const [isDrained] = await Promise.all([pool.stop(drainSeconds), drain([admin.server], drainSeconds)]);
       await db.close();
       return isDrained;
     };
@@ -55,7 +55,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
       url,
       adminUrl: admin.url,
       publicUrl,
-      failed: Promise.race([crew.failed, ...(db.file ? [db.file.replaced] : [])]),
+      failed: Promise.race([pool.failed, ...(db.file ? [db.file.replaced] : [])]),
       stop,
     };
   } catch (error) {
@@ -64,7 +64,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
   }
 }
 
-/** Found out once and told in one line, not by each worker. */
+/** Reports a port in use once, before the workers start. */
 async function assertFree(host: string, port: number): Promise<void> {
   const server = createServer((_, response) => void response.destroy());
   await listen(server, host, port);
@@ -72,7 +72,7 @@ async function assertFree(host: string, port: number): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
-function lazyMetrics(crew: WorkerPool): () => Promise<MetricsPage> {
+function lazyMetrics(pool: WorkerPool): () => Promise<MetricsPage> {
   let metrics: Promise<MetricsPage> | undefined;
-  return () => (metrics ??= import('./worker-pool-metrics.ts').then((module) => new module.WorkerPoolMetrics(crew)));
+  return () => (metrics ??= import('./worker-pool-metrics.ts').then((module) => new module.WorkerPoolMetrics(pool)));
 }

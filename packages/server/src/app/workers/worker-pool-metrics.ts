@@ -1,7 +1,7 @@
 /**
- * The metrics of all workers as one page. What counts requests is added up; what tells of one process has the label
- * `worker`. The counts of workers that have died stay in the sums, as they were when last asked for: a sum that fell
- * would look like a restart to Prometheus, and the next rise like a flood.
+ * The metrics of all workers on one page. Counts of requests are added up; metrics of a process have the label `worker`. The
+ * last known counts of exited workers stay in the sums, because Prometheus would interpret a lower sum as a restart and
+ * count the next rise from zero.
  */
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type { MetricsPage } from '../admin-listener.ts';
@@ -11,52 +11,53 @@ import type { WorkerPool } from './worker-pool.ts';
 
 export class WorkerPoolMetrics implements MetricsPage {
   readonly contentType: string;
-  readonly #crew: WorkerPool;
-  /** The supervisor's own. */
+  readonly #pool: WorkerPool;
+  /** Metrics of the supervisor. */
   readonly #own = new Registry();
-  /** What each process said last, by its id. */
-  readonly #said = new Map<number, MetricsSnapshot>();
-  #ofTheDead: MetricsSnapshot = [];
+  /** The last snapshot of each worker, by the id of its process. */
+  readonly #last = new Map<number, MetricsSnapshot>();
+  /** The sums of exited workers. */
+  #exited: MetricsSnapshot = [];
 
-  constructor(crew: WorkerPool) {
-    this.#crew = crew;
+  constructor(pool: WorkerPool) {
+    this.#pool = pool;
     this.contentType = this.#own.contentType;
     const registers = [this.#own];
     collectProcessMetrics(this.#own, { worker: 'supervisor' });
     new Gauge({
       name: 'keyreeve_workers_listening',
-      help: 'Worker processes that answer requests',
+      help: 'Worker processes that accept connections',
       registers,
       collect() {
-        this.set(crew.listening);
+        this.set(pool.listening);
       },
     });
     new Counter({
       name: 'keyreeve_workers_replaced_total',
-      help: 'Worker processes that died and were replaced',
+      help: 'Worker processes that exited and were replaced',
       registers,
       collect() {
         this.reset();
-        this.inc(crew.replaced);
+        this.inc(pool.replaced);
       },
     });
   }
 
   readonly text = async (): Promise<string> => {
-    const [snapshots, own] = await Promise.all([this.#crew.snapshots(), this.#own.getMetricsAsJSON()]);
-    for (const [id, snapshot] of this.#said) {
+    const [snapshots, own] = await Promise.all([this.#pool.snapshots(), this.#own.getMetricsAsJSON()]);
+    for (const [id, snapshot] of this.#last) {
       if (snapshots.has(id)) continue;
-      this.#said.delete(id);
-      const sums = Registry.aggregate([this.#ofTheDead, lastingCounts(snapshot)]);
-      this.#ofTheDead = await sums.getMetricsAsJSON();
+      this.#last.delete(id);
+      const sums = Registry.aggregate([this.#exited, sumsOf(snapshot)]);
+      this.#exited = await sums.getMetricsAsJSON();
     }
-    for (const [id, snapshot] of snapshots) if (snapshot) this.#said.set(id, snapshot);
-    return Registry.aggregate([own, this.#ofTheDead, ...this.#said.values()]).metrics();
+    for (const [id, snapshot] of snapshots) if (snapshot) this.#last.set(id, snapshot);
+    return Registry.aggregate([own, this.#exited, ...this.#last.values()]).metrics();
   };
 }
 
-/** The counts of requests in it: neither levels, which end with their process, nor what tells of that process alone. */
-function lastingCounts(snapshot: MetricsSnapshot): MetricsSnapshot {
+/** The counts that outlive the process: not gauges, and not metrics of that process alone. */
+function sumsOf(snapshot: MetricsSnapshot): MetricsSnapshot {
   return snapshot
     .filter(({ type }) => type !== 'gauge')
     .map((metric) => ({ ...metric, values: metric.values.filter(({ labels }) => !('worker' in labels)) }))

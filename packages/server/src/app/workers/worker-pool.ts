@@ -1,8 +1,8 @@
 /**
- * The workers of one instance, seen from their supervisor: started, replaced when they die, asked, ended.
+ * The workers of one instance: starts them, replaces those that exit, collects their metrics and stops them.
  *
- * They share one listening socket, which each accepts from (decision 9): one that hangs takes no connection from the
- * others, and of one that dies only its own connections are lost.
+ * All workers accept connections from one listening socket (decision 9). A worker that hangs takes no connections from the
+ * others. If a worker exits, only its own connections are lost.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,52 +10,52 @@ import { monotonicMs } from '../../foundation/clock.ts';
 import { DatabaseReplacedError, type FileIdentity } from '../../foundation/database/file-identity.ts';
 import type { Log } from '../../foundation/log.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
-import type { Shared, ToSupervisor, ToWorker } from './messages.ts';
+import type { Broadcast, ToSupervisor, ToWorker } from './messages.ts';
 
-/** A worker that ran for less than this is replaced later each time, so that a crash at each start doesn't fill a core. */
-const steadyMs = 10_000;
+/** The delay before a replacement doubles each time a worker exits sooner than this, so that crashes at start use little CPU. */
+const stableMs = 10_000;
 const delayMsFirst = 100;
 const delayMsMax = 5_000;
-/** In a row, of one worker, before it listened. */
+/** Consecutive starts of one slot that fail before the worker listens. */
 const failedStartsMax = 5;
-/** For the counts of a worker; after it what it said last time stands. */
-const answerMsMax = 2_000;
-/** Beyond its own bounds: to write what is pending and to close the database. */
-const endMsMax = 3_000;
+/** Bound on waiting for the metrics of a worker. After it, the worker's previous metrics are used. */
+const metricsMsMax = 2_000;
+/** After the drain: to write pending data and to close the database. */
+const closeMsMax = 3_000;
 
-/** Workers can't start; they have said why. */
+/** A worker cannot start. It has logged the reason. */
 export class WorkerPoolError extends Error {
-  /** The exit status of the one that failed. */
+  /** Exit status of the worker. */
   readonly status: number;
 
   constructor(worker: number, status: number) {
-    super(`worker ${worker} can't start: it ended with ${status}`);
+    super(`worker ${worker} cannot start: it exited with status ${status}`);
     this.status = status;
   }
 }
 
-export interface Address {
+export interface ListeningUrls {
   readonly url: string;
   readonly publicUrl: string;
 }
 
-/** One of the numbers from 1 on, and the process that has it now. */
-interface Place {
+/** A numbered worker of the pool, and the process that fills it. */
+interface Slot {
   readonly worker: number;
   process: Worker | undefined;
   isListening: boolean;
   startedMs: number;
   failedStarts: number;
-  /** In a row. */
-  earlyDeaths: number;
+  /** Consecutive. */
+  earlyExits: number;
   replacement: NodeJS.Timeout | undefined;
 }
 
 export interface WorkerPoolOptions {
   readonly count: number;
-  /** 0 picks one. */
+  /** With 0, the system selects one. */
   readonly port: number;
-  /** Which files of an embedded database each worker must have open. */
+  /** The SQLite files that each worker must open. */
   readonly database: FileIdentity | undefined;
   readonly log: Log;
 }
@@ -63,148 +63,148 @@ export interface WorkerPoolOptions {
 export class WorkerPool {
   readonly #log: Log;
   readonly #database: FileIdentity | undefined;
-  readonly #places: readonly Place[];
-  readonly #started = Promise.withResolvers<Address>();
+  readonly #slots: readonly Slot[];
+  readonly #started = Promise.withResolvers<ListeningUrls>();
   readonly #failed = Promise.withResolvers<WorkerPoolError | DatabaseReplacedError>();
-  readonly #ended = Promise.withResolvers<void>();
-  readonly #answers = new Map<number, (snapshot: MetricsSnapshot) => void>();
+  readonly #allExited = Promise.withResolvers<void>();
+  readonly #metricsRequests = new Map<number, (snapshot: MetricsSnapshot) => void>();
   #port: number;
-  #address: Address | undefined;
+  #urls: ListeningUrls | undefined;
   #lastId = 0;
   #isStarted = false;
-  #isEnding = false;
-  #endedWell = true;
-  /** Replaced since the start. */
+  #isStopping = false;
+  #isCleanStop = true;
+  /** Number of replacements since the start. */
   replaced = 0;
 
   constructor({ count, port, database, log }: WorkerPoolOptions) {
     this.#log = log;
     this.#database = database;
     this.#port = port;
-    this.#places = Array.from({ length: count }, (_, index) => ({
+    this.#slots = Array.from({ length: count }, (_, index) => ({
       worker: index + 1,
       process: undefined,
       isListening: false,
       startedMs: 0,
       failedStarts: 0,
-      earlyDeaths: 0,
+      earlyExits: 0,
       replacement: undefined,
     }));
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ serialization: 'advanced' });
   }
 
-  /** Workers that listen. */
+  /** Number of workers that listen. */
   get listening(): number {
-    return this.#places.filter(({ isListening }) => isListening).length;
+    return this.#slots.filter(({ isListening }) => isListening).length;
   }
 
-  /** When a worker that was there once can't be replaced, or serves a file that was replaced. */
+  /** Resolves when a worker cannot be replaced, or when the database file of a worker was replaced. */
   get failed(): Promise<WorkerPoolError | DatabaseReplacedError> {
     return this.#failed.promise;
   }
 
-  /** @returns where they listen, once all do. @throws WorkerPoolError when one can't start; the others have been ended */
-  async start(): Promise<Address> {
-    for (const place of this.#places) this.#fork(place);
+  /** @returns when all workers listen. @throws WorkerPoolError if one cannot start; the others have been killed */
+  async start(): Promise<ListeningUrls> {
+    for (const slot of this.#slots) this.#fork(slot);
     return this.#started.promise;
   }
 
-  /** What each worker that listens has counted, by an id of its process; undefined where it doesn't answer in time. */
+  /** The metrics of each worker that listens, by the id of its process. Undefined if the worker does not respond in time. */
   async snapshots(): Promise<ReadonlyMap<number, MetricsSnapshot | undefined>> {
-    const asked = this.#places.flatMap(({ process, isListening }) => (process && isListening ? [process] : []));
-    const answered = asked.map(async (process) => {
+    const workers = this.#slots.flatMap(({ process, isListening }) => (process && isListening ? [process] : []));
+    const snapshots = workers.map(async (process) => {
       const id = ++this.#lastId;
       const { promise, resolve } = Promise.withResolvers<MetricsSnapshot>();
-      this.#answers.set(id, resolve);
-      say(process, { kind: 'metrics', id });
-      const snapshot = await Promise.race([promise, sleep(answerMsMax, undefined, { ref: false })]);
-      this.#answers.delete(id);
+      this.#metricsRequests.set(id, resolve);
+      send(process, { kind: 'metrics', id });
+      const snapshot = await Promise.race([promise, sleep(metricsMsMax, undefined, { ref: false })]);
+      this.#metricsRequests.delete(id);
       return [process.id, snapshot] as const;
     });
-    return new Map(await Promise.all(answered));
+    return new Map(await Promise.all(snapshots));
   }
 
-  /** Lets all finish what is under way. @returns whether all ended by themselves, in time and in order */
+  /** Drains all workers. @returns whether all exited in time, with status 0 */
   async stop(drainSeconds: number): Promise<boolean> {
-    this.#isEnding = true;
-    for (const place of this.#places) {
-      clearTimeout(place.replacement);
-      if (place.process && place.isListening) say(place.process, { kind: 'stop' });
-      // It has no request yet.
-      else place.process?.process.kill('SIGKILL');
+    this.#isStopping = true;
+    for (const slot of this.#slots) {
+      clearTimeout(slot.replacement);
+      if (slot.process && slot.isListening) send(slot.process, { kind: 'stop' });
+      // It does not listen yet, so it has no requests.
+      else slot.process?.process.kill('SIGKILL');
     }
-    this.#endIfAllDid();
-    const ms = Math.max(drainSeconds * 1000, drainSeconds * 500 + 1_000) + endMsMax;
-    const isInTime = await Promise.race([this.#ended.promise.then(() => true), sleep(ms, false, { ref: false })]);
+    this.#resolveIfAllExited();
+    const ms = Math.max(drainSeconds * 1000, drainSeconds * 500 + 1_000) + closeMsMax;
+    const isInTime = await Promise.race([this.#allExited.promise.then(() => true), sleep(ms, false, { ref: false })]);
     this.kill();
-    return isInTime && this.#endedWell;
+    return isInTime && this.#isCleanStop;
   }
 
-  /** At once, without asking. */
+  /** Kills all workers immediately. */
   kill(): void {
-    this.#isEnding = true;
-    for (const { process } of this.#places) process?.process.kill('SIGKILL');
+    this.#isStopping = true;
+    for (const { process } of this.#slots) process?.process.kill('SIGKILL');
   }
 
-  #fork(place: Place): void {
-    // A socket of port 0 is the same for all while one of them has it; after that the port that was picked is asked for.
-    if (this.#address && this.listening === 0) this.#port = Number(new URL(this.#address.url).port);
+  #fork(slot: Slot): void {
+    // With port 0, all workers share the selected port while one of them listens. Otherwise request that port explicitly.
+    if (this.#urls && this.listening === 0) this.#port = Number(new URL(this.#urls.url).port);
     const process = cluster.fork();
-    Object.assign(place, { process, isListening: false, startedMs: monotonicMs() });
+    Object.assign(slot, { process, isListening: false, startedMs: monotonicMs() });
     process.on('message', (message: ToSupervisor) => {
-      if (message.kind === 'listening') this.#listens(place, process, message);
-      else if (message.kind === 'metrics') this.#answers.get(message.id)?.(message.snapshot);
+      if (message.kind === 'listening') this.#onListening(slot, process, message);
+      else if (message.kind === 'metrics') this.#metricsRequests.get(message.id)?.(message.snapshot);
       else if (message.kind === 'database_replaced') this.#failed.resolve(new DatabaseReplacedError(message.path));
-      else this.#passOn(process, message);
+      else this.#forward(process, message);
     });
-    process.on('exit', (status, signal) => this.#died(place, process, status, signal));
+    process.on('exit', (status, signal) => this.#onExit(slot, process, status, signal));
     process.on('error', (error) => {
-      this.#log.error({ event: 'worker_failed', worker: place.worker, err: error });
-      // Without a process there is no exit.
-      if (process.process.pid === undefined) this.#died(place, process, 1, null);
+      this.#log.error({ event: 'worker_failed', worker: slot.worker, err: error });
+      // If no process was created, there is no event `exit`.
+      if (process.process.pid === undefined) this.#onExit(slot, process, 1, null);
     });
-    say(process, { kind: 'start', worker: place.worker, port: this.#port, database: this.#database });
+    send(process, { kind: 'start', worker: slot.worker, port: this.#port, database: this.#database });
   }
 
-  #passOn(from: Worker, message: Shared): void {
-    for (const { process } of this.#places) if (process && process !== from) say(process, message);
+  #forward(from: Worker, message: Broadcast): void {
+    for (const { process } of this.#slots) if (process && process !== from) send(process, message);
   }
 
-  #listens(place: Place, process: Worker, { url, publicUrl }: Address): void {
-    // The last of those that had the socket has died while this one came up.
-    if (this.#address && this.#address.url !== url) {
+  #onListening(slot: Slot, process: Worker, { url, publicUrl }: ListeningUrls): void {
+    // All other workers exited while this one started, so it got a different port.
+    if (this.#urls && this.#urls.url !== url) {
       process.process.kill('SIGKILL');
       return;
     }
-    place.isListening = true;
-    place.failedStarts = 0;
-    this.#log.info({ event: 'worker_listening', worker: place.worker, workerPid: process.process.pid });
-    this.#address ??= { url, publicUrl };
-    if (this.listening < this.#places.length) return;
+    slot.isListening = true;
+    slot.failedStarts = 0;
+    this.#log.info({ event: 'worker_listening', worker: slot.worker, workerPid: process.process.pid });
+    this.#urls ??= { url, publicUrl };
+    if (this.listening < this.#slots.length) return;
     this.#isStarted = true;
-    this.#started.resolve(this.#address);
+    this.#started.resolve(this.#urls);
   }
 
-  #died(place: Place, process: Worker, status: number | null, signal: string | null): void {
-    if (place.process !== process) return;
-    const { worker, isListening: wasListening } = place;
-    place.process = undefined;
-    place.isListening = false;
-    if (this.#isEnding) {
-      if (wasListening && status !== 0) this.#endedWell = false;
-      this.#endIfAllDid();
+  #onExit(slot: Slot, process: Worker, status: number | null, signal: string | null): void {
+    if (slot.process !== process) return;
+    const { worker, isListening: wasListening } = slot;
+    slot.process = undefined;
+    slot.isListening = false;
+    if (this.#isStopping) {
+      if (wasListening && status !== 0) this.#isCleanStop = false;
+      this.#resolveIfAllExited();
       return;
     }
     this.#log.error({ event: 'worker_ended', worker, workerPid: process.process.pid, status, signal });
-    if (!wasListening && (!this.#isStarted || ++place.failedStarts === failedStartsMax)) {
+    if (!wasListening && (!this.#isStarted || ++slot.failedStarts === failedStartsMax)) {
       this.#fail(new WorkerPoolError(worker, status || 1));
       return;
     }
-    place.earlyDeaths = monotonicMs() - place.startedMs < steadyMs ? place.earlyDeaths + 1 : 0;
-    const delayMs = place.earlyDeaths === 0 ? 0 : Math.min(delayMsMax, delayMsFirst * 2 ** (place.earlyDeaths - 1));
+    slot.earlyExits = monotonicMs() - slot.startedMs < stableMs ? slot.earlyExits + 1 : 0;
+    const delayMs = slot.earlyExits === 0 ? 0 : Math.min(delayMsMax, delayMsFirst * 2 ** (slot.earlyExits - 1));
     this.replaced++;
-    place.replacement = setTimeout(() => this.#fork(place), delayMs);
+    slot.replacement = setTimeout(() => this.#fork(slot), delayMs);
   }
 
   #fail(error: WorkerPoolError): void {
@@ -214,12 +214,12 @@ export class WorkerPool {
     this.#started.reject(error);
   }
 
-  #endIfAllDid(): void {
-    if (this.#places.every(({ process }) => process === undefined)) this.#ended.resolve();
+  #resolveIfAllExited(): void {
+    if (this.#slots.every(({ process }) => process === undefined)) this.#allExited.resolve();
   }
 }
 
-/** To one that has just died nothing needs to be said. */
-function say(worker: Worker, message: ToWorker): void {
+/** Ignores errors: the worker may have just exited. */
+function send(worker: Worker, message: ToWorker): void {
   worker.send(message, () => undefined);
 }
