@@ -1,4 +1,4 @@
-/** The admin listener: metrics and health, nothing else. */
+/** The admin listener: only metrics and health. */
 import type { RequestListener } from 'node:http';
 import { DomainError } from '../foundation/errors.ts';
 import type { Log } from '../foundation/log.ts';
@@ -9,7 +9,7 @@ import { logProblem } from '../http/problem-log.ts';
 import type { Call } from '../http/route.ts';
 import { Router } from '../http/router.ts';
 
-/** The text format of Prometheus, made when asked for. */
+/** Metrics in the text format of Prometheus. */
 export interface MetricsPage {
   readonly contentType: string;
   readonly text: () => Promise<string>;
@@ -26,7 +26,7 @@ export function adminListener(
     const path = pathOf(request);
     const { method = 'GET' } = request;
     const isRead = method === 'GET' || method === 'HEAD';
-    const answer = async () => {
+    const respond = async () => {
       if (path === '/metrics' && isRead) {
         const { text, contentType } = await metrics().then(async (ready) => ({
           text: await ready.text(),
@@ -39,8 +39,8 @@ export function adminListener(
       if (match || path === '/metrics') throw new DomainError('method_not_allowed', { allowed: ['GET', 'HEAD'] });
       throw new DomainError('not_found');
     };
-    answer().then(
-      (done) => write(response, security, done),
+    respond().then(
+      (answer) => write(response, security, answer),
       (error: unknown) => writeProblem(response, security, logProblem(log, error, { method })),
     );
   };

@@ -1,4 +1,4 @@
-/** Who calls: an account by its access token, or a service by an API key with the scope `keyreeve:verify`. */
+/** Authenticates callers: an account by its access token, or a service by an API key with the scope `keyreeve:verify`. */
 import { limits, type RouteContract } from '@keyreeve/contract';
 import { verifyScope } from '../modules/api-keys/scopes.ts';
 import type { AccountPrincipal } from '../foundation/principal.ts';
@@ -9,7 +9,7 @@ import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
 
 /**
- * @param isOpenBeforeEnrolment whether an account without the second factor that is required of it will do
+ * @param isOpenBeforeEnrolment whether an account may call before it has enrolled a required second factor
  * @throws DomainError `missing_access_token`, `invalid_access_token`, `ambiguous_credentials`,
  *   `second_factor_enrolment_required`
  */
@@ -33,7 +33,7 @@ export async function authenticateAccount(
 }
 
 /**
- * The account that a route needs, if it needs one.
+ * @returns the account that calls; undefined if the route does not require one
  * @throws DomainError as {@link authenticateAccount}, `administrator_required`, `reauth_required`
  */
 export async function callerOf(
@@ -50,7 +50,7 @@ export async function callerOf(
 }
 
 /**
- * @param acceptsBasic for RFC 7662 clients: the key's id as user, the key as password
+ * @param acceptsBasic whether HTTP Basic is accepted, for RFC 7662 clients: the id of the key as user, the key as password
  * @throws DomainError `invalid_service_key`, `insufficient_scope`, `ambiguous_credentials`
  */
 export async function authenticateService(
@@ -68,9 +68,9 @@ export async function authenticateService(
     throw new DomainError('insufficient_scope', { scopes: [verifyScope], detail: verifyScopeMissing });
 }
 
-const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator does with \`keyreeve key create --scope ${verifyScope}\`.`;
+const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`;
 
-/** RFC 6749 section 2.3.1: a client encodes both parts like a form. Ids and keys have nothing that decoding changes. */
+/** Clients may form-encode both parts (RFC 6749 section 2.3.1). Decoding does not change an id or a key. */
 function formDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,9 +1,9 @@
 /**
- * Traces of an installation whose database is missing or empty: its master key file and its deletion journal. Without
- * this check a lost volume or a wrong path would start as a new installation, in which every credential is rejected.
+ * Detects an installation whose database is missing or empty, by its master key file and its deletion journal. Without this
+ * check, a lost volume or a wrong path would start as a new installation, in which every credential is rejected.
  *
- * While a new installation is being made, a marker lies beside its master key file. A start that was killed before it had
- * initialised the database leaves the marker behind, and the next start continues.
+ * While a new installation is being created, a marker file exists beside its master key file. A start that was killed before
+ * it had initialised the database leaves the marker, and the next start continues.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,18 +16,18 @@ export const masterKeyPath = (databasePath: string): string => `${databasePath}.
 const markerOf = (keyPath: string): string => `${keyPath}.new`;
 const markerText = 'Keyreeve removes this file as soon as the database of this master key is initialised.\n';
 
-/** Before the master key file is made: there is never a new key without its marker. */
+/** Call it before creating the master key file, so that a new key always has its marker. */
 export async function markAsNew(keyPath: string): Promise<void> {
   writeFileSync(markerOf(keyPath), markerText, { mode: 0o600, flush: true });
   await syncFolder(dirname(keyPath));
 }
 
-/** Once the database is initialised. */
+/** Call it when the database is initialised. */
 export const markAsInitialised = (keyPath: string): void => rmSync(markerOf(keyPath), { force: true });
 
 /**
- * Paths that only an installation that was initialised has. Call it before you look at the database: of two programs that
- * start at once, one may initialise the installation meanwhile.
+ * @returns the paths of an installation that was initialised. Call it before the database is opened: another process that
+ * starts at the same time may initialise the installation.
  */
 export async function tracesOfEarlier({ database, masterKey, deletionJournal }: Config): Promise<readonly string[]> {
   const keyPath = database.kind === 'sqlite' && !masterKey ? masterKeyPath(database.path) : undefined;
@@ -42,6 +42,6 @@ export function refusalBeside(traces: readonly string[], where: string): string 
   const away = traces.map((path) => `mv ${path} ${path}.old`).join(' && ');
   return (
     `the database ${where} is missing or empty, but ${found} belong${traces.length === 1 ? 's' : ''} to an installation that was in use. ` +
-    `Put its database back, or run \`keyreeve restore --from <backup>\`. To make a new installation instead, run \`${away}\` first`
+    `Put its database back, or run \`keyreeve restore --from <backup>\`. To create a new installation instead, run \`${away}\` first`
   );
 }

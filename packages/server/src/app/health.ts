@@ -1,16 +1,16 @@
-/** Health: whether the process runs, and whether it can answer. */
+/** Health endpoints: whether the process runs, and whether it can serve requests. */
 import { live, ready } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
 import { route, type Route } from '../http/route.ts';
 
 export interface Health {
-  /** From the moment the instance is told to stop. */
+  /** True from the signal that stops the instance. */
   isStopping: boolean;
-  /** From the moment its port is closed: who has a connection should open the next one elsewhere. */
+  /** True from the time the port is closed. Responses then close their connections. */
   isClosed: boolean;
-  /** Asks the database. @throws DomainError `unavailable` */
+  /** Queries the database. @throws DomainError `unavailable` */
   readonly check: () => Promise<void>;
-  /** Whether changes can be committed. Verifications don't depend on it. */
+  /** Whether changes can be committed. Verifications do not depend on it. */
   readonly canWrite: () => boolean | Promise<boolean>;
 }
 

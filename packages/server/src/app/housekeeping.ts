@@ -1,4 +1,4 @@
-/** Work that nobody waits for: last-used times are written, what has expired is deleted, how far the audit trail is is told. */
+/** Periodic work: writes times of last use, deletes expired rows, logs counts of verifications and audit checkpoints. */
 import { limits } from '@keyreeve/contract';
 import { forgetExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
@@ -13,9 +13,9 @@ import { forgetExpiredSessions } from '../modules/sessions/store.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 
 const flushEveryMs = 10_000;
-const sumEveryMs = 60_000;
-const forgetEveryMs = 600_000;
-/** Rows per commit, so that a sign-in never waits long behind a clean-up. */
+const logEveryMs = 60_000;
+const deleteEveryMs = 600_000;
+/** Rows per commit, so that other commits do not wait long. */
 const rowsPerDeleteMax = 1_000;
 const dayMs = 86_400_000;
 
@@ -24,55 +24,55 @@ export class Housekeeping {
   readonly #verifier: Verifier;
   readonly #log: Log;
   readonly #checkpoint: () => Promise<void>;
-  #checkpointLogged = '';
-  #logged: Readonly<Record<string, number>> = {};
+  #lastCheckpoint = '';
+  #lastCounts: Readonly<Record<string, number>> = {};
 
-  /** @param isFirst whether this process does what one of the workers on a machine does for all */
+  /** @param isFirst whether this process deletes expired rows and logs checkpoints; one worker of an instance does */
   constructor({ db, keys }: Installation, clock: Clock, verifier: Verifier, log: Log, isFirst = true) {
     this.#verifier = verifier;
     this.#log = log;
     this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
-    const every = (ms: number, work: () => Promise<void>): NodeJS.Timeout =>
-      setInterval(() => void this.#try(work), ms).unref();
+    const every = (ms: number, task: () => Promise<void>): NodeJS.Timeout =>
+      setInterval(() => void this.#run(task), ms).unref();
     this.#timers = [
       every(flushEveryMs, () => verifier.flush()),
-      every(sumEveryMs, async () => this.#logVerifications()),
+      every(logEveryMs, async () => this.#logVerifications()),
     ];
     if (!isFirst) return;
     this.#timers.push(
-      every(sumEveryMs, this.#checkpoint),
-      every(forgetEveryMs, () => this.#forget(db, clock)),
+      every(logEveryMs, this.#checkpoint),
+      every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
     );
-    void this.#try(() => this.#forget(db, clock));
+    void this.#run(() => this.#deleteExpired(db, clock));
   }
 
-  /** Writes what has collected. */
+  /** Writes the pending times of last use and logs the remaining counts. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#logVerifications();
-    await this.#try(() => this.#verifier.flush());
-    await this.#try(this.#checkpoint);
+    await this.#run(() => this.#verifier.flush());
+    await this.#run(this.#checkpoint);
   }
 
-  /** What was verified since the last time, by result; nothing where nothing was. */
+  /** Logs the verifications since the last call, by result. */
   #logVerifications(): void {
     const { counts } = this.#verifier;
-    const before = this.#logged;
-    this.#logged = { ...counts };
-    const since = Object.entries(counts).map(([result, count]) => [result, count - (before[result] ?? 0)] as const);
-    const moved = since.filter(([, count]) => count > 0);
-    if (moved.length > 0) this.#log.info({ event: 'verifications', ...Object.fromEntries(moved) });
+    const previous = this.#lastCounts;
+    this.#lastCounts = { ...counts };
+    const added = Object.entries(counts).map(([result, count]) => [result, count - (previous[result] ?? 0)] as const);
+    const changed = added.filter(([, count]) => count > 0);
+    if (changed.length > 0) this.#log.info({ event: 'verifications', ...Object.fromEntries(changed) });
   }
 
-  /** Where the log goes it is out of reach of whoever could cut the trail: `keyreeve audit verify --checkpoint`. */
+  /** An attacker who can change the database cannot change the log. `keyreeve audit verify --checkpoint` compares both. */
   async #logCheckpoint(db: Db, key: AuditKey): Promise<void> {
-    const taken = await takeCheckpoint(db, key);
-    if (taken === undefined || taken.text === this.#checkpointLogged) return;
-    this.#checkpointLogged = taken.text;
-    this.#log.info({ event: 'audit_checkpoint', checkpoint: taken.text, events: taken.events });
+    const checkpoint = await takeCheckpoint(db, key);
+    if (checkpoint === undefined || checkpoint.text === this.#lastCheckpoint) return;
+    this.#lastCheckpoint = checkpoint.text;
+    this.#log.info({ event: 'audit_checkpoint', checkpoint: checkpoint.text, events: checkpoint.events });
   }
 
-  async #forget(db: Db, clock: Clock): Promise<void> {
+  async #deleteExpired(db: Db, clock: Clock): Promise<void> {
     const now = clock.now();
     while ((await forgetExpiredSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while ((await forgetExpiredCodes(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
@@ -85,9 +85,9 @@ export class Housekeeping {
     );
   }
 
-  async #try(work: () => Promise<void>): Promise<void> {
+  async #run(task: () => Promise<void>): Promise<void> {
     try {
-      await work();
+      await task();
     } catch (error) {
       this.#log.warn({ event: 'housekeeping_failed', err: error });
     }

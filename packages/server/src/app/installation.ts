@@ -1,7 +1,7 @@
 /**
- * Opening an installation: its database and its master key, which belong together. A master key is made only for a new
- * embedded database, never over one that exists: that would lock out every credential in it. An empty database is
- * initialised only where nothing tells of an earlier installation.
+ * Opens an installation: its database and its master key. A master key is created only for a new SQLite database, because a
+ * new key for an existing database would invalidate every credential in it. An empty database is initialised only if there is
+ * no trace of an earlier installation.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -21,24 +21,24 @@ import { countMissingMigrations, isEmptyDatabase, migrate, SchemaError } from '.
 export interface Installation {
   readonly db: Db;
   readonly keys: InstallationKeys;
-  /** Names of the migrations that were applied now. */
+  /** Names of the migrations that this call has applied. */
   readonly migrated: readonly string[];
 }
 
 export interface OpenOptions {
   readonly clock: Clock;
-  /** Whether a database and its master key may be made. */
+  /** Whether a missing database and its master key may be created. */
   readonly mayCreate: boolean;
-  /** Whether a missing migration is applied, or refused with a hint. */
+  /** Whether missing migrations are applied. Otherwise a missing migration is an error. */
   readonly mayMigrate: boolean;
   /**
-   * The caller fills an empty database with an earlier installation, as a restore does. It is left without an owner until
-   * then: what a restore that failed leaves behind must not start as a new installation.
+   * The caller fills an empty database with an earlier installation, as a restore does. The database is not claimed before
+   * that, so that the result of a failed restore cannot start as a new installation.
    */
   readonly isToBeFilled?: boolean;
 }
 
-/** What an embedded database is called once it was moved elsewhere: as it was found last, and nobody serves from it. */
+/** The path of an SQLite database after it was moved to PostgreSQL. It is no longer used. */
 export const movedPath = (databasePath: string): string => `${databasePath}.moved`;
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
@@ -62,7 +62,7 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
 
 async function claim(config: Config, db: Db, keys: InstallationKeys, clock: Clock, where: string): Promise<void> {
   if (!(await claimInstallation(db, keys.check, clock.now()))) {
-    throw new ConfigError([`the master key is not the one that the database ${where} was made with`]);
+    throw new ConfigError([`the master key is not that of the database ${where}`]);
   }
   if (config.database.kind === 'sqlite') markAsInitialised(masterKeyPath(config.database.path));
 }
@@ -75,19 +75,19 @@ async function bringUpToDate(db: Db, clock: Clock, mayMigrate: boolean, where: s
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new SchemaError(
-      'the database needs a migration that its role may not make; run `keyreeve migrate` with one that may change the schema',
+      'the database needs a migration, which its role is not permitted to apply; run `keyreeve migrate` with a role that can change the schema',
     );
   }
 }
 
-/** The master key that the configuration gives or names; never a new one. @throws ConfigError when there is none */
+/** @returns the master key of the configuration, or of the file beside the database. @throws ConfigError if there is none */
 export function findMasterKey(config: Config): Buffer {
   const { database, masterKey: given } = config;
   if (given || database.kind === 'postgres') return masterKeyGiven(given);
   const path = masterKeyPath(database.path);
   if (existsSync(path)) return readMasterKey(path, config);
   throw new ConfigError([
-    `there is no master key at ${path}; put the one of this installation there, or set KEYREEVE_MASTER_KEY`,
+    `there is no master key at ${path}; put the master key of this installation there, or set KEYREEVE_MASTER_KEY`,
   ]);
 }
 
@@ -96,7 +96,7 @@ function masterKeyGiven(given: Buffer | undefined): Buffer {
   return given;
 }
 
-/** Makes one beside a new embedded database. PostgreSQL's is in the configuration, which was checked for it. */
+/** Creates a master key beside a new SQLite database. For PostgreSQL, the configuration contains it. */
 async function masterKeyOf(config: Config, { mayCreate }: OpenOptions, traces: readonly string[]): Promise<Buffer> {
   const { database, masterKey: given } = config;
   if (database.kind === 'postgres') return masterKeyGiven(given);
@@ -107,20 +107,20 @@ async function masterKeyOf(config: Config, { mayCreate }: OpenOptions, traces: r
   return given ?? (await loadMasterKey(path, exists, config));
 }
 
-/** @throws ConfigError for one that was moved: a new one in its place would answer as if nothing had ever been */
+/** @throws ConfigError if the database was moved: a new database in its place would reject every credential */
 export function embeddedExists(path: string): boolean {
   const exists = existsSync(path) && statSync(path).size > 0;
   if (!exists && existsSync(movedPath(path))) {
     throw new ConfigError([
-      `the database ${path} was moved: set KEYREEVE_DATABASE_URL to where it is now. What is left of it is ${movedPath(path)}`,
+      `the database ${path} was moved; set KEYREEVE_DATABASE_URL to its new location. The old file is now ${movedPath(path)}`,
     ]);
   }
   return exists;
 }
 
-/** @param where its path, or its address without a password */
+/** @param where the database's path, or its URL without the password */
 export const noDatabase = (where: string): string =>
-  `there is no database at ${where} yet; \`keyreeve serve\`, \`migrate\` or \`account create\` makes one`;
+  `there is no database at ${where}; \`keyreeve serve\`, \`migrate\` or \`account create\` creates it`;
 
 async function loadMasterKey(databasePath: string, databaseExists: boolean, config: Config): Promise<Buffer> {
   const path = masterKeyPath(databasePath);
@@ -130,7 +130,7 @@ async function loadMasterKey(databasePath: string, databaseExists: boolean, conf
         `the database ${databasePath} exists, but its master key ${path} is missing; put it back, or set KEYREEVE_MASTER_KEY`,
       ]);
     }
-    await makeMasterKey(path);
+    await createMasterKey(path);
   }
   return readMasterKey(path, config);
 }
@@ -143,15 +143,15 @@ function readMasterKey(path: string, { mayReadWorldReadableSecrets: mayBeWorldRe
     throw new ConfigError([error instanceof Error ? error.message : String(error)]);
   }
   const key = /^[A-Za-z0-9_-]{43}$/.test(text) ? masterKey(text) : undefined;
-  if (!key) throw new ConfigError([`the master key ${path} is damaged: it has 43 characters of base64url`]);
+  if (!key) throw new ConfigError([`the master key ${path} is damaged: expected 43 characters of base64url`]);
   return key;
 }
 
-/** Written whole under another name first: of two programs that start at once one makes the file and both read it. */
-async function makeMasterKey(path: string): Promise<void> {
+/** Links a complete draft to the path: of two processes that start at the same time, one creates the file and both read it. */
+async function createMasterKey(path: string): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   await markAsNew(path);
-  // Not after the process, which has the same id at each start in a container.
+  // A random suffix: in a container, the process has the same id at each start.
   const draft = `${path}.${randomBytes(8).toString('hex')}`;
   const text = `${randomBytes(masterKeyBytes).toString('base64url')}\n`;
   try {

@@ -1,4 +1,4 @@
-/** What the admin listener tells Prometheus. The hot path only raises plain numbers; they are collected when asked for. */
+/** Metrics for Prometheus. The hot path only increments numbers, which are collected at each scrape. */
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { PasswordStats } from '../foundation/crypto/password.ts';
 import type { DbTimes } from '../foundation/database/db.ts';
@@ -24,7 +24,7 @@ export interface MetricsSources {
 
 const databaseBucketsSeconds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
-/** What a process has counted, as it is sent to the supervisor. */
+/** The metrics of a worker, as sent to the supervisor. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export class Metrics {
@@ -36,23 +36,27 @@ export class Metrics {
     collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
     this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verifications);
     this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => signIns);
-    this.#counter('keyreeve_password_hashes_total', 'Password hashes computed, or refused by a full queue', () => ({
-      hashed: passwords.hashed,
-      refused: passwords.refused,
-    }));
+    this.#counter(
+      'keyreeve_password_hashes_total',
+      'Password hashes computed, or rejected because the queue was full',
+      () => ({
+        hashed: passwords.hashed,
+        refused: passwords.refused,
+      }),
+    );
     this.#counter('keyreeve_webhook_deliveries_total', 'Attempts to deliver webhooks, by result', () => webhooks);
-    this.#gauge('keyreeve_password_hashes_running', 'Password hashes being computed', () => passwords.running);
-    this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes waiting for their turn', () => passwords.waiting);
+    this.#gauge('keyreeve_password_hashes_running', 'Password hashes in progress', () => passwords.running);
+    this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => passwords.waiting);
     this.#databaseTimes(dbTimes);
-    this.#counter('keyreeve_database_commits_total', 'Changes of the database, by result', () => writes.commits);
-    const help = '1 while changes can be committed, 0 while they fail';
+    this.#counter('keyreeve_database_commits_total', 'Commits to the database, by result', () => writes.commits);
+    const help = '1 while commits succeed, 0 while they fail';
     this.#gauge('keyreeve_database_writes', help, () => (writes.isHealthy ? 1 : 0), worker);
     this.#requestErrors(sources.errors);
     this.#outboxCounts(outbox);
-    // It is the same for all workers, so one tells.
+    // The outbox is shared by all workers, so only one reports it.
     if (worker === undefined || worker === 1) {
-      const oldest = 'Age of the oldest work that waits, 0 when none does';
-      this.#outboxGauge('keyreeve_outbox_waiting', 'Work that waits, 10000 at most', outbox, ({ count }) => count);
+      const oldest = 'Age of the oldest unfinished job, 0 if there is none';
+      this.#outboxGauge('keyreeve_outbox_waiting', 'Unfinished jobs, up to 10000', outbox, ({ count }) => count);
       this.#outboxGauge('keyreeve_outbox_oldest_seconds', oldest, outbox, ({ oldestMs }) => oldestMs / 1_000);
     }
     this.contentType = this.#registry.contentType;
@@ -80,7 +84,7 @@ export class Metrics {
     });
   }
 
-  /** @param worker for what one process alone can tell */
+  /** @param worker number of the worker, for metrics of a process */
   #gauge(name: string, help: string, read: () => number, worker?: number): void {
     const labels: Record<string, string> = worker === undefined ? {} : { worker: String(worker) };
     const registers = [this.#registry];
@@ -111,7 +115,7 @@ export class Metrics {
   #outboxCounts(outbox: Outbox): void {
     new Counter({
       name: 'keyreeve_outbox_total',
-      help: 'Work that follows a commit, such as mail: done, failed and tried again, given up',
+      help: 'Jobs, such as mail: done, failed and retried, or given up',
       labelNames: ['kind', 'result'],
       registers: [this.#registry],
       collect() {
@@ -126,7 +130,7 @@ export class Metrics {
     });
   }
 
-  /** By kind, from the database: 0 where nothing waits. One that can't be reached is told by other means. */
+  /** By kind, from the database. Without a connection the metric is absent; other metrics report that. */
   #outboxGauge(name: string, help: string, outbox: Outbox, pick: (waiting: WaitingJobs) => number): void {
     new Gauge({
       name,
@@ -148,7 +152,7 @@ export class Metrics {
   #databaseTimes(dbTimes: DbTimes): void {
     const times = new Histogram({
       name: 'keyreeve_database_seconds',
-      help: 'Time of database work: a read with all questions that share it, a commit with all operations that share it',
+      help: 'Time of a shared database read, or of a shared commit',
       labelNames: ['operation'],
       buckets: databaseBucketsSeconds,
       registers: [this.#registry],

@@ -1,12 +1,12 @@
-/** Metrics of one Node process: its memory, processor time, garbage collection and event loop. */
+/** Metrics of a Node process: memory, CPU time, garbage collection and event loop. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Gauge, type Registry } from '@prometheus-io/client';
 
 /**
- * Left out of the library's default metrics: those whose names `promtool check metrics` rejects, and those of the event
- * loop that have impossible values (NaN, 292 years) after a reset and before the first sample.
+ * Default metrics of the library that are not exported: `promtool check metrics` rejects their names, or their values are
+ * impossible after a reset (NaN, 292 years).
  */
-const leftOut = [
+const excluded = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
@@ -22,12 +22,12 @@ const leftOut = [
   'nodejs_eventloop_lag_p99_seconds',
 ];
 
-/** How often the event loop is measured. Each sample includes it. */
+/** Interval of the measurement of the event loop, which each sample includes. */
 const resolutionMs = 10;
 
 export function collectProcessMetrics(register: Registry, labels: Readonly<Record<string, string>>): void {
   collectDefaultMetrics({ register, labels });
-  for (const name of leftOut) register.removeSingleMetric(name);
+  for (const name of excluded) register.removeSingleMetric(name);
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
   new Gauge({
@@ -35,7 +35,7 @@ export function collectProcessMetrics(register: Registry, labels: Readonly<Recor
     help: 'Longest delay of the event loop since the last scrape',
     labelNames: Object.keys(labels),
     registers: [register],
-    // The largest: a mean would hide what a waiting client notices.
+    // The maximum: a mean would hide the delay of single requests.
     collect() {
       this.set(labels, delay.count === 0 ? 0 : Math.max(0, delay.max / 1e9 - resolutionMs / 1e3));
       delay.reset();

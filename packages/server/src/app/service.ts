@@ -1,4 +1,4 @@
-/** The running service: configuration → database → slices → HTTP → listen → drain. The only file that knows everyone. */
+/** Starts and stops the service: configuration → database → modules → HTTP → listen → drain. */
 import type { RequestListener, Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
@@ -31,47 +31,47 @@ export interface ServiceOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
-  /** Cheaper ones for tests. */
+  /** Default: the strength for production. Tests use cheaper hashes. */
   readonly argon2?: Argon2Parameters;
-  /** As of `wire`. */
+  /** See `WiringOptions`. */
   readonly areRequestsLimited?: boolean;
   readonly requestedMailDelayMsMax?: number;
-  /** Smaller ones for tests. */
+  /** Default: the bounds of the contract. */
   readonly requestBounds?: RequestBounds | undefined;
 }
 
 export interface Running {
-  /** Where it listens, for example `http://127.0.0.1:8787`. */
+  /** The URL of the listener, for example `http://127.0.0.1:8787`. */
   readonly url: string;
   readonly adminUrl: string;
   readonly publicUrl: string;
-  /** Finishes what is under way and writes what is pending. @returns whether all of it ended in time */
+  /** Drains requests and writes pending data. @returns whether all requests ended in time */
   readonly stop: () => Promise<boolean>;
 }
 
 export interface Service extends Running {
   readonly services: Services;
-  /** When the file of an embedded database was replaced or removed: every request is answered with 503 then. */
+  /** Resolves when the SQLite file was replaced or removed. From then on, every request is answered with 503. */
   readonly replaced: Promise<DatabaseReplacedError> | undefined;
 }
 
-/** A service without an admin listener: its supervisor has that. */
+/** A service without an admin listener, which its supervisor has. */
 export interface WorkerService extends Omit<Service, 'adminUrl'> {
   readonly metrics: () => Promise<Metrics>;
 }
 
 const aheadHint =
-  'the database is older than its journal of deletions: what was deleted may work again; run `keyreeve journal replay`';
-/** While the service drains. */
-const idleSweepMs = 20;
-/** How long a moment is sought in which a port can close. */
-const doorMsMax = 1_000;
+  'the database is older than its deletion journal, so deleted credentials may work again; run `keyreeve journal replay`';
+/** Interval at which idle connections are closed while the service drains. */
+const idleCheckMs = 20;
+/** Bound on waiting for a moment without new connections in which the port can close. */
+const closePortMsMax = 1_000;
 
-/** @throws ConfigError, SchemaError, or the error of a port that is taken */
+/** @throws ConfigError, SchemaError, or the error of a port in use */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, clock, log } = options;
-  const installation = await openFirst(options);
-  return orClose(installation, async () => {
+  const installation = await openAndMigrate(options);
+  return closeOnError(installation, async () => {
     const { server, health, errors, ...rest } = await startPublic(installation, options);
     const admin = await startAdmin(options, health, lazyMetrics(rest.services, installation, errors)).catch(
       (error: unknown) => {
@@ -81,15 +81,20 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     );
     const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log);
     const stop = () =>
-      end([server, admin.server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
+      stopService([server, admin.server], config.drainSeconds, {
+        health,
+        housekeeping,
+        installation,
+        services: rest.services,
+      });
     return { ...rest, adminUrl: admin.url, replaced: installation.db.file?.replaced, stop };
   });
 }
 
 /**
- * One of several processes that share the port, on a database that their supervisor has brought up to date.
- * @param start the worker's number, from 1 on; the first deletes what has expired. And the supervisor's files of the database
- * @throws DatabaseReplacedError when this process has opened others
+ * Starts one of several processes that share the port. Their supervisor has created and migrated the database.
+ * @param start number of the worker, from 1; worker 1 deletes expired rows. And the SQLite files that the supervisor has open
+ * @throws DatabaseReplacedError if this process has opened other files
  */
 export async function startWorkerService(
   options: ServiceOptions,
@@ -98,25 +103,25 @@ export async function startWorkerService(
   const { config, clock, log } = options;
   const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
   const { file } = installation.db;
-  return orClose(installation, async () => {
+  return closeOnError(installation, async () => {
     file?.compare(database);
     const { server, health, errors, ...rest } = await startPublic(installation, options);
     const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log, worker === 1);
     const stop = () =>
-      end([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
+      stopService([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
     const metrics = lazyMetrics(rest.services, installation, errors, worker);
     return { ...rest, metrics, replaced: file?.replaced, stop };
   });
 }
 
-/** Opens the installation for the one process that may make it and change its schema. */
-export async function openFirst({ config, clock, log }: ServiceOptions): Promise<Installation> {
-  // Before anything is opened: a mistake in them is one in the configuration.
+/** Opens the installation in the process that may create it and migrate its schema. */
+export async function openAndMigrate({ config, clock, log }: ServiceOptions): Promise<Installation> {
+  // Reports invalid templates as errors of the configuration, before the database is opened.
   mailTemplates(config);
   const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
   const { db } = installation;
-  const warnings = await orClose(installation, async () => {
+  const warnings = await closeOnError(installation, async () => {
     await recordEarlierPrefix(db, config.keyPrefix, clock.now());
     return [...(await durabilityOf(db)).warnings, ...(await keyPrefixWarnings(db, config))];
   });
@@ -124,12 +129,12 @@ export async function openFirst({ config, clock, log }: ServiceOptions): Promise
   return installation;
 }
 
-/** The first of an installation, before several processes start that need it. */
+/** Creates the first signing key before several workers start, each of which needs it. */
 export async function ensureSigningKey(installation: Installation, { config, clock }: ServiceOptions): Promise<void> {
   await wire({ config, installation, clock, issuer: config.publicUrl ?? 'http://localhost' }).signingKeys.ensure();
 }
 
-/** What clients talk to. */
+/** Starts the listener for clients. */
 async function startPublic(installation: Installation, options: ServiceOptions) {
   const { config, clock, log, argon2, areRequestsLimited = true, requestedMailDelayMsMax, requestBounds } = options;
   const { db } = installation;
@@ -142,12 +147,13 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
   };
   const errors = new RequestErrors();
 
-  // The issuer names the port, and the system may pick it: the address is taken first. Who comes before all stands waits.
-  let stands: (app: App) => void = () => undefined;
-  const standing = new Promise<App>((resolve) => (stands = resolve));
-  let listener: RequestListener = (request, response) => void standing.then((app) => app.listener(request, response));
+  // The issuer contains the port, which the system may select, so the server listens before the modules are wired. Requests
+  // that arrive earlier wait for the app.
+  const ready = Promise.withResolvers<App>();
+  let listener: RequestListener = (request, response) =>
+    void ready.promise.then((app) => app.listener(request, response));
   const server = createHttpServer(security, log, (request, response) => listener(request, response));
-  // Connections that came in a burst may all be with one worker, and stay there while others have time.
+  // A burst of connections may reach a single worker. Closing connections after some requests spreads them over all workers.
   if (config.workers > 1) server.maxRequestsPerSocket = limits.requestsPerSharedConnectionMax;
   const address = await listen(server, config.host, config.port);
   try {
@@ -184,12 +190,12 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
       requestBounds,
     });
     listener = app.listener;
-    stands(app);
+    ready.resolve(app);
     services.outbox.start();
     services.webhooks.publisher.start();
     return { server, health, errors, services, publicUrl, url: urlOf(config.host, address.port) };
   } catch (error) {
-    // It would keep the process that has failed to start.
+    // An open server would keep the process running.
     server.close();
     server.closeAllConnections();
     throw error;
@@ -222,7 +228,7 @@ const linkPagesOf = (config: Config, publicUrl: string): LinkPageOptions => ({
 const securityOf = ({ publicUrl }: Config): SecurityHeaders =>
   new SecurityHeaders(publicUrl?.startsWith('https:') ?? false);
 
-async function orClose<T>({ db }: Installation, start: () => Promise<T>): Promise<T> {
+async function closeOnError<T>({ db }: Installation, start: () => Promise<T>): Promise<T> {
   try {
     return await start();
   } catch (error) {
@@ -231,7 +237,7 @@ async function orClose<T>({ db }: Installation, start: () => Promise<T>): Promis
   }
 }
 
-/** Loaded when first asked for: most starts are never scraped in their first second. */
+/** Loads the metrics library at the first scrape, so that it does not delay the start. */
 function lazyMetrics(
   { verifier, tokens, hasher, outbox, webhooks }: Services,
   { db }: Installation,
@@ -265,7 +271,7 @@ interface Parts {
   readonly services: Services;
 }
 
-async function end(
+async function stopService(
   servers: readonly Server[],
   drainSeconds: number,
   { health, housekeeping, installation, services }: Parts,
@@ -281,29 +287,33 @@ async function end(
 }
 
 /**
- * Half of the time a balancer may still send requests while `/health/ready` says no, on the connections that it has: one
- * that had to make new ones would meet the closing port. Then nothing new is accepted, what is under way is finished, and
- * connections end after their next answer. Those on which nothing comes end after half of the rest: by then a proxy that
- * keeps idle ones for a second has let go of them, and none is closed into which a request is just being sent.
- * @param onClosed once nothing new is accepted
+ * Stops the servers in three phases:
+ *
+ * 1. For half of `seconds`, they serve as before. `/health/ready` returns 503, so load balancers stop sending requests.
+ * 2. The port closes. Requests in progress are finished, and each connection closes after its next response.
+ * 3. After another quarter, idle connections are closed. By then, a proxy that keeps idle connections for a shorter time has
+ *    closed them itself, so that no request is lost on a connection that closes.
+ *
+ * @param onClosed is called when the port is closed
+ * @returns whether all connections ended in time
  */
 export async function drain(servers: readonly Server[], seconds: number, onClosed?: () => void): Promise<boolean> {
   const ms = seconds * 1000;
   await sleep(ms / 2);
   const graceMs = Math.max(ms / 2, 1_000);
-  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, doorMsMax)));
+  const closing = servers.map((server) => stopAccepting(server, Math.min(graceMs / 4, closePortMsMax)));
   const closed = Promise.all(closing.map(({ ended }) => ended));
   await Promise.all(closing.map(({ portClosed }) => portClosed));
   onClosed?.();
   const idleFromMs = monotonicMs() + ms / 4;
-  // Again and again: a connection whose request was under way turns idle when that is answered.
+  // Repeated, because a connection becomes idle when its request is answered.
   const closeIdle = (): void => {
     if (monotonicMs() >= idleFromMs) for (const server of servers) server.closeIdleConnections();
   };
   closeIdle();
-  const sweep = setInterval(closeIdle, idleSweepMs);
+  const timer = setInterval(closeIdle, idleCheckMs);
   const isDrained = await Promise.race([closed.then(() => true), sleep(graceMs, false, { ref: false })]);
-  clearInterval(sweep);
+  clearInterval(timer);
   for (const server of servers) server.closeAllConnections();
   return isDrained;
 }

@@ -1,4 +1,4 @@
-/** The slices, wired together. `service.ts` puts HTTP in front of them, `cli/` the command line. */
+/** Creates all modules and connects them. `service.ts` adds HTTP, `cli/` the command line. */
 import { limits } from '@keyreeve/contract';
 import { SelfService } from '../modules/self-service/self-service.ts';
 import { Accounts } from '../modules/accounts/accounts.ts';
@@ -52,11 +52,11 @@ export interface Services {
   readonly firstAdministrator: FirstAdministrator;
   readonly secondFactorLimits: SecondFactorLimits;
   readonly hasher: PasswordHasher;
-  /** None where none is configured. */
+  /** Undefined if none is configured. */
   readonly journal: DeletionJournal | undefined;
   readonly links: Links;
   readonly mailer: Mailer;
-  /** Started by whoever serves. */
+  /** Only a service starts it. */
   readonly outbox: Outbox;
   readonly requests: RequestLimits;
   readonly secondFactors: SecondFactors;
@@ -70,15 +70,15 @@ export interface WiringOptions {
   readonly config: Config;
   readonly installation: Installation;
   readonly clock: Clock;
-  /** The public address; only tokens need it. */
+  /** The public URL. */
   readonly issuer: string;
-  /** Cheaper ones for tests. */
+  /** Default: the strength for production. Tests use cheaper hashes. */
   readonly argon2?: Argon2Parameters;
-  /** False in measurements and race tests alone: limits on mail, on codes and on guesses of a session don't apply. */
+  /** False only in measurements and race tests: disables the limits on mail, one-time codes and second factors. */
   readonly areRequestsLimited?: boolean;
-  /** Shorter in tests, whose clock stands still: `limits.requestedMailDelayMsMax`. */
+  /** Default: `limits.requestedMailDelayMsMax`. Tests with a fixed clock use a shorter delay. */
   readonly requestedMailDelayMsMax?: number;
-  /** Of whoever serves. */
+  /** Undefined for commands. */
   readonly log?: Log;
 }
 
@@ -104,7 +104,7 @@ export function wire(options: WiringOptions): Services {
     onFailure: (error) => log?.warn({ event: 'webhooks_not_followed', err: error }),
   });
   const { isRateLimited: enabled, passwordLengthMin: lengthMin } = config;
-  // What bounds a machine is shared out among its workers.
+  // The limits per machine are divided among its workers.
   const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
   const signInLimits = new SignInLimits({
@@ -183,7 +183,7 @@ export function wire(options: WiringOptions): Services {
     maxTtlSeconds: config.refreshMaxTtlSeconds,
     graceSeconds: config.refreshGraceSeconds,
     sessionsPerAccountMax: config.sessionsPerAccountMax,
-    // Above the usual lines, so that it stays when the level is raised to `warn`.
+    // Level `warn`, so that KEYREEVE_LOG_LEVEL=warn still logs it, for fail2ban.
     onFailedSignIn: ({ clientIp, accountId, reason }) =>
       log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
   });
@@ -263,7 +263,7 @@ export function wire(options: WiringOptions): Services {
   };
 }
 
-/** @throws ConfigError with every mistake in the operator's templates */
+/** @throws ConfigError with all errors in the operator's templates */
 export function mailTemplates({ mailTemplates: folder }: Config): Templates {
   const { templates, mistakes } = readTemplates(folder);
   if (mistakes.length > 0) throw new ConfigError(mistakes);

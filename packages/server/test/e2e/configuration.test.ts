@@ -128,8 +128,8 @@ test('a database with a missing or another master key is rejected, and no master
   const { folder } = program;
   const database = databaseIn(folder);
   const masterKey = `${database}.master-key`;
-  const damaged = [`the master key ${masterKey} is damaged: it has 43 characters of base64url`];
-  const wrong = [`the master key is not the one that the database ${database} was made with`];
+  const damaged = [`the master key ${masterKey} is damaged: expected 43 characters of base64url`];
+  const wrong = [`the master key is not that of the database ${database}`];
   const missing = [
     `the database ${database} exists, but its master key ${masterKey} is missing; put it back, or set KEYREEVE_MASTER_KEY`,
   ];

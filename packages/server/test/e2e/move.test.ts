@@ -81,7 +81,7 @@ test('after a move, keys, tokens and passwords are valid, and the old installati
   ]) {
     const rejected = await run(...command);
     assert.equal(rejected.status, 78, command.join(' '));
-    assert.match(rejected.stderr, /was moved: set KEYREEVE_DATABASE_URL/);
+    assert.match(rejected.stderr, /was moved; set KEYREEVE_DATABASE_URL/);
   }
 });
 

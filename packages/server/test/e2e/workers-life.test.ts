@@ -56,7 +56,7 @@ test('the supervisor reports a failed start once: a port in use with status 1, a
   assert.deepEqual(await runProgram(['serve'], { folder: program.folder, environment: other }), {
     status: 78,
     stdout: '',
-    stderr: `keyreeve: the master key is not the one that the database ${databaseIn(program.folder)} was made with\n`,
+    stderr: `keyreeve: the master key is not that of the database ${databaseIn(program.folder)}\n`,
   });
 });
 

@@ -9,7 +9,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { MetricsPage } from '../admin-listener.ts';
 import type { Health } from '../health.ts';
 import { listen } from '../../http/server.ts';
-import { drain, ensureSigningKey, openFirst, startAdmin, type Running, type ServiceOptions } from '../service.ts';
+import { drain, ensureSigningKey, openAndMigrate, startAdmin, type Running, type ServiceOptions } from '../service.ts';
 import { WorkerPool, type WorkerPoolError } from './worker-pool.ts';
 
 export interface Supervisor extends Running {
@@ -21,7 +21,7 @@ export interface Supervisor extends Running {
 export async function startSupervisor(options: ServiceOptions): Promise<Supervisor> {
   const { config, log } = options;
   const { host, port, workers: count, drainSeconds } = config;
-  const installation = await openFirst(options);
+  const installation = await openAndMigrate(options);
   const { db } = installation;
   const pool = new WorkerPool({ count, port, database: db.file?.identity, log });
   const health: Health = {
