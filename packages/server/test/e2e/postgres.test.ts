@@ -52,10 +52,7 @@ test('another master key than that of the database is rejected', async () => {
   const environment = { ...place.environment, KEYREEVE_MASTER_KEY: masterKey };
   const rejected = await runProgram(['serve'], { folder: folder.path, environment });
   assert.equal(rejected.status, 78);
-  assert.match(
-    rejected.stderr,
-    /the master key is not that of the database postgres:\/\/[^:@]*@\S+\n/,
-  );
+  assert.match(rejected.stderr, /the master key is not that of the database postgres:\/\/[^:@]*@\S+\n/);
 });
 
 test(
