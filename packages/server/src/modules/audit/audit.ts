@@ -1,6 +1,6 @@
 /**
- * The record of what changed. A row is written in the same transaction as the change it records:
- * there is no change without its row, and no row without its change.
+ * Audit events. The transaction of a change also writes its event, so there is no change without its event, and no event
+ * without its change.
  */
 import type { Principal } from '../../foundation/principal.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
@@ -59,22 +59,21 @@ export interface AuditEvent {
   readonly principal: Principal;
   readonly action: AuditAction;
   readonly accountId?: string;
-  /** Id of what it was done to. */
+  /** Id of the changed object. */
   readonly target?: string;
-  /** Never a secret, never an email. */
+  /** Never contains a secret or an email address. */
   readonly details?: Readonly<Record<string, string | number | readonly string[]>>;
 }
 
 /**
- * In the transaction of the change, after the rows that the change locks: until that ends, nothing else of the
- * account's chain is recorded.
+ * Records an event in the transaction of its change. Call it after the change has locked its rows: it locks the account's
+ * chain until the transaction ends.
  */
 export const recordEventTx = (tx: Transaction, event: AuditEvent): Promise<void> => recordEventsTx(tx, [event]);
 
 /**
- * Events of several accounts in one transaction: all together and last in it, so that it waits for no other that waits
- * for it.
- * @param events some thousands at most, in the order in which they happened
+ * Records events of several accounts. Call it once, at the end of a transaction: two calls could cause a deadlock.
+ * @param events a few thousand at most, in the order in which they happened
  */
 export const recordEventsTx = (tx: Transaction, events: readonly AuditEvent[]): Promise<void> =>
   appendAuditEventsTx(tx, events.map(rowOf));
@@ -99,22 +98,22 @@ const rowOf = ({ at, principal, action, accountId, target, details }: AuditEvent
   details: details ? JSON.stringify(details) : null,
 });
 
-/** How many deletions of each of an account's keys the trail records, by the key's id. Keys without any are left out. */
+/** @returns by key id: the number of deletions of the account's key in the audit log; only keys with a deletion */
 export async function countKeyDeletions(db: Db, accountId: string): Promise<ReadonlyMap<number, number>> {
   const counts = await countEventsByTarget(db, accountId, 'api_key.deleted' satisfies AuditAction);
   return new Map([...counts].map(([target, count]) => [Number(target), count]));
 }
 
-/** An event as the trail tells it. */
+/** An event of the audit log. */
 export interface RecordedEvent extends AuditRow {
   readonly id: number;
 }
 
 export interface EventQuery {
   readonly accountId?: string | undefined;
-  /** Only events with a lower id: the last of the page before. */
+  /** Only events with a lower id: that of the last event of the previous page. */
   readonly before?: number | undefined;
-  /** How many at most. */
+  /** The maximum number of events. */
   readonly limit: number;
 }
 

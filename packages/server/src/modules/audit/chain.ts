@@ -1,12 +1,12 @@
 /**
- * The chains of the audit trail. Each event stands at a place of one chain, and its MAC covers the place, the event and
- * the MAC of the event before it: an event that is changed, taken out or moved no longer fits, and whoever doesn't have
- * the key can't make one that does (ASVS 16.4.2). Why there are several: docs/decisions/0011-audit-chain.md.
+ * The chains of the audit log. Each event has a place in one chain, and its MAC covers the place, the event and the MAC of
+ * the previous event. So a changed, removed or moved event is detected, and forging one requires the key (ASVS
+ * 16.4.2). docs/decisions/0011-audit-chain.md explains why there are several chains.
  */
 import { hash } from 'node:crypto';
 import type { AuditKey } from '../../foundation/database/db.ts';
 
-/** What an event says: all of its row but the id, which the database allots. */
+/** The row of an event without its id, which the database assigns. */
 export interface AuditRow {
   readonly at: number;
   /** `account:<id>`, `mailbox`, `operator` or `system`. */
@@ -18,10 +18,10 @@ export interface AuditRow {
   readonly details: string | null;
 }
 
-/** Where an event stands. */
+/** The place of an event. */
 export interface Place {
   readonly chain: number;
-  /** From 1 on, without a gap. */
+  /** From 1, without gaps. */
   readonly position: number;
 }
 
@@ -29,18 +29,18 @@ export interface ChainedRow extends AuditRow, Place {
   readonly mac: Uint8Array;
 }
 
-/** Events without an account, such as an installation's own. */
+/** The chain of events without an account. */
 const chainOfNoAccount = 0;
-/** A power of two, so that each gets as many accounts. */
+/** A power of two, so that accounts are spread evenly. */
 const chainsOfAccounts = 32;
 
-/** Of the events of an account. It may change: an event stays where it was written. */
+/** @returns the chain for new events of an account. The rule may change, because an event keeps its place. */
 export const chainOf = (accountId: string | null): number =>
   accountId === null
     ? chainOfNoAccount
     : 1 + (hash('sha256', accountId, 'buffer').readUInt8() & (chainsOfAccounts - 1));
 
-/** @param previous the MAC of the event at the position before; undefined for the first, null where somebody took it away */
+/** @param previous the MAC of the previous event; undefined for the first event, null when the MAC was removed */
 export function macOf(
   key: AuditKey,
   { chain, position, at, actor, action, accountId, target, details }: AuditRow & Place,
@@ -50,15 +50,15 @@ export function macOf(
   return key.mac(JSON.stringify([chain, position, at, actor, action, accountId, target, details, before]));
 }
 
-/** How far a chain has come. */
+/** The last place of a chain. */
 export interface Head extends Place {
   readonly mac: Uint8Array | null;
 }
 
-/** Where every chain was at one moment, in a text that only this installation can make. */
+/** The state of all chains at one moment, as a text that only this installation can make. */
 export interface Checkpoint {
   readonly text: string;
-  /** By chain: its last position then, 0 where it had no event. */
+  /** By chain: its last position; 0 without events. */
   readonly positions: readonly number[];
 }
 
@@ -66,18 +66,18 @@ const checkpointForm = /\bkra1\.((?:[0-9a-z]{1,11}-)*[1-9a-z][0-9a-z]{0,10})\.[A
 
 /** @param heads in any order; chains without an event may be left out */
 export function checkpointOf(key: AuditKey, heads: readonly Head[]): Checkpoint {
-  const taken = heads.filter(({ position }) => position > 0).toSorted((one, other) => one.chain - other.chain);
+  const present = heads.filter(({ position }) => position > 0).toSorted((one, other) => one.chain - other.chain);
   const positions: number[] = [];
-  for (const { chain, position } of taken) {
+  for (const { chain, position } of present) {
     while (positions.length < chain) positions.push(0);
     positions.push(position);
   }
-  const macs = taken.map(({ mac }) => (mac ? Buffer.from(mac).toString('hex') : null));
+  const macs = present.map(({ mac }) => (mac ? Buffer.from(mac).toString('hex') : null));
   const mac = Buffer.from(key.mac(JSON.stringify(['checkpoint', positions, macs]))).toString('base64url');
   return { text: `kra1.${positions.map((position) => position.toString(36)).join('-')}.${mac}`, positions };
 }
 
-/** Every checkpoint that stands in a text, such as a line of the log. Whose they are shows when they are held against a trail. */
+/** Finds every checkpoint in a text, such as a line of the log. Does not verify them. */
 export const findCheckpoints = (text: string): Checkpoint[] =>
   [...text.matchAll(checkpointForm)].map(([found, positions = '']) => ({
     text: found,

@@ -1,6 +1,6 @@
 /**
- * Taking checkpoints. A trail whose end is cut off together with its counters looks whole; who has seen how far it had
- * come elsewhere, in the log, can tell.
+ * Takes checkpoints. An audit log that was truncated together with its counters looks complete. A checkpoint that was
+ * stored elsewhere, such as in the log, shows that events are missing.
  */
 import type { AuditKey, Reader } from '../../foundation/database/db.ts';
 import { checkpointOf } from './chain.ts';
@@ -8,11 +8,11 @@ import { listHeads } from './store.ts';
 
 export interface TakenCheckpoint {
   readonly text: string;
-  /** That it stands for, over all chains. */
+  /** Number of covered events in all chains. */
   readonly events: number;
 }
 
-/** Of the trail as it is now; undefined for one without a chained event. */
+/** @returns a checkpoint of the current audit log; undefined without a chained event */
 export async function takeCheckpoint(reader: Reader, key: AuditKey): Promise<TakenCheckpoint | undefined> {
   const heads = (await listHeads(reader)).filter(({ position }) => position > 0);
   if (heads.length === 0) return undefined;

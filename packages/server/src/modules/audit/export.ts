@@ -1,4 +1,4 @@
-/** The audit trail as text: JSON Lines, or CSV (RFC 4180) whose fields no spreadsheet takes for a formula (ASVS 1.2.10). */
+/** Exports the audit log as JSON Lines, or as CSV (RFC 4180) without fields that spreadsheets run as formulas (ASVS 1.2.10). */
 import { toInstant } from '../../foundation/clock.ts';
 import type { Reader } from '../../foundation/database/db.ts';
 import { listEventsAfter, type Span, type StoredEvent } from './store.ts';
@@ -7,10 +7,10 @@ export const exportFormats = ['jsonl', 'csv'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 const rowsPerPage = 500;
-/** What ISO 8601 of JavaScript reaches to. */
+/** The latest time of a JavaScript Date, in milliseconds. */
 const instantMax = 8.64e15;
 
-/** Oldest first. @param reader reads of one moment @returns some lines at a time */
+/** Oldest events first. @param reader a snapshot @returns several lines at a time */
 export async function* exportLog(reader: Reader, format: ExportFormat, span: Span): AsyncGenerator<string> {
   const { head, line } = writers[format];
   yield head;
@@ -53,7 +53,7 @@ const writers: Record<ExportFormat, { readonly head: string; readonly line: (eve
 
 const plain = ({ id, at, actor, action, accountId, target, details, chain, position, mac }: StoredEvent) => ({
   id,
-  // An export shows what there is, also what no clock of ours has written.
+  // An export also shows tampered rows, whose time may be out of range.
   at: Math.abs(at) <= instantMax ? toInstant(at) : String(at),
   actor,
   action,
@@ -65,7 +65,7 @@ const plain = ({ id, at, actor, action, accountId, target, details, chain, posit
   mac: mac === null ? null : Buffer.from(mac).toString('hex'),
 });
 
-/** As it stands, when somebody has put there what is no JSON. */
+/** @returns the text itself for a tampered row that is not JSON */
 function parsed(details: string): unknown {
   try {
     return JSON.parse(details);

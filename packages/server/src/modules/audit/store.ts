@@ -1,17 +1,17 @@
-/** Rows of the audit trail. */
+/** SQL of the audit log. */
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { chainOf, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
 
-// The row is the lock: until this transaction ends nobody else adds to the chain, and rolled back it leaves no gap.
-const takePlaces = sql<{ events: number; before: Uint8Array | null }>(
+// The row is a lock: other transactions wait before they add to the chain. A rollback leaves no gap.
+const reservePlaces = sql<{ events: number; before: Uint8Array | null }>(
   'take_audit_places',
   `insert into audit_chains (chain, events) values ($1, $2)
    on conflict (chain) do update set events = audit_chains.events + excluded.events
    returning events, (select mac from audit_events where chain = $1 and position = events - $2) as before`,
 );
-// On PostgreSQL a statement that waited for the lock reads as of before it waited: the event that it waited for isn't
-// there yet, and this one sees it. An event that is there never changes.
+// On PostgreSQL, a statement that waited for the lock reads a snapshot from before the wait, which lacks the event of the
+// lock's previous holder. This statement reads it.
 const selectMac = sql<{ mac: Uint8Array | null }>(
   'select_audit_mac',
   `select mac from audit_events where chain = $1 and position = $2`,
@@ -21,7 +21,7 @@ const insertEvent = sql(
   `insert into audit_events (at, actor, action, account_id, target, details, chain, position, mac)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
-// Many at once, with ids in the order of the array.
+// Inserts many events, with ids in the order of the array.
 const insertEvents = sql('insert_audit_events', {
   sqlite: `insert into audit_events (at, actor, action, account_id, target, details, chain, position, mac)
     select value ->> '$.at', value ->> '$.actor', value ->> '$.action', value ->> '$.accountId', value ->> '$.target',
@@ -35,9 +35,8 @@ const insertEvents = sql('insert_audit_events', {
 });
 
 /**
- * Adds events to their chains. Chains are taken in one order, so that transactions which add to several don't wait for
- * each other in a circle.
- * @param rows at most some thousands
+ * Adds events to their chains. Chains are locked in ascending order, which prevents deadlocks.
+ * @param rows a few thousand at most
  */
 export async function appendAuditEventsTx(tx: Transaction, rows: readonly AuditRow[]): Promise<void> {
   const chained = await chain(tx, rows);
@@ -52,12 +51,12 @@ export async function appendAuditEventsTx(tx: Transaction, rows: readonly AuditR
   await tx.run(insertEvents, [JSON.stringify(values)]);
 }
 
-/** @returns them in the order in which they came */
+/** @returns the events in the given order */
 async function chain(tx: Transaction, rows: readonly AuditRow[]): Promise<ChainedRow[]> {
   const byChain = Map.groupBy(rows.keys(), (index) => chainOf(rows[index]?.accountId ?? null));
   const chained: ChainedRow[] = [];
   for (const [number, indices] of [...byChain].toSorted(([one], [other]) => one - other)) {
-    const { events = 0, before } = (await tx.get(takePlaces, [number, indices.length])) ?? {};
+    const { events = 0, before } = (await tx.get(reservePlaces, [number, indices.length])) ?? {};
     let position = events - indices.length;
     let previous = position === 0 ? undefined : (before ?? (await tx.get(selectMac, [number, position]))?.mac);
     for (const index of indices) {
@@ -72,25 +71,25 @@ async function chain(tx: Transaction, rows: readonly AuditRow[]): Promise<Chaine
   return chained;
 }
 
-// The index on the account narrows it to the account's own events.
+// The index on the account limits the read to the events of the account.
 const countByTarget = sql<{ target: string; count: number }>(
   'count_audit_events_by_target',
   `select target, count(*) as count from audit_events
    where account_id = $1 and action = $2 and target is not null group by target`,
 );
 
-/** How many events of this action each target has in an account's part of the trail. */
+/** @returns by target: the number of the account's events with this action */
 export async function countEventsByTarget(db: Db, accountId: string, action: string): Promise<Map<string, number>> {
   const rows = await db.all(countByTarget, [accountId, action]);
   return new Map(rows.map(({ target, count }) => [target, count]));
 }
 
-/** An event after which something that worked doesn't, or an account works again. */
+/** An event that revokes a credential or right, or enables an account. */
 export interface RevocationEvent {
   readonly id: number;
   readonly at: number;
   readonly action: string;
-  /** Its account's id where the event has no target. */
+  /** The account's id if the event has no target. */
   readonly target: string;
   /** JSON. */
   readonly details: string | null;
@@ -107,7 +106,7 @@ const listRevocations = sql<RevocationEvent>(
   `select ${revocationColumns} where id > $1 and id <= $2 and coalesce(target, account_id) is not null
      and action in (${revocationActions}) order by id`,
 );
-// Of one account, from its newest event on: the index has its events in this order, and those of a moment are the last.
+// Reads the events of one account from the newest on, in the order of the index. Events of the requested time are recent.
 const listRevocationsAt = sql<RevocationEvent>(
   'list_revocation_events_at',
   `select * from (select ${revocationColumns} where account_id = $1 and at = $2 and action in (${revocationActions})
@@ -117,7 +116,7 @@ const selectNewest = sql<{ id: number; at: number }>(
   'newest_audit_event',
   `select id, at from audit_events order by id desc limit 1`,
 );
-// Few are newer than any recent time, so it is found among the last.
+// The time is recent, so only a few newer events are read.
 const selectNewestBefore = sql<{ id: number }>(
   'newest_audit_event_before',
   `select id from audit_events where at < $1 order by id desc limit 1`,
@@ -132,38 +131,38 @@ const selectAbility = sql<RevocationEvent>(
    order by id desc limit 1`,
 );
 
-/** Of the events with ids above `after` up to `until`. */
+/** @returns events with ids above `after`, up to `until` */
 export const listRevocationEvents = (reader: Reader, after: number, until: number): Promise<RevocationEvent[]> =>
   reader.all(listRevocations, [after, until]);
 
-/** Of an account, with exactly this time: what one transaction has done. */
+/** @returns events of an account with exactly this time, which is that of one transaction */
 export const listRevocationEventsAt = (db: Db, accountId: string, at: number): Promise<RevocationEvent[]> =>
   db.all(listRevocationsAt, [accountId, at]);
 
-/** 0 when there is none. */
+/** @returns 0 without events */
 export const newestEventId = async (reader: Reader): Promise<number> => (await reader.get(selectNewest))?.id ?? 0;
 
-/** Of the events before a time; 0 when there is none. */
+/** @returns the highest id of the events before a time, in milliseconds; 0 without one */
 export const newestEventIdBefore = async (reader: Reader, at: number): Promise<number> =>
   (await reader.get(selectNewestBefore, [at]))?.id ?? 0;
 
-/** What tells an event from another that has its id in another trail; empty when there is none. */
+/** @returns a text that distinguishes an event from another with the same id after a restore; empty without the event */
 export async function findEventMark(reader: Reader, id: number): Promise<string> {
   const row = await reader.get(selectMark, [id]);
   return row ? `${row.at} ${row.action} ${row.target ?? ''}` : '';
 }
 
-/** When the newest event was, in milliseconds; 0 when there is none. */
+/** @returns the time of the newest event, in milliseconds; 0 without events */
 export const newestEventAt = async (reader: Reader): Promise<number> => (await reader.get(selectNewest))?.at ?? 0;
 
-/** When the account was last disabled or enabled, whichever came last. */
+/** @returns the last event that disabled or enabled the account */
 export const findAbilityEvent = (reader: Reader, accountId: string): Promise<RevocationEvent | undefined> =>
   reader.get(selectAbility, [accountId]);
 
-/** An event of the trail as it is stored. */
+/** An event as it is stored. */
 export interface StoredEvent extends AuditRow {
   readonly id: number;
-  /** Null for one from before there were chains. */
+  /** Null for an event of a version without chains. */
   readonly chain: number | null;
   readonly position: number | null;
   readonly mac: Uint8Array | null;
@@ -180,7 +179,7 @@ const listNewestOfAccount = sql<StoredEvent>(
   `select ${eventColumns} where account_id = $3 and id < $1 order by id desc limit $2`,
 );
 
-/** @param accountId of any when undefined @param before only events with a lower id @param limit how many at most */
+/** @param accountId all accounts when undefined @param before only events with a lower id @param limit maximum number */
 export const listNewestEvents = (
   reader: Reader,
   accountId: string | undefined,
@@ -201,14 +200,14 @@ const pageOfAccount = sql<StoredEvent>(
 );
 
 export interface Span {
-  /** In milliseconds, this one included. */
+  /** In milliseconds, inclusive. */
   readonly since: number;
-  /** In milliseconds, this one not. */
+  /** In milliseconds, exclusive. */
   readonly until: number;
   readonly accountId?: string | undefined;
 }
 
-/** Oldest first. @param after only events with a higher id */
+/** Oldest events first. @param after only events with a higher id */
 export const listEventsAfter = (
   reader: Reader,
   { since, until, accountId }: Span,
@@ -219,14 +218,14 @@ export const listEventsAfter = (
     ? reader.all(pageOfEvents, [after, since, until, limit])
     : reader.all(pageOfAccount, [after, since, until, limit, accountId]);
 
-/** An event that stands in a chain. */
+/** An event in a chain. */
 export type PlacedEvent = StoredEvent & Place;
 
 const pageOfChain = sql<PlacedEvent>(
   'page_of_audit_chain',
   `select ${eventColumns} where chain = $1 and position > $2 order by position limit $3`,
 );
-/** In the order of their places. */
+/** In the order of positions. */
 export const listChain = (reader: Reader, number: number, after: number, limit: number) =>
   reader.all(pageOfChain, [number, after, limit]);
 
@@ -235,7 +234,7 @@ const selectChains = sql<{ chain: number; events: number | null }>(
   `select e.chain, c.events from (select distinct chain from audit_events where chain is not null
      union select chain from audit_chains) e left join audit_chains c on c.chain = e.chain order by e.chain`,
 );
-/** Each with how many events it should have; null where nothing says so. */
+/** @returns each chain with its counter; null without a counter */
 export const listChains = (reader: Reader): Promise<{ chain: number; events: number | null }[]> =>
   reader.all(selectChains);
 
@@ -244,7 +243,7 @@ const selectHeads = sql<Head>(
   `select c.chain, c.events as position, e.mac from audit_chains c
    left join audit_events e on e.chain = c.chain and e.position = c.events order by c.chain`,
 );
-/** Where the chains are now. */
+/** @returns the last place of each chain */
 export const listHeads = (reader: Reader): Promise<Head[]> => reader.all(selectHeads);
 
 const selectFirstChained = sql<{ id: number | null }>(
@@ -261,12 +260,12 @@ const pageOfUnchained = sql<StoredEvent>(
      and ((chain is null and id > $2) or (chain is not null and coalesce(position, 0) < 1)) order by id limit $3`,
 );
 
-/** Events from before there were chains; and from which id on all have a place, beyond all ids when none has one. */
+/** @returns the number of events from before chains, and the lowest id of a chained event; above all ids without one */
 export async function countUnchained(reader: Reader): Promise<{ before: number; firstId: number }> {
   const firstId = (await reader.get(selectFirstChained))?.id ?? Number.MAX_SAFE_INTEGER;
   return { before: (await reader.get(countBefore, [firstId]))?.count ?? 0, firstId };
 }
 
-/** Events that should have a place and don’t. */
+/** @returns events without a place that are newer than the first chained event */
 export const listUnchained = (reader: Reader, firstId: number, after: number, limit: number): Promise<StoredEvent[]> =>
   reader.all(pageOfUnchained, [after, firstId, limit]);

@@ -1,6 +1,6 @@
 /**
- * Whether the audit trail is as it was written: every chain is read from its start, page by page, and each event is held
- * against its MAC. What doesn't fit is told with its place.
+ * Verifies the integrity of the audit log: reads every chain from its start, page by page, and verifies the MAC of each
+ * event. Findings name the place.
  */
 import type { AuditKey, Reader } from '../../foundation/database/db.ts';
 import { checkpointOf, macOf, type Checkpoint } from './chain.ts';
@@ -11,7 +11,7 @@ export type Fault = (typeof faults)[number];
 
 export interface Finding {
   readonly fault: Fault;
-  /** Null where it is no single chain's. */
+  /** Null when the finding concerns no single chain. */
   readonly chain: number | null;
   readonly position: number | null;
   readonly eventId: number | null;
@@ -19,24 +19,24 @@ export interface Finding {
 }
 
 export interface Verified {
-  /** In chains. */
+  /** Events in chains. */
   readonly events: number;
   readonly chains: number;
-  /** From before there were chains: nothing shows whether they are as they were written. */
+  /** Events from before chains, whose integrity cannot be verified. */
   readonly eventsBefore: number;
   readonly checkpointsHeld: number;
-  /** The trail as it is now; null for one without a chained event. */
+  /** A checkpoint of the current audit log; null without a chained event. */
   readonly checkpoint: string | null;
   readonly findingsTotal: number;
   /** The first {@link findingsMax} of them. */
   readonly findings: readonly Finding[];
 }
 
-/** More would say nothing new: the trail is broken. */
+/** Bounds the report. */
 export const findingsMax = 1_000;
 const rowsPerPage = 1_000;
 
-/** @param reader reads of one moment @param checkpoints states that the trail must still hold */
+/** @param reader a snapshot @param checkpoints earlier states, which the audit log must still contain */
 export async function verifyLog(
   reader: Reader,
   key: AuditKey,
@@ -50,7 +50,7 @@ export async function verifyLog(
 
 class Verification {
   readonly #key: AuditKey;
-  readonly #awaited: readonly Awaited[];
+  readonly #expected: readonly ExpectedCheckpoint[];
   readonly #findings: Finding[] = [];
   readonly #heads: PlacedEvent[] = [];
   #findingsTotal = 0;
@@ -59,17 +59,17 @@ class Verification {
 
   constructor(key: AuditKey, checkpoints: readonly Checkpoint[]) {
     this.#key = key;
-    this.#awaited = checkpoints.map((checkpoint) => ({ checkpoint, heads: new Map<number, Uint8Array | null>() }));
+    this.#expected = checkpoints.map((checkpoint) => ({ checkpoint, heads: new Map<number, Uint8Array | null>() }));
   }
 
   /** @param counted how many events the chain's counter says it has; null without one */
   async readChain(reader: Reader, chain: number, counted: number | null): Promise<void> {
-    const wanted = this.#wantedOf(chain);
+    const checkpoints = this.#checkpointsOf(chain);
     let before: PlacedEvent | undefined;
     let idMax = 0;
     for await (const row of rowsOf((after) => listChain(reader, chain, after, rowsPerPage), positionOf)) {
-      this.#judge(row, before, idMax);
-      for (const { heads } of wanted.get(row.position) ?? []) heads.set(chain, row.mac);
+      this.#verifyEvent(row, before, idMax);
+      for (const { heads } of checkpoints.get(row.position) ?? []) heads.set(chain, row.mac);
       idMax = Math.max(idMax, row.id);
       before = row;
       this.#events++;
@@ -80,15 +80,15 @@ class Verification {
     }
     const last = before?.position ?? 0;
     if (counted === null || counted < last) {
-      const detail = `the chain has ${last} events, and its counter says ${counted ?? 'nothing'}`;
+      const detail = `the chain has ${last} events, and its counter is ${counted ?? 'missing'}`;
       this.#find({ fault: 'edited', chain, position: last, eventId: before?.id ?? null, detail });
     } else if (counted > last) {
-      const detail = `the chain ends at position ${last}, and its counter says ${counted}`;
+      const detail = `the chain ends at position ${last}, and its counter is ${counted}`;
       this.#find({ fault: 'cut', chain, position: last + 1, eventId: null, detail });
     }
   }
 
-  /** @returns how many events are from before there were chains */
+  /** @returns the number of events from before chains */
   async readUnchained(reader: Reader): Promise<number> {
     const { before, firstId } = await countUnchained(reader);
     const page = (after: number) => listUnchained(reader, firstId, after, rowsPerPage);
@@ -100,24 +100,24 @@ class Verification {
   }
 
   end(eventsBefore: number): Verified {
-    for (const awaited of this.#awaited) this.#judgeCheckpoint(awaited);
+    for (const awaited of this.#expected) this.#verifyCheckpoint(awaited);
     return {
       events: this.#events,
       chains: this.#chains,
       eventsBefore,
-      checkpointsHeld: this.#awaited.length,
+      checkpointsHeld: this.#expected.length,
       checkpoint: this.#heads.length === 0 ? null : checkpointOf(this.#key, this.#heads).text,
       findingsTotal: this.#findingsTotal,
       findings: this.#findings,
     };
   }
 
-  #judge(row: PlacedEvent, before: PlacedEvent | undefined, idMax: number): void {
+  #verifyEvent(row: PlacedEvent, before: PlacedEvent | undefined, idMax: number): void {
     const { chain, position, id: eventId } = row;
     const expected = (before?.position ?? 0) + 1;
-    // Ids are allotted under the chain's lock, so they rise with the positions.
+    // Ids are assigned under the chain's lock, so they rise with the positions.
     if (eventId <= idMax) {
-      const detail = `its id is below that of an event before it, ${idMax}`;
+      const detail = `its id is below that of an earlier event, ${idMax}`;
       this.#find({ fault: 'reordered', chain, position, eventId, detail });
     } else if (position > expected) {
       const missing =
@@ -130,22 +130,22 @@ class Verification {
         detail: `${missing} missing before this event`,
       });
     } else if (!isEqual(row.mac, macOf(this.#key, row, before?.mac))) {
-      const detail = 'it, or its place, or the event before it is not what was written';
+      const detail = 'the event, its place or the previous event was changed';
       this.#find({ fault: 'edited', chain, position, eventId, detail });
     }
   }
 
-  /** By position: which checkpoints the chain's event there is part of. */
-  #wantedOf(chain: number): Map<number, Awaited[]> {
-    return Map.groupBy(this.#awaited, ({ checkpoint }) => checkpoint.positions[chain] ?? 0);
+  /** @returns by position: the checkpoints that cover the chain up to there */
+  #checkpointsOf(chain: number): Map<number, ExpectedCheckpoint[]> {
+    return Map.groupBy(this.#expected, ({ checkpoint }) => checkpoint.positions[chain] ?? 0);
   }
 
-  #judgeCheckpoint({ checkpoint, heads }: Awaited): void {
+  #verifyCheckpoint({ checkpoint, heads }: ExpectedCheckpoint): void {
     const { positions, text } = checkpoint;
     const lost = positions.findIndex((position, chain) => position > 0 && !heads.has(chain));
     if (lost >= 0) {
       const position = positions[lost] ?? null;
-      const detail = `the checkpoint ${text} has this event, and the trail doesn’t`;
+      const detail = `the checkpoint ${text} covers this event, which is missing`;
       this.#find({ fault: 'cut', chain: lost, position, eventId: null, detail });
       return;
     }
@@ -153,7 +153,7 @@ class Verification {
       position > 0 ? [{ chain, position, mac: heads.get(chain) ?? null }] : [],
     );
     if (checkpointOf(this.#key, found).text === text) return;
-    const detail = `the trail reaches as far as the checkpoint ${text}, and what it holds there is not the same`;
+    const detail = `the audit log contains the positions of the checkpoint ${text}, with other events`;
     this.#find({ fault: 'checkpoint', chain: null, position: null, eventId: null, detail });
   }
 
@@ -163,8 +163,8 @@ class Verification {
   }
 }
 
-/** A checkpoint with what the trail has at its positions. */
-interface Awaited {
+/** A checkpoint, and the MACs in the audit log at its positions. */
+interface ExpectedCheckpoint {
   readonly checkpoint: Checkpoint;
   readonly heads: Map<number, Uint8Array | null>;
 }
@@ -173,7 +173,7 @@ const positionOf = ({ position }: PlacedEvent): number => position;
 const isEqual = (one: Uint8Array | null, other: Uint8Array): boolean =>
   one !== null && Buffer.compare(one, other) === 0;
 
-/** The rows of all pages, in order. */
+/** Yields the rows of all pages in order. */
 async function* rowsOf<Row>(
   page: (after: number) => Promise<Row[]>,
   keyOf: (row: Row) => number,

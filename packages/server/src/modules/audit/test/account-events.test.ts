@@ -1,4 +1,4 @@
-/** What an account's life changes is recorded in the same commit: where it can't be recorded, it doesn't happen. */
+/** Each change of an account is recorded in the same commit, and does not happen if it cannot be recorded. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AuditAction } from '../audit.ts';
@@ -28,7 +28,7 @@ const tables = [
   'email_changes',
 ];
 
-/** All that an account's life may change, but the trail itself. */
+/** The contents of all tables that such changes write, except the audit log. */
 const contents = async (db: Db): Promise<string> =>
   JSON.stringify(await Promise.all(tables.map((name) => db.all(sql(`test_all_${name}`, `select * from ${name}`)))));
 
@@ -39,7 +39,7 @@ const showTrail = (db: Db): Promise<number> => rename(db, 'audit_events_away', '
 
 interface Operation {
   readonly rows: readonly (readonly [actor: 'account' | 'mailbox', action: AuditAction])[];
-  /** @returns the request, after all that it needs */
+  /** Prepares what the request needs. @returns the request */
   readonly prepare: (client: AccountClient) => Promise<() => Promise<Answered>>;
 }
 
@@ -119,7 +119,7 @@ const operations: Readonly<Record<string, Operation>> = {
 };
 
 for (const [what, { rows, prepare }] of Object.entries(operations)) {
-  test(`${what} is recorded with its actor, and doesn’t happen when it can’t be`, async () => {
+  test(`${what} is recorded with its actor, and does not happen if it cannot be recorded`, async () => {
     await using client = await newAccountClient();
     const { db } = client.app;
     const ask = await prepare(client);
@@ -143,7 +143,7 @@ for (const [what, { rows, prepare }] of Object.entries(operations)) {
   });
 }
 
-test('a sign-up and a reset that can’t be recorded make no account, no code and no mail, and are done later', async () => {
+test('a sign-up and a reset that cannot be recorded create no account, code or mail, and are retried later', async () => {
   await using client = await newAccountClient();
   const { db, clock } = client.app;
   await client.newAccount('bob@example.com');

@@ -1,6 +1,6 @@
 /**
- * Every change writes its audit row in the same commit: each operation is run, refused, and run where the row can't be
- * written.
+ * Every change writes its audit event in the same commit. Each operation is tested when it succeeds, when it is rejected
+ * and when the event cannot be written.
  */
 import assert from 'node:assert/strict';
 import { replacePasswordHash, setPasswordHash } from '../../accounts/credentials-store.ts';
@@ -36,9 +36,9 @@ const ada: Principal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_
 
 interface Operation {
   readonly change: (db: Db) => Promise<unknown>;
-  /** What is recorded, beside the time. */
+  /** The recorded events, without their times. */
   readonly rows: readonly Omit<AuditRow, 'at'>[];
-  /** The same operation where it must not happen; it may refuse by a value or by an error. */
+  /** The same operation in a case in which it is rejected, by a value or an error. */
   readonly refused: (db: Db) => Promise<unknown>;
 }
 
@@ -86,8 +86,8 @@ type OfItself =
   | 'account.password_reset_requested';
 
 /**
- * By action: a new action doesn't compile until it is here. Rows at the start: see `prepare`. What is done to a whole
- * installation is in `backup.test.ts` and `move.test.ts`, what an account does of itself in `http/account-trail.test.ts`.
+ * By action, so that a new action does not compile without a test. `prepare` adds the initial rows. Actions on a whole
+ * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`.
  */
 const operations: Readonly<
   Record<Exclude<AuditAction, `installation.${string}` | 'session.refreshed' | OfItself>, Operation>
@@ -111,7 +111,7 @@ const operations: Readonly<
   'account.enabled': {
     change: (db) => accounts.enableAccount(db, operator, 'acc_off', now),
     rows: [row('operator', 'account.enabled', 'acc_off', 'acc_off')],
-    // Enabling an enabled account is counted, so that it survives a disabling of unknown outcome (`enabled_count`).
+    // Enabling an enabled account counts, so that it overrides a disabling of unknown outcome (`enabled_count`).
     refused: (db) => accounts.enableAccount(db, operator, 'acc_nobody', now),
   },
   'account.password_set': {
@@ -176,7 +176,7 @@ const operations: Readonly<
   ...webhookOperations,
 };
 
-/** Ada, live, with a session and a key; another account that is disabled; a signing key. */
+/** Adds Ada with a session and a key, a disabled account, and a signing key. */
 async function prepare(db: Db): Promise<void> {
   await addAccount(db, 'ada');
   await addSession(db, 'acc_ada', 'one');
@@ -200,14 +200,14 @@ const tables = [
   'webhook_progress',
 ];
 
-/** All there is but the trail itself. */
+/** The contents of all tables except the audit log. */
 const contents = async (db: Db): Promise<string> =>
   JSON.stringify(await Promise.all(tables.map((name) => db.all(sql(`test_all_${name}`, `select * from ${name}`)))));
 
 const renameTrail = (db: Db, from: string, to: string): Promise<number> =>
   db.transaction((tx) => tx.run(sql(`test_rename_${from}`, `alter table ${from} rename to ${to}`)));
 
-onEachDatabase('a refresh is the one change without an event', async ({ db }) => {
+onEachDatabase('a refresh is the only change without an event', async ({ db }) => {
   await prepare(db);
   const before = await contents(db);
   const recorded = await auditEventsOf(db, () => tokens.rotateRefreshToken(db, rotation(1)));
@@ -216,7 +216,7 @@ onEachDatabase('a refresh is the one change without an event', async ({ db }) =>
 });
 
 for (const [action, { change, rows, refused }] of Object.entries(operations)) {
-  onEachDatabase(`${action} is recorded once with its actor, and not when it is refused`, async ({ db }) => {
+  onEachDatabase(`${action} is recorded once with its actor, and not when it is rejected`, async ({ db }) => {
     await prepare(db);
     const before = await contents(db);
     const recordedWhenRefused = await auditEventsOf(db, () => refused(db).catch(() => undefined));
@@ -234,7 +234,7 @@ for (const [action, { change, rows, refused }] of Object.entries(operations)) {
     );
   });
 
-  onEachDatabase(`${action} doesn’t happen when it can’t be recorded`, async ({ db }) => {
+  onEachDatabase(`${action} does not happen if it cannot be recorded`, async ({ db }) => {
     await prepare(db);
     const before = await contents(db);
     const trail = await listAuditEvents(db);
@@ -246,7 +246,7 @@ for (const [action, { change, rows, refused }] of Object.entries(operations)) {
   });
 }
 
-onEachDatabase('the trail is listed in the order of its commits', { tags: ['asvs:16.2.1'] }, async ({ db }) => {
+onEachDatabase('the audit log is in the order of commits', { tags: ['asvs:16.2.1'] }, async ({ db }) => {
   await prepare(db);
   const actions = (await listAuditEvents(db)).map(
     ({ action, target, accountId }) => `${action} ${target ?? accountId}`,

@@ -1,4 +1,4 @@
-/** What administrators change, and what the trail says of it; `audit.test.ts` tries each. */
+/** Changes by administrators and their events, for `audit.test.ts`. */
 import * as accounts from '../../accounts/store.ts';
 import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
 import * as admin from '../../administration/store.ts';
@@ -51,7 +51,7 @@ const invited = {
   now,
 } as const;
 
-/** What a restore repeats for an account. */
+/** Repeats a change as a restore does. */
 const repeat = (db: Db, kind: ChangeKind, id = 'acc_ada') =>
   db.transaction((tx) => repeatChangesTx(tx, kind, [{ id, at: now + 1 }], now));
 const repeated = (action: string) => ({
@@ -59,7 +59,7 @@ const repeated = (action: string) => ({
   actor: 'system',
 });
 
-/** On the rows of `prepare` there. */
+/** Each uses the rows of `prepare` in `audit.test.ts`. */
 export const administration = {
   'account.password_voided': {
     change: (db: Db) => repeat(db, 'password_changed'),

@@ -1,4 +1,4 @@
-/** What is recorded of second factors, for `audit.test.ts`: from an account with the session `ses_one` and no factor. */
+/** Changes of second factors and their events, for `audit.test.ts`. They start from an account with the session `ses_one`. */
 import type { AccountPrincipal } from '../../../foundation/principal.ts';
 import type { AuditAction } from '../audit.ts';
 import type { AuditRow } from '../chain.ts';
@@ -22,7 +22,7 @@ const confirm = (db: Db): Promise<boolean> =>
 const take = (db: Db, code: Uint8Array): Promise<unknown> =>
   db.transaction((tx) => takeProofTx(tx, ada, 'acc_ada', { kind: 'recovery_code', hash: code }, now));
 
-/** Each after the ones before it: one transaction after another, of which the last is judged. */
+/** Runs transactions one after another. The test checks the last one. */
 const after =
   (...steps: readonly ((db: Db) => Promise<unknown>)[]) =>
   async (db: Db): Promise<void> => {

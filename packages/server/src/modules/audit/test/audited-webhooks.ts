@@ -1,4 +1,4 @@
-/** Changes of webhook endpoints and what the trail says of them, for `audit.test.ts`. */
+/** Changes of webhook endpoints and their events, for `audit.test.ts`. */
 import type { Db } from '../../../foundation/database/db.ts';
 import * as webhooks from '../../webhooks/store.ts';
 import { keys, now, operator } from '../../../../test-kit/rows.ts';
@@ -11,7 +11,7 @@ const newEndpoint = (id: string): webhooks.NewEndpoint => ({
   now,
 });
 
-/** One that is enabled, and one that isn't. */
+/** Adds an enabled endpoint and a disabled one. */
 export async function addEndpoints(db: Db): Promise<void> {
   for (const id of ['whe_on', 'whe_off']) await webhooks.createEndpoint(db, operator, newEndpoint(id), 2);
   await webhooks.disableEndpoint(db, operator, 'whe_off', now);

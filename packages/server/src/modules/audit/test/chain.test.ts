@@ -1,4 +1,4 @@
-/** The audit trail's chains as they are written: without a gap, whoever writes at once, and through backup and move. */
+/** The chains of the audit log have no gaps after concurrent writes, backup and move. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ const clock = new FakeClock(now + 60_000);
 const verify = (db: Db, checkpoints: readonly string[] = []): Promise<Verified> =>
   db.snapshot((reader) => verifyLog(reader, keys.auditChain, checkpoints.flatMap(findCheckpoints)));
 
-/** @returns how many events there are, all of them in chains */
+/** Verifies the audit log. @returns the number of events, which are all in chains */
 async function assertWhole(db: Db, checkpoints: readonly string[] = []): Promise<number> {
   const { findings, events, eventsBefore } = await verify(db, checkpoints);
   assert.deepEqual([findings, eventsBefore], [[], 0]);
@@ -41,7 +41,7 @@ async function assertWhole(db: Db, checkpoints: readonly string[] = []): Promise
 
 const checkpoint = async (db: Db): Promise<string> => (await takeCheckpoint(db, keys.auditChain))?.text ?? '';
 
-/** A busy machine may have no connection for it in time; what surely wasn't done is done again. */
+/** Retries what certainly failed: a busy machine may have no connection in time. */
 async function persist<T>(work: () => Promise<T>): Promise<T> {
   for (let left = 30; ; left--) {
     try {
@@ -65,30 +65,33 @@ const signedIn = (accountId: string, target: string): AuditEvent => ({
   target,
 });
 
-onEachDatabase('rivals of one chain and of many get places without a gap, and every MAC fits', async (opened) => {
-  const { db } = opened;
-  const people = await Promise.all(Array.from({ length: 8 }, (_, index) => addAccount(db, `p${index}`)));
-  // Half of them on one account.
-  const rivals = rivalsMin * 2;
-  const done = await raceToValues(opened, rivals, (connection, rival) =>
-    persist(() =>
-      createSession(connection, newSession(people[rival % 2 === 0 ? 0 : rival % 8] ?? '', `s${rival}`), 1_000),
-    ),
-  );
-  assert.ok(done.every((value) => value));
-  assert.equal(await assertWhole(db), people.length + rivals);
-  const places = await db.all(listPlaces);
-  for (const [index, { chain, position, accountId }] of places.entries()) {
-    const before = places[index - 1];
-    assert.equal(position, before?.chain === chain ? before.position + 1 : 1);
-    assert.equal(chain, chainOf(accountId));
-  }
-});
+onEachDatabase(
+  'concurrent writers of one chain and of many get places without gaps, and every MAC is valid',
+  async (opened) => {
+    const { db } = opened;
+    const people = await Promise.all(Array.from({ length: 8 }, (_, index) => addAccount(db, `p${index}`)));
+    // Half of the writers use one account.
+    const rivals = rivalsMin * 2;
+    const done = await raceToValues(opened, rivals, (connection, rival) =>
+      persist(() =>
+        createSession(connection, newSession(people[rival % 2 === 0 ? 0 : rival % 8] ?? '', `s${rival}`), 1_000),
+      ),
+    );
+    assert.ok(done.every((value) => value));
+    assert.equal(await assertWhole(db), people.length + rivals);
+    const places = await db.all(listPlaces);
+    for (const [index, { chain, position, accountId }] of places.entries()) {
+      const before = places[index - 1];
+      assert.equal(position, before?.chain === chain ? before.position + 1 : 1);
+      assert.equal(chain, chainOf(accountId));
+    }
+  },
+);
 
-onEachDatabase('transactions that record events of several accounts don’t wait in a circle', async (opened) => {
+onEachDatabase('transactions that record events of several accounts cause no deadlock', async (opened) => {
   const names = ['acc_0', 'acc_1', 'acc_2', 'acc_3'];
   assert.equal(new Set(names.map(chainOf)).size, names.length);
-  // A deadlock is tried again within the same call.
+  // After a deadlock, the call is retried internally.
   let deadlocks = 0;
   await raceToValues(opened, rivalsMin, (connection, rival) =>
     persist(() => {
@@ -107,7 +110,7 @@ onEachDatabase('transactions that record events of several accounts don’t wait
   assert.equal(await assertWhole(opened.db), rivalsMin * names.length);
 });
 
-onEachDatabase('events that are recorded together stand in the order in which they happened', async ({ db }) => {
+onEachDatabase('events that are recorded together are in the order in which they happened', async ({ db }) => {
   const targets = Array.from({ length: 1_200 }, (_, index) => String(index));
   await db.transaction((tx) =>
     recordEventsTx(
@@ -136,7 +139,7 @@ onEachDatabase('a transaction that is rolled back leaves no gap', async ({ db })
   assert.equal(await assertWhole(db), 2);
 });
 
-test('chains go on after a move', async () => {
+test('chains continue after a move', async () => {
   await using source = await databases['sqlite']!();
   await using target = await databases['postgres']!();
   await fill(source.db);
@@ -147,7 +150,7 @@ test('chains go on after a move', async () => {
   assert.equal(await assertWhole(target.db, [before]), events + 2);
 });
 
-onEachDatabase('chains go on after a restore and what it deletes again', async ({ db }) => {
+onEachDatabase('chains continue after a restore that repeats deletions', async ({ db }) => {
   using temp = newTempFolder();
   const path = join(temp.path, 'backup');
   const { laptop } = await fill(db);
@@ -169,7 +172,7 @@ onEachDatabase('chains go on after a restore and what it deletes again', async (
   });
   assert.deepEqual([restored.replayed.apiKeys, restored.replayed.accounts], [1, 1]);
   await assertWhole(db, [atBackup]);
-  // What was written after the backup is no longer there, and a checkpoint says so.
+  // Events after the backup are lost, and a checkpoint shows it.
   const { findings } = await verify(db, [afterwards]);
   assert.deepEqual(
     findings.map(({ fault }) => fault),
@@ -179,7 +182,7 @@ onEachDatabase('chains go on after a restore and what it deletes again', async (
   await assertWhole(db, [atBackup]);
 });
 
-onEachDatabase('who writes while a restore replaces everything adds to the chains that it brings', async (opened) => {
+onEachDatabase('writes during a restore continue the restored chains', async (opened) => {
   using temp = newTempFolder();
   const { db } = opened;
   const path = join(temp.path, 'backup');
@@ -188,7 +191,7 @@ onEachDatabase('who writes while a restore replaces everything adds to the chain
   const other = await opened.connect();
   const more = { journal: undefined, journalFolders: [], mayReplace: true, acceptsRevival: true };
   for (let round = 0; round < 3; round++) {
-    // So that the places that the backup frees have been others'.
+    // Uses places that the restore frees.
     for (let index = 0; index < 5; index++) await persist(() => addKey(db, 'acc_ada', `before ${round} ${index}`));
     const writing = Array.from({ length: rivalsMin }, (_, index) => addKey(other, 'acc_ada', `k ${round} ${index}`));
     const restoring = restoreBackup(operator, { db, keys, clock, path, ...more });
@@ -199,7 +202,7 @@ onEachDatabase('who writes while a restore replaces everything adds to the chain
   }
 });
 
-onEachDatabase('chains go on when the journal of deletions is replayed', async ({ db }) => {
+onEachDatabase('chains continue after a replay of the deletion journal', async ({ db }) => {
   using temp = newTempFolder();
   const { laptop, server } = await fill(db);
   const journal = new DeletionJournal({ folder: temp.path, db, clock, keys });

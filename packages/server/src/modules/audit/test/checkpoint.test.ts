@@ -1,4 +1,4 @@
-/** Checkpoints of the audit trail go to the log, where whoever could cut the trail doesn't reach. */
+/** Checkpoints of the audit log are written to the log, which an attacker with the database cannot change. */
 import assert from 'node:assert/strict';
 import { findCheckpoints } from '../chain.ts';
 import { verifyLog } from '../verify-log.ts';
@@ -20,14 +20,14 @@ const checkpointsIn = (lines: readonly string[]) =>
     .map((line) => JSON.parse(line) as { event?: string; checkpoint?: string; events?: number })
     .filter(({ event }) => event === 'audit_checkpoint');
 
-test('a service that ends logs how far the trail is, and the trail holds it', { tags: ['asvs:16.4.3'] }, async () => {
+test('a service that stops logs a checkpoint, which the audit log contains', { tags: ['asvs:16.4.3'] }, async () => {
   await using place = await newPlace();
   const app = await newApp({ place, environment });
   await app.signIn();
   await app[Symbol.asyncDispose]();
   const logged = checkpointsIn(app.logLines);
   assert.equal(logged.length, 1);
-  // The signing key, the account and its session.
+  // The events of the signing key, the account and its session.
   assert.equal(logged[0]?.events, 3);
 
   const db = await openDatabase(databaseUrl(place.url), keys.auditChain);
@@ -41,7 +41,7 @@ test('a service that ends logs how far the trail is, and the trail holds it', { 
   }
 });
 
-test('a checkpoint is logged again only after a change, and by one of the workers on a machine', async () => {
+test('a checkpoint is logged again only after a change, and by one worker of a host', async () => {
   await using app = await newApp({ environment });
   const { verifier } = app.service.services;
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-/** The audit trail as others read it: JSON Lines, CSV, and pages for administrators. */
+/** Exports of the audit log in JSON Lines and CSV, and its pages for administrators. */
 import assert from 'node:assert/strict';
 import { recordEventsTx, listEvents, type AuditEvent } from '../audit.ts';
 import { exportLog, type ExportFormat } from '../export.ts';
@@ -28,7 +28,7 @@ const event = (target: string, more: Partial<AuditEvent> = {}): AuditEvent => ({
 const record = (db: Db, events: readonly AuditEvent[]): Promise<void> =>
   db.transaction((tx) => recordEventsTx(tx, events));
 
-/** RFC 4180, read back by its rules. */
+/** Parses CSV by RFC 4180. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -68,7 +68,7 @@ onEachDatabase(
 );
 
 onEachDatabase(
-  'CSV holds what was recorded, and no field that a spreadsheet would compute',
+  'CSV contains the recorded values, and no field that a spreadsheet runs as a formula',
   { tags: ['asvs:16.4.1'] },
   async ({ db }) => {
     const targets = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', 'plain', 'a,b', 'say "x"', 'two\r\nlines', "'quoted", ''];
@@ -99,7 +99,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('an export is of one account and one span: its start included, its end not', async ({ db }) => {
+onEachDatabase('an export covers one account and one span, with its start and without its end', async ({ db }) => {
   await record(db, [
     event('early', { at: now - 1 }),
     event('start'),
@@ -118,7 +118,7 @@ onEachDatabase('an export is of one account and one span: its start included, it
   assert.deepEqual(await targets({ accountId: 'acc_nobody' }), []);
 });
 
-onEachDatabase('an export reads a page at a time, and all pages', async ({ db }) => {
+onEachDatabase('an export reads all pages, one at a time', async ({ db }) => {
   const targets = Array.from({ length: 1_300 }, (_, index) => String(index));
   await record(
     db,
@@ -143,7 +143,7 @@ onEachDatabase('an export reads a page at a time, and all pages', async ({ db })
   assert.deepEqual(pages, [500, 500, 300]);
 });
 
-onEachDatabase('an export shows also what nothing of ours has written', async ({ db }) => {
+onEachDatabase('an export also shows tampered rows', async ({ db }) => {
   const change = sql(
     'test_odd_event',
     `insert into audit_events (id, at, actor, action, details) values (-5, 9000000000000000, 'x', 'y', 'not json')`,
@@ -163,7 +163,7 @@ onEachDatabase('an export shows also what nothing of ours has written', async ({
   });
 });
 
-onEachDatabase('events are listed newest first, page by page, of all accounts or of one', async ({ db }) => {
+onEachDatabase('events of all accounts or of one are listed in pages, newest first', async ({ db }) => {
   await record(db, [
     event('a'),
     event('b', { accountId: 'acc_bob' }),

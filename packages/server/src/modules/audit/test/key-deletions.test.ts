@@ -1,11 +1,11 @@
-/** What the audit trail tells a proof: how often each key of an account was deleted. */
+/** The number of deletions of each key in the audit log, which the revocation check uses. */
 import assert from 'node:assert/strict';
 import { deleteKey } from '../../api-keys/store.ts';
 import { countKeyDeletions } from '../audit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, now, operator } from '../../../../test-kit/rows.ts';
 
-onEachDatabase('the trail counts the deletions of an account’s own keys, and nothing else', async ({ db }) => {
+onEachDatabase('only deletions of the account’s own keys are counted', async ({ db }) => {
   const ada = await addAccount(db, 'ada');
   const bob = await addAccount(db, 'bob');
   const [first, second, other] = [await addKey(db, ada, '1'), await addKey(db, ada, '2'), await addKey(db, bob, '3')];

@@ -1,4 +1,4 @@
-/** Every sign-in leaves a trace: one that succeeded in the audit trail, one that was refused in the log (ASVS 16.3.1). */
+/** Every sign-in is recorded: a successful one in the audit log, a rejected one in the log (ASVS 16.3.1). */
 import assert from 'node:assert/strict';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { newApp, type Answered } from '../../../../test-kit/new-app.ts';
@@ -13,7 +13,7 @@ import {
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 test(
-  'the trail has each sign-in, with its account and the kind of its second factor',
+  'the audit log has each sign-in with its account and the kind of its second factor',
   { tags: ['asvs:16.3.1'] },
   async () => {
     await using app = await newApp();
@@ -37,7 +37,7 @@ test(
 );
 
 test(
-  'the log has each refused sign-in with its reason, and neither email nor password',
+  'the log has each rejected sign-in with its reason, without email address and password',
   { tags: ['asvs:16.3.1'] },
   async () => {
     await using app = await newApp();

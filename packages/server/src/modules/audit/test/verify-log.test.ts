@@ -1,4 +1,4 @@
-/** What is done to the audit trail behind the service's back is found, with its place. */
+/** Tampering with the audit log in the database is found with its place. */
 import assert from 'node:assert/strict';
 import * as accounts from '../../accounts/store.ts';
 import { recordEventsTx } from '../audit.ts';
@@ -20,7 +20,7 @@ const checkpoint = async (db: Db, key = keys.auditChain): Promise<string> =>
   (await takeCheckpoint(db, key))?.text ?? '';
 
 let statements = 0;
-/** Past the service, as whoever has the database could. */
+/** Changes the database directly, as an attacker could. */
 const tamper = (db: Db, ...changes: readonly string[]): Promise<void> =>
   db.transaction(async (tx) => {
     for (const change of changes) await tx.run(sql(`test_tamper_${++statements}`, change));
@@ -44,7 +44,7 @@ const adas = `chain = (select chain from audit_events where id = 1)`;
 
 type Place = readonly [fault: string, position: number | null, eventId: number | null];
 
-/** By what was done: the statements, and what must be found in Ada's chain. */
+/** By kind of tampering: the statements, and the expected findings in Ada's chain. */
 const tamperings: Readonly<Record<string, { changes: readonly string[]; found: readonly Place[] }>> = {
   'another time': { changes: [set('at = at + 1')], found: [['edited', 3, 4]] },
   'another actor': { changes: [set(`actor = 'system'`)], found: [['edited', 3, 4]] },
@@ -54,8 +54,8 @@ const tamperings: Readonly<Record<string, { changes: readonly string[]; found: r
   'another target': { changes: [set(`target = 'acc_bob'`)], found: [['edited', 3, 4]] },
   'no target': { changes: [set('target = null')], found: [['edited', 3, 4]] },
   'details where there were none': { changes: [set(`details = '{}'`)], found: [['edited', 3, 4]] },
-  // The event after it covers it too.
-  'a MAC that was taken away': {
+  // The next event covers it too.
+  'a removed MAC': {
     changes: [set('mac = null')],
     found: [
       ['edited', 3, 4],
@@ -144,7 +144,7 @@ const tamperings: Readonly<Record<string, { changes: readonly string[]; found: r
 };
 
 for (const [name, { changes, found }] of Object.entries(tamperings)) {
-  onEachDatabase(`found where it is: ${name}`, { tags: ['asvs:16.4.2'] }, async ({ db }) => {
+  onEachDatabase(`tampering is found at its place: ${name}`, { tags: ['asvs:16.4.2'] }, async ({ db }) => {
     await fill(db);
     assert.equal((await verify(db)).findingsTotal, 0);
     const { chain } = (await db.get(chainOfEvent, [1])) ?? {};
@@ -161,7 +161,7 @@ for (const [name, { changes, found }] of Object.entries(tamperings)) {
 }
 
 onEachDatabase(
-  'a cut that its counter hides is found by a checkpoint from before, and by none after',
+  'a truncation with a matching counter is found by an earlier checkpoint, and not by a later one',
   { tags: ['asvs:16.4.3'] },
   async ({ db }) => {
     await fill(db);
@@ -179,10 +179,10 @@ onEachDatabase(
         chain,
         position: 6,
         eventId: null,
-        detail: `the checkpoint ${late} has this event, and the trail doesn’t`,
+        detail: `the checkpoint ${late} covers this event, which is missing`,
       },
     ]);
-    // Others in its place don't help.
+    // Other events at its place do not hide it.
     await accounts.enableAccount(db, operator, 'acc_ada', now);
     await accounts.disableAccount(db, operator, 'acc_ada', now);
     assert.deepEqual(
@@ -192,7 +192,7 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a whole chain that is gone with its counter is found by a checkpoint', async ({ db }) => {
+onEachDatabase('a removed chain with its counter is found by a checkpoint', async ({ db }) => {
   await fill(db);
   const before = await checkpoint(db);
   await tamper(db, `delete from audit_chains where ${adas}`, `delete from audit_events where ${adas}`);
@@ -201,7 +201,7 @@ onEachDatabase('a whole chain that is gone with its counter is found by a checkp
   assert.deepEqual([finding?.fault, finding?.position], ['cut', 5]);
 });
 
-onEachDatabase('a checkpoint that was edited, or is another installation’s, doesn’t hold', async ({ db }) => {
+onEachDatabase('a checkpoint that was edited or is of another installation is reported', async ({ db }) => {
   await fill(db);
   const text = await checkpoint(db);
   const [version, positions = '', mac = ''] = text.split('.');
@@ -217,13 +217,13 @@ onEachDatabase('a checkpoint that was edited, or is another installation’s, do
   assert.equal((await verify(db, [text])).findingsTotal, 0);
 });
 
-onEachDatabase('no event fits under another key', { tags: ['asvs:16.4.2'] }, async ({ db }) => {
+onEachDatabase('no event is valid under another key', { tags: ['asvs:16.4.2'] }, async ({ db }) => {
   await fill(db);
   const { findings, findingsTotal } = await verify(db, [], strangers);
   assert.deepEqual([findingsTotal, findings.every(({ fault }) => fault === 'edited')], [6, true]);
 });
 
-onEachDatabase('what was done to the last event keeps no later one from being recorded', async ({ db }) => {
+onEachDatabase('tampering with the last event does not prevent later events', async ({ db }) => {
   await fill(db);
   await tamper(db, set('mac = null', 6));
   await accounts.disableAccount(db, operator, 'acc_ada', now);
@@ -238,7 +238,7 @@ onEachDatabase('what was done to the last event keeps no later one from being re
   );
 });
 
-onEachDatabase('an empty trail is whole, and has no checkpoint', async ({ db }) => {
+onEachDatabase('an empty audit log is valid and has no checkpoint', async ({ db }) => {
   assert.deepEqual(await verify(db), {
     events: 0,
     chains: 0,
@@ -251,7 +251,7 @@ onEachDatabase('an empty trail is whole, and has no checkpoint', async ({ db }) 
   assert.equal(await takeCheckpoint(db, keys.auditChain), undefined);
 });
 
-onEachDatabase('more events than a page are read, and no more findings are kept than the bound', async ({ db }) => {
+onEachDatabase('all pages of events are read, and the number of findings is bounded', async ({ db }) => {
   const events = findingsMax * 2 + 100;
   const happened = (index: number) =>
     ({ at: now, principal: operator, action: 'account.enabled', accountId: 'acc_ada', target: String(index) }) as const;
@@ -275,16 +275,13 @@ onEachDatabase('more events than a page are read, and no more findings are kept 
   assert.deepEqual([findings.length, findingsTotal], [findingsMax, events]);
 });
 
-onEachDatabase(
-  'events from before there were chains are counted, and later ones without a place found',
-  async ({ db }) => {
-    const old = `insert into audit_events (at, actor, action) values (${now}, 'operator', 'account.created')`;
-    await tamper(db, old, old, old);
-    assert.deepEqual([(await verify(db)).eventsBefore, (await verify(db)).findingsTotal], [3, 0]);
-    await fill(db);
-    assert.deepEqual([(await verify(db)).eventsBefore, (await verify(db)).findingsTotal], [3, 0]);
-    await tamper(db, old);
-    const { findings, eventsBefore } = await verify(db);
-    assert.deepEqual([eventsBefore, findings.map(({ fault, eventId }) => [fault, eventId])], [3, [['unchained', 10]]]);
-  },
-);
+onEachDatabase('events from before chains are counted, and later ones without a place are found', async ({ db }) => {
+  const old = `insert into audit_events (at, actor, action) values (${now}, 'operator', 'account.created')`;
+  await tamper(db, old, old, old);
+  assert.deepEqual([(await verify(db)).eventsBefore, (await verify(db)).findingsTotal], [3, 0]);
+  await fill(db);
+  assert.deepEqual([(await verify(db)).eventsBefore, (await verify(db)).findingsTotal], [3, 0]);
+  await tamper(db, old);
+  const { findings, eventsBefore } = await verify(db);
+  assert.deepEqual([eventsBefore, findings.map(({ fault, eventId }) => [fault, eventId])], [3, [['unchained', 10]]]);
+});
