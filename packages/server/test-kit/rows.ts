@@ -56,8 +56,8 @@ export const newSession = (accountId: string, name: string, more: Partial<NewSes
   now,
   idleExpiresAt: now + 14 * dayMs,
   expiresAt: now + 30 * dayMs,
-  address: '192.0.2.1',
-  program: 'test',
+  clientIp: '192.0.2.1',
+  userAgent: 'test',
   ...more,
 });
 

@@ -1,15 +1,15 @@
 /** Periodic work: writes times of last use, deletes expired rows, logs counts of verifications and audit checkpoints. */
 import { limits } from '@keyreeve/contract';
-import { forgetExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
+import { deleteExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
 import type { Clock } from '../foundation/clock.ts';
-import { forgetExpiredCodes } from '../modules/one-time-codes/store.ts';
-import { forgetOldEmailChanges } from '../modules/accounts/email-change-store.ts';
+import { deleteExpiredCodes } from '../modules/one-time-codes/store.ts';
+import { deleteOldEmailChanges } from '../modules/accounts/email-change-store.ts';
 import type { AuditKey, Db } from '../foundation/database/db.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
-import { forgetExpiredSessions } from '../modules/sessions/store.ts';
+import { deleteExpiredSessions } from '../modules/sessions/store.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 
 const flushEveryMs = 10_000;
@@ -74,12 +74,12 @@ export class Housekeeping {
 
   async #deleteExpired(db: Db, clock: Clock): Promise<void> {
     const now = clock.now();
-    while ((await forgetExpiredSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
-    while ((await forgetExpiredCodes(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await deleteExpiredSessions(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await deleteExpiredCodes(db, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const emailsBefore = now - limits.emailChangeKeptDays * dayMs;
-    while ((await forgetOldEmailChanges(db, emailsBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await deleteOldEmailChanges(db, emailsBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const signedUpBefore = now - limits.signUpKeptDays * dayMs;
-    while ((await forgetExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await deleteExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (
       (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
     );

@@ -14,7 +14,7 @@ import { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
-import { Codes } from '../modules/one-time-codes/one-time-codes.ts';
+import { OneTimeCodes } from '../modules/one-time-codes/one-time-codes.ts';
 import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
 import { Enrolment } from '../modules/second-factors/enrolment.ts';
 import type { Db } from '../foundation/database/db.ts';
@@ -35,7 +35,7 @@ import { SecondFactorLimits } from '../modules/rate-limits/second-factor-limits.
 import { PasswordChecks } from '../modules/rate-limits/password-checks.ts';
 import { AccessTokens } from '../modules/tokens/access-token.ts';
 import { RefreshTokens } from '../modules/tokens/refresh-token.ts';
-import { assertSessionLives } from '../modules/sessions/store.ts';
+import { assertSessionValidTx } from '../modules/sessions/store.ts';
 import { Tokens } from '../modules/tokens/tokens.ts';
 import { Verifier } from '../modules/verification/verify.ts';
 import { Webhooks } from '../modules/webhooks/webhooks.ts';
@@ -45,7 +45,7 @@ export interface Services {
   readonly accounts: Accounts;
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
-  readonly codes: Codes;
+  readonly codes: OneTimeCodes;
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
   readonly enrolment: Enrolment;
@@ -91,7 +91,7 @@ export function wire(options: WiringOptions): Services {
   const mailer = new Mailer(outbox, config.smtpUrl !== undefined);
   const links = new Links(config.linksUrl ?? `${issuer}/account`);
   handleMail(outbox, db, config, issuer);
-  const codes = new Codes(keys.oneTimeCodeHash);
+  const codes = new OneTimeCodes(keys.oneTimeCodeHash);
   const { deletionJournal: folder } = config;
   const journal = folder === undefined ? undefined : new DeletionJournal({ folder, db, clock, keys });
   const webhooks = new Webhooks({
@@ -123,7 +123,7 @@ export function wire(options: WiringOptions): Services {
     rules,
     signInLimits,
     revocations: journal,
-    guard: assertSessionLives,
+    guard: assertSessionValidTx,
   });
   const { accessTokenTtlSeconds } = config;
   const signingKeys = new SigningKeys({
@@ -278,7 +278,7 @@ function handleMail(outbox: Outbox, db: Db, config: Config, publicUrl: string): 
     server: new SmtpServer(config.smtpUrl, sender),
     product: operatorName(config.mailFrom, publicUrl),
     templates: () => (templates ??= mailTemplates(config)),
-    languageOf: (email: string) => findLanguage(db, parseEmail(email)?.key ?? ''),
+    languageOf: (email: string) => findLanguage(db, parseEmail(email)?.canonicalEmail ?? ''),
     defaultLanguage: config.language,
   };
   outbox.handle('mail', deliverMail(delivery));

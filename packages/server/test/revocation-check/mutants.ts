@@ -219,13 +219,13 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'modules/api-keys/store.ts',
         find: `  return db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     if (await deleteTx(tx, principal, accountId, id, now)) return 'deleted';
     return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
   });`,
         replace: `  return new Promise((resolve, reject) => {
     db.transaction(async (tx) => {
-      await assertSessionLives(tx, principal, now);
+      await assertSessionValidTx(tx, principal, now);
       if (await deleteTx(tx, principal, accountId, id, now)) return resolve('deleted');
       resolve((await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown');
     }).catch(reject);

@@ -11,8 +11,8 @@ import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { revocationsOf, type Revocations } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
-import { allowedBefore, type Guard } from './guard.ts';
-import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type Farewell } from './store.ts';
+import { allowedEarlier, type Guard } from './guard.ts';
+import { deleteAccount, disableAccount, enableAccount, findEnabledCount, type OnDeleted } from './store.ts';
 
 export interface AccountRevocationsOptions {
   readonly db: Db;
@@ -51,11 +51,11 @@ export class AccountRevocations {
   async delete(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
     const { db, clock, signInLimits } = this.#options;
     const at = clock.now();
-    const leave: Farewell = (tx, canonicalEmail) => signInLimits.changeEmailOwnerTx(tx, canonicalEmail);
+    const leave: OnDeleted = (tx, canonicalEmail) => signInLimits.changeEmailOwnerTx(tx, canonicalEmail);
     const existed = await this.orFinish(id, {
       kind: 'delete',
       change: () => deleteAccount(db, principal, id, at, guard, leave),
-      finish: () => deleteAccount(db, principal, id, at, allowedBefore, leave),
+      finish: () => deleteAccount(db, principal, id, at, allowedEarlier, leave),
     });
     if (existed) await this.#options.revocations?.record([{ kind: 'account', id, at }]);
     return existed;
@@ -76,7 +76,7 @@ export class AccountRevocations {
     const isChanged = await this.orFinish(id, {
       kind: `disable ${enabledCount}`,
       change: () => disableAccount(db, principal, id, at, guard),
-      finish: () => disableAccount(db, principal, id, at, allowedBefore, enabledCount),
+      finish: () => disableAccount(db, principal, id, at, allowedEarlier, enabledCount),
     });
     await this.#recordAbility(id);
     return isChanged;

@@ -63,14 +63,14 @@ export class Accounts {
     const passwordHash = await hasher.hash(this.#acceptPassword(password, email));
     const id = randomId('acc');
     const now = clock.now();
-    const account = { id, email: email.address, canonicalEmail: email.key, passwordHash, role, now };
+    const account = { id, email: email.email, canonicalEmail: email.canonicalEmail, passwordHash, role, now };
     if (!(await store.createAccount(db, principal, account))) throw new DomainError('account_exists');
     return this.find(id);
   }
 
   /** By id or email. @throws DomainError `account_not_found` */
   async find(idOrEmail: string): Promise<Account> {
-    const account = await store.findAccount(this.#options.db, idOrEmail, parseEmail(idOrEmail)?.key ?? '');
+    const account = await store.findAccount(this.#options.db, idOrEmail, parseEmail(idOrEmail)?.canonicalEmail ?? '');
     if (!account) throw notFound(idOrEmail);
     return account;
   }
@@ -97,7 +97,7 @@ export class Accounts {
   async setPassword(principal: Principal, id: string, password: Secret): Promise<void> {
     const { db, clock, hasher, signInLimits, revocations } = this.#options;
     const { email, canonicalEmail } = await this.findById(id);
-    const hash = await hasher.hash(this.#acceptPassword(password, { address: email, key: canonicalEmail }));
+    const hash = await hasher.hash(this.#acceptPassword(password, { email, canonicalEmail }));
     const now = clock.now();
     const isSet = await recordingChanges(revocations, { accountId: id, at: now }, () =>
       setPasswordHash(db, principal, id, hash, now, (tx) => signInLimits.clearTrustedRangesTx(tx, canonicalEmail)),
@@ -181,7 +181,7 @@ export class Accounts {
     onFound?: (id: string) => void,
   ): Promise<AuthenticatedAccount | undefined> {
     const { db, hasher } = this.#options;
-    const key = parseEmail(emailText)?.key;
+    const key = parseEmail(emailText)?.canonicalEmail;
     const account = key === undefined ? undefined : await store.findCredentials(db, key);
     if (account) onFound?.(account.id);
     const normal = normalizePassword(password.reveal());

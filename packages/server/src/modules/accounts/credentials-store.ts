@@ -110,7 +110,7 @@ export async function setEmailTx(
   email: Email,
   now: number,
 ): Promise<boolean> {
-  await displaceSignUpTx(tx, principal, email.key, now, id);
-  if ((await tx.run(updateEmail, [id, email.address, email.key, now])) === 0) return false;
+  await displaceSignUpTx(tx, principal, email.canonicalEmail, now, id);
+  if ((await tx.run(updateEmail, [id, email.email, email.canonicalEmail, now])) === 0) return false;
   return endSessionsTx(tx, id);
 }

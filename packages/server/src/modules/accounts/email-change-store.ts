@@ -74,7 +74,7 @@ export const listEmailChanges = (
  * Takes a change and all after it, with their codes. The account's row is locked by then.
  * @returns how many there were
  */
-export const removeEmailChangesTx = (tx: Transaction, accountId: string, epoch: number): Promise<number> =>
+export const deleteEmailChangesTx = (tx: Transaction, accountId: string, epoch: number): Promise<number> =>
   tx.run(removeSince, [accountId, epoch]);
 
 /** Every code for undoing a change of the account is void from then on; the addresses stay known. */
@@ -82,5 +82,5 @@ export const voidUndoCodesTx = async (tx: Transaction, accountId: string): Promi
   void (await tx.run(voidCodes, [accountId]));
 
 /** @returns how many were deleted */
-export const forgetOldEmailChanges = (db: Db, before: number, rowsMax: number): Promise<number> =>
+export const deleteOldEmailChanges = (db: Db, before: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(removeOld, [before, rowsMax]));

@@ -7,9 +7,9 @@ import { limits } from '@keyreeve/contract';
 
 export interface Email {
   /** As typed, in NFC: where mail goes. */
-  readonly address: string;
+  readonly email: string;
   /** Lower case, the domain in ASCII (UTS 46): what is unique. */
-  readonly key: string;
+  readonly canonicalEmail: string;
 }
 
 /** Dot-atoms of RFC 5322 section 3.2.3 in ASCII; no quoted local parts, no comments. */
@@ -22,14 +22,16 @@ const localPartCharsMax = 64;
 
 /** @returns undefined for what is not an address that Keyreeve accepts */
 export function parseEmail(text: string): Email | undefined {
-  const address = text.normalize('NFC');
-  if (address.length > limits.emailCharsMax || address.normalize('NFKC') !== address) return undefined;
-  const at = address.lastIndexOf('@');
-  const local = address.slice(0, at);
+  const email = text.normalize('NFC');
+  if (email.length > limits.emailCharsMax || email.normalize('NFKC') !== email) return undefined;
+  const at = email.lastIndexOf('@');
+  const local = email.slice(0, at);
   if (at < 1 || local.length > localPartCharsMax || !localPartPattern.test(local)) return undefined;
-  const typedDomain = address.slice(at + 1);
+  const typedDomain = email.slice(at + 1);
   if (!typedDomainPattern.test(typedDomain)) return undefined;
   const domain = domainToASCII(typedDomain);
-  const key = `${local.toLowerCase()}@${domain}`;
-  return domainPattern.test(domain) && key.length <= limits.emailCharsMax ? { address, key } : undefined;
+  const canonicalEmail = `${local.toLowerCase()}@${domain}`;
+  return domainPattern.test(domain) && canonicalEmail.length <= limits.emailCharsMax
+    ? { email, canonicalEmail }
+    : undefined;
 }

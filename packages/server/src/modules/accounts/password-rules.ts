@@ -30,7 +30,7 @@ export function acceptNewPassword(password: string, email: Email, rules: Passwor
       detail: `A password has at least ${rules.lengthMin} characters; this one has ${length}.`,
     });
   }
-  const words = [...rules.contextWords, ...email.key.split('@'), ...email.key.split(/[@.+_-]/)];
+  const words = [...rules.contextWords, ...email.canonicalEmail.split('@'), ...email.canonicalEmail.split(/[@.+_-]/)];
   if (ownLength(normal, words) < Math.min(ownCharsMin, rules.lengthMin)) throw new DomainError('password_context');
   if (isCommon(normal, rules.common)) throw new DomainError('password_common');
   return normal;

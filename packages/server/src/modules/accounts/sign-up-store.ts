@@ -45,7 +45,7 @@ export async function displaceSignUpTx(
 export const endSignUpTx = async (tx: Transaction, id: string): Promise<void> => void (await tx.run(endSignUp, [id]));
 
 /** @param before when they were begun, in milliseconds @returns how many were deleted */
-export const forgetExpiredSignUps = (db: Db, before: number, now: number, rowsMax: number): Promise<number> =>
+export const deleteExpiredSignUps = (db: Db, before: number, now: number, rowsMax: number): Promise<number> =>
   db.transaction(async (tx) => {
     const expired = await tx.all(deleteExpired, [before, now, rowsMax]);
     const event = { at: now, principal: { kind: 'system' }, action: 'account.deleted' } as const;

@@ -2,11 +2,11 @@
 import type { Language } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx, recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
-import { removeCodes, removeUnownedCodes } from '../one-time-codes/store.ts';
+import { deleteCodesTx, deleteUnownedCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { evaluatedAs, noAccount, type Guard } from './guard.ts';
+import { lastAdministratorPrincipal, rejectAccounts, type Guard } from './guard.ts';
 import { endSessionsTx } from './session-epoch-store.ts';
 import { displaceSignUpTx } from './sign-up-store.ts';
 
@@ -196,7 +196,7 @@ export const disableAccount = (
   enabledCount = -1,
 ): Promise<boolean> =>
   change(db, principal, now, guard, (tx) =>
-    unlessLast(tx, evaluatedAs(principal, guard), id, () =>
+    keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, () =>
       changeTx(tx, principal, { action: 'account.disabled', id, now, endsSessions: true }, disable, [
         id,
         now,
@@ -218,7 +218,7 @@ export const enableAccount = (db: Db, principal: Principal, id: string, now: num
   });
 
 /** In the transaction that deletes an account, with the email that it had. */
-export type Farewell = (tx: Transaction, canonicalEmail: string) => Promise<void>;
+export type OnDeleted = (tx: Transaction, canonicalEmail: string) => Promise<void>;
 
 /** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
 export const deleteAccount = (
@@ -227,10 +227,10 @@ export const deleteAccount = (
   id: string,
   now: number,
   guard?: Guard,
-  farewell?: Farewell,
+  farewell?: OnDeleted,
 ): Promise<boolean> =>
   change(db, principal, now, guard, (tx) =>
-    unlessLast(tx, evaluatedAs(principal, guard), id, async () => {
+    keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, async () => {
       const deleted = await tx.get(remove, [id]);
       if (!deleted) return false;
       await recordAccountEventTx(tx, principal, 'account.deleted', id, now);
@@ -255,9 +255,11 @@ export const setAccountRole = (
   change(db, principal, now, guard, async (tx) => {
     if (role === 'admin') await beginAdministrator(tx);
     // Administrators set no administrator's email address.
-    if (role === 'admin') await removeCodes(tx, id, 'set_email');
+    if (role === 'admin') await deleteCodesTx(tx, id, 'set_email');
     const made = { action: 'account.role_changed', id, now, details: { role } } as const;
-    return unlessLast(tx, principal, id, () => changeTx(tx, principal, made, updateRole, [id, role, now]));
+    return keepingAnAdministratorTx(tx, principal, id, () =>
+      changeTx(tx, principal, made, updateRole, [id, role, now]),
+    );
   });
 
 /** @returns whether the account exists */
@@ -295,33 +297,33 @@ export const requireSecondFactor = (
 };
 
 /** First in a transaction in which one account changes another, or in which the first administrator is made. */
-export const lockAdministration = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));
+export const lockAdministrationTx = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));
 
 /** Waits until no change of administrators is under way, and until the last one is durable. */
-export const awaitAdministration = (db: Db): Promise<void> => db.transaction(lockAdministration);
+export const awaitAdministration = (db: Db): Promise<void> => db.transaction(lockAdministrationTx);
 
-/** Whether any account has the role. Under {@link lockAdministration} no other gets it until the transaction ends. */
-export const hasAdministrator = async (tx: Transaction): Promise<boolean> =>
+/** Whether any account has the role. Under {@link lockAdministrationTx} no other gets it until the transaction ends. */
+export const hasAdministratorTx = async (tx: Transaction): Promise<boolean> =>
   ((await tx.get(countAdministrators))?.any ?? 0) > 0;
 
 /** From then on the code for the first administrator is worth nothing. */
 async function beginAdministrator(tx: Transaction): Promise<void> {
-  await lockAdministration(tx);
-  await removeUnownedCodes(tx, 'first_administrator');
+  await lockAdministrationTx(tx);
+  await deleteUnownedCodesTx(tx, 'first_administrator');
 }
 
 /**
  * A change that may leave no administrator who can sign in: an operator may make it, an account may not.
  * @throws DomainError `last_administrator`
  */
-export async function unlessLast<T>(
+export async function keepingAnAdministratorTx<T>(
   tx: Transaction,
   principal: Principal,
   id: string,
   make: () => Promise<T>,
 ): Promise<T> {
   if ((await tx.get(selectByIdOrKey, [id, '']))?.role !== 'admin') return make();
-  await lockAdministration(tx);
+  await lockAdministrationTx(tx);
   const before = (await tx.get(countAdministrators))?.able ?? 0;
   const isMade = await make();
   const left = (await tx.get(countAdministrators))?.able ?? 0;
@@ -333,7 +335,7 @@ const change = (
   db: Db,
   principal: Principal,
   now: number,
-  guard = noAccount,
+  guard = rejectAccounts,
   make: (tx: Transaction) => Promise<boolean>,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {

@@ -6,7 +6,7 @@ import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { finishDeletingKeys } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
-import type { Codes } from '../one-time-codes/one-time-codes.ts';
+import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
@@ -24,7 +24,7 @@ export interface AdministrationOptions {
   readonly clock: Clock;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
-  readonly codes: Codes;
+  readonly codes: OneTimeCodes;
   readonly links: Links;
   readonly mailer: Mailer;
   readonly signInLimits: SignInLimits;
@@ -53,14 +53,14 @@ export class Administration {
     const now = clock.now();
     const account = {
       id,
-      email: email.address,
-      canonicalEmail: email.key,
+      email: email.email,
+      canonicalEmail: email.canonicalEmail,
       passwordHash: '',
       role,
       now,
       isUnverified: true,
     };
-    const invitation = this.#invitation({ id, email: email.address }, now);
+    const invitation = this.#invitation({ id, email: email.email }, now);
     if (!(await store.inviteAccount(db, principal, account, invitation))) throw new DomainError('account_exists');
     mailer.sendSoon();
     return id;

@@ -84,7 +84,7 @@ export class Directory {
   async search({ query = '', role, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
     if (isId(query)) return this.#searchId(query, role, state);
     const after = cursor === undefined ? '' : fromCursor(cursor, isEmailKey);
-    const text = parseEmail(query)?.key ?? query.normalize('NFC').toLowerCase();
+    const text = parseEmail(query)?.canonicalEmail ?? query.normalize('NFC').toLowerCase();
     const filter = { text, role: role ?? '', state: state ?? '' } as const;
     const { rows, lookedUntil } = await store.findAccounts(
       this.#db,
@@ -121,7 +121,7 @@ export class Directory {
 }
 
 const isId = (text: string): boolean => /^acc_[0-9A-Za-z]{1,60}$/.test(text);
-const isEmailKey = (text: string): boolean => parseEmail(text)?.key === text;
+const isEmailKey = (text: string): boolean => parseEmail(text)?.canonicalEmail === text;
 const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
 const toAccount = (row: store.AdministeredRow): AdministeredAccount => ({

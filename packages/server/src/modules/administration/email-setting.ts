@@ -8,19 +8,19 @@ import { acceptEmail } from '../accounts/accounts.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
-import type { Codes } from '../one-time-codes/one-time-codes.ts';
-import { insertCode, removeCodes } from '../one-time-codes/store.ts';
+import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
+import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
 import { findFactor } from '../second-factors/store.ts';
-import { assertSessionLives } from '../sessions/store.ts';
+import { assertSessionValidTx } from '../sessions/store.ts';
 
 export interface EmailSettingOptions {
   readonly db: Db;
   readonly clock: Clock;
-  readonly codes: Codes;
+  readonly codes: OneTimeCodes;
   readonly links: Links;
   readonly mailer: Mailer;
 }
@@ -46,7 +46,7 @@ export class EmailSetting {
     const expiresAt = now + limits.emailChangeCodeSeconds * 1000;
     const link = links.to('accept-email', code.text);
     await db.transaction(async (tx) => {
-      await assertSessionLives(tx, principal, now);
+      await assertSessionValidTx(tx, principal, now);
       const account = await lockAccountTx(tx, id);
       if (!account) throw new DomainError('account_not_found');
       if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
@@ -54,14 +54,14 @@ export class EmailSetting {
       if (principal.kind === 'account' && account.role === 'admin') throw new DomainError('administrator_protected');
       // What a stranger may have prepared in an unverified account would come along. It can be invited anew.
       if (account.unverifiedSince !== null) throw new DomainError('account_unverified');
-      if (account.canonicalEmail === wanted.key)
+      if (account.canonicalEmail === wanted.canonicalEmail)
         throw new DomainError('email_invalid', { detail: 'The account has this email address already.' });
-      if (await isEmailTakenTx(tx, wanted.key, id)) throw new DomainError('account_exists');
-      await removeCodes(tx, id, 'set_email');
-      await insertCode(tx, { hash: code.hash, purpose: 'set_email', accountId: id, email: wanted, now, expiresAt });
+      if (await isEmailTakenTx(tx, wanted.canonicalEmail, id)) throw new DomainError('account_exists');
+      await deleteCodesTx(tx, id, 'set_email');
+      await insertCodeTx(tx, { hash: code.hash, purpose: 'set_email', accountId: id, email: wanted, now, expiresAt });
       const data = { link, expiresAt: toInstant(expiresAt) };
-      await queueMail(tx, mailer.prepare({ to: wanted.address, template: 'change_email', data }));
-      const told = { newEmail: wanted.address, at: toInstant(now) };
+      await queueMail(tx, mailer.prepare({ to: wanted.email, template: 'change_email', data }));
+      const told = { newEmail: wanted.email, at: toInstant(now) };
       await queueMail(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: told }));
       await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });

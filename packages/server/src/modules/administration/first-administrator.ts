@@ -6,7 +6,7 @@ import { limits } from '@keyreeve/contract';
 import { acceptNewPassword, type PasswordRules } from '../accounts/password-rules.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { Clock } from '../../foundation/clock.ts';
-import type { Codes } from '../one-time-codes/one-time-codes.ts';
+import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { findCode } from '../one-time-codes/store.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
@@ -17,7 +17,7 @@ import * as store from './store.ts';
 export interface FirstAdministratorOptions {
   readonly db: Db;
   readonly clock: Clock;
-  readonly codes: Codes;
+  readonly codes: OneTimeCodes;
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
 }
@@ -59,7 +59,14 @@ export class FirstAdministrator {
     const passwordHash = await hasher.hash(acceptNewPassword(password.reveal(), email, rules));
     const id = randomId('acc');
     const now = clock.now();
-    const account = { id, email: email.address, canonicalEmail: email.key, passwordHash, role: 'admin', now } as const;
+    const account = {
+      id,
+      email: email.email,
+      canonicalEmail: email.canonicalEmail,
+      passwordHash,
+      role: 'admin',
+      now,
+    } as const;
     // Who has the code has the machine's word for it.
     if (!(await store.createFirst(db, { kind: 'operator' }, codeHash, account))) throw new DomainError('code_invalid');
     return { id, email: account.email, role: account.role };

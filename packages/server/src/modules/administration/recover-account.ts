@@ -7,11 +7,11 @@ import { emailChangesKeptSince, restoreEmailTx } from '../self-service/email-cha
 import { refuseTaken } from '../self-service/store.ts';
 import { lockAccountTx, voidPasswordTx } from '../accounts/credentials-store.ts';
 import { parseEmail } from '../accounts/email.ts';
-import { unlessLast } from '../accounts/store.ts';
+import { keepingAnAdministratorTx } from '../accounts/store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { insertCode, removeCodes } from '../one-time-codes/store.ts';
+import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { listEmailChanges, voidUndoCodesTx, type EmailChangeRow } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -53,7 +53,7 @@ export const recoverAccount = (
     const { sessionEpoch: epoch } = await lock(tx, principal, taking.id, taking.now);
     onEpoch(epoch);
     // Its password is void until its owner has the mail, so it doesn't count as an administrator meanwhile.
-    return unlessLast(tx, principal, taking.id, () => recoverTx(tx, principal, taking, epoch));
+    return keepingAnAdministratorTx(tx, principal, taking.id, () => recoverTx(tx, principal, taking, epoch));
   });
   return work.catch(refuseTaken);
 };
@@ -92,7 +92,7 @@ async function recoverTx(tx: Transaction, principal: Principal, taking: Taking, 
     }
     await voidLinksTx(tx, id);
     const { code, mail } = codeTo(change?.email ?? account.email);
-    await insertCode(tx, code);
+    await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
     await queueMail(tx, mail);
   }
@@ -101,8 +101,8 @@ async function recoverTx(tx: Transaction, principal: Principal, taking: Taking, 
 
 /** No link that was sent before overrides the decision of the administrator. */
 async function voidLinksTx(tx: Transaction, id: string): Promise<void> {
-  await removeCodes(tx, id);
-  await removeCodes(tx, id, 'set_email');
+  await deleteCodesTx(tx, id);
+  await deleteCodesTx(tx, id, 'set_email');
   await voidUndoCodesTx(tx, id);
 }
 
@@ -127,7 +127,7 @@ function chosen(
       detail: `The email address was changed ${changes.length} times: name in previousEmail which one is the owner’s.`,
     });
   }
-  const key = parseEmail(previousEmail)?.key;
+  const key = parseEmail(previousEmail)?.canonicalEmail;
   // The first time that it was given up, where that happened more than once.
   const named = changes.findLast(({ canonicalEmail }) => canonicalEmail === key);
   if (named) return named;

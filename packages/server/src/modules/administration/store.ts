@@ -2,8 +2,8 @@
 import {
   createAccountTx,
   endAccountSessionsTx,
-  hasAdministrator,
-  lockAdministration,
+  hasAdministratorTx,
+  lockAdministrationTx,
   type CredentialsRow,
   type NewAccount,
   type Role,
@@ -13,13 +13,19 @@ import { endSignUpTx } from '../accounts/sign-up-store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
-import { insertCode, removeCodes, removeUnownedCodes, takeCode, type NewCode } from '../one-time-codes/store.ts';
+import {
+  insertCodeTx,
+  deleteCodesTx,
+  deleteUnownedCodesTx,
+  redeemCodeTx,
+  type NewCode,
+} from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import { removeSecondFactorTx } from '../second-factors/store.ts';
-import { assertSessionLives, endAccountSessionTx } from '../sessions/store.ts';
+import { assertSessionValidTx, endAccountSessionTx } from '../sessions/store.ts';
 
 export interface AdministeredRow {
   readonly id: string;
@@ -119,9 +125,9 @@ export const inviteAccount = (
   { code, mail }: CodeByMail,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, account.now);
+    await assertSessionValidTx(tx, principal, account.now);
     if (!(await createAccountTx(tx, principal, account))) return false;
-    await insertCode(tx, code);
+    await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.invited', account.id, account.now);
     await queueMail(tx, mail);
     return true;
@@ -137,11 +143,11 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
     if (account.passwordHash !== '') throw new DomainError('account_has_password');
     assertConfirmed(account);
     const { code, mail } = codeTo(account.email);
-    await removeCodes(tx, id, 'accept_invitation');
+    await deleteCodesTx(tx, id, 'accept_invitation');
     // A sign-up of the same address becomes this invitation: its passwords were chosen before the address was verified.
-    await removeCodes(tx, id, 'verify_email');
+    await deleteCodesTx(tx, id, 'verify_email');
     await endSignUpTx(tx, id);
-    await insertCode(tx, code);
+    await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.invited', id, now);
     await queueMail(tx, mail);
   });
@@ -152,8 +158,8 @@ export const sendReset = (db: Db, principal: Principal, id: string, codeTo: Code
     const account = await lock(tx, principal, id, now);
     assertConfirmed(account);
     const { code, mail } = codeTo(account.email);
-    await removeCodes(tx, id, 'reset_password');
-    await insertCode(tx, code);
+    await deleteCodesTx(tx, id, 'reset_password');
+    await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.password_reset_requested', id, now);
     await queueMail(tx, mail);
   });
@@ -200,10 +206,10 @@ export const endSession = (
 /** Codes before are void. @throws DomainError `administrator_exists` */
 export const insertFirstCode = (db: Db, code: NewCode): Promise<void> =>
   db.transaction(async (tx) => {
-    await lockAdministration(tx);
-    if (await hasAdministrator(tx)) throw new DomainError('administrator_exists');
-    await removeUnownedCodes(tx, 'first_administrator');
-    await insertCode(tx, code);
+    await lockAdministrationTx(tx);
+    if (await hasAdministratorTx(tx)) throw new DomainError('administrator_exists');
+    await deleteUnownedCodesTx(tx, 'first_administrator');
+    await insertCodeTx(tx, code);
   });
 
 /**
@@ -213,9 +219,9 @@ export const insertFirstCode = (db: Db, code: NewCode): Promise<void> =>
  */
 export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, account: NewAccount): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await lockAdministration(tx);
-    if (await hasAdministrator(tx)) return false;
-    if (!(await takeCode(tx, codeHash, 'first_administrator', account.now))) return false;
+    await lockAdministrationTx(tx);
+    if (await hasAdministratorTx(tx)) return false;
+    if (!(await redeemCodeTx(tx, codeHash, 'first_administrator', account.now))) return false;
     if (!(await createAccountTx(tx, principal, account))) throw new DomainError('account_exists');
     return true;
   });
@@ -230,7 +236,7 @@ export function assertConfirmed({ emailUnconfirmedSince }: CredentialsRow): void
 
 /** The caller first, then the account. @throws DomainError `account_not_found`, `invalid_access_token` */
 export async function lock(tx: Transaction, principal: Principal, id: string, now: number): Promise<CredentialsRow> {
-  await assertSessionLives(tx, principal, now);
+  await assertSessionValidTx(tx, principal, now);
   const account = await lockAccountTx(tx, id);
   if (!account) throw new DomainError('account_not_found');
   return account;

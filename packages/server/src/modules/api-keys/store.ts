@@ -6,7 +6,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
-import { assertSessionLives } from '../sessions/store.ts';
+import { assertSessionValidTx } from '../sessions/store.ts';
 
 export interface KeyRow {
   readonly id: number;
@@ -165,7 +165,7 @@ export async function createKey(
 ): Promise<void> {
   const { id, hash, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
   await db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     const account = await tx.get(lockAccount, [accountId]);
     assertMayCreate(account);
     if (creationLimits) await countCreationTx(tx, creationLimits, accountId, now);
@@ -256,7 +256,7 @@ export async function deleteKey(
   now: number,
 ): Promise<'deleted' | 'foreign' | 'unknown'> {
   return db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     if (await deleteTx(tx, principal, accountId, id, now)) return 'deleted';
     return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
   });

@@ -14,7 +14,7 @@ import { deleteKeysTx } from '../api-keys/bulk-store.ts';
 import { recordEventsTx, type AuditAction } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges } from '../deletion-journal/store.ts';
-import { removeCodesOfAccountsTx } from '../one-time-codes/store.ts';
+import { deleteCodesOfAccountsTx } from '../one-time-codes/store.ts';
 import { removeReplacedCodesTx, removeSecondFactorsTx, removeUsedCodesTx } from '../second-factors/replay-store.ts';
 import { revokeSigningKeysTx } from '../signing-keys/store.ts';
 import { deleteEndpointsTx, disableEndpointsTx } from '../webhooks/store.ts';
@@ -77,7 +77,7 @@ const withCodes =
   (apply: typeof voidPasswordsTx): Change['apply'] =>
   async (tx, changes, now) => {
     await apply(tx, idsOf(changes), now);
-    await removeCodesOfAccountsTx(tx, idsOf(changes));
+    await deleteCodesOfAccountsTx(tx, idsOf(changes));
   };
 
 const changes: Readonly<Record<ChangeKind, Change>> = {

@@ -69,8 +69,8 @@ function readAccount(bytes: Uint8Array, { clock, hasher }: AccountImportOptions)
   if (!email) throw new LineRejectedError('email is not an email address');
   const now = clock.now();
   return {
-    email: email.address,
-    canonicalEmail: email.key,
+    email: email.email,
+    canonicalEmail: email.canonicalEmail,
     // Without a hash, the account has no password until a password reset.
     passwordHash: passwordHash === undefined ? '' : adopt(hasher, passwordHash),
     createdAt: creationOf(createdAt, now),

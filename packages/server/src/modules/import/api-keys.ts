@@ -58,7 +58,7 @@ function readKey(principal: Principal, bytes: Uint8Array, { clock, keyHash }: Ke
     throw new LineRejectedError(`scopes that begin with ${reservedPrefix} are not imported`);
   return {
     id: idOf(keyHash, stored),
-    account: parseEmail(account)?.key ?? account,
+    account: parseEmail(account)?.canonicalEmail ?? account,
     nickname: accepted(() => validateNickname(required('nickname', nickname))),
     storedHash: stored.toString('hex'),
     lookup: lookupOf(stored),

@@ -11,7 +11,7 @@ export interface Code {
   readonly hash: Buffer;
 }
 
-export class Codes {
+export class OneTimeCodes {
   readonly #hash: KeyedHash;
 
   constructor(hash: KeyedHash) {

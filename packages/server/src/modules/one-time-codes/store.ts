@@ -13,7 +13,7 @@ export interface NewCode {
   /** None for the first administrator's. */
   readonly accountId: string | null;
   /** Of a change of email: the new one. */
-  readonly email?: { readonly address: string; readonly key: string };
+  readonly email?: { readonly email: string; readonly canonicalEmail: string };
   /** Of a sign-up: the one that was chosen with it. */
   readonly passwordHash?: string;
   readonly now: number;
@@ -67,9 +67,9 @@ const removeExpired = sql(
 );
 
 /** Nothing when the account is gone meanwhile. */
-export async function insertCode(tx: Transaction, code: NewCode): Promise<void> {
+export async function insertCodeTx(tx: Transaction, code: NewCode): Promise<void> {
   const { hash, purpose, accountId, email, passwordHash, now, expiresAt } = code;
-  const rest = [email?.address ?? null, email?.key ?? null, passwordHash ?? null, now, expiresAt];
+  const rest = [email?.email ?? null, email?.canonicalEmail ?? null, passwordHash ?? null, now, expiresAt];
   if (accountId === null) await tx.run(insertUnowned, [hash, purpose, ...rest]);
   else await tx.run(insert, [hash, purpose, accountId, ...rest]);
 }
@@ -83,7 +83,7 @@ export const findCode = (
 ): Promise<CodeRow | undefined> => reader.get(select, [hash, purpose, now]);
 
 /** @returns undefined for one that is unknown, used, expired or of another purpose; nothing is taken then */
-export const takeCode = (
+export const redeemCodeTx = (
   tx: Transaction,
   hash: Buffer,
   purpose: CodePurpose,
@@ -91,19 +91,19 @@ export const takeCode = (
 ): Promise<CodeRow | undefined> => tx.get(take, [hash, purpose, now]);
 
 /** Those of a purpose; without one, all that were sent for the account but `set_email`. */
-export async function removeCodes(tx: Transaction, accountId: string, purpose?: CodePurpose): Promise<void> {
+export async function deleteCodesTx(tx: Transaction, accountId: string, purpose?: CodePurpose): Promise<void> {
   if (purpose === undefined) await tx.run(removeOfAccount, [accountId]);
   else await tx.run(removeOfPurpose, [accountId, purpose]);
 }
 
 /** The same for many accounts, all that were sent for them but `set_email`. */
-export const removeCodesOfAccountsTx = async (tx: Transaction, accountIds: readonly string[]): Promise<void> =>
+export const deleteCodesOfAccountsTx = async (tx: Transaction, accountIds: readonly string[]): Promise<void> =>
   void (await tx.run(removeOfAccounts, [JSON.stringify(accountIds)]));
 
 /** Those that belong to no account yet. */
-export const removeUnownedCodes = async (tx: Transaction, purpose: CodePurpose): Promise<void> =>
+export const deleteUnownedCodesTx = async (tx: Transaction, purpose: CodePurpose): Promise<void> =>
   void (await tx.run(removeUnowned, [purpose]));
 
 /** @returns how many were deleted */
-export const forgetExpiredCodes = (db: Db, now: number, rowsMax: number): Promise<number> =>
+export const deleteExpiredCodes = (db: Db, now: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(removeExpired, [now, rowsMax]));

@@ -6,9 +6,9 @@ import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
-import { takeProofTx, type FactorProof } from './second-factors.ts';
+import { redeemProofTx, type FactorProof } from './second-factors.ts';
 import * as factors from './store.ts';
-import { assertSessionLives, endOtherSessionsTx } from '../sessions/store.ts';
+import { assertSessionValidTx, endOtherSessionsTx } from '../sessions/store.ts';
 
 // Its row is locked by then.
 const selectRequired = sql<{ isRequired: number }>(
@@ -25,7 +25,7 @@ export const beginEnrolment = (
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     const { accountId } = principal;
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     if (!(await factors.beginFactorTx(tx, accountId, sealed, now))) return false;
     await recordEventTx(tx, { at: now, principal, action: 'second_factor.begun', accountId, target: accountId });
     return true;
@@ -44,7 +44,7 @@ export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed:
   db.transaction(async (tx) => {
     const { sealed, step, codeHashes, mail, now } = confirmed;
     const { accountId, sessionId } = principal;
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     if (!(await factors.confirmFactorTx(tx, accountId, sealed, step, now))) return false;
     await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { at: now, principal, action: 'second_factor.added', accountId, target: accountId });
@@ -61,7 +61,7 @@ export const removeOwnFactor = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const { accountId, sessionId } = principal;
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     if ((await tx.get(selectRequired, [accountId]))?.isRequired === 1)
       throw new DomainError('second_factor_required_by_policy');
     await take(tx, principal, proof, now);
@@ -79,13 +79,13 @@ export const replaceCodes = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const { accountId } = principal;
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     await take(tx, principal, proof, now);
     await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
   });
 
 async function take(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {
-  if (!(await takeProofTx(tx, principal, principal.accountId, proof, now)))
+  if (!(await redeemProofTx(tx, principal, principal.accountId, proof, now)))
     throw new DomainError('second_factor_wrong');
 }

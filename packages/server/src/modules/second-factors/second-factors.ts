@@ -109,15 +109,15 @@ export class SecondFactors {
 }
 
 /** @returns undefined when a rival was first; else how many recovery codes are left, when it was one of them */
-export async function takeProofTx(
+export async function redeemProofTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,
   proof: FactorProof,
   now: number,
 ): Promise<{ readonly codesLeft?: number } | undefined> {
-  if (proof.kind === 'totp') return (await store.takeStepTx(tx, accountId, proof.step)) ? {} : undefined;
-  if (!(await store.takeRecoveryCodeTx(tx, accountId, proof.hash))) return undefined;
+  if (proof.kind === 'totp') return (await store.acceptStepTx(tx, accountId, proof.step)) ? {} : undefined;
+  if (!(await store.redeemRecoveryCodeTx(tx, accountId, proof.hash))) return undefined;
   const codesLeft = await store.countRecoveryCodesTx(tx, accountId);
   // The keyed hash of the code: a restore of an older backup removes this code again (deletion-journal/).
   const details = { left: codesLeft, code: Buffer.from(proof.hash).toString('hex') };

@@ -80,7 +80,7 @@ export const confirmFactorTx = async (
 ): Promise<boolean> => (await tx.run(confirm, [accountId, sealed, step, now])) === 1;
 
 /** @returns false when a code of this step or a later one was accepted before */
-export const takeStepTx = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
+export const acceptStepTx = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
   (await tx.run(takeStep, [accountId, step])) === 1;
 
 /** With its recovery codes. The account's row is locked by then. @returns whether one was in force */
@@ -105,7 +105,7 @@ export const hasRecoveryCode = async (db: Db, accountId: string, hash: Uint8Arra
   (await db.get(selectCode, [accountId, hash])) !== undefined;
 
 /** @returns whether the account had it */
-export const takeRecoveryCodeTx = async (tx: Transaction, accountId: string, hash: Uint8Array): Promise<boolean> =>
+export const redeemRecoveryCodeTx = async (tx: Transaction, accountId: string, hash: Uint8Array): Promise<boolean> =>
   (await tx.run(takeCode, [accountId, hash])) === 1;
 
 export const countRecoveryCodesTx = async (tx: Pick<Transaction, 'get'>, accountId: string): Promise<number> =>

@@ -1,18 +1,19 @@
 /** Changes an account's email address and undoes such changes, with their codes, audit events and mails. */
 import { limits } from '@keyreeve/contract';
 import { setEmailTx, voidPasswordTx } from '../accounts/credentials-store.ts';
+import type { Email } from '../accounts/email.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { CredentialsRow } from '../accounts/store.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
-import type { Codes } from '../one-time-codes/one-time-codes.ts';
-import { insertCode, removeCodes } from '../one-time-codes/store.ts';
+import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
+import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import {
   insertEmailChangeTx,
   listEmailChanges,
-  removeEmailChangesTx,
+  deleteEmailChangesTx,
   voidUndoCodesTx,
   type EmailChangeRow,
 } from '../accounts/email-change-store.ts';
@@ -22,14 +23,9 @@ import { queueMail, type Mailer } from '../mail/mail.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 
 export interface MailParts {
-  readonly codes: Codes;
+  readonly codes: OneTimeCodes;
   readonly links: Links;
   readonly mailer: Mailer;
-}
-
-interface NewEmail {
-  readonly address: string;
-  readonly key: string;
 }
 
 /** @returns the time, in milliseconds, of the oldest email change that is kept */
@@ -46,7 +42,7 @@ export async function changeOwnEmailTx(
   tx: Transaction,
   { codes, links, mailer }: MailParts,
   account: CredentialsRow,
-  wanted: NewEmail,
+  wanted: Email,
   now: number,
 ): Promise<void> {
   const { id, email, language, unverifiedSince, emailUnconfirmedSince } = account;
@@ -54,7 +50,7 @@ export async function changeOwnEmailTx(
   const undoUntil = now + limits.emailUndoSeconds * 1000;
   const isUndoable = unverifiedSince === null && emailUnconfirmedSince === null;
   await applyChangeTx(tx, account, wanted, { codeHash: undo.hash, undoUntil: isUndoable ? undoUntil : 0, now });
-  const data = { newEmail: wanted.address, at: toInstant(now) };
+  const data = { newEmail: wanted.email, at: toInstant(now) };
   if (!isUndoable) return queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
   const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
   const undoLink = links.to('undo-email-change', undo.text);
@@ -71,27 +67,27 @@ export async function changeSetEmailTx(
   tx: Transaction,
   { codes, mailer }: MailParts,
   account: CredentialsRow,
-  wanted: NewEmail,
+  wanted: Email,
   now: number,
 ): Promise<void> {
   const { id, email, language } = account;
   await applyChangeTx(tx, account, wanted, { codeHash: codes.make().hash, undoUntil: 0, now });
-  await removeCodes(tx, id, 'set_email');
+  await deleteCodesTx(tx, id, 'set_email');
   await voidUndoCodesTx(tx, id);
-  const data = { newEmail: wanted.address, at: toInstant(now) };
+  const data = { newEmail: wanted.email, at: toInstant(now) };
   await queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
 }
 
 async function applyChangeTx(
   tx: Transaction,
   { id, email, canonicalEmail, unverifiedSince }: CredentialsRow,
-  wanted: NewEmail,
+  wanted: Email,
   { codeHash, undoUntil, now }: { codeHash: Uint8Array; undoUntil: number; now: number },
 ): Promise<void> {
   const mailbox = { kind: 'mailbox' } as const;
   await assertFewChangesTx(tx, id, now);
   if (!(await setEmailTx(tx, mailbox, id, wanted, now))) throw new DomainError('account_exists');
-  await removeCodes(tx, id);
+  await deleteCodesTx(tx, id);
   // An unverified email address does not prove ownership, so it gets no right to undo the change.
   if (unverifiedSince === null)
     await insertEmailChangeTx(tx, { codeHash, accountId: id, email, canonicalEmail, changedAt: now, undoUntil });
@@ -121,14 +117,15 @@ export async function restoreEmailTx(
   now: number,
 ): Promise<void> {
   const { id, email: replacedEmail, language } = account;
-  const restored = { address: change.email, key: change.canonicalEmail };
+  const restored = { email: change.email, canonicalEmail: change.canonicalEmail };
   if (!(await setEmailTx(tx, principal, id, restored, now))) throw new DomainError('account_exists');
   await voidPasswordTx(tx, id, now);
-  await removeCodes(tx, id);
-  await removeCodes(tx, id, 'set_email');
-  await removeEmailChangesTx(tx, id, change.epoch);
+  await deleteCodesTx(tx, id);
+  await deleteCodesTx(tx, id, 'set_email');
+  await deleteEmailChangesTx(tx, id, change.epoch);
   // Clear the ranges that the thief, or the owner, signed in from with either email address.
-  for (const key of [account.canonicalEmail, restored.key]) await signInLimits.changeEmailOwnerTx(tx, key);
+  for (const changed of [account.canonicalEmail, change.canonicalEmail])
+    await signInLimits.changeEmailOwnerTx(tx, changed);
   await recordAccountEventTx(tx, principal, 'account.email_change_undone', id, now);
   const data = { newEmail: change.email, at: toInstant(now) };
   await queueMail(tx, mailer.prepare({ to: replacedEmail, language, template: 'email_changed', data }));
@@ -150,7 +147,7 @@ export async function secureRestoredAccountTx(
   if (isDisabled) return deleted;
   const code = codes.make();
   const expiresAt = now + limits.resetCodeSeconds * 1000;
-  await insertCode(tx, { hash: code.hash, purpose: 'reset_password', accountId, now, expiresAt });
+  await insertCodeTx(tx, { hash: code.hash, purpose: 'reset_password', accountId, now, expiresAt });
   const keys = (await listAccountKeys(tx, accountId)).map(({ nickname }) => nickname);
   const data = { link: links.to('reset-password', code.text), expiresAt: toInstant(expiresAt), keys };
   await queueMail(tx, mailer.prepare({ to: email, template: 'email_restored', data }));

@@ -9,13 +9,13 @@ import { recordAccountEventTx } from '../audit/audit.ts';
 import { acceptEmail } from '../accounts/accounts.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { toInstant } from '../../foundation/clock.ts';
-import { insertCode, removeCodes } from '../one-time-codes/store.ts';
+import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
-import { assertSessionLives } from '../sessions/store.ts';
+import { assertSessionValidTx } from '../sessions/store.ts';
 import type { SelfServiceOptions } from './options.ts';
 import { changeOwnEmailTx, changeSetEmailTx } from './email-change-tx.ts';
 import type { OwnAccount } from './own-account.ts';
@@ -40,27 +40,27 @@ export class EmailChange {
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const wanted = acceptEmail(emailText);
     const account = await currentPassword.check(principal, password, clientIp);
-    await requests.countSignUp({ canonicalEmail: wanted.key, clientIp });
+    await requests.countSignUp({ canonicalEmail: wanted.canonicalEmail, clientIp });
     const { id, email: oldEmail, sessionEpoch } = account;
     const now = clock.now();
     const code = codes.make();
     const expiresAt = now + limits.emailChangeCodeSeconds * 1000;
     const link = links.to('change-email', code.text);
     const confirmation = mailer.prepare({
-      to: wanted.address,
+      to: wanted.email,
       template: 'change_email',
       data: { link, expiresAt: toInstant(expiresAt) },
     });
     const resetLink = links.page('reset-password');
-    const accountExists = mailer.prepare({ to: wanted.address, template: 'account_exists', data: { resetLink } });
-    const data = { newEmail: wanted.address, at: toInstant(now) };
+    const accountExists = mailer.prepare({ to: wanted.email, template: 'account_exists', data: { resetLink } });
+    const data = { newEmail: wanted.email, at: toInstant(now) };
     const notice = mailer.prepare({ to: oldEmail, template: 'email_change_requested', data });
     await db.transaction(async (tx) => {
-      await assertSessionLives(tx, principal, now);
+      await assertSessionValidTx(tx, principal, now);
       if ((await this.#own.findTx(tx, principal)).sessionEpoch !== sessionEpoch)
         throw new DomainError('password_wrong');
-      await removeCodes(tx, id, 'change_email');
-      await insertCode(tx, {
+      await deleteCodesTx(tx, id, 'change_email');
+      await insertCodeTx(tx, {
         hash: code.hash,
         purpose: 'change_email',
         accountId: id,
@@ -68,8 +68,8 @@ export class EmailChange {
         now,
         expiresAt,
       });
-      if (!(await isEmailTakenTx(tx, wanted.key, id))) await queueMail(tx, confirmation);
-      else if (await requests.maySendAccountExistsTx(tx, wanted.key)) await queueMail(tx, accountExists);
+      if (!(await isEmailTakenTx(tx, wanted.canonicalEmail, id))) await queueMail(tx, confirmation);
+      else if (await requests.maySendAccountExistsTx(tx, wanted.canonicalEmail)) await queueMail(tx, accountExists);
       await queueMail(tx, notice);
       await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });
@@ -88,7 +88,7 @@ export class EmailChange {
     const code = await findKnownCode(db, codes.hashOf(codeText), 'change_email', now);
     const { row, account } = code;
     if (row.email === null || row.canonicalEmail === null) throw new DomainError('code_invalid');
-    const wanted = { address: row.email, key: row.canonicalEmail };
+    const wanted = { email: row.email, canonicalEmail: row.canonicalEmail };
     const { canonicalEmail, passwordHash: hash, sessionEpoch } = account;
     await currentPassword.checkWithCode(code.hash, { canonicalEmail, clientIp }, password, hash);
     const changeTx = async (tx: Transaction) => {
@@ -97,7 +97,7 @@ export class EmailChange {
       await changeOwnEmailTx(tx, this.#options, locked, wanted, now);
       // Clear the ranges that an earlier owner of either email address signed in from.
       await signInLimits.changeEmailOwnerTx(tx, locked.canonicalEmail);
-      await signInLimits.changeEmailOwnerTx(tx, wanted.key, clientIp);
+      await signInLimits.changeEmailOwnerTx(tx, wanted.canonicalEmail, clientIp);
     };
     const record = { accountId: account.id, at: now };
     await recordingChanges(revocations, record, () => db.transaction(changeTx)).catch(refuseTaken);
@@ -113,12 +113,12 @@ export class EmailChange {
     const { db, clock, codes, mailer, signInLimits, revocations } = this.#options;
     const now = clock.now();
     const code = await findKnownCode(db, codes.hashOf(codeText), 'set_email', now);
-    const { email: address, canonicalEmail: key } = code.row;
-    if (address === null || key === null) throw new DomainError('code_invalid');
+    const { email, canonicalEmail } = code.row;
+    if (email === null || canonicalEmail === null) throw new DomainError('code_invalid');
     const changeTx = async (tx: Transaction) => {
       const locked = await takeKnownCode(tx, code, 'set_email', now);
-      await changeSetEmailTx(tx, this.#options, locked, { address, key }, now);
-      for (const changed of [locked.canonicalEmail, key]) await signInLimits.changeEmailOwnerTx(tx, changed);
+      await changeSetEmailTx(tx, this.#options, locked, { email, canonicalEmail }, now);
+      for (const changed of [locked.canonicalEmail, canonicalEmail]) await signInLimits.changeEmailOwnerTx(tx, changed);
     };
     const record = { accountId: code.account.id, at: now };
     await recordingChanges(revocations, record, () => db.transaction(changeTx)).catch(refuseTaken);

@@ -3,7 +3,7 @@ import type { AccountRevocations } from '../accounts/account-revocations.ts';
 import type { CurrentPassword } from '../accounts/current-password.ts';
 import type { PasswordRules } from '../accounts/password-rules.ts';
 import type { Clock } from '../../foundation/clock.ts';
-import type { Codes } from '../one-time-codes/one-time-codes.ts';
+import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
@@ -21,7 +21,7 @@ export interface SelfServiceOptions {
   readonly currentPassword: CurrentPassword;
   readonly signInLimits: SignInLimits;
   readonly requests: RequestLimits;
-  readonly codes: Codes;
+  readonly codes: OneTimeCodes;
   readonly outbox: Outbox;
   readonly mailer: Mailer;
   readonly links: Links;

@@ -7,13 +7,13 @@ import { acceptNewPassword } from '../accounts/password-rules.ts';
 import { setLanguage } from '../accounts/store.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import { toInstant } from '../../foundation/clock.ts';
-import { removeCodes } from '../one-time-codes/store.ts';
+import { deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail } from '../mail/mail.ts';
-import { assertSessionLives, keepSessionTx } from '../sessions/store.ts';
+import { assertSessionValidTx, keepSessionTx } from '../sessions/store.ts';
 import { runDeletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
 import type { SelfServiceOptions, RemainingKey } from './options.ts';
 import { findOwnAccount, type OwnRow } from './store.ts';
@@ -51,7 +51,7 @@ export class OwnAccount {
     const { db, clock, requests } = this.#options;
     if ((await this.find(principal)).language === language) return;
     await requests.countOwnChange('language', principal.accountId);
-    await setLanguage(db, principal, principal.accountId, { language, now: clock.now(), guard: assertSessionLives });
+    await setLanguage(db, principal, principal.accountId, { language, now: clock.now(), guard: assertSessionValidTx });
   }
 
   /**
@@ -64,18 +64,18 @@ export class OwnAccount {
     const { db, clock, rules, hasher, signInLimits, requests, mailer, revocations, currentPassword } = this.#options;
     const { newPassword, revokesKeys, clientIp } = change;
     const { id, email, canonicalEmail } = await this.find(principal);
-    const normal = acceptNewPassword(newPassword.reveal(), { address: email, key: canonicalEmail }, rules);
+    const normal = acceptNewPassword(newPassword.reveal(), { email, canonicalEmail }, rules);
     const account = await currentPassword.check(principal, change.currentPassword, clientIp);
     await requests.countOwnChange('password', id);
     const passwordHash = await hasher.hash(normal);
     const now = clock.now();
     const changeTx = async (tx: Transaction) => {
-      await assertSessionLives(tx, principal, now);
+      await assertSessionValidTx(tx, principal, now);
       // A concurrent change may have replaced the password that this request verified.
       if (!(await setPasswordTx(tx, id, passwordHash, now, account.sessionEpoch)))
         throw new DomainError('password_wrong');
       await keepSessionTx(tx, id, principal.sessionId);
-      await removeCodes(tx, id);
+      await deleteCodesTx(tx, id);
       const deletedIds = revokesKeys ? await deleteAccountKeysTx(tx, principal, id, now) : [];
       await recordAccountEventTx(tx, principal, 'account.password_set', id, now);
       const keys = await listAccountKeys(tx, id);
@@ -104,7 +104,7 @@ export class OwnAccount {
     const at = toInstant(clock.now());
     const mail = mailer.prepare({ to: email, language, template: 'account_deleted', data: { at } });
     const existed = await accounts.delete(principal, id, async (tx, who, now) => {
-      await assertSessionLives(tx, who, now);
+      await assertSessionValidTx(tx, who, now);
       // A concurrent change may have replaced the password that this request verified.
       const current = await this.findTx(tx, principal);
       if (current.sessionEpoch !== account.sessionEpoch) throw new DomainError('password_wrong');

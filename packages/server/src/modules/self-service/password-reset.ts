@@ -10,7 +10,7 @@ import { acceptNewPassword } from '../accounts/password-rules.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { CodePurpose } from '../one-time-codes/one-time-codes.ts';
-import { insertCode, removeCodes } from '../one-time-codes/store.ts';
+import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
@@ -51,7 +51,7 @@ export class PasswordReset {
   async request(emailText: string, clientIp: string): Promise<void> {
     const { db, requests, outbox, mailer } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
-    const { key: canonicalEmail } = acceptEmail(emailText);
+    const { canonicalEmail } = acceptEmail(emailText);
     await requests.countReset({ canonicalEmail, clientIp });
     const job: ResetJob = { canonicalEmail, address: clientIp };
     const row = outbox.delayed(outbox.prepare('password_reset', 'account-life', job));
@@ -100,8 +100,8 @@ export class PasswordReset {
     const code = codes.make();
     const expiresAt = now + limits.resetCodeSeconds * 1000;
     // Only the newest code works, so that older mails in the mailbox are useless.
-    await removeCodes(tx, id, 'reset_password');
-    await insertCode(tx, { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt });
+    await deleteCodesTx(tx, id, 'reset_password');
+    await insertCodeTx(tx, { hash: code.hash, purpose: 'reset_password', accountId: id, now, expiresAt });
     const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
     const data = {
       link: links.to('reset-password', code.text),
@@ -124,12 +124,12 @@ export class PasswordReset {
     const code = await findKnownCode(db, codes.hashOf(codeText), purpose, now);
     const { id, email, canonicalEmail } = code.account;
     await requests.countCodeTry(code.hash);
-    const normal = acceptNewPassword(password.reveal(), { address: email, key: canonicalEmail }, rules);
+    const normal = acceptNewPassword(password.reveal(), { email, canonicalEmail }, rules);
     const passwordHash = await hasher.hash(normal);
     const changeTx = async (tx: Transaction) => {
       const account = await takeKnownCode(tx, code, purpose, now);
       await setVerifiedPasswordTx(tx, id, passwordHash, now);
-      await removeCodes(tx, id);
+      await deleteCodesTx(tx, id);
       // The account was unverified, so its credentials may be an attacker's.
       const isNew = account.unverifiedSince !== null;
       const deletedIds = isNew

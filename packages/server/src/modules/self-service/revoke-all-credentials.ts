@@ -5,7 +5,7 @@
 import { recordAccountEventTx } from '../audit/audit.ts';
 import { deleteAccountKeysTx, finishDeletingKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { removeCodes } from '../one-time-codes/store.ts';
+import { deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { removeSecondFactorTx } from '../second-factors/store.ts';
@@ -22,7 +22,7 @@ export async function revokeAllCredentialsTx(
   accountId: string,
   now: number,
 ): Promise<readonly number[]> {
-  await removeCodes(tx, accountId);
+  await deleteCodesTx(tx, accountId);
   const hadFactor = await removeSecondFactorTx(tx, accountId);
   const keyIds = await deleteAccountKeysTx(tx, principal, accountId, now);
   if (hadFactor) await recordAccountEventTx(tx, principal, 'second_factor.removed', accountId, now);

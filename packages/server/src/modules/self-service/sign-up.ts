@@ -10,7 +10,7 @@ import { acceptNewPassword } from '../accounts/password-rules.ts';
 import { createAccountTx } from '../accounts/store.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { Language } from '@keyreeve/contract';
-import { insertCode } from '../one-time-codes/store.ts';
+import { insertCodeTx } from '../one-time-codes/store.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -52,11 +52,11 @@ export class SignUp {
     const email = acceptEmail(emailText);
     const normal = acceptNewPassword(password.reveal(), email, rules);
     hasher.assertCapacity();
-    await requests.countSignUp({ canonicalEmail: email.key, clientIp });
+    await requests.countSignUp({ canonicalEmail: email.canonicalEmail, clientIp });
     const passwordHash = await hasher.hash(normal);
     await this.#enqueue({
-      address: email.address,
-      canonicalEmail: email.key,
+      address: email.email,
+      canonicalEmail: email.canonicalEmail,
       passwordHash,
       language: language ?? null,
     });
@@ -67,8 +67,8 @@ export class SignUp {
     const { requests, mailer } = this.#options;
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const email = acceptEmail(emailText);
-    await requests.countSignUp({ canonicalEmail: email.key, clientIp });
-    await this.#enqueue({ address: email.address, canonicalEmail: email.key, passwordHash: null });
+    await requests.countSignUp({ canonicalEmail: email.canonicalEmail, clientIp });
+    await this.#enqueue({ address: email.email, canonicalEmail: email.canonicalEmail, passwordHash: null });
   }
 
   async #enqueue(job: SignUpJob): Promise<void> {
@@ -128,7 +128,7 @@ export class SignUp {
     const { codes, mailer, links } = this.#options;
     const code = codes.make();
     const expiresAt = now + limits.verificationCodeSeconds * 1000;
-    await insertCode(tx, { hash: code.hash, purpose: 'verify_email', accountId, passwordHash, now, expiresAt });
+    await insertCodeTx(tx, { hash: code.hash, purpose: 'verify_email', accountId, passwordHash, now, expiresAt });
     const data = { link: links.to('verify-email', code.text), expiresAt: toInstant(expiresAt) };
     await queueMail(tx, mailer.prepare({ to, template: 'verify_email', data }));
     await recordAccountEventTx(tx, system, 'account.verification_requested', accountId, now);

@@ -4,7 +4,7 @@
  */
 import { lockAccountTx } from '../accounts/credentials-store.ts';
 import { credentialsColumns, type CredentialsRow } from '../accounts/store.ts';
-import { findCode, takeCode, type CodePurpose, type CodeRow } from '../one-time-codes/store.ts';
+import { findCode, redeemCodeTx, type CodePurpose, type CodeRow } from '../one-time-codes/store.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { isUniqueViolation } from '../../foundation/database/unavailable.ts';
@@ -69,7 +69,7 @@ export async function takeKnownCode(
   now: number,
 ): Promise<CredentialsRow> {
   const locked = await lockAccountTx(tx, account.id);
-  const taken = locked && (await takeCode(tx, hash, purpose, now));
+  const taken = locked && (await redeemCodeTx(tx, hash, purpose, now));
   if (!locked || !taken || !mayUse(locked, purpose)) throw new DomainError('code_invalid');
   return locked;
 }

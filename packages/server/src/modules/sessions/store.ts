@@ -1,6 +1,6 @@
 /** Rows of sessions. A session is one family of refresh tokens; ending it deletes the row. */
 import { endSessionsTx } from '../accounts/session-epoch-store.ts';
-import { lockAdministration } from '../accounts/store.ts';
+import { lockAdministrationTx } from '../accounts/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -16,9 +16,9 @@ export interface NewSession {
   readonly idleExpiresAt: number;
   readonly expiresAt: number;
   /** Of the client. */
-  readonly address: string;
+  readonly clientIp: string;
   /** Its User-Agent. */
-  readonly program: string;
+  readonly userAgent: string;
   /** How it was begun, for the trail. */
   readonly details?: NonNullable<AuditEvent['details']>;
 }
@@ -117,7 +117,7 @@ const lockLive = sql<{ id: string }>('lock_live_session', {
 });
 const listOwn = sql<SessionRow>(
   'list_account_sessions',
-  `select id, created_at as "createdAt", rotated_at as "rotatedAt", idle_expires_at as "idleExpiresAt", address, program
+  `select id, created_at as "createdAt", rotated_at as "rotatedAt", idle_expires_at as "idleExpiresAt", address as "clientIp", program as "userAgent"
    from sessions where account_pk = (select pk from accounts where id = $2) and ${isLive}
    order by created_at desc, id desc`,
 );
@@ -147,10 +147,10 @@ export const createSession = (db: Db, session: NewSession, sessionsMax: number):
 
 /** The same as part of something larger. */
 export async function createSessionTx(tx: Transaction, session: NewSession, sessionsMax: number): Promise<boolean> {
-  const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt, address, program } = session;
+  const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt, clientIp, userAgent } = session;
   const principal: Principal = { kind: 'account', accountId, sessionId: id };
   const times = [now, tokenHash, idleExpiresAt, expiresAt];
-  if ((await tx.run(insertSession, [id, accountId, accountEpoch, ...times, address, program])) === 0) return false;
+  if ((await tx.run(insertSession, [id, accountId, accountEpoch, ...times, clientIp, userAgent])) === 0) return false;
   const details = session.details && Object.keys(session.details).length > 0 ? { details: session.details } : {};
   await recordEventTx(tx, { at: now, principal, action: 'session.created', accountId, target: id, ...details });
   await tx.run(deleteDead, [accountId, accountEpoch, now]);
@@ -167,8 +167,8 @@ export interface SessionRow {
   readonly rotatedAt: number;
   /** Not beyond the session's own end. */
   readonly idleExpiresAt: number;
-  readonly address: string;
-  readonly program: string;
+  readonly clientIp: string;
+  readonly userAgent: string;
 }
 
 /** Those that live, newest first. */
@@ -222,11 +222,11 @@ export const findSessionStates = (
  * when the request began, and its body may have taken seconds.
  * @throws DomainError `invalid_access_token` when the account's session has ended; never for others
  */
-export async function assertSessionLives(tx: Transaction, principal: Principal, now: number): Promise<void> {
+export async function assertSessionValidTx(tx: Transaction, principal: Principal, now: number): Promise<void> {
   if (principal.kind !== 'account') return;
   const { accountId, sessionId, kid = null, actsAs } = principal;
   const mustAdminister = actsAs === 'administrator' ? 1 : 0;
-  if (mustAdminister) await lockAdministration(tx);
+  if (mustAdminister) await lockAdministrationTx(tx);
   if (!(await tx.get(lockLive, [sessionId, accountId, now, kid, mustAdminister])))
     throw new DomainError('invalid_access_token');
 }
@@ -234,7 +234,7 @@ export async function assertSessionLives(tx: Transaction, principal: Principal, 
 /** @returns whether the account had it, live @throws DomainError `invalid_access_token` */
 export const endOwnSession = (db: Db, principal: AccountPrincipal, id: string, now: number): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     return endAccountSessionTx(tx, principal, principal.accountId, id, now);
   });
 
@@ -254,7 +254,7 @@ export async function endAccountSessionTx(
 /** All but its own. @returns how many @throws DomainError `invalid_access_token` */
 export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: number): Promise<number> =>
   db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     return endOtherSessionsTx(tx, principal, principal.accountId, principal.sessionId, now);
   });
 
@@ -301,5 +301,5 @@ export async function endSession(
 }
 
 /** @returns how many were deleted */
-export const forgetExpiredSessions = (db: Db, now: number, rowsMax: number): Promise<number> =>
+export const deleteExpiredSessions = (db: Db, now: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(deleteExpired, [now, rowsMax]));

@@ -9,7 +9,7 @@ import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { queueMail, type Mailer } from '../mail/mail.ts';
-import { takeProofTx, type FactorProof } from '../second-factors/second-factors.ts';
+import { redeemProofTx, type FactorProof } from '../second-factors/second-factors.ts';
 import { createSessionTx, type NewSession } from '../sessions/store.ts';
 
 /** The client that signs in. */
@@ -55,7 +55,7 @@ export async function startSession(
   const row: NewSession = { ...session, accountId: account.id, accountEpoch: account.sessionEpoch, details };
   const createTx = async (tx: Transaction): Promise<boolean> => {
     if (!(await createSessionTx(tx, row, sessionsMax))) return false;
-    const used = proof && (await takeProofTx(tx, principal, account.id, proof, now));
+    const used = proof && (await redeemProofTx(tx, principal, account.id, proof, now));
     if (proof && !used) throw new DomainError('second_factor_invalid');
     if (to !== undefined) await queueMailsTx(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...used });
     await onCreatedTx(tx);
@@ -74,22 +74,22 @@ async function queueMailsTx(
   to: string,
   { row, failures, codesLeft }: { row: NewSession; failures: number; codesLeft?: number },
 ): Promise<void> {
-  const { address, program } = row;
+  const { clientIp, userAgent } = row;
   const at = toInstant(row.now);
   if (codesLeft !== undefined) {
-    const data = { at, address, remaining: codesLeft };
+    const data = { at, address: clientIp, remaining: codesLeft };
     await queueMail(tx, mailer.prepare({ to, template: 'recovery_code_used', data }));
   }
   if (failures > 0) {
-    const data = { at, address, program, failures };
+    const data = { at, address: clientIp, program: userAgent, failures };
     await queueMail(tx, mailer.prepare({ to, template: 'suspicious_sign_in', data }));
   }
 }
 
 /** The stored description of a client: printable characters only, and bounded. */
-export const describeClient = ({ clientIp, userAgent }: Client): Pick<NewSession, 'address' | 'program'> => ({
-  address: printable(clientIp).slice(0, limits.addressCharsMax),
-  program: printable(userAgent).slice(0, limits.programCharsMax),
+export const describeClient = ({ clientIp, userAgent }: Client): Pick<NewSession, 'clientIp' | 'userAgent'> => ({
+  clientIp: printable(clientIp).slice(0, limits.addressCharsMax),
+  userAgent: printable(userAgent).slice(0, limits.programCharsMax),
 });
 
 const printable = (text: string): string => text.replaceAll(/\p{C}/gu, '');

@@ -171,13 +171,13 @@ export class Tokens {
   async listSessions({ accountId, sessionId }: AccountPrincipal): Promise<ListedSession[]> {
     const { db, clock } = this.#options;
     const rows = await store.listAccountSessions(db, accountId, clock.now());
-    return rows.map(({ id, createdAt, rotatedAt, idleExpiresAt, address, program }) => ({
+    return rows.map(({ id, createdAt, rotatedAt, idleExpiresAt, clientIp, userAgent }) => ({
       id,
       createdAt: toInstant(createdAt),
       lastUsedAt: toInstant(rotatedAt),
       expiresAt: toInstant(idleExpiresAt),
-      address,
-      program,
+      address: clientIp,
+      program: userAgent,
       current: id === sessionId,
     }));
   }
@@ -296,7 +296,7 @@ export class Tokens {
     const { user, client } = signIn;
     // A rejection here costs only reads: a flood of attempts uses neither slots nor commits.
     const attempt = await signInLimits.assess({
-      canonicalEmail: parseEmail(user)?.key ?? user,
+      canonicalEmail: parseEmail(user)?.canonicalEmail ?? user,
       clientIp: client.clientIp,
     });
     return checks.run(attempt, () => this.#checkSignIn(attempt, signIn));

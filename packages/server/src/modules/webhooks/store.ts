@@ -5,7 +5,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { insertJobTx, removeQueueTx, type NewJobRow } from '../outbox/store.ts';
-import { assertSessionLives } from '../sessions/store.ts';
+import { assertSessionValidTx } from '../sessions/store.ts';
 import type { LoggedEvent } from './events.ts';
 
 export interface EndpointRow {
@@ -131,7 +131,7 @@ export async function createEndpoint(
   endpointsMax: number,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     const { all, enabled } = await lockAndCount(tx);
     if (all >= endpointsMax) throw new DomainError('webhook_limit_reached');
     if (enabled === 0) await tx.run(skipToNow);
@@ -160,7 +160,7 @@ export async function replaceSecret(
   replace: (stored: Uint8Array) => Uint8Array,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     const row = await tx.get(lockSecret, [id]);
     if (!row) throw new DomainError('webhook_not_found');
     await tx.run(updateSecret, [id, replace(row.secret), now]);
@@ -177,7 +177,7 @@ export async function disableEndpoint(
   reason?: string,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     if ((await tx.run(disable, [id, now])) === 0) return assertExists(tx, id);
     await removeQueueTx(tx, queueOf(id));
     await recordEventTx(tx, {
@@ -193,7 +193,7 @@ export async function disableEndpoint(
 /** The endpoint receives events from now on. Does nothing for an enabled endpoint. @throws DomainError `webhook_not_found` */
 export async function enableEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     const { enabled } = await lockAndCount(tx);
     if ((await tx.run(enable, [id, now])) === 0) return assertExists(tx, id);
     if (enabled === 0) await tx.run(skipToNow);
@@ -204,7 +204,7 @@ export async function enableEndpoint(db: Db, principal: Principal, id: string, n
 /** Removes its waiting deliveries too. @throws DomainError `webhook_not_found` */
 export async function deleteEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    await assertSessionLives(tx, principal, now);
+    await assertSessionValidTx(tx, principal, now);
     if ((await tx.run(remove, [id])) === 0) throw new DomainError('webhook_not_found');
     await removeQueueTx(tx, queueOf(id));
     const action: AuditAction = 'webhook.deleted';

@@ -11,7 +11,7 @@ import { randomBase62 } from '../../../foundation/crypto/secret.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 
 const common = new CommonPasswords();
-const email = { address: 'ada@engines.test', key: 'ada@engines.test' };
+const email = { email: 'ada@engines.test', canonicalEmail: 'ada@engines.test' };
 /** Most common first. */
 const listed = listedPasswords();
 const fileUrl = new URL('../common-passwords/digests.bin', import.meta.url);

@@ -92,5 +92,5 @@ for (const [name, text] of Object.entries(rejected)) {
 }
 
 test('a canonical form is its own canonical form', () => {
-  for (const [, key] of accepted) assert.equal(parseEmail(key)?.key, key);
+  for (const [, key] of accepted) assert.equal(parseEmail(key)?.canonicalEmail, key);
 });

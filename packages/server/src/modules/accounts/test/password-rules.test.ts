@@ -5,7 +5,7 @@ import { CommonPasswords } from '../common-passwords.ts';
 import { acceptNewPassword, normalizePassword } from '../password-rules.ts';
 import { DomainError } from '../../../foundation/errors.ts';
 
-const email = { address: 'ada.lovelace+x@engines.example', key: 'ada.lovelace+x@engines.example' };
+const email = { email: 'ada.lovelace+x@engines.example', canonicalEmail: 'ada.lovelace+x@engines.example' };
 const common = new CommonPasswords();
 const rules = { lengthMin: 15, contextWords: ['keyreeve', 'auth', 'example', 'com'], common };
 const accept = (password: string, more: Partial<typeof rules> = {}): string =>
@@ -132,6 +132,6 @@ test('eight other characters beside such words suffice', () => {
 });
 
 test('words of one or two letters do not count as context words', () => {
-  const short = { address: 'x@io.example', key: 'x@io.example' };
+  const short = { email: 'x@io.example', canonicalEmail: 'x@io.example' };
   assert.equal(acceptNewPassword('xio xio xoxo ix oxi', short, rules), 'xio xio xoxo ix oxi');
 });

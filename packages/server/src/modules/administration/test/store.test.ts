@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setEmailTx } from '../../accounts/credentials-store.ts';
-import { insertCode } from '../../one-time-codes/store.ts';
+import { insertCodeTx } from '../../one-time-codes/store.ts';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-change-store.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -122,7 +122,7 @@ const resets: Readonly<Record<string, Change>> = {
 for (const [what, change] of Object.entries(resets)) {
   onEachDatabase(`${what} sends its link to the email address at commit time`, async ({ db }) => {
     const ada = await addAccount(db, 'ada');
-    const wanted = { address: 'new@example.com', key: 'new@example.com' };
+    const wanted = { email: 'new@example.com', canonicalEmail: 'new@example.com' };
     const late = withTransaction(db, async (work, options) => {
       await db.transaction((tx) => setEmailTx(tx, operator, ada, wanted, now));
       return db.transaction(work, options);
@@ -132,7 +132,7 @@ for (const [what, change] of Object.entries(resets)) {
     const [sent] = await claimJobs(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
     assert.ok(sent);
     const { to } = JSON.parse(keys.outboxSeal.open(sent.id, sent.payload)) as { to: string };
-    assert.equal(to, wanted.address);
+    assert.equal(to, wanted.email);
   });
 }
 
@@ -145,12 +145,12 @@ onEachDatabase('recovering an account without a new link invalidates earlier lin
   const services = wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' });
   const ada = await addAccount(db, 'ada');
   const [at, expiresAt] = [clock.now(), clock.now() + 60_000];
-  const email = { address: 'old@example.com', key: 'old@example.com' };
+  const email = { email: 'old@example.com', canonicalEmail: 'old@example.com' };
   const undo = Buffer.alloc(32, 9);
   await db.transaction(async (tx) => {
     for (const [index, purpose] of (['reset_password', 'change_email', 'set_email'] as const).entries())
-      await insertCode(tx, { hash: Buffer.alloc(32, index), purpose, accountId: ada, email, now: at, expiresAt });
-    const change = { codeHash: undo, accountId: ada, email: email.address, canonicalEmail: email.key };
+      await insertCodeTx(tx, { hash: Buffer.alloc(32, index), purpose, accountId: ada, email, now: at, expiresAt });
+    const change = { codeHash: undo, accountId: ada, ...email };
     await insertEmailChangeTx(tx, { ...change, changedAt: at - 40 * 86_400_000, undoUntil: expiresAt });
   });
   line.state = 'cut before';

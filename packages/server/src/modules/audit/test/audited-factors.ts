@@ -4,7 +4,7 @@ import type { AuditAction } from '../audit.ts';
 import type { AuditRow } from '../chain.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import * as enrolment from '../../second-factors/enrolment-store.ts';
-import { takeProofTx, type FactorProof } from '../../second-factors/second-factors.ts';
+import { redeemProofTx, type FactorProof } from '../../second-factors/second-factors.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
 
 type Event = Omit<AuditRow, 'at'>;
@@ -20,7 +20,7 @@ const begin = (db: Db, principal = ada): Promise<boolean> => enrolment.beginEnro
 const confirm = (db: Db): Promise<boolean> =>
   enrolment.confirmEnrolment(db, ada, { sealed, step: 10, codeHashes: [hash], mail: undefined, now });
 const take = (db: Db, code: Uint8Array): Promise<unknown> =>
-  db.transaction((tx) => takeProofTx(tx, ada, 'acc_ada', { kind: 'recovery_code', hash: code }, now));
+  db.transaction((tx) => redeemProofTx(tx, ada, 'acc_ada', { kind: 'recovery_code', hash: code }, now));
 
 /** Runs transactions one after another. The test checks the last one. */
 const after =

@@ -7,7 +7,7 @@ import * as accounts from '../../accounts/store.ts';
 import { recordAccountEventTx } from '../../audit/audit.ts';
 import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
 import { replayOnLive } from '../replay-on-live.ts';
-import { insertCode } from '../../one-time-codes/store.ts';
+import { insertCodeTx } from '../../one-time-codes/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
@@ -16,7 +16,7 @@ import { nothingReplayed } from '../replay.ts';
 import * as enrolment from '../../second-factors/enrolment-store.ts';
 import { Outbox } from '../../outbox/outbox.ts';
 import { insertJobTx } from '../../outbox/store.ts';
-import { takeProofTx } from '../../second-factors/second-factors.ts';
+import { redeemProofTx } from '../../second-factors/second-factors.ts';
 import { removeSecondFactorTx, replaceRecoveryCodesTx } from '../../second-factors/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -93,7 +93,7 @@ async function removeRights(db: Db): Promise<void> {
   await accounts.setAccountRole(db, operator, 'acc_role', 'user', since);
   await setPasswordHash(db, operator, 'acc_password', 'another', since);
   await db.transaction(async (tx) => {
-    const email = { address: 'new@example.com', key: 'new@example.com' };
+    const email = { email: 'new@example.com', canonicalEmail: 'new@example.com' };
     assert.ok(await setEmailTx(tx, operator, 'acc_email', email, since));
     await recordAccountEventTx(tx, operator, 'account.email_changed', 'acc_email', since);
   });
@@ -107,7 +107,7 @@ async function removeRights(db: Db): Promise<void> {
   const proof = { kind: 'totp', step: 7 } as const;
   await enrolment.replaceCodes(db, codes, { proof, codeHashes: [codeOf('codes', 3)], now: since });
   const used = { kind: 'recovery_code', hash: codeOf('code', 1) } as const;
-  await db.transaction((tx) => takeProofTx(tx, operator, 'acc_code', used, since));
+  await db.transaction((tx) => redeemProofTx(tx, operator, 'acc_code', used, since));
   await accounts.requireSecondFactor(db, operator, 'acc_requirement', true, since);
   await webhooks.disableEndpoint(db, operator, 'whe_disabled', since);
   await webhooks.deleteEndpoint(db, operator, 'whe_deleted', since);
@@ -217,7 +217,7 @@ onEachDatabase(
     const outbox = new Outbox({ db: reverted.db, clock: new FakeClock(), seal: keys.outboxSeal });
     await reverted.db.transaction(async (tx) => {
       for (const [place, name] of names.entries())
-        await insertCode(tx, { ...code, hash: Buffer.alloc(32, place), accountId: `acc_${name}` });
+        await insertCodeTx(tx, { ...code, hash: Buffer.alloc(32, place), accountId: `acc_${name}` });
       for (const id of endpoints) await insertJobTx(tx, outbox.prepare('webhook', webhooks.queueOf(id), {}));
     });
     await removeRights(db);

@@ -1,6 +1,6 @@
 /** A one-time code works only for its own purpose and its own account. */
 import assert from 'node:assert/strict';
-import { insertCode, type CodePurpose } from '../store.ts';
+import { insertCodeTx, type CodePurpose } from '../store.ts';
 import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
 import {
   assertRejected,
@@ -36,11 +36,11 @@ async function codeFor(client: AccountClient, purpose: CodePurpose, accountId: s
   const now = client.app.clock.now();
   const passwordHash = await hasher.hash(goodPassword);
   await client.app.db.transaction((tx) =>
-    insertCode(tx, {
+    insertCodeTx(tx, {
       hash,
       purpose,
       accountId: purpose === 'first_administrator' ? null : accountId,
-      email: { address: email, key: email },
+      email: { email, canonicalEmail: email },
       passwordHash,
       now,
       expiresAt: now + 60_000,

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isOneTimeCode, makeOneTimeCode } from '../code-format.ts';
-import { Codes } from '../one-time-codes.ts';
+import { OneTimeCodes } from '../one-time-codes.ts';
 import * as store from '../store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, keys, now } from '../../../../test-kit/rows.ts';
 
-const codes = new Codes(keys.oneTimeCodeHash);
+const codes = new OneTimeCodes(keys.oneTimeCodeHash);
 const expiresAt = now + 1_000;
 
 const purposes: readonly store.CodePurpose[] = [
@@ -24,17 +24,17 @@ const purposes: readonly store.CodePurpose[] = [
 async function add(db: Db, more: Partial<store.NewCode> = {}): Promise<Buffer> {
   const { hash } = codes.make();
   await db.transaction((tx) =>
-    store.insertCode(tx, { hash, purpose: 'reset_password', accountId: null, now, expiresAt, ...more }),
+    store.insertCodeTx(tx, { hash, purpose: 'reset_password', accountId: null, now, expiresAt, ...more }),
   );
   return hash;
 }
 
 const take = (db: Db, hash: Buffer, purpose: store.CodePurpose = 'reset_password', at = now) =>
-  db.transaction((tx) => store.takeCode(tx, hash, purpose, at));
+  db.transaction((tx) => store.redeemCodeTx(tx, hash, purpose, at));
 
 onEachDatabase('taking a code returns the values it was created with, once', async ({ db }) => {
   const accountId = await addAccount(db);
-  const email = { address: 'New@Example.com', key: 'new@example.com' };
+  const email = { email: 'New@Example.com', canonicalEmail: 'new@example.com' };
   const hash = await add(db, { purpose: 'change_email', accountId, email, passwordHash: 'phc' });
   const row = {
     accountId,
@@ -58,7 +58,7 @@ onEachDatabase('one of many concurrent uses of a code takes it', { tags: ['asvs:
 onEachDatabase('a code still works after the transaction that took it is rolled back', async ({ db }) => {
   const hash = await add(db);
   const failed = db.transaction(async (tx) => {
-    await store.takeCode(tx, hash, 'reset_password', now);
+    await store.redeemCodeTx(tx, hash, 'reset_password', now);
     throw new Error('the rest failed');
   });
   await assert.rejects(failed, /the rest failed/);
@@ -87,9 +87,10 @@ onEachDatabase('a code is not found under another hash key', { tags: ['asvs:6.5.
   const text = makeOneTimeCode();
   const hash = codes.hashOf(text.reveal()) ?? Buffer.of();
   await db.transaction((tx) =>
-    store.insertCode(tx, { hash, purpose: 'reset_password', accountId: null, now, expiresAt }),
+    store.insertCodeTx(tx, { hash, purpose: 'reset_password', accountId: null, now, expiresAt }),
   );
-  const foreign = new Codes(deriveKeys(Buffer.alloc(32, 8)).oneTimeCodeHash).hashOf(text.reveal()) ?? Buffer.of();
+  const foreign =
+    new OneTimeCodes(deriveKeys(Buffer.alloc(32, 8)).oneTimeCodeHash).hashOf(text.reveal()) ?? Buffer.of();
   assert.equal(await take(db, foreign), undefined);
   assert.notEqual(await take(db, hash), undefined);
 });
@@ -110,12 +111,12 @@ onEachDatabase('codes are deleted by account, by account and purpose, or when th
   ];
   const isThere = async (hash: Buffer, purpose: store.CodePurpose): Promise<boolean> =>
     (await store.findCode(db, hash, purpose, now - 1)) !== undefined;
-  assert.equal(await store.forgetExpiredCodes(db, now - 1, 10), 0);
-  assert.equal(await store.forgetExpiredCodes(db, now, 10), 1);
+  assert.equal(await store.deleteExpiredCodes(db, now - 1, 10), 0);
+  assert.equal(await store.deleteExpiredCodes(db, now, 10), 1);
   assert.equal(await isThere(expired, 'verify_email'), false);
-  await db.transaction((tx) => store.removeCodes(tx, ada, 'reset_password'));
+  await db.transaction((tx) => store.deleteCodesTx(tx, ada, 'reset_password'));
   assert.deepEqual([await isThere(reset, 'reset_password'), await isThere(verify, 'verify_email')], [false, true]);
-  await db.transaction((tx) => store.removeCodes(tx, ada));
+  await db.transaction((tx) => store.deleteCodesTx(tx, ada));
   assert.equal(await isThere(verify, 'verify_email'), false);
   assert.equal(await isThere(foreign, 'reset_password'), true);
 });

@@ -4,7 +4,7 @@ import { removeSecondFactor } from '../../administration/store.ts';
 import type { AccountPrincipal } from '../../../foundation/principal.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import * as enrolment from '../enrolment-store.ts';
-import { takeProofTx, type FactorProof } from '../second-factors.ts';
+import { redeemProofTx, type FactorProof } from '../second-factors.ts';
 import * as store from '../store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
 import * as tokens from '../../sessions/store.ts';
@@ -26,7 +26,7 @@ async function addFactor(db: Db): Promise<void> {
 }
 
 const take = (db: Db, proof: FactorProof, accountId = 'acc_ada'): Promise<boolean> =>
-  db.transaction(async (tx) => (await takeProofTx(tx, ada, accountId, proof, now)) !== undefined);
+  db.transaction(async (tx) => (await redeemProofTx(tx, ada, accountId, proof, now)) !== undefined);
 const countCodes = (db: Db): Promise<number> => db.transaction((tx) => store.countRecoveryCodesTx(tx, 'acc_ada'));
 const liveOf = async (db: Db, names: readonly string[]): Promise<string[]> => {
   const found = await Promise.all(names.map((name) => tokens.findLiveSession(db, `ses_${name}`, now)));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CodePurpose } from '../../one-time-codes/one-time-codes.ts';
-import { insertCode } from '../../one-time-codes/store.ts';
+import { insertCodeTx } from '../../one-time-codes/store.ts';
 import { readConfig } from '../../../app/config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -28,7 +28,7 @@ async function codeFor({ codes, hasher }: Services, db: Db, id: string, purpose:
   const { text, hash } = codes.make();
   const passwordHash = await hasher.hash(password.reveal());
   await db.transaction((tx) =>
-    insertCode(tx, { hash, purpose, accountId: id, passwordHash, now, expiresAt: now + dayMs }),
+    insertCodeTx(tx, { hash, purpose, accountId: id, passwordHash, now, expiresAt: now + dayMs }),
   );
   return text.reveal();
 }

@@ -1,7 +1,7 @@
 /** Undoing an email change: a link sent to the previous email address takes the account back from a thief. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { forgetOldEmailChanges } from '../../accounts/email-change-store.ts';
+import { deleteOldEmailChanges } from '../../accounts/email-change-store.ts';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
@@ -224,7 +224,7 @@ test('previous email addresses are deleted after thirty days, and an account has
   const rejected = await client.confirmEmailChange(code);
   assertRejected(rejected, 'too_many_requests');
   const { db, clock } = client.app;
-  const forget = () => forgetOldEmailChanges(db, clock.now() - limits.emailChangeKeptDays * dayMs, 100);
+  const forget = () => deleteOldEmailChanges(db, clock.now() - limits.emailChangeKeptDays * dayMs, 100);
   clock.advance({ seconds: limits.emailChangeKeptDays * 86_400 - 1 });
   assert.equal(await forget(), 0);
   clock.advance({ seconds: 1 });

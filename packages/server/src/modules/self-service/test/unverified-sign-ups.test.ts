@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
-import { forgetExpiredSignUps } from '../../accounts/sign-up-store.ts';
+import { deleteExpiredSignUps } from '../../accounts/sign-up-store.ts';
 import { monotonicMs } from '../../../foundation/clock.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -124,7 +124,7 @@ test('an unverified sign-up expires unless one of its links still works; verifie
   await client.newAccount('member@example.com');
   await squat(client);
   const { db, clock } = client.app;
-  const forget = () => forgetExpiredSignUps(db, clock.now() - limits.signUpKeptDays * dayMs, clock.now(), 100);
+  const forget = () => deleteExpiredSignUps(db, clock.now() - limits.signUpKeptDays * dayMs, clock.now(), 100);
   clock.advance({ seconds: limits.signUpKeptDays * 86_400 - 1 });
   assert.equal(await forget(), 0);
   await client.signUp(email, goodPassword);

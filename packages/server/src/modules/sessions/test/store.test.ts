@@ -229,10 +229,10 @@ onEachDatabase(
     const ada = await addAccount(db);
     for (const name of ['a', 'b', 'c']) await addSession(db, ada, name, { expiresAt: now + 5 });
     await addSession(db, ada, 'current', { expiresAt: now + 6 });
-    assert.equal(await store.forgetExpiredSessions(db, now + 4, 2), 0);
-    assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 2);
-    assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 1);
-    assert.equal(await store.forgetExpiredSessions(db, now + 5, 2), 0);
+    assert.equal(await store.deleteExpiredSessions(db, now + 4, 2), 0);
+    assert.equal(await store.deleteExpiredSessions(db, now + 5, 2), 2);
+    assert.equal(await store.deleteExpiredSessions(db, now + 5, 2), 1);
+    assert.equal(await store.deleteExpiredSessions(db, now + 5, 2), 0);
     assert.deepEqual(await liveIds(db, ['current'], now + 5), ['current']);
   },
 );
