@@ -1,4 +1,4 @@
-/** Failed sign-ins in the log: what a security monitor is given, and that the fail2ban filter finds them. */
+/** Failed sign-ins in the log, and the fail2ban filter for them. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { basic, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
@@ -13,7 +13,7 @@ const trySignIn = (app: TestApp, user: string, password: string, from: string) =
 
 const failuresIn = (app: TestApp): string[] => app.logLines.filter((line) => line.includes('"sign_in_failed"'));
 
-test('a failed sign-in is logged with client IP, account id and reason, and never with the email', async () => {
+test('a failed sign-in is logged with client IP, account id and reason, but without the email', async () => {
   await using app = await newApp({ environment: behindProxy });
   const { id: accountId } = await app.createAccount(email);
   const clientIp = '192.0.2.7';
@@ -48,7 +48,7 @@ test('a failed sign-in is logged with client IP, account id and reason, and neve
   assert.ok(app.logLines.every((line) => !/ada\.lovelace|nobody@|eve@/i.test(line)));
 });
 
-test('a sign-in beyond the limit of successful ones is not logged as failed', async () => {
+test('a sign-in above the limit of successful sign-ins is not logged as failed', async () => {
   await using app = await newApp({ environment: behindProxy });
   await app.createAccount(email);
   const signIn = async (): Promise<number> => (await trySignIn(app, email, goodPassword, '192.0.2.7')).status;
@@ -57,20 +57,20 @@ test('a sign-in beyond the limit of successful ones is not logged as failed', as
   assert.deepEqual(failuresIn(app), []);
 });
 
-test('the fail2ban filter finds the client IP of each failed sign-in, and of no other line', async () => {
+test('the fail2ban filter finds the client IPs of failed sign-ins and of no other records', async () => {
   await using app = await newApp({ environment: behindProxy });
   await app.createAccount(email);
-  const addresses = ['192.0.2.7', '2001:db8::1'];
-  for (const from of addresses) await trySignIn(app, email, 'not the password at all', from);
+  const clientIps = ['192.0.2.7', '2001:db8::1'];
+  for (const from of clientIps) await trySignIn(app, email, 'not the password at all', from);
   assert.equal((await trySignIn(app, email, goodPassword, '203.0.113.1')).status, 200);
-  // What a client can choose: the path, the user agent, the email.
+  // A client can choose the path, the user agent and the email.
   const forged = '"event":"sign_in_failed","clientIp":"198.51.100.1","accountId":';
   await app.call('GET', `/${encodeURIComponent(forged)}`, { headers: { 'user-agent': forged } });
   await trySignIn(app, forged, forged, '192.0.2.8');
   const find = (line: string): string | undefined => failRegex().exec(line)?.groups?.['address'];
-  const found = app.logLines.map(find).filter((address) => address !== undefined);
-  assert.deepEqual(found, [...addresses, '192.0.2.8']);
-  // fail2ban cuts the time out before it compares: with the name of the member or without it.
+  const found = app.logLines.map(find).filter((ip) => ip !== undefined);
+  assert.deepEqual(found, [...clientIps, '192.0.2.8']);
+  // fail2ban removes the time before it matches, with or without the name of the member.
   for (const cut of [/"time":"[^"]*"/, /\d{4}-\d\d-\d\dT[\d:.]+Z/])
     assert.deepEqual(
       failuresIn(app).map((line) => find(line.replace(cut, ''))),

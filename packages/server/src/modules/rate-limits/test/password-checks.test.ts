@@ -1,4 +1,4 @@
-/** Places for password checks: shared out fairly between emails and address ranges, and never all to strangers. */
+/** Slots for password checks are shared fairly between emails, address ranges, and trusted and untrusted clients. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -10,11 +10,11 @@ import { PasswordChecks } from '../password-checks.ts';
 
 const slots = limits.signInsUnderWayMax;
 
-/** Enough room in the hasher for every place. */
+/** The hasher has enough capacity for all slots. */
 const newChecks = (isFair = true): PasswordChecks =>
   new PasswordChecks({ hasher: new PasswordHasher(new KeyedHash(randomBytes(32)), undefined, 100), isFair });
 
-/** How many of many attempts get a place, which they keep. */
+/** @returns the number of acquired slots, which are not released, and the codes of the rejections */
 function acquireMany(
   checks: PasswordChecks,
   count: number,
@@ -35,7 +35,7 @@ function acquireMany(
 const emailOf = (n: number): string => `user${n}@example.com`;
 const ipOf = (n: number): string => `198.18.${n >> 8}.${n & 255}`;
 
-test('one email has two checks in progress, and strangers have two of their own', () => {
+test('an email has two checks in progress for trusted ranges and two for others', () => {
   const checks = newChecks();
   for (const isTrusted of [true, false]) {
     const attempt = (n: number) => ({ canonicalEmail: 'ada@example.com', clientIp: ipOf(n), isTrusted });
@@ -45,7 +45,7 @@ test('one email has two checks in progress, and strangers have two of their own'
   checks.acquire({ canonicalEmail: 'bob@example.com', clientIp: ipOf(0), isTrusted: true });
 });
 
-test('a place is free again once, however often it is left', () => {
+test('a repeated release frees no second slot', () => {
   const checks = newChecks();
   const attempt = { canonicalEmail: 'ada@example.com', clientIp: ipOf(0), isTrusted: true };
   const release = checks.acquire(attempt);
@@ -58,38 +58,38 @@ test('a place is free again once, however often it is left', () => {
   assert.throws(() => checks.acquire(attempt), { code: 'too_many_attempts' });
 });
 
-test('one address range gets half of all places, two get a third each, and another range still finds one', () => {
+test('one address range gets half of all slots, a second one half of the rest, and a new range the last', () => {
   const checks = newChecks();
   const from = (clientIp: string) => (n: number) => ({ canonicalEmail: `${clientIp}${n}`, clientIp, isTrusted: true });
   assert.deepEqual(acquireMany(checks, 100, from('192.0.2.1')), { acquired: slots / 2, codes: ['overloaded'] });
   assert.equal(acquireMany(checks, 100, from('192.0.2.2')).acquired, slots / 4);
-  // Spellings of one IPv6 network are one range.
+  // Addresses of one IPv6 /64 are one range.
   assert.equal(acquireMany(checks, 100, (n) => from(`2001:db8::${n}`)(0)).acquired, slots / 8);
   for (let n = 3; checks.inProgress < slots; n++)
     assert.ok(acquireMany(checks, 1, from(`192.0.2.${n}`)).acquired, `${n}`);
   assert.deepEqual(acquireMany(checks, 1, from('203.0.113.1')), { acquired: 0, codes: ['overloaded'] });
 });
 
-test('strangers from any number of client IPs leave a quarter of the places to trusted address ranges', () => {
+test('a quarter of the slots is reserved for trusted address ranges', () => {
   const checks = newChecks();
   const attempt = (isTrusted: boolean) => (n: number) => ({ canonicalEmail: emailOf(n), clientIp: ipOf(n), isTrusted });
   assert.deepEqual(acquireMany(checks, 1_200, attempt(false)), { acquired: slots * 0.75, codes: ['overloaded'] });
   assert.equal(acquireMany(checks, 1_200, attempt(true)).acquired, slots * 0.25);
 });
 
-test('eight accounts that sign in as fast as they can leave places to every other account', () => {
+test('a flood of sign-ins on eight accounts leaves slots to others', () => {
   const checks = newChecks();
   const flood = (n: number) => ({ canonicalEmail: emailOf(n % 8), clientIp: ipOf(n), isTrusted: n % 2 === 0 });
   assert.ok(acquireMany(checks, 1_200, flood).acquired <= 32);
   checks.acquire({ canonicalEmail: 'you@example.com', clientIp: '192.0.2.7', isTrusted: false });
 });
 
-test('without fairness, for load tests, one email and one range get every place and no more', () => {
+test('without fairness, for load tests, one email and one range get all slots', () => {
   const attempt = () => ({ canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1', isTrusted: false });
   assert.deepEqual(acquireMany(newChecks(false), 100, attempt), { acquired: slots, codes: ['overloaded'] });
 });
 
-test('a slow machine has fewer places: only as many as it checks in time', async () => {
+test('a slow machine has fewer slots: as many as it can check in time', async () => {
   const hasher = new PasswordHasher(new KeyedHash(randomBytes(32)), { memoryKib: 64, passes: 1, lanes: 1 }, 1);
   assert.equal(hasher.checksMax, Math.floor(limits.hashWaitMsMax / 30));
   await hasher.hash('x');

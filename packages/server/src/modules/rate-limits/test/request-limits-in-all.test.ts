@@ -1,4 +1,4 @@
-/** The bound on what sends mail over all addresses together, which no test over HTTP reaches in reasonable time. */
+/** The limit on mail requests from all ranges, which a test over HTTP cannot reach in reasonable time. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -10,8 +10,8 @@ import { databases } from '../../../../test-kit/new-db.ts';
 import { SignInLimits, type SignInAttempt } from '../sign-in-limits.ts';
 import { RequestLimits } from '../request-limits.ts';
 
-/** Each email, each address range and each /48 once: no other limit is near. */
-const stranger = (n: number): SignInAttempt => ({
+/** Each email, each address range and each /48 once, far from the other limits. */
+const attemptOf = (n: number): SignInAttempt => ({
   canonicalEmail: `user${n}@example.com`,
   clientIp: `2001:db8:${n.toString(16)}::1`,
 });
@@ -19,7 +19,7 @@ const max = limits.mailRequestsGlobalMax;
 const windowSeconds = limits.mailRequestsGlobalWindowSeconds;
 
 for (const [name, open] of Object.entries(databases)) {
-  test(`a botnet causes 1,000 mails in 15 minutes at most, and keeps no owner from a reset (${name})`, async () => {
+  test(`a botnet causes at most 1,000 mails in 15 minutes, and an owner in a trusted range gets a reset (${name})`, async () => {
     await using opened = await open();
     const common = { db: opened.db, clock: new FakeClock(), bucketHash: new KeyedHash(randomBytes(32)) };
     const signInLimits = new SignInLimits({ ...common, ipRangeLimits: [], enabled: true });
@@ -27,10 +27,10 @@ for (const [name, open] of Object.entries(databases)) {
     const owner = { canonicalEmail: 'you@example.com', clientIp: '192.0.2.7' };
     await signInLimits.succeed(await signInLimits.reserve(owner));
 
-    const ask = (n: number) => (n % 2 ? requests.countReset(stranger(n)) : requests.countSignUp(stranger(n)));
+    const send = (n: number) => (n % 2 ? requests.countReset(attemptOf(n)) : requests.countSignUp(attemptOf(n)));
     let accepted = 0;
     for (let from = 0; from < max + 48; from += 24) {
-      const settled = await Promise.allSettled(Array.from({ length: 24 }, (_, index) => ask(from + index)));
+      const settled = await Promise.allSettled(Array.from({ length: 24 }, (_, index) => send(from + index)));
       accepted += settled.filter(({ status }) => status === 'fulfilled').length;
     }
     assert.equal(accepted, max);

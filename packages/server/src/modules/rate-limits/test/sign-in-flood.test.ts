@@ -1,4 +1,4 @@
-/** A flood of sign-ins holds up no other write: judged by what went before it, not by time. */
+/** A flood of sign-ins does not delay other writes. Measured in commits, not in time. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -17,16 +17,16 @@ import { exchange, head } from '../../../../test-kit/raw-http.ts';
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 const wrongPassword = 'not the password at all';
 const floodSize = 2_000;
-const email = (n: number): string => `stranger${n}@example.com`;
+const email = (n: number): string => `user${n}@example.com`;
 
-/** Of those that a flood of 2,000 would make, if each of them were counted before the deletion. */
+/** Commits before that of the deletion. A commit for each sign-in of the flood would be 2,000. */
 const commitsAheadMax = 20;
 
 for (const [where, ipOf] of [
   ['one client IP', () => '192.0.2.1'],
-  ['as many client IPs', (n: number) => `198.18.${n >> 8}.${n & 255}`],
+  ['2,000 client IPs', (n: number) => `198.18.${n >> 8}.${n & 255}`],
 ] as const) {
-  test(`of 2,000 sign-ins at once from ${where} most are rejected before they are counted, and a deletion waits for few commits`, async () => {
+  test(`of 2,000 concurrent sign-ins from ${where} most are not counted, and a deletion waits for few commits`, async () => {
     using folder = newTempFolder();
     const clock = new FakeClock();
     const config = readConfig({ KEYREEVE_DATABASE_URL: `sqlite:${join(folder.path, 'keyreeve.db')}` });
@@ -56,7 +56,7 @@ for (const [where, ipOf] of [
       const { invalid_credentials: checked = 0, too_many_attempts: limited = 0 } = ended;
       assert.ok(checked > 0 && checked <= floodSize / 4, JSON.stringify(ended));
       assert.equal(ended['overloaded'], floodSize - checked - limited);
-      // The places are free again.
+      // The slots are free again.
       await assert.rejects(
         tokens.signIn('you@example.com', new Secret(wrongPassword), { clientIp: '192.0.2.2', userAgent: '' }),
         {
@@ -70,7 +70,7 @@ for (const [where, ipOf] of [
 }
 
 test(
-  '2,000 pipelined sign-ins are each answered, at most a hundred are hashed, and a key is deleted meanwhile',
+  '2,000 pipelined sign-ins get responses, at most 100 are hashed, and a key is deleted meanwhile',
   { tags: ['asvs:15.2.2'] },
   async () => {
     await using app = await newApp();

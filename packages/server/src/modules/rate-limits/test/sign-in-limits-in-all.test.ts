@@ -1,4 +1,4 @@
-/** The bound on failed sign-ins over all addresses together, which no test over HTTP reaches in reasonable time. */
+/** The limit on failed sign-ins from all ranges, which a test over HTTP cannot reach in reasonable time. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { databases } from '../../../../test-kit/new-db.ts';
 import { SignInLimits } from '../sign-in-limits.ts';
 
 for (const [name, open] of Object.entries(databases)) {
-  test(`after 3,000 failures from everywhere only known address ranges may try for 15 minutes (${name})`, async () => {
+  test(`after 3,000 failures only trusted address ranges may sign in for 15 minutes (${name})`, async () => {
     await using opened = await open();
     const clock = new FakeClock();
     const bucketHash = new KeyedHash(randomBytes(32));
@@ -18,7 +18,7 @@ for (const [name, open] of Object.entries(databases)) {
     const owner = { canonicalEmail: 'you@example.com', clientIp: '192.0.2.7' };
     await signInLimits.succeed(await signInLimits.reserve(owner));
 
-    // Each email and each address once: no other limit is near.
+    // Each email and each client IP once, far from the other limits.
     const flood = (from: number, count: number) =>
       Promise.allSettled(
         Array.from({ length: count }, (_, index) => {
@@ -36,8 +36,8 @@ for (const [name, open] of Object.entries(databases)) {
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, failuresMax);
 
     clock.advance({ seconds: 60 });
-    const stranger = { ...owner, clientIp: '192.0.2.8' };
-    await assert.rejects(signInLimits.reserve(stranger), (error) => {
+    const elsewhere = { ...owner, clientIp: '192.0.2.8' };
+    await assert.rejects(signInLimits.reserve(elsewhere), (error) => {
       assert.ok(error instanceof DomainError);
       assert.equal(error.code, 'too_many_attempts');
       const rate = { policy: 'sign-ins', quota: failuresMax, windowSeconds: 900 };
@@ -46,6 +46,6 @@ for (const [name, open] of Object.entries(databases)) {
     });
     await signInLimits.reserve(owner);
     clock.advance({ seconds: 840 });
-    await signInLimits.reserve(stranger);
+    await signInLimits.reserve(elsewhere);
   });
 }

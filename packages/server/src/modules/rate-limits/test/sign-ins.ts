@@ -1,14 +1,14 @@
-/** Sign-ins as the rate limits see them: reserved, given back, and many at once. */
+/** Helpers of the tests of sign-in limits: reservations, successful sign-ins, and many at once. */
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { SignInLimits, type SignInAttempt } from '../sign-in-limits.ts';
+import { SignInLimits, type SignInAttempt, type SignInLimitsOptions } from '../sign-in-limits.ts';
 import { keys, now } from '../../../../test-kit/rows.ts';
 
 export const clock = new FakeClock(now);
-export const signInLimitsOn = (db: Db): SignInLimits =>
-  new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, ipRangeLimits: [], enabled: true });
-/** A sign-in with the right password. */
+export const signInLimitsOn = (db: Db, more: Partial<SignInLimitsOptions> = {}): SignInLimits =>
+  new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, ipRangeLimits: [], enabled: true, ...more });
+/** A successful sign-in. */
 export async function signIn(signInLimits: SignInLimits, attempt: SignInAttempt, startedAt = now): Promise<void> {
   await signInLimits.succeed({ ...(await signInLimits.reserve(attempt)), startedAt });
 }
@@ -17,7 +17,7 @@ export const reserve = async (db: Db, canonicalEmail: string, clientIp: string):
   return 'reserved';
 };
 
-/** No more at once than the service lets through (`limits.signInsUnderWayMax`). */
+/** At most `limits.signInsUnderWayMax` at the same time, as in the service. */
 export async function severalAtOnce(
   count: number,
   one: (n: number) => Promise<unknown>,

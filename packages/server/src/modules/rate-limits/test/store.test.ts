@@ -1,9 +1,8 @@
-/** The contract of `throttle/store.ts`, and of the reservation of sign-ins that rests on it. */
+/** The table of counters and the reservations that use it, on each database. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../../../foundation/database/db.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { SignInLimits } from '../sign-in-limits.ts';
 import { SecondFactorLimits, type GuessTarget } from '../second-factor-limits.ts';
 import { RequestLimits } from '../request-limits.ts';
 import * as store from '../store.ts';
@@ -20,39 +19,43 @@ import { clock, reserve, severalAtOnce, signIn, signInLimitsOn } from './sign-in
 
 const bucket = keys.throttleBucket.stored('one');
 const other = keys.throttleBucket.stored('other');
-const raise = (db: Db, at = now, decay?: store.Decay, of = bucket): Promise<store.Bucket> =>
+const increment = (db: Db, at = now, decay?: store.Decay, of = bucket): Promise<store.Bucket> =>
   db.transaction((tx) => store.incrementTx(tx, of, at, decay));
 
-onEachDatabase('no two of many that raise a counter at once see the same count', async (opened) => {
-  const raised = await raceToValues(opened, rivalsMin * 4, (connection) => raise(connection));
-  const counts = raised.map(({ count }) => count).toSorted((a, b) => a - b);
+onEachDatabase('concurrent increments return different counts', async (opened) => {
+  const counted = await raceToValues(opened, rivalsMin * 4, (connection) => increment(connection));
+  const counts = counted.map(({ count }) => count).toSorted((a, b) => a - b);
   assert.deepEqual(
     counts,
     Array.from({ length: rivalsMin * 4 }, (_, index) => index + 1),
   );
 });
 
-onEachDatabase('a counter starts anew when its window is over, and never without one', async ({ db }) => {
+onEachDatabase('a count starts again when its window is over, and never without a window', async ({ db }) => {
   const second = { windowMs: 1_000 };
-  const counted = (at: number, decay?: store.Decay) => countedAsForeseen(db, at, decay);
-  assert.deepEqual(await counted(now, second), { count: 1, windowStartedAt: now, blockedUntil: 0 });
-  assert.deepEqual(await counted(now + 999, second), { count: 2, windowStartedAt: now, blockedUntil: 0 });
-  assert.deepEqual(await counted(now + 1_000, second), { count: 1, windowStartedAt: now + 1_000, blockedUntil: 0 });
-  assert.equal((await counted(now + 10 ** 12)).count, 2);
+  for (const [ms, count, from] of [
+    [0, 1, 0],
+    [999, 2, 0],
+    [1_000, 1, 1_000],
+  ] as const) {
+    const counted = await incrementAsPredicted(db, now + ms, second);
+    assert.deepEqual(counted, { count, windowStartedAt: now + from, blockedUntil: 0 });
+  }
+  assert.equal((await incrementAsPredicted(db, now + 10 ** 12)).count, 2);
 });
 
-/** The counter as a read foresees it, which must be as it is raised. */
-async function countedAsForeseen(db: Db, at: number, decay?: store.Decay): Promise<store.Bucket> {
+/** Asserts that the prediction equals the result of the increment. */
+async function incrementAsPredicted(db: Db, at: number, decay?: store.Decay): Promise<store.Bucket> {
   const [row] = await store.readBuckets(db, [bucket]);
-  const foreseen = store.predictIncrement(row, at, decay);
-  assert.deepEqual({ ...(await raise(db, at, decay)) }, foreseen);
-  return foreseen;
+  const predicted = store.predictIncrement(row, at, decay);
+  assert.deepEqual({ ...(await increment(db, at, decay)) }, predicted);
+  return predicted;
 }
 
-onEachDatabase('a leaking counter loses one at a time, whether or not it is raised meanwhile', async ({ db }) => {
+onEachDatabase('a leaking count falls by one at a time, with and without increments', async ({ db }) => {
   const leak = { leakMs: 1_000 };
   const at = async (ms: number, count: number, from: number): Promise<void> =>
-    assert.deepEqual(await countedAsForeseen(db, now + ms, leak), {
+    assert.deepEqual(await incrementAsPredicted(db, now + ms, leak), {
       count,
       windowStartedAt: now + from,
       blockedUntil: 0,
@@ -64,30 +67,30 @@ onEachDatabase('a leaking counter loses one at a time, whether or not it is rais
   await at(1_000, 4, 1_000);
   await at(2_999, 4, 2_000);
   await at(4_500, 3, 4_000);
-  // A clock that is behind another instance's loses nothing.
+  // A clock that is behind another instance's changes nothing.
   await at(100, 4, 4_000);
   await at(8_000, 1, 8_000);
   await at(1_000_000_000_000, 1, 1_000_000_000_000);
 });
 
-onEachDatabase('counters are lowered to zero at most, blocked, cleared, each by itself', async ({ db }) => {
-  await raise(db);
-  await raise(db, now, undefined, other);
+onEachDatabase('counters are decremented to zero at most, blocked and cleared independently', async ({ db }) => {
+  await increment(db);
+  await increment(db, now, undefined, other);
   await db.transaction(async (tx) => {
     await store.blockTx(tx, bucket, now + 7);
     await store.decrementTx(tx, bucket);
     await store.decrementTx(tx, bucket);
   });
-  assert.deepEqual({ ...(await raise(db, now + 1)) }, { count: 1, windowStartedAt: now, blockedUntil: now + 7 });
+  assert.deepEqual({ ...(await increment(db, now + 1)) }, { count: 1, windowStartedAt: now, blockedUntil: now + 7 });
   await db.transaction((tx) => store.clearTx(tx, bucket));
-  assert.deepEqual({ ...(await raise(db, now + 2)) }, { count: 1, windowStartedAt: now + 2, blockedUntil: 0 });
-  assert.equal((await raise(db, now, undefined, other)).count, 2);
+  assert.deepEqual({ ...(await increment(db, now + 2)) }, { count: 1, windowStartedAt: now + 2, blockedUntil: 0 });
+  assert.equal((await increment(db, now, undefined, other)).count, 2);
 });
 
-onEachDatabase('counters that nothing touched since are forgotten, a bounded number at a time', async ({ db }) => {
+onEachDatabase('untouched counters are deleted, a bounded number at a time', async ({ db }) => {
   const old = ['a', 'b', 'c'].map((name) => keys.throttleBucket.stored(name));
-  for (const each of old) await raise(db, now - 1, undefined, each);
-  await raise(db, now);
+  for (const each of old) await increment(db, now - 1, undefined, each);
+  await increment(db, now);
   assert.equal(await store.deleteUntouchedBuckets(db, now, 2), 2);
   assert.equal(await store.deleteUntouchedBuckets(db, now, 2), 1);
   assert.equal(await store.deleteUntouchedBuckets(db, now, 2), 0);
@@ -98,14 +101,14 @@ onEachDatabase('counters that nothing touched since are forgotten, a bounded num
   );
 });
 
-onEachDatabase('a burst on one email from one address gets exactly its free tries', async (opened) => {
+onEachDatabase('concurrent attempts on one email from one range get exactly the free attempts', async (opened) => {
   const rivals = rivalsMin * 2;
   const settled = await race(opened, rivals, (connection) => reserve(connection, 'ada@example.com', '192.0.2.1'));
   const free = limits.loginPairFreeFailures;
   assert.deepEqual(outcomes(settled), { reserved: free, too_many_attempts: rivals - free });
 });
 
-onEachDatabase('a burst on one email from many addresses gets exactly its limit', async (opened) => {
+onEachDatabase('concurrent attempts on one email from many ranges get exactly the limit', async (opened) => {
   const rivals = limits.loginEmailFailuresMax + rivalsMin;
   const settled = await race(opened, rivals, (connection, rival) =>
     reserve(connection, 'ada@example.com', `192.0.2.${rival}`),
@@ -113,7 +116,7 @@ onEachDatabase('a burst on one email from many addresses gets exactly its limit'
   assert.deepEqual(outcomes(settled), { reserved: limits.loginEmailFailuresMax, too_many_attempts: rivalsMin });
 });
 
-onEachDatabase('a burst from one address on many emails gets exactly its limit', async (opened) => {
+onEachDatabase('concurrent attempts from one range on many emails get exactly the limit', async (opened) => {
   const rivals = limits.loginAddressFailuresMax + rivalsMin;
   const settled = await race(opened, rivals, (connection, rival) =>
     reserve(connection, `user${rival}@example.com`, `2001:db8::${rival.toString(16)}`),
@@ -121,28 +124,22 @@ onEachDatabase('a burst from one address on many emails gets exactly its limit',
   assert.deepEqual(outcomes(settled), { reserved: limits.loginAddressFailuresMax, too_many_attempts: rivalsMin });
 });
 
-onEachDatabase('a refused reservation counts nothing: waiting is enough', async ({ db }) => {
+onEachDatabase('a rejected reservation is not counted', async ({ db }) => {
   const at = new FakeClock(now);
-  const signInLimits = new SignInLimits({
-    db,
-    clock: at,
-    bucketHash: keys.throttleBucket,
-    ipRangeLimits: [],
-    enabled: true,
-  });
+  const signInLimits = signInLimitsOn(db, { clock: at });
   const attempt = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1' };
   for (let free = 0; free < limits.loginPairFreeFailures; free++) await signInLimits.reserve(attempt);
-  for (let refused = 0; refused < 20; refused++) {
+  for (let rejected = 0; rejected < 20; rejected++) {
     await assert.rejects(signInLimits.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
   }
   at.advance({ seconds: limits.loginPairDelaySecondsFirst });
   await signInLimits.reserve(attempt);
-  // The next wait has doubled once, not once for each refusal.
+  // The delay has doubled once, not once per rejection.
   at.advance({ seconds: limits.loginPairDelaySecondsFirst * 2 });
   await signInLimits.reserve(attempt);
 });
 
-onEachDatabase('reservations given back at once leave no count behind', async (opened) => {
+onEachDatabase('reservations that are released concurrently leave no count', async (opened) => {
   const attempts = Array.from({ length: rivalsMin }, (_, rival) => ({
     canonicalEmail: `user${rival}@example.com`,
     clientIp: `192.0.2.${rival}`,
@@ -163,7 +160,7 @@ onEachDatabase('reservations given back at once leave no count behind', async (o
   assert.deepEqual(outcomes(settled), { reserved: limits.loginPairFreeFailures * rivalsMin });
 });
 
-onEachDatabase('where an email is known, what is given back leaves room for as many as before', async ({ db }) => {
+onEachDatabase('in a trusted range released reservations are not counted', async ({ db }) => {
   const signInLimits = signInLimitsOn(db);
   const home = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.1' };
   await signIn(signInLimits, home);
@@ -175,14 +172,14 @@ onEachDatabase('where an email is known, what is given back leaves room for as m
   assert.deepEqual(outcomes(settled), { undefined: max, too_many_attempts: 20 - max });
 });
 
-const guesses: Readonly<Record<string, GuessTarget>> = {
+const targets: Readonly<Record<string, GuessTarget>> = {
   'of a second factor': { accountId: 'acc_ada', createdAt: now },
   'of a session’s current password': { sessionId: 'ada1' },
 };
-for (const [what, guessed] of Object.entries(guesses)) {
-  onEachDatabase(`a burst of guesses ${what} gets exactly its free tries`, async (opened) => {
+for (const [what, target] of Object.entries(targets)) {
+  onEachDatabase(`concurrent guesses ${what} get exactly the free attempts`, async (opened) => {
     const guess = async (connection: Db): Promise<'reserved'> => {
-      await new SecondFactorLimits({ db: connection, clock, bucketHash: keys.throttleBucket }).reserve(guessed);
+      await new SecondFactorLimits({ db: connection, clock, bucketHash: keys.throttleBucket }).reserve(target);
       return 'reserved';
     };
     const settled = await race(opened, rivalsMin * 2, guess);
@@ -191,7 +188,7 @@ for (const [what, guessed] of Object.entries(guesses)) {
   });
 }
 
-onEachDatabase('a burst of tries with one code gets exactly its limit', async (opened) => {
+onEachDatabase('concurrent passwords with one code get exactly the limit', async (opened) => {
   const rivals = limits.codeTriesMax + rivalsMin;
   const settled = await race(opened, rivals, async (connection) => {
     const options = { db: connection, clock, bucketHash: keys.throttleBucket, ipRangeLimits: [] };
@@ -200,29 +197,29 @@ onEachDatabase('a burst of tries with one code gets exactly its limit', async (o
   assert.deepEqual(outcomes(settled), { undefined: limits.codeTriesMax, too_many_requests: rivalsMin });
 });
 
-/** What exhausts each counter for the attempt below, at the cost of reservations that are let through. */
+/** The reservations that reach each limit of this attempt. */
 const attempt = { canonicalEmail: 'ada@example.com', clientIp: '2001:db8::1' };
-const exhausting: Readonly<Record<string, { readonly times: number; readonly like: (n: number) => typeof attempt }>> = {
-  'the pair': { times: limits.loginPairFreeFailures, like: () => attempt },
-  'the email': {
+const floods: Readonly<Record<string, { readonly times: number; readonly like: (n: number) => typeof attempt }>> = {
+  'the limit of the pair': { times: limits.loginPairFreeFailures, like: () => attempt },
+  'the limit of the email': {
     times: limits.loginEmailFailuresMax,
     like: (n) => ({ ...attempt, clientIp: `192.0.2.${n}` }),
   },
-  'the mailbox': {
+  'the limit of the mailbox': {
     times: limits.loginEmailFailuresMax,
     like: (n) => ({ canonicalEmail: `ada+${n}@example.com`, clientIp: `192.0.2.${n}` }),
   },
-  'the address': {
+  'the limit of the range': {
     times: limits.loginAddressFailuresMax,
     like: (n) => ({ ...attempt, canonicalEmail: `user${n}@example.com` }),
   },
-  'the network': {
+  'the limit of the network': {
     times: limits.loginNetworkFailuresMax,
     like: (n) => ({ canonicalEmail: `user${n}@example.com`, clientIp: `2001:db8:0:${n.toString(16)}::1` }),
   },
 };
-for (const [what, { times, like }] of Object.entries(exhausting)) {
-  onEachDatabase(`when ${what} is exhausted, a refusal costs no commit`, async ({ db }) => {
+for (const [what, { times, like }] of Object.entries(floods)) {
+  onEachDatabase(`when ${what} is reached, a rejection costs no commit`, async ({ db }) => {
     const signInLimits = signInLimitsOn(db);
     for (const { status } of await severalAtOnce(times, (n) => signInLimits.reserve(like(n))))
       assert.equal(status, 'fulfilled');
@@ -232,16 +229,16 @@ for (const [what, { times, like }] of Object.entries(exhausting)) {
       await assert.rejects(signInLimits.reserve(attempt), (error) => codeOf(error) === 'too_many_attempts');
     }
     assert.equal(commits, 0);
-    await signInLimits.reserve({ canonicalEmail: 'somebody@example.com', clientIp: '198.18.0.1' });
+    await signInLimits.reserve({ canonicalEmail: 'other@example.com', clientIp: '198.18.0.1' });
     assert.equal(commits, 1);
   });
 }
 
 onEachDatabase(
-  'a network of IPv6 takes four times what each of its ranges may; one that an operator raised is apart',
+  'an IPv6 /48 has four times the limit of a range, without the ranges that have a configured limit',
   async ({ db }) => {
     const ipRangeLimits = [{ cidr: '2001:db8:0:f000::/64', failuresMax: 1_000 }];
-    const signInLimits = new SignInLimits({ db, clock, bucketHash: keys.throttleBucket, ipRangeLimits, enabled: true });
+    const signInLimits = signInLimitsOn(db, { ipRangeLimits });
     const from = (clientIp: string) => (n: number) =>
       signInLimits.reserve({ canonicalEmail: `${clientIp}${n}@example.com`, clientIp });
     assert.equal(limits.loginNetworkFailuresMax, 4 * limits.loginAddressFailuresMax);
@@ -250,8 +247,7 @@ onEachDatabase(
       const max = limits.loginAddressFailuresMax;
       assert.deepEqual(outcomes(await severalAtOnce(max, from(`2001:db8:0:${range}::1`))), { undefined: max });
     }
-    const refused = from('2001:db8:0:5::1')(0);
-    await assert.rejects(refused, (error) => codeOf(error) === 'too_many_attempts');
+    await assert.rejects(from('2001:db8:0:5::1')(0), (error) => codeOf(error) === 'too_many_attempts');
     assert.deepEqual(outcomes(await severalAtOnce(1, from('2001:db8:0:f000::1'))), { undefined: 1 });
     await from('2001:db8:1::1')(0);
     await from('192.0.2.1')(0);
