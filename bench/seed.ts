@@ -14,6 +14,7 @@ import { claimInstallation } from '../packages/server/src/foundation/database/in
 import { migrate } from '../packages/server/src/foundation/database/migrate.ts';
 import type { Pool } from './request.ts';
 import { PostgresRows } from './seed-postgres.ts';
+import type { Rows } from './seed-rows.ts';
 import { SqliteRows } from './seed-sqlite.ts';
 
 export interface Seeded {
@@ -25,30 +26,6 @@ export interface Seeded {
   /** Has the scope `keyreeve:verify`. */
   readonly serviceKey: string;
   readonly accounts: number;
-}
-
-export interface AccountRow {
-  readonly pk: number;
-  readonly id: string;
-  readonly email: string;
-  readonly passwordHash: string;
-}
-
-export interface KeyRow {
-  readonly lookup: number;
-  readonly hash: Buffer;
-  readonly id: number;
-  readonly accountPk: number;
-  readonly nickname: string;
-  readonly scopes: string;
-}
-
-/** Bulk insertion into one kind of database. */
-export interface Rows {
-  account(row: AccountRow): Promise<void> | void;
-  key(row: KeyRow): Promise<void> | void;
-  /** Writes the remaining rows and updates the statistics of the query planner. */
-  finish(): Promise<void>;
 }
 
 export const password = 'correct horse battery staple';

@@ -1,18 +1,15 @@
 /** ARCHITECTURE.md names every module and the owner of every table. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { storedTables } from '../../src/modules/backup/store.ts';
-import { modules } from '../rules/imports.ts';
 
 const page = readFileSync(new URL('../../../../ARCHITECTURE.md', import.meta.url), 'utf8');
 const rows = [...page.matchAll(/^\| `([a-z-]+)` +\| ([^|]+?) +\| ([^|]*?) *\|$/gm)];
 
-test('every module has its row, in the order in which modules may import each other', () => {
-  assert.deepEqual(
-    rows.map(([, name]) => name),
-    modules,
-  );
+test('every module has its row', () => {
+  const folders = readdirSync(new URL('../../src/modules/', import.meta.url));
+  assert.deepEqual(sorted(rows.map(([, name = '']) => name)), sorted(folders));
 });
 
 test('every table of the database belongs to one module, except `installation`, which belongs to the foundation', () => {

@@ -3,14 +3,11 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { readTree, type SourceFile } from '../rules/source.ts';
+import { root, texts } from './tree.ts';
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const tree = readTree(root);
-const pages = tree.filter(({ path }) => /^(?:[^/]+|docs\/.*|bench\/.*)\.md$/.test(path));
-const sources = tree.filter(({ path }) => /^(?:packages\/[^/]+\/src|bench|scripts)\/.*\.[jt]s$/.test(path));
-const textOf = (path: string): string => tree.find((file) => file.path === path)?.text ?? '';
+const pages = [...texts].filter(([path]) => /^(?:[^/]+|docs\/.*|bench\/.*)\.md$/.test(path));
+const sources = [...texts].filter(([path]) => /^(?:packages\/[^/]+\/src|bench|scripts)\/.*\.[jt]s$/.test(path));
+const textOf = (path: string): string => texts.get(path) ?? '';
 
 /** Text that is shown as it is holds no links. */
 const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '');
@@ -32,7 +29,7 @@ interface Link {
 }
 
 /** Those to places in the repository. */
-const linksOf = ({ path: from, text }: SourceFile): Link[] =>
+const linksOf = ([from, text]: readonly [path: string, text: string]): Link[] =>
   [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target))
@@ -53,8 +50,10 @@ test('every link between the pages leads to a file, and to a heading where it na
 });
 
 test('every page that a comment names exists', () => {
-  const named = sources.flatMap(({ path, comments }) =>
-    [...comments.matchAll(/\b(?:docs|bench)\/[\w./-]+\.md\b/g)].map(([page]) => ({ path, page })),
+  const named = sources.flatMap(([path, text]) =>
+    [...text.matchAll(/\/\*[^]*?\*\/|\/\/.*/g)].flatMap(([comment]) =>
+      [...comment.matchAll(/\b(?:docs|bench)\/[\w./-]+\.md\b/g)].map(([page]) => ({ path, page })),
+    ),
   );
   assert.ok(named.length > 0, 'names are found');
   assert.deepEqual(

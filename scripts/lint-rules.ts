@@ -1,0 +1,216 @@
+/**
+ * The rules of this repository that the linter does not have (ARCHITECTURE.md), as a plugin of oxlint. Samples that each rule
+ * rejects are in `packages/server/test/rules`.
+ */
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const modulesFolder = 'packages/server/src/modules/';
+
+/** Each module may import the modules before it in the table of ARCHITECTURE.md. A table belongs to one module. */
+const moduleRows = [
+  ...readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').matchAll(/^\| `([a-z-]+)` +\|[^|]+\|([^|]*)\|$/gm),
+];
+export const modules: readonly string[] = moduleRows.map(([, name = '']) => name);
+const owners = new Map(
+  moduleRows.flatMap(([, name = '', tables = '']) =>
+    [...tables.matchAll(/`(\w+)`/g)].map(([, table = '']): [string, string] => [table, name]),
+  ),
+);
+
+/** The part of the linter's syntax tree that the rules read. */
+interface Node {
+  readonly type: string;
+  readonly parent: Node;
+  readonly [property: string]: unknown;
+}
+
+interface Context {
+  readonly filename: string;
+  readonly sourceCode: {
+    readonly text: string;
+    getText(node: Node): string;
+    getAllComments(): readonly (Node & { readonly value: string })[];
+  };
+  report(problem: { readonly node: Node; readonly message: string }): void;
+}
+
+type Visitor = Readonly<Record<string, (node: Node) => void>>;
+type Report = (node: Node, message: string) => void;
+
+/** @param create gets the path of the file, relative to the folder that is linted */
+const rule = (create: (report: Report, path: string, context: Context) => Visitor) => ({
+  create(context: Context): Visitor {
+    const path = relative(process.cwd(), context.filename).replaceAll('\\', '/');
+    return create((node, message) => context.report({ node, message }), path, context);
+  },
+});
+
+const textOf = (node: unknown): string => {
+  const { value, quasis } = node as { value?: unknown; quasis?: { value: { cooked: string } }[] };
+  if (quasis) return quasis.map((quasi) => quasi.value.cooked).join('$');
+  return typeof value === 'string' ? value : '';
+};
+
+const isStatementPlace = (path: string): boolean =>
+  /[/-]store\.ts$/.test(path) || path.includes('src/foundation/database/') || path.includes('/test-kit/');
+
+const statementStart =
+  /^\s*(?:select\s[^]*\sfrom\s|select\s+1\b|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|create\s+(?:table|index)\s|alter\s+table\s|drop\s+table\s|pragma\s|begin\b|commit\b|savepoint\s)/i;
+
+const sqlInStores = rule((report, path) => {
+  if (isStatementPlace(path)) return {};
+  const check = (node: Node): void => {
+    if (statementStart.test(textOf(node))) report(node, 'SQL belongs in a store or in foundation/database');
+  };
+  return {
+    Literal: check,
+    TemplateLiteral: check,
+    ImportSpecifier(node) {
+      const { imported, parent } = node as unknown as { imported: { name: string }; parent: { source: Node } };
+      if (imported.name === 'sql' && textOf(parent.source).endsWith('database/sql.ts'))
+        report(node, 'only stores and foundation/database use sql()');
+    },
+  };
+});
+
+/** At the top of a file no argument is in scope, so no input can become part of a statement. */
+const constantStatements = rule((report, path) => {
+  if (!isStatementPlace(path) || /database\/(?:sql|migrate)\.ts$/.test(path)) return {};
+  return {
+    CallExpression(node) {
+      if ((node['callee'] as { name?: string }).name !== 'sql') return;
+      if (!isTopLevelConstant(node.parent) && !isInConstantList(node))
+        report(node, 'a statement is a constant at the top of its file');
+    },
+  };
+});
+
+const isTopLevelConstant = ({ type, parent }: Node): boolean =>
+  type === 'VariableDeclarator' && ['Program', 'ExportNamedDeclaration'].includes(parent.parent.type);
+
+/** `const list = tables.map((table) => ({ select: sql(…) }))`: only an element of a constant list is an argument. */
+function isInConstantList(node: Node): boolean {
+  const [property, object, arrow, call] = ancestors(node);
+  return (
+    property?.type === 'Property' &&
+    object?.type === 'ObjectExpression' &&
+    arrow?.type === 'ArrowFunctionExpression' &&
+    call !== undefined &&
+    nameOf(call['callee'] as Node).endsWith('.map') &&
+    isTopLevelConstant(call.parent)
+  );
+}
+
+function ancestors(node: Node): Node[] {
+  const found: Node[] = [];
+  for (let at = node.parent; at.type !== 'Program'; at = at.parent) {
+    if (at.type !== 'ParenthesizedExpression') found.push(at);
+  }
+  return found;
+}
+
+/** `a.b` of a member or a name. */
+function nameOf(node: Node): string {
+  const { name, object, property } = node as unknown as { name?: string; object?: Node; property?: Node };
+  if (object === undefined || property === undefined) return name ?? '';
+  return `${nameOf(object)}.${nameOf(property)}`;
+}
+
+/** Backup and restore write all tables, and so do migrations. */
+const tableOwner = rule((report, path) => {
+  const module = moduleOf(path);
+  if (!isStatementPlace(path) || module === undefined || module === 'backup') return {};
+  const check = (node: Node): void => {
+    for (const [, table = ''] of textOf(node).matchAll(/\b(?:insert into|update|delete from)\s+(\w+)/gi)) {
+      const owner = owners.get(table);
+      if (owner !== undefined && owner !== module) report(node, `only the store of ${owner} writes ${table}`);
+    }
+  };
+  return { Literal: check, TemplateLiteral: check };
+});
+
+const moduleOf = (path: string): string | undefined =>
+  path.startsWith(modulesFolder) ? path.slice(modulesFolder.length).split('/')[0] : undefined;
+
+const moduleOrder = rule((report, path) => {
+  const module = moduleOf(path);
+  if (module === undefined) return {};
+  const check = (node: Node): void => {
+    const target = moduleOf(join(dirname(path), textOf(node)).replaceAll('\\', '/'));
+    if (target !== undefined && modules.indexOf(target) > modules.indexOf(module))
+      report(node, `${module} may not import ${target}, which is below it in ARCHITECTURE.md`);
+  };
+  const checkSource = (node: Node): void => void (node['source'] && check(node['source'] as Node));
+  return {
+    Program: (node) => void (modules.includes(module) || report(node, `ARCHITECTURE.md has no module ${module}`)),
+    ImportDeclaration: checkSource,
+    ImportExpression: checkSource,
+    ExportNamedDeclaration: checkSource,
+    ExportAllDeclaration: checkSource,
+    // The file of a worker thread.
+    NewExpression: (node) =>
+      nameOf(node['callee'] as Node) === 'URL' && check((node['arguments'] as Node[])[0] ?? node),
+  };
+});
+
+const injectedTime = rule((report) => ({
+  NewExpression(node) {
+    if (nameOf(node['callee'] as Node) === 'Date' && (node['arguments'] as Node[]).length === 0)
+      report(node, 'take the time from the clock');
+  },
+  CallExpression: (node) => nameOf(node['callee'] as Node) === 'Date' && report(node, 'take the time from the clock'),
+}));
+
+/** A comparison that stops at the first difference reveals how much of a guess was right. */
+const constantTimeSecrets = rule((report, _path, { sourceCode }) => ({
+  BinaryExpression(node) {
+    if (!/^[!=]==?$/.test(String(node['operator']))) return;
+    const [left, right] = [node['left'], node['right']].map((side) => sourceCode.getText(side as Node));
+    const isSecret = /(?:[hH]ash|[mM]ac|[tT]ag|[sS]ecret|[pP]assword)(?:\.reveal\(\))?$/.test(left ?? '');
+    if (isSecret && !['undefined', 'null', 'true', 'false', "''"].includes(right ?? ''))
+      report(node, 'compare secrets with timingSafeEqual()');
+  },
+}));
+
+const vagueNames = /^(?:utils?|helpers?|common|misc|shared|lib|stuff)(?:\.|$)/;
+
+const fileNames = rule((report, path) => ({
+  Program(node) {
+    if ([basename(path), ...path.split('/')].some((part) => vagueNames.test(part)))
+      report(node, 'name the file or folder after its subject');
+  },
+}));
+
+const filePurpose = rule((report, _path, { sourceCode }) => ({
+  Program(node) {
+    const start = sourceCode.text.replace(/^#!.*\n/, '');
+    if (!/^(?:\/\*\*?\s+(?:\*\s+)?[^\s*].{10,}|\/\/ .{10,})/.test(start))
+      report(node, 'begin the file with a comment that states its purpose');
+  },
+}));
+
+const explainedExceptions = rule((report, _path, { sourceCode }) => ({
+  Program() {
+    for (const comment of sourceCode.getAllComments()) {
+      if (/(?:eslint|oxlint)-disable(?!(?:-next)?-line [\w/-]+ -- )/.test(comment.value))
+        report(comment, 'disable one rule on one line, and give the reason after “--”');
+    }
+  },
+}));
+
+export default {
+  meta: { name: 'keyreeve' },
+  rules: {
+    'sql-in-stores': sqlInStores,
+    'constant-statements': constantStatements,
+    'table-owner': tableOwner,
+    'module-order': moduleOrder,
+    'injected-time': injectedTime,
+    'constant-time-secrets': constantTimeSecrets,
+    'file-names': fileNames,
+    'file-purpose': filePurpose,
+    'explained-exceptions': explainedExceptions,
+  },
+};
