@@ -62,7 +62,7 @@ class Verification {
     this.#expected = checkpoints.map((checkpoint) => ({ checkpoint, heads: new Map<number, Uint8Array | null>() }));
   }
 
-  /** @param counted how many events the chain's counter says it has; null without one */
+  /** @param counted the counter of the chain; null without one */
   async readChain(reader: Reader, chain: number, counted: number | null): Promise<void> {
     const checkpoints = this.#checkpointsOf(chain);
     let before: PlacedEvent | undefined;

@@ -194,7 +194,7 @@ async function* readJournalFile(path: string, keys: JournalKeys): AsyncGenerator
       continue;
     }
     const revocation = chain.open(line);
-    if (revocation === undefined) throw new JournalError(path, `: line ${number} is not as it was written`);
+    if (revocation === undefined) throw new JournalError(path, `: line ${number} is damaged or was edited`);
     if (!isRevocation(revocation))
       throw new JournalError(path, `: line ${number} has a kind that this version does not know; install a newer one`);
     yield revocation;
@@ -209,7 +209,7 @@ function assertHeader(line: string, { check }: JournalKeys, path: string, chain:
   if (header === undefined) {
     const remedy =
       basename(path) === positionName ? '; move it out of the folder, and the service writes a new one' : '';
-    throw new JournalError(path, `: line 1 is not as it was written${remedy}`);
+    throw new JournalError(path, `: line 1 is damaged or was edited${remedy}`);
   }
   const ending = endings.find((known) => path.endsWith(known)) ?? '';
   if (header.file !== basename(path, ending)) {

@@ -40,8 +40,9 @@ export function keyImporter(principal: Principal, options: KeyImportOptions): Im
     },
     async write(items: readonly Numbered<store.ImportedKey>[]): Promise<readonly Outcome[]> {
       const keys = items.map(({ item }) => item);
-      const evaluate = (known: store.Known): readonly Outcome[] => keys.map((key) => rules.evaluate(key, known));
-      if (isDryRun) return evaluate(await store.findKnown(db, keys));
+      const evaluate = (context: store.BatchContext): readonly Outcome[] =>
+        keys.map((key) => rules.evaluate(key, context));
+      if (isDryRun) return evaluate(await store.findContext(db, keys));
       return store.importKeys(db, principal, keys, clock.now(), evaluate);
     },
   };
@@ -111,25 +112,25 @@ class KeyRules {
   }
 
   /** After the outcome `imported`, the key counts towards its account's limit. */
-  evaluate(key: store.ImportedKey, known: store.Known): Outcome {
-    const owner = known.owners.get(key.account);
+  evaluate(key: store.ImportedKey, context: store.BatchContext): Outcome {
+    const owner = context.owners.get(key.account);
     if (!owner) return new LineRejectedError('there is no such account');
-    const holder = known.holderOf(key.lookup);
+    const holder = context.holderOf(key.lookup);
     if (holder !== undefined)
       return holder === owner.pk ? 'existing' : new LineRejectedError('another account has a key with this hash');
-    if (known.deletedIds.has(key.id))
+    if (context.deletedIds.has(key.id))
       return new LineRejectedError('the key was deleted here; a deletion can’t be undone');
     if (owner.unverifiedSince !== null) return new LineRejectedError('the account’s email is not verified');
     const nickname = `${owner.id} ${key.nickname}`;
-    if (known.nicknames.has(nickname) || this.#nicknames.has(nickname))
+    if (context.nicknames.has(nickname) || this.#nicknames.has(nickname))
       return new LineRejectedError('the account already has a key with this nickname');
     const added = this.#counts.get(owner.id) ?? 0;
-    if (known.held(owner.pk) + added >= this.#keysMax)
+    if (context.keyCountOf(owner.pk) + added >= this.#keysMax)
       return new LineRejectedError(`the account already has ${this.#keysMax} keys`);
     if (this.#isDryRun) {
       this.#nicknames.add(nickname);
       this.#counts.set(owner.id, added + 1);
-    } else known.take(owner.pk, nickname);
+    } else context.addKey(owner.pk, nickname);
     return 'imported';
   }
 }

@@ -1,4 +1,4 @@
-/** Rows of what is imported, a batch at a time: each batch with its audit rows in one commit. */
+/** Writes batches of imported accounts and keys: each batch with its audit events in one transaction. */
 import { insertImportedAccountsTx, type ImportedAccount } from '../accounts/import-store.ts';
 import { insertImportedKeysTx } from '../api-keys/bulk-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -9,7 +9,7 @@ import { sql } from '../../foundation/database/sql.ts';
 
 export interface ImportedKey {
   readonly id: number;
-  /** An id, or the key of an email. */
+  /** Id or canonical email of the owner. */
   readonly account: string;
   readonly nickname: string;
   /** In hexadecimal. */
@@ -26,13 +26,13 @@ const selectEmails = sql<{ canonicalEmail: string }>('select_existing_emails', {
     where email_key = any(array(select json_array_elements_text($1::json)))`,
 });
 
-/** @returns email keys of those that exist */
-export async function findExistingEmails(db: Db, emailKeys: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await db.all(selectEmails, [JSON.stringify(emailKeys)]);
+/** @returns the canonical emails that have an account */
+export async function findExistingEmails(db: Db, canonicalEmails: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db.all(selectEmails, [JSON.stringify(canonicalEmails)]);
   return new Set(rows.map(({ canonicalEmail }) => canonicalEmail));
 }
 
-/** @returns email keys of those that existed, of which nothing is written */
+/** Creates the accounts that do not exist. @returns the canonical emails of the others */
 export async function importAccounts(
   db: Db,
   principal: Principal,
@@ -76,7 +76,7 @@ const ownersInSqlite = `${ownerColumns} where id in (select value from json_each
 const ownersInPostgres = `${ownerColumns} where id = any(array(select json_array_elements_text($1::json)))
   or email_key = any(array(select json_array_elements_text($1::json))) order by pk`;
 const selectOwners = sql<Owner>('select_import_owners', { sqlite: ownersInSqlite, postgres: ownersInPostgres });
-// On PostgreSQL the account's row is the lock under which its keys are counted, here as when one is made.
+// On PostgreSQL, the account's row is locked while its keys are counted, as in the creation of a key.
 const lockOwners = sql<Owner>('lock_import_owners', {
   sqlite: ownersInSqlite,
   postgres: `${ownersInPostgres} for update`,
@@ -91,31 +91,37 @@ const selectHolders = sql<{ lookup: number; accountPk: number }>('select_key_hol
   postgres: `select lookup, account_pk as "accountPk" from api_keys
     where lookup = any(array(select json_array_elements_text($1::json)::bigint))`,
 });
-// By the accounts, whose part of the trail has an index.
+// Selects by account, because the audit log has an index on it.
 const selectDeleted = sql<{ target: string }>('select_deleted_imports', {
   sqlite: `select target from audit_events where account_id in (select value from json_each($1))
     and action = 'api_key.deleted' and target in (select value from json_each($2))`,
   postgres: `select target from audit_events where account_id = any(array(select json_array_elements_text($1::json)))
     and action = 'api_key.deleted' and target = any(array(select json_array_elements_text($2::json)))`,
 });
-/** What stands in the database around a batch of keys. */
-export interface Known {
-  /** By what the keys call them: an id or the key of an email. */
+/** The accounts and keys in the database that concern a batch of keys. */
+export interface BatchContext {
+  /** By id and by canonical email. */
   readonly owners: ReadonlyMap<string, Owner>;
   /** `<account id> <nickname>` */
   readonly nicknames: ReadonlySet<string>;
-  /** Of keys that were imported and deleted before. */
+  /** Ids of keys that were imported and deleted before. */
   readonly deletedIds: ReadonlySet<number>;
-  readonly held: (accountPk: number) => number;
+  /** @returns the number of keys of an account, with those of {@link addKey} */
+  readonly keyCountOf: (accountPk: number) => number;
   /** @returns the account that has the key with this hash */
   readonly holderOf: (lookup: number) => number | undefined;
-  /** Another key of the account, with its nickname. */
-  readonly take: (accountPk: number, nickname: string) => void;
+  /** Counts a key that the batch adds. @param nickname `<account id> <nickname>` */
+  readonly addKey: (accountPk: number, nickname: string) => void;
 }
 
-export const findKnown = (db: Db, keys: readonly ImportedKey[]): Promise<Known> => known(db, keys, selectOwners);
+export const findContext = (db: Db, keys: readonly ImportedKey[]): Promise<BatchContext> =>
+  readContext(db, keys, selectOwners);
 
-async function known(reader: Reader, keys: readonly ImportedKey[], owned: typeof selectOwners): Promise<Known> {
+async function readContext(
+  reader: Reader,
+  keys: readonly ImportedKey[],
+  owned: typeof selectOwners,
+): Promise<BatchContext> {
   const found = await reader.all(owned, [listOf(new Set(keys.map(({ account }) => account)))]);
   const idOf = new Map(found.map(({ pk, id }) => [pk, id]));
   const holders = await reader.all(selectHolders, [listOf(keys.map(({ lookup }) => lookup))]);
@@ -124,41 +130,41 @@ async function known(reader: Reader, keys: readonly ImportedKey[], owned: typeof
   const deleted = await reader.all(selectDeleted, [listOf(found.map(({ id }) => id)), ids]);
   const nicknames = new Set<string>();
   const counts = new Map<number, number>();
-  const take = (accountPk: number, nickname: string): void => {
+  const addKey = (accountPk: number, nickname: string): void => {
     nicknames.add(nickname);
     counts.set(accountPk, (counts.get(accountPk) ?? 0) + 1);
   };
   for (const { accountPk, nickname } of await reader.all(selectHeld, [listOf(idOf.keys())]))
-    take(accountPk, `${idOf.get(accountPk)} ${nickname}`);
+    addKey(accountPk, `${idOf.get(accountPk)} ${nickname}`);
   return {
     owners: new Map(found.flatMap((owner) => [[owner.id, owner] as const, [owner.canonicalEmail, owner] as const])),
     nicknames,
     deletedIds: new Set(deleted.map(({ target }) => Number(target))),
-    held: (accountPk) => counts.get(accountPk) ?? 0,
+    keyCountOf: (accountPk) => counts.get(accountPk) ?? 0,
     holderOf: (lookup) => holderOf.get(lookup),
-    take,
+    addKey,
   };
 }
 
 const listOf = (values: Iterable<string | number>): string => JSON.stringify([...values]);
 
 /**
- * Writes those of which `judge` says `imported`. It may be asked again when the database wants the work done again.
- * @returns what it said
+ * Writes the keys for which `evaluate` returns `imported`. A retried transaction calls it again.
+ * @returns the result of `evaluate`
  */
 export async function importKeys<Outcome>(
   db: Db,
   principal: Principal,
   keys: readonly ImportedKey[],
   now: number,
-  judge: (known: Known) => readonly (Outcome | 'imported')[],
+  evaluate: (context: BatchContext) => readonly (Outcome | 'imported')[],
 ): Promise<readonly (Outcome | 'imported')[]> {
   return db.transaction(
     async (tx) => {
-      const around = await known(tx, keys, lockOwners);
-      const outcomes = judge(around);
+      const context = await readContext(tx, keys, lockOwners);
+      const outcomes = evaluate(context);
       const rows = keys.flatMap((key, index) => {
-        const owner = around.owners.get(key.account);
+        const owner = context.owners.get(key.account);
         return outcomes[index] === 'imported' && owner ? [{ key, owner }] : [];
       });
       if (rows.length === 0) return outcomes;

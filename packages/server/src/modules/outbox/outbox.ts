@@ -135,7 +135,7 @@ export class Outbox {
     return { id, kind, queue, payload: sealed, createdAt: now, dueAt: now };
   }
 
-  /** The same row, due after a random delay, so that its time says nothing about the request that caused it. */
+  /** The same row, due after a random delay, so that its time reveals nothing about the request that caused it. */
   delayed(row: store.NewJobRow): store.NewJobRow {
     const { delayMsMax = 0 } = this.#options;
     return { ...row, dueAt: row.dueAt + randomInt(delayMsMax + 1) };

@@ -124,22 +124,22 @@ for (const [what, { rows, prepare }] of Object.entries(operations)) {
     const { db } = client.app;
     const ask = await prepare(client);
     await client.untilOutboxEmpty();
-    const [before, trail] = [await contents(db), await listAuditEvents(db)];
+    const [before, log] = [await contents(db), await listAuditEvents(db)];
     await hideTrail(db);
     assertRejected(await ask(), 'unavailable');
     await showTrail(db);
     assert.equal(await contents(db), before);
-    assert.deepEqual(await listAuditEvents(db), trail);
+    assert.deepEqual(await listAuditEvents(db), log);
 
     const answer = await ask();
     assert.ok(answer.status < 300, answer.text);
-    const recorded = (await listAuditEvents(db)).slice(trail.length);
+    const recorded = (await listAuditEvents(db)).slice(log.length);
     assert.deepEqual(
       recorded.map(({ actor, action }) => [actor.split(':', 1)[0], action]),
       rows,
     );
     assert.equal(new Set(recorded.map(({ accountId }) => accountId)).size, 1);
-    assert.ok(!JSON.stringify(recorded).includes('example.com'), 'no email is in the trail');
+    assert.ok(!JSON.stringify(recorded).includes('example.com'), 'the audit log contains no email address');
   });
 }
 
@@ -148,7 +148,7 @@ test('a sign-up and a reset that cannot be recorded create no account, code or m
   const { db, clock } = client.app;
   await client.newAccount('bob@example.com');
   await client.untilOutboxEmpty();
-  const trail = await listAuditEvents(db);
+  const log = await listAuditEvents(db);
   const ofAccounts = sql<object>(
     'test_accounts_and_codes',
     `select a.id, c.purpose from accounts a left join one_time_codes c on c.account_pk = a.pk order by a.id`,
@@ -168,7 +168,7 @@ test('a sign-up and a reset that cannot be recorded create no account, code or m
   clock.advance({ seconds: 60 });
   assert.equal((await client.verifyEmail(await client.verificationCode(email))).status, 200);
   assert.equal((await client.confirmReset(await client.nextCode('bob@example.com', 'Set a new password'))).status, 200);
-  const recorded = (await listAuditEvents(db)).slice(trail.length).map(({ action }) => action);
+  const recorded = (await listAuditEvents(db)).slice(log.length).map(({ action }) => action);
   for (const action of ['account.created', 'account.verification_requested', 'account.password_reset_requested'])
     assert.equal(recorded.filter((one) => one === action).length, 1, action);
 });

@@ -74,7 +74,7 @@ const tamperings: Readonly<Record<string, { changes: readonly string[]; found: r
   'an event deleted': { changes: [`delete from audit_events ${where(4)}`], found: [['missing', 3, 5]] },
   'two events deleted': { changes: [`delete from audit_events where id in (3, 4)`], found: [['missing', 2, 5]] },
   'the first event deleted': { changes: [`delete from audit_events ${where(1)}`], found: [['missing', 1, 3]] },
-  'an event deleted, and those after it moved up': {
+  'an event deleted, and the later ones moved up': {
     changes: [
       `delete from audit_events ${where(4)}`,
       set('position = 3', 5),
@@ -93,12 +93,12 @@ const tamperings: Readonly<Record<string, { changes: readonly string[]; found: r
   },
   'the counter raised': { changes: [`update audit_chains set events = 9 where ${adas}`], found: [['cut', 6, null]] },
   'the counter lowered': { changes: [`update audit_chains set events = 4 where ${adas}`], found: [['edited', 5, 6]] },
-  'the counter gone': { changes: [`delete from audit_chains where ${adas}`], found: [['edited', 5, 6]] },
-  'two events exchanged by their ids': {
+  'the counter deleted': { changes: [`delete from audit_chains where ${adas}`], found: [['edited', 5, 6]] },
+  'two events swapped by their ids': {
     changes: [set('id = 99', 4), set('id = 4', 5), set('id = 5', 99)],
     found: [['reordered', 4, 4]],
   },
-  'two events exchanged by their positions': {
+  'two events swapped by their positions': {
     changes: [set('position = 99', 4), set('position = 3', 5), set('position = 4', 4)],
     found: [
       ['edited', 3, 5],
@@ -112,7 +112,7 @@ const tamperings: Readonly<Record<string, { changes: readonly string[]; found: r
     ],
     found: [['unchained', null, 7]],
   },
-  'an event taken out of its chain': {
+  'an event removed from its chain': {
     changes: [set('chain = null')],
     found: [
       ['missing', 3, 5],

@@ -55,14 +55,14 @@ test(
   { skip: process.getuid?.() !== 0 && 'only root can change the owner of a file' },
   async () => {
     using temp = newTempFolder();
-    const nobody = 65_534;
-    chownSync(temp.path, nobody, nobody);
+    const otherUid = 65_534;
+    chownSync(temp.path, otherUid, otherUid);
     const folder = join(temp.path, 'journal');
     await new JournalFile(folder, keys).append([key(1)]);
     await writePosition(folder, keys, { event: 1, at: 1 });
     const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
     assert.equal(paths.length, 3);
-    for (const path of paths) assert.deepEqual([statSync(path).uid, statSync(path).gid], [nobody, nobody]);
+    for (const path of paths) assert.deepEqual([statSync(path).uid, statSync(path).gid], [otherUid, otherUid]);
   },
 );
 
@@ -130,7 +130,7 @@ test('a copied file, an unknown file and an unknown kind are rejected with their
       (path, journal) => copyFileSync(join(journal, '..', 'position.json'), path),
       /is a copy of position\.json, or was renamed/,
     ],
-    'text of somebody else': [(path) => writeFileSync(path, 'notes\n'), /: line 1 is not as it was written/],
+    'another text': [(path) => writeFileSync(path, 'notes\n'), /: line 1 is damaged or was edited/],
     'a folder': [(path) => mkdirSync(path), / is not a file/],
   };
   for (const [name, [put, reason]] of Object.entries(refusals)) {
@@ -181,7 +181,7 @@ test('a journal file in place of the position is rejected, and a position with w
   writeFileSync(join(temp.path, 'position.json'), '{"format":\n');
   await assert.rejects(
     readPosition(temp.path, keys),
-    (error) => error instanceof JournalError && /line 1 is not as it was written; move it out/.test(error.message),
+    (error) => error instanceof JournalError && /line 1 is damaged or was edited; move it out/.test(error.message),
   );
   await writePosition(temp.path, keys, { event: '7', at: 1 } as never);
   assert.equal(await readPosition(temp.path, keys), undefined);

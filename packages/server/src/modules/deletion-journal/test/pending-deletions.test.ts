@@ -28,12 +28,12 @@ for (const state of ['cut before', 'cut after'] as const) {
       line.state = state;
       await assert.rejects(apiKeys.delete(operator, accountId, key.id), (error) => codeOf(error) === 'unavailable');
       for (let round = 0; round < 20; round++) {
-        const said = await verifier.verify(key.secret.reveal()).then(
+        const outcome = await verifier.verify(key.secret.reveal()).then(
           (result) => result.valid,
           (error: unknown) => codeOf(error),
         );
         // Gone is gone; what is still there may be on its way out.
-        assert.equal(said, state === 'cut after' ? false : 'unavailable');
+        assert.equal(outcome, state === 'cut after' ? false : 'unavailable');
         assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
         const many = await verifier.verifyMany(
           [key, other].map(({ secret }) => secret.reveal()).concat('x'),

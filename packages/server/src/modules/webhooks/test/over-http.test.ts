@@ -166,19 +166,19 @@ test('two instances deliver each event once', async () => {
 });
 
 test('an endpoint that never responds delays no other', async () => {
-  await using dead = await newReceiver();
-  dead.answer = () => undefined;
+  await using silent = await newReceiver();
+  silent.answer = () => undefined;
   await using receiver = await newReceiver();
   await using app = await start();
   const admin = await newAdministrator(app);
-  const hanging = await create(app, admin, dead.url);
+  const hanging = await create(app, admin, silent.url);
   await create(app, admin, receiver.url);
   const count = 12;
   for (let index = 0; index < count; index++) await app.createAccount();
   await receiver.until(count, waitMsMax);
   assert.equal((await read(app, admin, hanging.id)).waiting, count);
   // A few immediately, and no retry before its time.
-  assert.ok(dead.received.length <= 4, String(dead.received.length));
+  assert.ok(silent.received.length <= 4, String(silent.received.length));
 });
 
 test('an endpoint that returns 410 is disabled', async () => {

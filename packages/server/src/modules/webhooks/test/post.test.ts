@@ -44,12 +44,12 @@ test('a name whose IP addresses change is connected to the allowed one', { tags:
   // Another IP address of this host, with the same port.
   await using trap = await newReceiver(undefined, process.platform === 'linux' ? '127.0.0.2' : '::1', vetted.port);
   const elsewhere = process.platform === 'linux' ? '127.0.0.2' : '::1';
-  let asked = 0;
+  let lookups = 0;
   const guard = guardFor('rebinding.test', vetted.port, () =>
-    Promise.resolve(asked++ === 0 ? ['127.0.0.1'] : [elsewhere]),
+    Promise.resolve(lookups++ === 0 ? ['127.0.0.1'] : [elsewhere]),
   );
   assert.equal(await send(`http://rebinding.test:${vetted.port}/`, guard), 204);
-  assert.deepEqual([asked, vetted.received.length, trap.received.length], [1, 1, 0]);
+  assert.deepEqual([lookups, vetted.received.length, trap.received.length], [1, 1, 0]);
   // The second lookup leads to the trap.
   assert.equal(await send(`http://rebinding.test:${vetted.port}/`, guard), 204);
   assert.equal(trap.received.length, 1);
@@ -129,7 +129,7 @@ test('an endless response is read up to the bound, and its status is returned', 
   assert.equal(await send(receiver.url), 200);
   await ended.promise;
   // Sockets buffer a few MiB at most.
-  assert.ok(sent < endless / 4, `${sent} bytes were taken`);
+  assert.ok(sent < endless / 4, `${sent} bytes were read`);
 });
 
 test('a response that hangs after its status is not a failure', async () => {
