@@ -56,8 +56,11 @@ test('the service does not start with invalid templates, and all mistakes are re
   const { status, stderr } = await runProgram(['serve'], { folder: folder.path, environment });
   assert.equal(status, 78);
   assert.match(stderr, /invitation\.subject\.txt can’t be read/);
-  assert.match(stderr, /invitation\.txt has \{\{name\}\}, which it isn't given; known are product, link, expiresAt/);
-  assert.match(stderr, /invitation\.txt must have \{\{link\}\} in it/);
+  assert.match(
+    stderr,
+    /invitation\.txt contains \{\{name\}\}, which is not a placeholder of this template: it has product, link, expiresAt/,
+  );
+  assert.match(stderr, /invitation\.txt must contain \{\{link\}\}/);
   assert.match(stderr, /invitation\.html can’t be read/);
   const preview = await runProgram(['mail', 'preview', 'invitation'], { folder: folder.path, environment });
   assert.equal(preview.status, 78);

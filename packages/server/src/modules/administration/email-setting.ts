@@ -13,7 +13,7 @@ import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
-import { queueMail, type Mailer } from '../mail/mail.ts';
+import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { findFactor } from '../second-factors/store.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 
@@ -60,9 +60,9 @@ export class EmailSetting {
       await deleteCodesTx(tx, id, 'set_email');
       await insertCodeTx(tx, { hash: code.hash, purpose: 'set_email', accountId: id, email: wanted, now, expiresAt });
       const data = { link, expiresAt: toInstant(expiresAt) };
-      await queueMail(tx, mailer.prepare({ to: wanted.email, template: 'change_email', data }));
+      await queueMailTx(tx, mailer.prepare({ to: wanted.email, template: 'change_email', data }));
       const told = { newEmail: wanted.email, at: toInstant(now) };
-      await queueMail(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: told }));
+      await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: told }));
       await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });
     mailer.sendSoon();

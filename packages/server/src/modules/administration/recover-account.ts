@@ -15,7 +15,7 @@ import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { listEmailChanges, voidUndoCodesTx, type EmailChangeRow } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { queueMail, type Mailer } from '../mail/mail.ts';
+import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { assertConfirmed, lock, type CodeTo } from './store.ts';
 
@@ -94,7 +94,7 @@ async function recoverTx(tx: Transaction, principal: Principal, taking: Taking, 
     const { code, mail } = codeTo(change?.email ?? account.email);
     await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.compromised', id, now);
-    await queueMail(tx, mail);
+    await queueMailTx(tx, mail);
   }
   return deleteAccountKeysTx(tx, principal, id, now);
 }

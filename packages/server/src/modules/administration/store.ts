@@ -23,7 +23,7 @@ import {
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { queueMail } from '../mail/mail.ts';
+import { queueMailTx } from '../mail/mail.ts';
 import { removeSecondFactorTx } from '../second-factors/store.ts';
 import { assertSessionValidTx, endAccountSessionTx } from '../sessions/store.ts';
 
@@ -48,7 +48,7 @@ export interface DetailRow extends AdministeredRow {
 }
 
 /** A row of the outbox, or none where no mail is sent. */
-type Mail = Parameters<typeof queueMail>[1];
+type Mail = Parameters<typeof queueMailTx>[1];
 
 /** A code and the mail that has it. */
 export interface CodeByMail {
@@ -129,7 +129,7 @@ export const inviteAccount = (
     if (!(await createAccountTx(tx, principal, account))) return false;
     await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.invited', account.id, account.now);
-    await queueMail(tx, mail);
+    await queueMailTx(tx, mail);
     return true;
   });
 
@@ -149,7 +149,7 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
     await endSignUpTx(tx, id);
     await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.invited', id, now);
-    await queueMail(tx, mail);
+    await queueMailTx(tx, mail);
   });
 
 /** Codes before are void. @throws DomainError `account_not_found`, `email_unconfirmed`, `invalid_access_token` */
@@ -161,7 +161,7 @@ export const sendReset = (db: Db, principal: Principal, id: string, codeTo: Code
     await deleteCodesTx(tx, id, 'reset_password');
     await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.password_reset_requested', id, now);
-    await queueMail(tx, mail);
+    await queueMailTx(tx, mail);
   });
 
 /** @returns the ids of the keys. @throws DomainError `account_not_found`, `invalid_access_token` */
@@ -187,7 +187,7 @@ export const removeSecondFactor = (
     if (!(await removeSecondFactorTx(tx, id))) throw new DomainError('second_factor_not_enrolled');
     await recordAccountEventTx(tx, principal, 'second_factor.removed', id, now);
     await endAccountSessionsTx(tx, principal, id, now);
-    await queueMail(tx, mailTo(email));
+    await queueMailTx(tx, mailTo(email));
   });
 
 /** @returns whether the account had it. @throws DomainError `account_not_found`, `invalid_access_token` */

@@ -1,4 +1,4 @@
-/** The outbox's handler for mail: renders a message with the templates in force and hands it to the mail server. */
+/** The outbox's handler for mail: renders a message with its template and sends it to the mail server. */
 import type { Language } from '@keyreeve/contract';
 import type { Handler } from '../outbox/outbox.ts';
 import type { MailMessage } from './mail.ts';
@@ -9,14 +9,14 @@ import type { Templates } from './templates/templates.ts';
 export interface DeliveryOptions {
   readonly server: SmtpServer;
   readonly product: string;
-  /** Read when the first mail is sent. */
+  /** Called when the first mail is sent. */
   readonly templates: () => Templates;
-  /** Of the account with the email address; null when it has chosen none, undefined when there is no account. */
+  /** Language of the account with the email address. Null if it has none, undefined without an account. */
   readonly languageOf: (email: string) => Promise<Language | null | undefined>;
   readonly defaultLanguage: Language;
 }
 
-/** Does everything but send: for what `Mailer.prepareDecoy` has written. */
+/** Handles a job of `Mailer.prepareDecoy`: renders the mail and does not send it. */
 export const renderDecoy =
   (options: DeliveryOptions): Handler =>
   async ({ payload }) =>
@@ -31,7 +31,7 @@ async function renderFor(options: DeliveryOptions, message: MailMessage) {
 export function deliverMail(options: DeliveryOptions): Handler {
   const { server } = options;
   return async ({ id, payload, createdAt }) => {
-    // Written by `Mailer.prepare`, sealed since.
+    // `Mailer.prepare` wrote and sealed it.
     const message = payload as MailMessage;
     const rendered = await renderFor(options, message);
     await server.send({ ...rendered, id, to: message.to, writtenAt: createdAt });

@@ -1,10 +1,7 @@
-/**
- * Links in mail: to the service's own pages, or to those of the operator. Where they lead is configured; nothing that a
- * request says has a part in it (ASVS 5.0 1.2.2).
- */
+/** Links in mail, to pages of the service or of the operator. The base URL is configured, never taken from a request (ASVS 5.0 1.2.2). */
 import type { Secret } from '../../foundation/crypto/secret.ts';
 
-/** What a link is for, as its path says it. */
+/** The last segment of the path. */
 export type LinkKind =
   'verify-email' | 'reset-password' | 'change-email' | 'undo-email-change' | 'accept-email' | 'accept-invitation';
 
@@ -16,7 +13,7 @@ export class Links {
     this.#base = base;
   }
 
-  /** The code stands in the fragment, which a browser sends to nobody: no log has it (ASVS 5.0 14.2.1). */
+  /** The code is in the fragment, which browsers do not send, so no log has it (ASVS 5.0 14.2.1). */
   to(kind: LinkKind, code: Secret): string {
     return `${this.page(kind)}#${code.reveal()}`;
   }

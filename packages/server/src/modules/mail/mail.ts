@@ -1,28 +1,25 @@
-/**
- * Mail: what is said, to whom. A message is a row of the outbox, written in the transaction of what causes it; how it
- * reads is its template's.
- */
+/** Mail messages. A message is an outbox job that is written in the transaction of its cause. Templates contain the texts. */
 import type { Language } from '@keyreeve/contract';
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { insertJobTx, type NewJobRow } from '../outbox/store.ts';
 
-/** What each template is given, beside the product's name. Links are whole URLs; times are ISO 8601. */
+/** The values of each template in addition to the product's name. Links are complete URLs; times are ISO 8601. */
 export interface MailData {
-  /** To a new address: complete the sign-up. */
+  /** To a new email address: complete the sign-up. */
   verify_email: { link: string; expiresAt: string };
-  /** To an address that has an account: somebody tried to sign up with it. */
+  /** To an email address that has an account, after a sign-up with it. */
   account_exists: { resetLink: string };
   reset_password: { link: string; expiresAt: string; keys: readonly string[]; address: string };
-  /** An administrator sends it, perhaps because somebody has got into the account. */
+  /** Sent by an administrator, for example for a compromised account. */
   reset_by_administrator: { link: string; expiresAt: string; keys: readonly string[] };
   invitation: { link: string; expiresAt: string };
-  /** To the new address. */
+  /** To the new email address. */
   change_email: { link: string; expiresAt: string };
-  /** To the old address, when a change is asked for and when it has happened. */
+  /** To the previous email address: when a change is requested, and when it has taken effect. */
   email_change_requested: { newEmail: string; at: string };
   email_changed: { newEmail: string; at: string };
-  /** To the previous address, if it was verified: with the link that undoes the change. */
+  /** To the previous email address if it was verified, with a link that undoes the change. */
   email_changed_with_undo: {
     newEmail: string;
     at: string;
@@ -30,15 +27,15 @@ export interface MailData {
     expiresAt: string;
     keys: readonly string[];
   };
-  /** To the restored address. */
+  /** To the restored email address. */
   email_restored: { link: string; expiresAt: string; keys: readonly string[] };
-  /** To the present address, when an administrator or an operator sets another one. */
+  /** To the current email address, when an administrator or an operator sets another one. */
   email_set_requested: { newEmail: string; at: string };
   password_changed: { at: string; address: string; keys: readonly string[] };
   second_factor_added: { at: string; address: string };
   second_factor_removed: { at: string; address: string };
   recovery_code_used: { at: string; address: string; remaining: number };
-  /** A sign-in after many failures. */
+  /** After a sign-in that followed many failures. */
   suspicious_sign_in: { at: string; address: string; program: string; failures: number };
   account_deleted: { at: string };
 }
@@ -46,15 +43,15 @@ export interface MailData {
 export type MailTemplate = keyof MailData;
 
 export interface MailMessage<T extends MailTemplate = MailTemplate> {
-  /** As the account has it. */
+  /** The email address as the account has it. */
   readonly to: string;
-  /** For a recipient whose address has no account when the mail is sent; otherwise the account's own language applies. */
+  /** For an email address that has no account when the mail is sent. By default, the account's language applies. */
   readonly language?: Language | null;
   readonly template: T;
   readonly data: MailData[T];
 }
 
-/** Nothing is prepared where no mail is configured. */
+/** Prepares mail. Without a configured mail server, it prepares none. */
 export class Mailer {
   readonly isConfigured: boolean;
   readonly #outbox: Outbox;
@@ -64,30 +61,30 @@ export class Mailer {
     this.isConfigured = isConfigured;
   }
 
-  /** Before the transaction: for {@link queueMail} in it. Undefined where no mail is sent. */
+  /** Prepares a mail before the transaction, for {@link queueMailTx}. @returns undefined without a mail server */
   prepare<T extends MailTemplate>(message: MailMessage<T>): NewJobRow | undefined {
     return this.isConfigured ? this.#outbox.prepare('mail', 'mail', message) : undefined;
   }
 
   /**
-   * A row that costs what the mail would, and sends none: for an email without an account, so that work after the
-   * response doesn't show which emails have one.
+   * Prepares a job that takes as long as the mail and sends none. It is for an email address without an account, so that
+   * the processing after the response does not reveal which email addresses have one.
    */
   prepareDecoy<T extends MailTemplate>(message: MailMessage<T>): NewJobRow | undefined {
     return this.isConfigured ? this.#outbox.prepare('decoy', 'mail', message) : undefined;
   }
 
-  /** Has a prepared mail wait for a random time before it is sent. */
+  /** Delays a prepared mail by a random time. */
   delayed(prepared: NewJobRow | undefined): NewJobRow | undefined {
     return prepared && this.#outbox.delayed(prepared);
   }
 
-  /** After the commit. */
+  /** To be called after the commit. */
   sendSoon(): void {
     this.#outbox.pollSoon();
   }
 }
 
-export async function queueMail(tx: Transaction, prepared: NewJobRow | undefined): Promise<void> {
+export async function queueMailTx(tx: Transaction, prepared: NewJobRow | undefined): Promise<void> {
   if (prepared) await insertJobTx(tx, prepared);
 }

@@ -1,4 +1,4 @@
-/** Fills in a template: a message becomes a mail in the recipient's language. */
+/** Renders a message with its template in the recipient's language. */
 import type { Language } from '@keyreeve/contract';
 import type { MailMessage } from './mail.ts';
 import { fill, type Value } from './templates/fill.ts';

@@ -1,15 +1,15 @@
-/** Who mail comes from: what KEYREEVE_MAIL_FROM says. */
+/** The sender of mail: KEYREEVE_MAIL_FROM. */
 import { domainToASCII } from 'node:url';
 
 export interface Sender {
-  /** Empty for none. */
+  /** Empty without a name. */
   readonly name: string;
   readonly address: string;
-  /** Of the address, in ASCII (UTS 46). */
+  /** Domain of the email address in ASCII (UTS 46). */
   readonly domain: string;
 }
 
-/** @param text `Example <accounts@example.com>` or the address alone, as the configuration has checked it */
+/** @param text `Example <accounts@example.com>` or the email address alone; the configuration has validated it */
 export function parseSender(text: string): Sender {
   const [, name = '', address = text] = /^(.*) <(.*)>$/.exec(text) ?? [];
   return { name: name.trim(), address, domain: domainToASCII(address.slice(address.lastIndexOf('@') + 1)) };

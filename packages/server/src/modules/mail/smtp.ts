@@ -1,6 +1,6 @@
 /**
- * Sends one message to the configured mail server (RFC 5321), over TLS unless that server is this machine, and says
- * what a failure means for the rest.
+ * Sends messages to the configured mail server (RFC 5321), over TLS unless the server is on this machine, and classifies
+ * failures for the outbox.
  */
 import type { SMTPTransportOptions, Transporter } from 'nodemailer';
 import { JobFailure } from '../outbox/outbox.ts';
@@ -9,27 +9,27 @@ import type { RenderedMail } from './render.ts';
 import type { Sender } from './sender.ts';
 
 export interface OutgoingMail extends RenderedMail {
-  /** The same at every attempt, so that a message that arrives twice can be recognised. */
+  /** The same at every attempt, so that a repeated message can be recognised. */
   readonly id: string;
   readonly to: string;
-  /** Milliseconds since 1970: when it was written, not when it is sent. */
+  /** Milliseconds since 1970 when the message was written. */
   readonly writtenAt: number;
 }
 
 export interface Sent {
   readonly messageId: string;
-  /** What the server said last. */
+  /** The server's last reply. */
   readonly response: string;
 }
 
-/** From the address to the last answer; the outbox's claim is longer. */
+/** From the connection to the last reply. The outbox's claim is longer. */
 const sendMsMax = 60_000;
 const connectMsMax = 10_000;
 const silenceMsMax = 20_000;
-const saidCharsMax = 200;
+const reasonCharsMax = 200;
 const oneAddress = /^[^\s<>@,;:"\\\p{C}]+@[^\s<>@,;:"\\\p{C}]+$/u;
 
-/** A new connection for each message: nothing to keep alive, nothing that has gone stale. */
+/** Opens a connection for each message, so no stale connection is used. */
 export class SmtpServer {
   readonly #options: SMTPTransportOptions;
   readonly #from: Sender;
@@ -41,12 +41,12 @@ export class SmtpServer {
     this.#from = from;
   }
 
-  /** @throws JobFailure that says whether the message, the recipient or the way was refused */
+  /** @throws JobFailure whose scope states whether the message, the recipient or the server is the reason */
   async send({ id, to, subject, text, html, writtenAt }: OutgoingMail): Promise<Sent> {
     const { name, address, domain } = this.#from;
-    // Accounts have no other; a library's mending of what isn't one is not to be relied on.
-    if (!oneAddress.test(to)) throw new JobFailure('the recipient is no address', 'final');
-    // Loaded when first needed: most starts send nothing.
+    // Accounts have only such email addresses. The library would try to repair others.
+    if (!oneAddress.test(to)) throw new JobFailure('the recipient is not an email address', 'final');
+    // Loaded when first needed: most processes send nothing.
     this.#transport ??= import('nodemailer').then(({ createTransport }) => createTransport(this.#options));
     const transport = await this.#transport;
     try {
@@ -60,7 +60,7 @@ export class SmtpServer {
         html,
         messageId,
         date: new Date(writtenAt),
-        // RFC 3834: no automatic answers to it.
+        // RFC 3834: suppresses automatic replies.
         headers: { 'Auto-Submitted': 'auto-generated' },
         xMailer: false,
         textEncoding: 'quoted-printable',
@@ -83,16 +83,16 @@ function optionsOf(url: URL, { domain }: Sender): SMTPTransportOptions {
     host,
     port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
     secure,
-    // On the way to another machine nothing goes in plain text (RFC 8314). On this one nobody else listens, and its mail
-    // server seldom has a certificate for it.
+    // Connections to another machine are encrypted (RFC 8314). On this machine nobody can listen, and a local mail server
+    // rarely has a certificate.
     requireTLS: !secure && !isLocal,
     ignoreTLS: !secure && isLocal,
-    // Said aloud: an environment variable of Node could turn it off.
+    // Explicit, because an environment variable of Node could disable the verification.
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' },
     ...(url.username === ''
       ? {}
       : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }),
-    // Otherwise the name of this machine would be in every mail.
+    // Without it, every mail would contain the name of this machine.
     name: domain,
     connectionTimeout: connectMsMax,
     greetingTimeout: connectMsMax,
@@ -102,10 +102,10 @@ function optionsOf(url: URL, { domain }: Sender): SMTPTransportOptions {
 }
 
 /**
- * - the recipient was refused for good: `final`. Not when the server says that its rules are the reason (RFC 3463 5.7.x:
- *   no relaying, a blocked sender), because those are the operator's to mend.
- * - this message was refused, or put off: `work`.
- * - the server wasn't reached, said no to the sign-in or to the sender, or is going away: `queue`.
+ * - `final`: the server permanently rejected the recipient, except for reasons of policy (RFC 3463 5.7.x: no relaying, a
+ *   blocked sender), which the operator can resolve.
+ * - `work`: the server rejected or deferred this message.
+ * - `queue`: the server was not reached, rejected the sign-in or the sender, or shuts down.
  */
 function failureOf(error: unknown): JobFailure {
   const {
@@ -119,19 +119,19 @@ function failureOf(error: unknown): JobFailure {
     code?: string;
     message?: string;
   };
-  const said = withoutSecrets(message);
-  if (code === 'EENVELOPE' && responseCode === undefined) return new JobFailure(said, 'final');
+  const reason = withoutSecrets(message);
+  if (code === 'EENVELOPE' && responseCode === undefined) return new JobFailure(reason, 'final');
   const isAboutThis = /^(?:RCPT TO|DATA)/.test(command) && responseCode !== undefined && responseCode !== 421;
-  if (!isAboutThis) return new JobFailure(`the mail server: ${said}`, 'queue');
+  if (!isAboutThis) return new JobFailure(`the mail server: ${reason}`, 'queue');
   const isRecipient = command.startsWith('RCPT TO') && responseCode >= 500 && !/\b5\.7\.\d+/.test(message);
-  return new JobFailure(`the mail server: ${said}`, isRecipient ? 'final' : 'job');
+  return new JobFailure(`the mail server: ${reason}`, isRecipient ? 'final' : 'job');
 }
 
-/** A server may repeat what it refuses: an address, or the link in a message. */
+/** A server's reply may repeat an email address, or the link in a message. */
 const withoutSecrets = (text: string): string =>
   text
     .replaceAll(/\S*:\/\/\S*/g, '[link]')
     .replaceAll(/\S*krvc_\S*/g, '[code]')
     .replaceAll(/\S*@\S*/g, '[address]')
     .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
-    .slice(0, saidCharsMax);
+    .slice(0, reasonCharsMax);

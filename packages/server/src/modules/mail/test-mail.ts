@@ -1,4 +1,4 @@
-/** The mail that `keyreeve mail test` sends, which shows whether mail arrives and how it looks there. */
+/** The mail that `keyreeve mail test` sends, which shows whether mail arrives and how it looks. */
 import { renderTemplate, type RenderedMail } from './render.ts';
 import { htmlOf } from './templates/html.ts';
 

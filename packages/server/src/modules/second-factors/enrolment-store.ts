@@ -4,7 +4,7 @@ import { recordEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { queueMail } from '../mail/mail.ts';
+import { queueMailTx } from '../mail/mail.ts';
 import type { NewJobRow } from '../outbox/store.ts';
 import { redeemProofTx, type FactorProof } from './second-factors.ts';
 import * as factors from './store.ts';
@@ -49,7 +49,7 @@ export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed:
     await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { at: now, principal, action: 'second_factor.added', accountId, target: accountId });
     await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
-    await queueMail(tx, mail);
+    await queueMailTx(tx, mail);
     return true;
   });
 
@@ -68,7 +68,7 @@ export const removeOwnFactor = (
     await factors.removeSecondFactorTx(tx, accountId);
     await recordEventTx(tx, { at: now, principal, action: 'second_factor.removed', accountId, target: accountId });
     await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
-    await queueMail(tx, mail);
+    await queueMailTx(tx, mail);
   });
 
 /** @throws DomainError `second_factor_wrong` when a rival took the code, `invalid_access_token` */

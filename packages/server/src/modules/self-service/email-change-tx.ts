@@ -19,7 +19,7 @@ import {
 } from '../accounts/email-change-store.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Links } from '../mail/links.ts';
-import { queueMail, type Mailer } from '../mail/mail.ts';
+import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 
 export interface MailParts {
@@ -51,11 +51,11 @@ export async function changeOwnEmailTx(
   const isUndoable = unverifiedSince === null && emailUnconfirmedSince === null;
   await applyChangeTx(tx, account, wanted, { codeHash: undo.hash, undoUntil: isUndoable ? undoUntil : 0, now });
   const data = { newEmail: wanted.email, at: toInstant(now) };
-  if (!isUndoable) return queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
+  if (!isUndoable) return queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
   const keys = (await listAccountKeys(tx, id)).map(({ nickname }) => nickname);
   const undoLink = links.to('undo-email-change', undo.text);
   const withUndo = { ...data, undoLink, expiresAt: toInstant(undoUntil), keys };
-  await queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed_with_undo', data: withUndo }));
+  await queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed_with_undo', data: withUndo }));
 }
 
 /**
@@ -75,7 +75,7 @@ export async function changeSetEmailTx(
   await deleteCodesTx(tx, id, 'set_email');
   await voidUndoCodesTx(tx, id);
   const data = { newEmail: wanted.email, at: toInstant(now) };
-  await queueMail(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
+  await queueMailTx(tx, mailer.prepare({ to: email, language, template: 'email_changed', data }));
 }
 
 async function applyChangeTx(
@@ -128,7 +128,7 @@ export async function restoreEmailTx(
     await signInLimits.changeEmailOwnerTx(tx, changed);
   await recordAccountEventTx(tx, principal, 'account.email_change_undone', id, now);
   const data = { newEmail: change.email, at: toInstant(now) };
-  await queueMail(tx, mailer.prepare({ to: replacedEmail, language, template: 'email_changed', data }));
+  await queueMailTx(tx, mailer.prepare({ to: replacedEmail, language, template: 'email_changed', data }));
 }
 
 /**
@@ -150,6 +150,6 @@ export async function secureRestoredAccountTx(
   await insertCodeTx(tx, { hash: code.hash, purpose: 'reset_password', accountId, now, expiresAt });
   const keys = (await listAccountKeys(tx, accountId)).map(({ nickname }) => nickname);
   const data = { link: links.to('reset-password', code.text), expiresAt: toInstant(expiresAt), keys };
-  await queueMail(tx, mailer.prepare({ to: email, template: 'email_restored', data }));
+  await queueMailTx(tx, mailer.prepare({ to: email, template: 'email_restored', data }));
   return deleted;
 }

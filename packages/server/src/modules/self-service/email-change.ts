@@ -14,7 +14,7 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { queueMail } from '../mail/mail.ts';
+import { queueMailTx } from '../mail/mail.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import type { SelfServiceOptions } from './options.ts';
 import { changeOwnEmailTx, changeSetEmailTx } from './email-change-tx.ts';
@@ -68,9 +68,9 @@ export class EmailChange {
         now,
         expiresAt,
       });
-      if (!(await isEmailTakenTx(tx, wanted.canonicalEmail, id))) await queueMail(tx, confirmation);
-      else if (await requests.maySendAccountExistsTx(tx, wanted.canonicalEmail)) await queueMail(tx, accountExists);
-      await queueMail(tx, notice);
+      if (!(await isEmailTakenTx(tx, wanted.canonicalEmail, id))) await queueMailTx(tx, confirmation);
+      else if (await requests.maySendAccountExistsTx(tx, wanted.canonicalEmail)) await queueMailTx(tx, accountExists);
+      await queueMailTx(tx, notice);
       await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });
     mailer.sendSoon();

@@ -12,7 +12,7 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { queueMail } from '../mail/mail.ts';
+import { queueMailTx } from '../mail/mail.ts';
 import { assertSessionValidTx, keepSessionTx } from '../sessions/store.ts';
 import { runDeletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
 import type { SelfServiceOptions, RemainingKey } from './options.ts';
@@ -80,7 +80,7 @@ export class OwnAccount {
       await recordAccountEventTx(tx, principal, 'account.password_set', id, now);
       const keys = await listAccountKeys(tx, id);
       const data = { at: toInstant(now), address: clientIp, keys: keys.map(({ nickname }) => nickname) };
-      await queueMail(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
+      await queueMailTx(tx, mailer.prepare({ to: email, template: 'password_changed', data }));
       await signInLimits.clearTrustedRangesTx(tx, canonicalEmail, clientIp);
       return { deletedIds, remaining: keys };
     };
@@ -108,7 +108,7 @@ export class OwnAccount {
       // A concurrent change may have replaced the password that this request verified.
       const current = await this.findTx(tx, principal);
       if (current.sessionEpoch !== account.sessionEpoch) throw new DomainError('password_wrong');
-      await queueMail(tx, mail);
+      await queueMailTx(tx, mail);
     });
     if (!existed) throw new DomainError('invalid_access_token');
     mailer.sendSoon();

@@ -15,7 +15,7 @@ import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { queueMail } from '../mail/mail.ts';
+import { queueMailTx } from '../mail/mail.ts';
 import type { Job } from '../outbox/outbox.ts';
 import { insertJobTx } from '../outbox/store.ts';
 import { runDeletingKeys, recordDeletedKeys, revokeAllCredentialsTx } from './revoke-all-credentials.ts';
@@ -110,7 +110,7 @@ export class PasswordReset {
       address: clientIp,
     };
     const message = { to: email, template: 'reset_password', data } as const;
-    await queueMail(tx, mailer.delayed(isDecoy ? mailer.prepareDecoy(message) : mailer.prepare(message)));
+    await queueMailTx(tx, mailer.delayed(isDecoy ? mailer.prepareDecoy(message) : mailer.prepare(message)));
     if (!isDecoy) await recordAccountEventTx(tx, system, 'account.password_reset_requested', id, now);
   }
 
@@ -142,7 +142,7 @@ export class PasswordReset {
       const keys = await listAccountKeys(tx, id);
       if (purpose === 'reset_password') {
         const data = { at: toInstant(now), address: clientIp, keys: keys.map(({ nickname }) => nickname) };
-        await queueMail(tx, mailer.prepare({ to: account.email, template: 'password_changed', data }));
+        await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'password_changed', data }));
       }
       if (isNew) await signInLimits.changeEmailOwnerTx(tx, account.canonicalEmail, clientIp);
       else await signInLimits.clearTrustedRangesTx(tx, account.canonicalEmail, clientIp);

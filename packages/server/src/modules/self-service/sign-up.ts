@@ -14,7 +14,7 @@ import { insertCodeTx } from '../one-time-codes/store.ts';
 import { randomId, type Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { queueMail } from '../mail/mail.ts';
+import { queueMailTx } from '../mail/mail.ts';
 import type { Job } from '../outbox/outbox.ts';
 import { insertJobTx } from '../outbox/store.ts';
 import { system, type SelfServiceOptions } from './options.ts';
@@ -121,7 +121,7 @@ export class SignUp {
     }
     if (passwordHash === null || !(await requests.maySendAccountExistsTx(tx, canonicalEmail))) return;
     const resetLink = links.page('reset-password');
-    await queueMail(tx, mailer.prepare({ to: email, template: 'account_exists', data: { resetLink } }));
+    await queueMailTx(tx, mailer.prepare({ to: email, template: 'account_exists', data: { resetLink } }));
   }
 
   async #sendCode(tx: Transaction, accountId: string, to: string, passwordHash: string, now: number): Promise<void> {
@@ -130,7 +130,7 @@ export class SignUp {
     const expiresAt = now + limits.verificationCodeSeconds * 1000;
     await insertCodeTx(tx, { hash: code.hash, purpose: 'verify_email', accountId, passwordHash, now, expiresAt });
     const data = { link: links.to('verify-email', code.text), expiresAt: toInstant(expiresAt) };
-    await queueMail(tx, mailer.prepare({ to, template: 'verify_email', data }));
+    await queueMailTx(tx, mailer.prepare({ to, template: 'verify_email', data }));
     await recordAccountEventTx(tx, system, 'account.verification_requested', accountId, now);
   }
 }

@@ -8,7 +8,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { queueMail, type Mailer } from '../mail/mail.ts';
+import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { redeemProofTx, type FactorProof } from '../second-factors/second-factors.ts';
 import { createSessionTx, type NewSession } from '../sessions/store.ts';
 
@@ -78,11 +78,11 @@ async function queueMailsTx(
   const at = toInstant(row.now);
   if (codesLeft !== undefined) {
     const data = { at, address: clientIp, remaining: codesLeft };
-    await queueMail(tx, mailer.prepare({ to, template: 'recovery_code_used', data }));
+    await queueMailTx(tx, mailer.prepare({ to, template: 'recovery_code_used', data }));
   }
   if (failures > 0) {
     const data = { at, address: clientIp, program: userAgent, failures };
-    await queueMail(tx, mailer.prepare({ to, template: 'suspicious_sign_in', data }));
+    await queueMailTx(tx, mailer.prepare({ to, template: 'suspicious_sign_in', data }));
   }
 }
 

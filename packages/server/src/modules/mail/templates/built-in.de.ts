@@ -1,4 +1,4 @@
-/** The built-in templates in German: the same mails with the same values as in `built-in.ts`. */
+/** The built-in templates in German, with the same values as in `built-in.ts`. */
 import type { MailTemplate } from '../mail.ts';
 import type { PlainTemplate } from './built-in.ts';
 
@@ -8,11 +8,11 @@ export const builtInGerman: Readonly<Record<MailTemplate, PlainTemplate>> = {
   verify_email: {
     subject: 'Bestätigen Sie Ihre E-Mail-Adresse für {{product}}',
     button: 'E-Mail-Adresse bestätigen',
-    text: `Mit dieser E-Mail-Adresse wurde ein Konto bei {{product}} angelegt. Um die Anmeldung abzuschließen, öffnen Sie diese Seite und geben Sie das Passwort ein, das Sie gewählt haben:
+    text: `Mit dieser E-Mail-Adresse wurde ein Konto bei {{product}} angelegt. Um die Registrierung abzuschließen, öffnen Sie diese Seite und geben Sie das Passwort ein, das Sie gewählt haben:
 
 {{link}}
 
-Der Link funktioniert einmal, bis {{expiresAt}}. Falls Sie kein Konto angelegt haben, müssen Sie nichts tun: Das Konto wird nicht nutzbar.`,
+Der Link funktioniert einmal, bis {{expiresAt}}. Falls Sie kein Konto angelegt haben, müssen Sie nichts tun: Das Konto kann nicht genutzt werden.`,
   },
   account_exists: {
     subject: 'Sie haben bereits ein Konto bei {{product}}',
@@ -69,7 +69,7 @@ Der Link funktioniert einmal, bis {{expiresAt}}. Falls Sie das nicht angefordert
   },
   email_change_requested: {
     subject: 'Für Ihr Konto bei {{product}} wurde eine neue E-Mail-Adresse angefordert',
-    text: `Am {{at}} wurde in einer Sitzung Ihres Kontos bei {{product}} angefordert, die E-Mail-Adresse in {{newEmail}} zu ändern. Die Änderung gilt, sobald jene Adresse bestätigt ist.
+    text: `Am {{at}} wurde in einer Sitzung Ihres Kontos bei {{product}} angefordert, die E-Mail-Adresse in {{newEmail}} zu ändern. Die Änderung gilt, sobald diese Adresse bestätigt ist.
 
 ${notYou} Dann kann die Änderung nicht mehr bestätigt werden.`,
   },
@@ -92,7 +92,7 @@ Ihr Konto erhält dann diese Adresse zurück, alle Sitzungen werden beendet und 
 
 {{keys}}
 
-Falls Sie die Adresse selbst geändert haben, müssen Sie nichts tun.`,
+Falls Sie die E-Mail-Adresse selbst geändert haben, müssen Sie nichts tun.`,
   },
   email_restored: {
     subject: 'Ihre E-Mail-Adresse bei {{product}} wurde wiederhergestellt',
@@ -101,7 +101,7 @@ Falls Sie die Adresse selbst geändert haben, müssen Sie nichts tun.`,
 
 {{link}}
 
-Der Link gilt einmal, bis {{expiresAt}}; danach können Sie einen weiteren anfordern. Diese API-Schlüssel des Kontos gelten weiter. Sie können sie im selben Schritt löschen:
+Der Link funktioniert einmal, bis {{expiresAt}}; danach können Sie einen neuen anfordern. Diese API-Schlüssel des Kontos gelten weiter, wenn Sie sie nicht im selben Schritt löschen:
 
 {{keys}}
 
@@ -109,7 +109,7 @@ Falls bei der Anmeldung ein zweiter Faktor verlangt wird, der nicht Ihrer ist, b
   },
   email_set_requested: {
     subject: 'Bei {{product}} wurde eine neue E-Mail-Adresse eingetragen',
-    text: `Am {{at}} hat ein Administrator von {{product}} {{newEmail}} als neue E-Mail-Adresse Ihres Kontos eingetragen. Die Änderung gilt, sobald diese Adresse bestätigt ist.
+    text: `Am {{at}} hat eine Administratorin oder ein Administrator von {{product}} {{newEmail}} als neue E-Mail-Adresse Ihres Kontos eingetragen. Die Änderung gilt, sobald diese Adresse bestätigt ist.
 
 Falls Sie darum nicht gebeten haben, wenden Sie sich jetzt an den Betreiber von {{product}}.`,
   },

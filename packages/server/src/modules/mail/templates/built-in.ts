@@ -1,13 +1,13 @@
 /**
- * The built-in templates in English, which an operator's own replace. An empty line separates paragraphs, and the HTML form
- * is made from them. `{{name}}` stands for a value; a list takes one line for each item.
+ * The built-in templates in English, which an operator can replace. An empty line separates paragraphs, from which the HTML
+ * form is generated. `{{name}}` stands for a value; a list has one line for each item.
  */
 import type { MailTemplate } from '../mail.ts';
 
 export interface PlainTemplate {
   readonly subject: string;
   readonly text: string;
-  /** The label of its link in the HTML form; none for a mail without a link. */
+  /** The label of the link in the HTML form; undefined for a mail without a link. */
   readonly button?: string;
 }
 
@@ -97,30 +97,30 @@ If you did not change it, undo the change here, until {{expiresAt}}. You need no
 
 {{undoLink}}
 
-This restores your email address, signs everyone out, and makes the password invalid. You then get a link to set a new one. API keys that are created after the change are deleted with it. These API keys are older; you can delete them in the same step:
+This restores your email address, ends all sessions, and makes the password invalid. You then receive a link to set a new one. API keys that were created after the change are deleted. These API keys are older; you can delete them in the same step:
 
 {{keys}}
 
-If you changed the address yourself, do nothing.`,
+If you changed the email address yourself, you need not do anything.`,
   },
   email_restored: {
     subject: 'Your email address at {{product}} was restored',
     button: 'Set a new password',
-    text: `This email address belongs to your account with {{product}} again. All sessions have ended and the old password does not work any more. Set a new password here:
+    text: `This email address belongs to your account with {{product}} again. All sessions have ended, and the old password no longer works. Set a new password here:
 
 {{link}}
 
-The link works once, until {{expiresAt}}; later you can ask for another. These API keys of the account still work. You can delete them in the same step:
+The link works once, until {{expiresAt}}; after that you can request another. These API keys of the account continue to work unless you delete them in the same step:
 
 {{keys}}
 
-If a sign-in asks for a second factor that is not yours, ask the operator of {{product}} to remove it.`,
+If a sign-in requires a second factor that is not yours, ask the operator of {{product}} to remove it.`,
   },
   email_set_requested: {
     subject: 'A new email address was set at {{product}}',
-    text: `At {{at}} an administrator of {{product}} set {{newEmail}} as the new email address of your account. The change happens when that address is confirmed.
+    text: `At {{at}}, an administrator of {{product}} set {{newEmail}} as the new email address of your account. The change takes effect when that address is confirmed.
 
-If you did not ask for this, tell the operator of {{product}} now.`,
+If you did not request this, contact the operator of {{product}} now.`,
   },
   password_changed: {
     subject: 'Your password for {{product}} was changed',
@@ -138,7 +138,7 @@ ${notYou}`,
   },
   second_factor_removed: {
     subject: 'The second factor was removed from your account with {{product}}',
-    text: `At {{at}}, the second factor of your account with {{product}} was removed from the IP address {{address}}. From now on, a sign-in needs the password alone.
+    text: `At {{at}}, the second factor of your account with {{product}} was removed from the IP address {{address}}. From now on, a sign-in needs only the password.
 
 ${notYou}`,
   },

@@ -1,6 +1,6 @@
 /**
- * Fills in a template: each `{{name}}` becomes its value, once. There is nothing else: no logic, and what a value holds
- * is never looked at again, so that no value can be more than text.
+ * Fills in a template: each `{{name}}` is replaced by its value in a single pass. Templates have no logic, and values are
+ * not parsed, so a value is always text.
  */
 
 import type { Language } from '@keyreeve/contract';
@@ -11,12 +11,12 @@ export type Value = string | number | readonly string[];
 export type Form = 'subject' | 'text' | 'html';
 
 const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
-/** Line breaks, and what would make a text look like another: controls, direction marks, invisible characters. */
+/** Line breaks, and characters that can disguise a text: controls, direction marks, invisible characters. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 const instant = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z$/;
 const noItem: Readonly<Record<Language, string>> = { en: 'none', de: 'keine' };
 
-/** In the order in which they stand there. */
+/** The names of the placeholders, in order. */
 export const placeholdersOf = (template: string): string[] =>
   [...template.matchAll(placeholder)].map(([, name = '']) => name);
 
@@ -36,7 +36,7 @@ function print(value: Value, form: Form, language: Language): string {
   return lines.join(form === 'subject' ? ', ' : '\n');
 }
 
-/** One line, as a person reads it. */
+/** The value on one line, with instants in a readable form. */
 const plain = (text: string): string => text.replace(unprintable, ' ').trim().replace(instant, '$1 $2 UTC');
 
 const entities: Readonly<Record<string, string>> = {

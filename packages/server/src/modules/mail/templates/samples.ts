@@ -1,6 +1,6 @@
 /**
- * An example of what each template is given: for previews, and for knowing which names a template may use.
- * Reserved names and addresses only (RFC 2606, RFC 5737).
+ * Example values of each template: for previews, and for the names that a template can use. All domains and IP addresses
+ * are reserved for documentation (RFC 2606, RFC 5737).
  */
 import type { MailData } from '../mail.ts';
 

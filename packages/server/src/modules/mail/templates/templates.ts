@@ -1,7 +1,7 @@
 /**
- * The templates in force: the built-in ones, and those of the operator in their place. A folder of an operator has three
- * files for each template that it replaces: `<template>.subject.txt`, `<template>.txt` and `<template>.html`, for every
- * language, or `<template>.de.subject.txt` and so on for one.
+ * The templates in use: those of the operator, and the built-in ones. The operator's folder has three files for each
+ * replaced template: `<template>.subject.txt`, `<template>.txt` and `<template>.html` for all languages, or
+ * `<template>.de.subject.txt` and so on for one.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,15 +20,15 @@ export const templateNames = Object.keys(samples) as readonly MailTemplate[];
 const fileBytesMax = 65_536;
 const endings: Readonly<Record<Form, string>> = { subject: '.subject.txt', text: '.txt', html: '.html' };
 const forms = Object.keys(endings) as readonly Form[];
-/** Names of files without their endings. */
+/** File names without their endings. */
 const stems = templateNames.flatMap((name) => [name, ...languages.map((language) => `${name}.${language}`)]);
 const fileNames = new Set(stems.flatMap((stem) => forms.map((form) => `${stem}${endings[form]}`)));
 
-/** @returns the operator's mistakes as well: all of them, each a sentence that begins with a file */
+/** @returns the templates, and all mistakes of the operator as sentences that begin with a file name */
 export function readTemplates(folder: string | undefined): { templates: Templates; mistakes: readonly string[] } {
   const mistakes: string[] = [];
   const names = folder === undefined ? [] : namesIn(folder, mistakes);
-  // A misspelt name would leave the built-in template in force.
+  // With a misspelt name, the built-in template would stay in use.
   const unknown = names.filter((name) => /\.(?:txt|html)$/.test(name) && !fileNames.has(name));
   mistakes.push(...unknown.map((name) => `${join(folder ?? '', name)} belongs to no template`));
   const own = new Map(
@@ -78,7 +78,7 @@ function readTemplate(folder: string, stem: string, mistakes: string[]): Templat
   return { subject: read('subject').trim(), text: read('text'), html: read('html') };
 }
 
-/** @throws TypeError when it isn't UTF-8, RangeError when it is too long, or what the system says */
+/** @throws TypeError if the file is not UTF-8, RangeError if it is too long, Error of the file system */
 function readText(path: string): string {
   if (statSync(path).size > fileBytesMax) throw new RangeError(`has more than ${fileBytesMax} bytes`);
   return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).replaceAll('\r\n', '\n');
@@ -87,20 +87,20 @@ function readText(path: string): string {
 function mistakesIn(name: MailTemplate, form: Form, text: string): string[] {
   const known = ['product', ...Object.keys(samples[name])];
   const used = placeholdersOf(text);
-  // Without its link a mail can't be acted upon; in a subject it would be in every list of mails.
+  // A mail is useless without its link. In a subject, the link would appear in lists of mails.
   const links = known.filter((value) => /link$/i.test(value));
   return [
     ...new Set(used.filter((value) => !known.includes(value)).map((value) => unknownPlaceholder(value, known))),
     ...(form === 'subject'
-      ? links.filter((link) => used.includes(link)).map((link) => `must not have {{${link}}} in it`)
-      : links.filter((link) => !used.includes(link)).map((link) => `must have {{${link}}} in it`)),
+      ? links.filter((link) => used.includes(link)).map((link) => `must not contain {{${link}}}`)
+      : links.filter((link) => !used.includes(link)).map((link) => `must contain {{${link}}}`)),
     ...(text.trim() === '' ? ['is empty'] : []),
     ...(form === 'subject' && text.trim().includes('\n') ? ['has more than one line'] : []),
-    ...(withoutPlaceholders(text).includes('{{') ? ['has braces that belong to no placeholder'] : []),
+    ...(withoutPlaceholders(text).includes('{{') ? ['contains {{ that does not begin a placeholder'] : []),
   ];
 }
 
 const unknownPlaceholder = (value: string, known: readonly string[]): string =>
-  `has {{${value}}}, which it isn't given; known are ${known.join(', ')}`;
+  `contains {{${value}}}, which is not a placeholder of this template: it has ${known.join(', ')}`;
 
 const withoutPlaceholders = (text: string): string => text.replaceAll(/\{\{[^{}]*\}\}/g, '');

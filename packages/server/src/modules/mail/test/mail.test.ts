@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { queueMail, type MailMessage } from '../mail.ts';
+import { queueMailTx, type MailMessage } from '../mail.ts';
 import { countJobs } from '../../outbox/store.ts';
 import { freePort } from '../../../../test-kit/free-port.ts';
 import { codeIn, linkIn, Mailbox, type ReceivedMail } from '../../../../test-kit/mailbox.ts';
@@ -16,7 +16,7 @@ const waitMsMax = 60_000;
 async function send(app: TestApp, message: MailMessage): Promise<void> {
   const { mailer } = app.service.services;
   const prepared = mailer.prepare(message);
-  await app.db.transaction((tx) => queueMail(tx, prepared));
+  await app.db.transaction((tx) => queueMailTx(tx, prepared));
   mailer.sendSoon();
 }
 
@@ -139,7 +139,7 @@ test('without a mail server nothing is prepared; what is rolled back is never se
   const { mailer } = app.service.services;
   const prepared = mailer.prepare(invitation(app, 'rolled-back@example.com'));
   const failed = app.db.transaction(async (tx) => {
-    await queueMail(tx, prepared);
+    await queueMailTx(tx, prepared);
     throw new Error('the cause failed');
   });
   await assert.rejects(failed, /the cause failed/);

@@ -1,4 +1,4 @@
-/** Templates of mail: what they are given stays text whatever it is, and what an operator got wrong is told at start. */
+/** Mail templates: values stay text, and mistakes in an operator's templates are reported. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const suspicious = (program: string): MailMessage => ({
 
 const inEachLanguage = templateNames.flatMap((name) => languages.map((language) => ({ name, language })));
 for (const { name, language } of inEachLanguage) {
-  test(`the template ${name} (${language}) says everything that it is given, in text and in HTML, and nothing is left open`, () => {
+  test(`the template ${name} (${language}) contains all values, in text and in HTML, and no open placeholder`, () => {
     const { subject, text, html } = render(builtIn, 'Example & Sons', sample(name), language);
     assert.match(subject, /^[^\n]{10,100}$/);
     assert.match(subject, /Example & Sons/);
@@ -43,10 +43,10 @@ for (const { name, language } of inEachLanguage) {
     }
     const links = html.match(/href="[^"]*"/g) ?? [];
     assert.equal(links.length, values.filter((value) => value.startsWith('https:')).length);
-    // A link is a button with a label; its URL stands below it as text.
-    assert.equal(links.length, (html.match(/<a [^>]*>[^<{}]+<\/a>/g) ?? []).length);
-    assert.doesNotMatch(html, /<a [^>]*>https:/);
-    // Nothing is fetched when it is read: no tracking, no script, no style sheet.
+    // A link is a button with a label, with its URL below as text.
+    assert.equal(links.length, (html.match(/<a\s[^>]*>[^<{}]+<\/a>/g) ?? []).length);
+    assert.doesNotMatch(html, /<a\s[^>]*>\s*https:/);
+    // A mail program fetches nothing: no tracking, no script, no style sheet.
     assert.doesNotMatch(html, /<(?:img|script|link|iframe|form|svg|base)|url\(|src=/i);
   });
 }
@@ -84,13 +84,13 @@ for (const [what, program] of Object.entries(hostile)) {
   });
 }
 
-test('a subject is one line of bounded length, whatever stands in it', () => {
+test('a subject is one line of bounded length for any value', () => {
   const { subject } = render(builtIn, `A\r\nBcc: eve@example.com ${'x'.repeat(500)}`, sample('invitation'), 'en');
   assert.match(subject, /^You are invited to A Bcc: eve@example\.com x+$/);
   assert.equal(subject.length, 200);
 });
 
-test('a list takes a line for each item, and says when it is empty; an item can’t make another', () => {
+test('a list has one line for each item, and an empty list is stated', () => {
   const values = new Map([['keys', ['laptop', 'a\nb', '<b>']]]);
   assert.equal(fill('Keys:\n{{keys}}', values, 'text'), 'Keys:\nlaptop\na b\n<b>');
   assert.equal(fill('{{keys}}', values, 'html'), 'laptop<br>\na b<br>\n&lt;b&gt;');
@@ -99,7 +99,7 @@ test('a list takes a line for each item, and says when it is empty; an item can�
   assert.equal(fill('{{keys}}', new Map([['keys', []]]), 'text', 'de'), 'keine');
 });
 
-test('times are printed as people read them, numbers as they are', () => {
+test('times are printed in a readable form', () => {
   const values = new Map<string, string | number>([
     ['at', '2026-11-21T09:30:00.000Z'],
     ['left', 7],
@@ -121,7 +121,7 @@ const own = {
     '<style>@media print { p { color: red }}</style><p>Hello.</p><a href="{{link}}">Go</a> until {{expiresAt}}',
 };
 
-test('an operator’s template replaces the built-in one of its name and no other', { tags: ['asvs:1.3.7'] }, () => {
+test('an operator’s template replaces only the built-in template of its name', { tags: ['asvs:1.3.7'] }, () => {
   using folder = folderOf({ ...own, 'README.md': '{{anything}}' });
   const { templates, mistakes } = readTemplates(folder.path);
   assert.deepEqual(mistakes, []);
@@ -135,7 +135,7 @@ test('an operator’s template replaces the built-in one of its name and no othe
     assert.deepEqual({ ...templates[language], verify_email: builtIn[language].verify_email }, builtIn[language]);
 });
 
-test('an operator’s template for one language replaces that of this language alone', () => {
+test('an operator’s template for one language replaces only the template of that language', () => {
   const german = Object.entries(own).map(([name, text]) => [name.replace('verify_email', 'verify_email.de'), text]);
   using folder = folderOf(Object.fromEntries(german) as Record<string, string>);
   const { templates, mistakes } = readTemplates(folder.path);
@@ -149,28 +149,30 @@ const mistaken: Readonly<Record<string, readonly [files: Record<string, string |
     { 'verify_email.txt': own['verify_email.txt'] },
     [/subject\.txt can’t be read/, /html can’t/],
   ],
-  'a name that it isn’t given': [
+  'an unknown placeholder': [
     { ...own, 'verify_email.txt': '{{link}} {{name}}' },
-    [/verify_email\.txt has \{\{name\}\}, which it isn't given; known are product, link, expiresAt$/],
+    [
+      /verify_email\.txt contains \{\{name\}\}, which is not a placeholder of this template: it has product, link, expiresAt$/,
+    ],
   ],
-  'no link where one is needed': [{ ...own, 'verify_email.html': 'Hello' }, [/html must have \{\{link\}\} in it/]],
+  'no link where one is needed': [{ ...own, 'verify_email.html': 'Hello' }, [/html must contain \{\{link\}\}/]],
   'its link in the subject': [
     { ...own, 'verify_email.subject.txt': 'Go to {{link}}' },
-    [/subject\.txt must not have \{\{link\}\}/],
+    [/subject\.txt must not contain \{\{link\}\}/],
   ],
   'a subject of two lines': [{ ...own, 'verify_email.subject.txt': 'a\nBcc: b' }, [/has more than one line/]],
   'an empty text': [{ ...own, 'verify_email.subject.txt': ' \n' }, [/is empty/]],
-  'braces that close nothing': [
+  'unmatched braces': [
     { ...own, 'verify_email.txt': '{{link}} {{#if}} {{ x' },
-    [/has \{\{#if\}\}/, /has braces/],
+    [/contains \{\{#if\}\}/, /contains \{\{ that does not begin a placeholder/],
   ],
   'a misspelt name': [{ 'verify-email.txt': 'x' }, [/verify-email\.txt belongs to no template/]],
-  'bytes that are no text': [{ ...own, 'verify_email.txt': Uint8Array.of(0x7b, 0xff) }, [/is not UTF-8/]],
+  'bytes that are not UTF-8': [{ ...own, 'verify_email.txt': Uint8Array.of(0x7b, 0xff) }, [/is not UTF-8/]],
   'too many bytes': [{ ...own, 'verify_email.txt': `{{link}}${'x'.repeat(65_536)}` }, [/has more than 65536 bytes/]],
 };
 
 for (const [what, [files, reasons]] of Object.entries(mistaken)) {
-  test(`a template with ${what} is refused, and each mistake names its file`, () => {
+  test(`a template with ${what} is rejected, and each mistake names its file`, () => {
     using folder = folderOf(files);
     const { mistakes } = readTemplates(folder.path);
     assert.equal(mistakes.length, reasons.length, mistakes.join('\n'));
@@ -179,7 +181,7 @@ for (const [what, [files, reasons]] of Object.entries(mistaken)) {
   });
 }
 
-test('all mistakes are told together; a folder that isn’t one is a mistake too', () => {
+test('all mistakes are reported together, and a missing folder is one', () => {
   using folder = folderOf({ ...own, 'verify_email.txt': 'x', 'invitation.txt': '{{who}}', 'typo.html': '' });
   assert.equal(readTemplates(folder.path).mistakes.length, 6);
   assert.deepEqual(readTemplates(join(folder.path, 'none')).mistakes, [
