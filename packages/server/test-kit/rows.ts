@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createAccount } from '../src/modules/accounts/store.ts';
 import { createKey, type NewKey } from '../src/modules/api-keys/store.ts';
 import type { AuditRow } from '../src/modules/audit/chain.ts';
-import { listAuditEvents } from './audit-trail.ts';
+import { listAuditEvents } from './audit-log.ts';
 import { testKeys } from './new-db.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { createSigningKey, type SigningKeyRow } from '../src/modules/signing-keys/store.ts';

@@ -5,7 +5,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { Secret } from '../../foundation/crypto/secret.ts';
-import { listAuditEvents } from '../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../test-kit/audit-log.ts';
 import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../test-kit/new-app.ts';
 import { countDatabaseReads } from '../../../test-kit/database-reads.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';

@@ -8,7 +8,7 @@ import { limits } from '@keyreeve/contract';
 import { Accounts } from '../../../modules/accounts/accounts.ts';
 import { CommonPasswords } from '../../../modules/accounts/common-passwords.ts';
 import { findCredentials } from '../../../modules/accounts/store.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { KeyedHash } from '../keyed-hash.ts';
 import { argon2Default, PasswordHasher, type Argon2Parameters } from '../password.ts';
 import { Secret } from '../secret.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readConfig } from '../../../app/config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { wire } from '../../../app/wiring.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';

@@ -1,7 +1,7 @@
 /** Every route under /admin requires an administrator (ASVS 5.0 8.1.1, 8.4.2). */
 import assert from 'node:assert/strict';
 import { allRoutes, errorsOf } from '@keyreeve/contract';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { basic, bearer, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import {
   administer,

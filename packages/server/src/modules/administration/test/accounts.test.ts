@@ -5,7 +5,7 @@ import type { AccountPage } from '@keyreeve/contract';
 import { createAccount } from '../../accounts/store.ts';
 import { PostgresDb } from '../../../foundation/database/postgres.ts';
 import { SqliteDb } from '../../../foundation/database/sqlite.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { bearer, newApp, operator, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import {
   administer,

@@ -1,7 +1,7 @@
 /** The first administrator: created with a one-time code that the command line writes to a file. */
 import assert from 'node:assert/strict';
 import { Secret } from '../../../foundation/crypto/secret.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { bearer, goodPassword, newApp, operator, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
 import { problemCode, newAdministrator, newAccessToken } from '../../../../test-kit/administrators.ts';

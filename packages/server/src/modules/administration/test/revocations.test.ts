@@ -1,7 +1,7 @@
 /** Revocations by administrators apply immediately on every instance, and their mails go only to the owner. */
 import assert from 'node:assert/strict';
 import type { AccountDetail } from '@keyreeve/contract';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { Mailbox } from '../../../../test-kit/mailbox.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import {

@@ -11,7 +11,7 @@ import { findAccounts, findDetail } from '../store.ts';
 import { readConfig } from '../../../app/config.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import { claimJobs } from '../../outbox/store.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { withTransaction } from '../../../../test-kit/wrapped-db.ts';
 import { wire, type Services } from '../../../app/wiring.ts';

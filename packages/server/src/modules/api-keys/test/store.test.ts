@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { disableAccount } from '../../accounts/store.ts';
 import * as store from '../store.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { KeyCreationLimits } from '../../rate-limits/key-creation-limits.ts';

@@ -5,7 +5,7 @@ import type { AuditAction } from '../audit.ts';
 import { monotonicMs } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { codeIn } from '../../../../test-kit/mailbox.ts';
 import { goodPassword, type Answered } from '../../../../test-kit/new-app.ts';
 import {

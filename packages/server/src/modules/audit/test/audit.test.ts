@@ -9,7 +9,7 @@ import * as apiKeys from '../../api-keys/store.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { AuditAction } from '../audit.ts';
 import type { AuditRow } from '../chain.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import * as signingKeys from '../../signing-keys/store.ts';

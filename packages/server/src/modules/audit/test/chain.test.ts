@@ -17,7 +17,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { isOutcomeUnknown } from '../../../foundation/database/unavailable.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { nothingReplayed } from '../../backup/replay.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';

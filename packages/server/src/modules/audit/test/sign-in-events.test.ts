@@ -1,6 +1,6 @@
 /** Every sign-in is recorded: a successful one in the audit log, a rejected one in the log (ASVS 16.3.1). */
 import assert from 'node:assert/strict';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { newApp, type Answered } from '../../../../test-kit/new-app.ts';
 import {
   codeAt,

@@ -16,7 +16,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { JournalError } from '../../deletion-journal/files.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databaseKinds, databases } from '../../../../test-kit/new-db.ts';
 import { nothingReplayed } from '../replay.ts';

@@ -13,7 +13,7 @@ import { claimInstallation } from '../../../foundation/database/installation.ts'
 import { migrate } from '../../../foundation/database/migrate.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { FileInUseError, retireFile } from '../../../foundation/database/retire-sqlite-file.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases, emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
 import { addAccount, addKey, addSession, addSigningKey, keys, now, operator } from '../../../../test-kit/rows.ts';

@@ -10,7 +10,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { DeletionJournal, type JournalListener } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal, readPosition } from '../../deletion-journal/files.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { nothingReplayed } from '../replay.ts';

@@ -18,7 +18,7 @@ import { Outbox } from '../../outbox/outbox.ts';
 import { insertJobTx } from '../../outbox/store.ts';
 import { redeemProofTx } from '../../second-factors/second-factors.ts';
 import { removeSecondFactorTx, replaceRecoveryCodesTx } from '../../second-factors/store.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';

@@ -11,7 +11,7 @@ import { accountImporter, type AccountImportOptions } from '../accounts.ts';
 import { keyImporter, type KeyImportOptions } from '../api-keys.ts';
 import { runImport, type ImportCounts, type Importer } from '../run-import.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
 import { onEachDatabase, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';

@@ -12,7 +12,7 @@ import { accountImporter } from '../accounts.ts';
 import { keyImporter } from '../api-keys.ts';
 import { runImport, type Importer } from '../run-import.ts';
 import { basic, bearer, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 

@@ -1,7 +1,7 @@
 /** What an account is told by mail of its sign-ins and its second factor, in the commit of what happened (ASVS 6.3.5, 6.3.7). */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { goodPassword, type Answered } from '../../../../test-kit/new-app.ts';
 import { newAccountClient, type AccountClient } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';

@@ -1,7 +1,7 @@
 /** The language of mail: chosen by the sign-up, changed by the account, and kept for its last mail. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { goodPassword } from '../../../../test-kit/new-app.ts';
 import { assertRejected, newAccountClient } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';

@@ -1,6 +1,6 @@
 /** Enrolment, verification and removal of a second factor, and recovery codes (ASVS 5.0 6.3.3, 6.5). */
 import assert from 'node:assert/strict';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { bearer, goodPassword, newApp, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
 import { assertRejected } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';

@@ -6,7 +6,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import * as enrolment from '../enrolment-store.ts';
 import { redeemProofTx, type FactorProof } from '../second-factors.ts';
 import * as store from '../store.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import * as tokens from '../../sessions/store.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addSession, dayMs, keys, now, operator } from '../../../../test-kit/rows.ts';

@@ -1,7 +1,7 @@
 /** The changes of an account to itself: its password, its email address, its deletion. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { bearer, goodPassword } from '../../../../test-kit/new-app.ts';
 import {
   assertRejected,

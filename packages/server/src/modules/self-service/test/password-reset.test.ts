@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import { Sealer } from '../../../foundation/crypto/seal.ts';
 import { Outbox } from '../../outbox/outbox.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { basic, bearer, goodPassword, newApp } from '../../../../test-kit/new-app.ts';
 import { until } from '../../../../test-kit/until.ts';
 import {

@@ -1,7 +1,7 @@
 /** Sign-up and email verification. The response does not show whether an account exists; only the mail does. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { codeIn } from '../../../../test-kit/mailbox.ts';
 import { goodPassword, newApp } from '../../../../test-kit/new-app.ts';
 import { assertRejected, newAccountClient, otherPassword } from '../../../../test-kit/account-client.ts';

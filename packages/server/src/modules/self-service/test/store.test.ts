@@ -7,7 +7,7 @@ import { readConfig } from '../../../app/config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';

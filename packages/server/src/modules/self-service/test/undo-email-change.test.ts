@@ -5,7 +5,7 @@ import { deleteOldEmailChanges } from '../../accounts/email-change-store.ts';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { codeIn } from '../../../../test-kit/mailbox.ts';
 import { goodPassword, operator, type Answered } from '../../../../test-kit/new-app.ts';
 import {

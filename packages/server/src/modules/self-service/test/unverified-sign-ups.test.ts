@@ -6,7 +6,7 @@ import { deleteExpiredSignUps } from '../../accounts/sign-up-store.ts';
 import { monotonicMs } from '../../../foundation/clock.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { basic, goodPassword, newApp, operator, type SignedIn } from '../../../../test-kit/new-app.ts';
 import { administer, problemCode, newAdministrator } from '../../../../test-kit/administrators.ts';
 import {

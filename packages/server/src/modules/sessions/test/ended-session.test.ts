@@ -6,7 +6,7 @@ import { createKey, deleteKey, listAccountKeys } from '../../api-keys/store.ts';
 import type { Principal } from '../../../foundation/principal.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { endSession } from '../store.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import {

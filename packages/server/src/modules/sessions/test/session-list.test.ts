@@ -1,7 +1,7 @@
 /** The list of an account's sessions, and ending them (ASVS 5.0 7.4.5, 7.5.2). */
 import assert from 'node:assert/strict';
 import { toInstant } from '../../../foundation/clock.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import {
   basic,
   bearer,

@@ -1,6 +1,6 @@
 /** The table of signing keys, on each database. */
 import assert from 'node:assert/strict';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import * as store from '../store.ts';
 import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';

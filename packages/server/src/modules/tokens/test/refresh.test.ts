@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import { sql } from '../../../foundation/database/sql.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { checksum, fromBase62, Secret, toBase62 } from '../../../foundation/crypto/secret.ts';
 import {

@@ -13,7 +13,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
 import { bearer, basic, goodPassword, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { listAuditEvents } from '../../../../test-kit/audit-trail.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { newPlace, type DatabasePlace } from '../../../../test-kit/new-db.ts';
 import { newReceiver, type Received } from '../../../../test-kit/webhook-receiver.ts';
 import { until } from '../../../../test-kit/until.ts';

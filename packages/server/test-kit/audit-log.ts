@@ -1,4 +1,4 @@
-/** What the audit trail holds. The service only writes it. */
+/** Reads the whole audit log, for tests. */
 import type { AuditRow } from '../src/modules/audit/chain.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { sql } from '../src/foundation/database/sql.ts';
