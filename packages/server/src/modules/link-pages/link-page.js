@@ -4,8 +4,25 @@
  */
 'use strict';
 
-const texts = JSON.parse(document.querySelector('main').dataset.texts);
-const status = document.querySelector('[role=status]');
+/**
+ * @typedef {object} Texts
+ * @property {string} sending
+ * @property {string} unreachable
+ * @property {string} incomplete
+ * @property {string} noKeys
+ * @property {string} liveKeys
+ * @property {string} signIn
+ * @property {string} [signInUrl]
+ * @property {string} [renewal]
+ * @property {Readonly<Record<string, string>>} errors by problem code
+ * @property {readonly string[]} aboutInput problem codes
+ *
+ * @typedef {readonly { nickname: string }[]} Keys
+ */
+
+/** @type {Texts} */
+const texts = JSON.parse(String(document.querySelector('main')?.dataset.texts));
+const statusElement = /** @type {HTMLElement} */ (document.querySelector('[role=status]'));
 const forms = [...document.forms];
 const formWithoutCode = forms.find((form) => form.dataset.when === 'no code');
 
@@ -24,15 +41,16 @@ for (const form of forms) {
   });
 }
 
+/** @param {HTMLFormElement} form */
 async function send(form) {
-  const button = form.querySelector('button');
+  const button = /** @type {HTMLButtonElement} */ (form.querySelector('button'));
   // `disabled` would remove the focus from the button.
   if (button.getAttribute('aria-disabled') === 'true') return;
   button.setAttribute('aria-disabled', 'true');
   for (const input of form.querySelectorAll('input')) input.removeAttribute('aria-invalid');
   showStatus(texts.sending);
   try {
-    const response = await fetch(form.dataset.to, {
+    const response = await fetch(String(form.dataset.to), {
       method: 'POST',
       credentials: 'omit',
       headers: { 'content-type': 'application/json' },
@@ -48,7 +66,9 @@ async function send(form) {
   }
 }
 
+/** @param {HTMLFormElement} form */
 function bodyOf(form) {
+  /** @type {Record<string, string | boolean>} */
   const body = code === '' ? {} : { code };
   for (const { name, type, checked, value } of form.querySelectorAll('input')) {
     if (type !== 'checkbox') body[name] = value;
@@ -57,14 +77,16 @@ function bodyOf(form) {
   return body;
 }
 
+/** @param {HTMLFormElement} form @param {{ apiKeys?: Keys }} body */
 function showSuccess(form, { apiKeys }) {
   form.remove();
-  showStatus(form.dataset.done);
+  showStatus(form.dataset.done ?? '');
   if (apiKeys) appendKeys(apiKeys);
   if (form.dataset.when === 'code') appendSignInLink();
-  status.focus();
+  statusElement.focus();
 }
 
+/** @param {HTMLFormElement} form @param {{ code: string, title: string, detail: string }} body */
 function showProblem(form, { code: problem, title, detail }) {
   if (problem === 'code_invalid') {
     // No input makes the code valid: the page offers another mail, or states how to get one.
@@ -78,29 +100,31 @@ function showProblem(form, { code: problem, title, detail }) {
   const text = texts.errors[problem];
   showError(text ?? `${title}. ${detail}`);
   const input = form.querySelector('input');
-  if (!text || !texts.aboutInput.includes(problem)) return;
+  if (!input || !text || !texts.aboutInput.includes(problem)) return;
   input.setAttribute('aria-invalid', 'true');
   input.focus();
 }
 
+/** @param {string} text */
 function showStatus(text) {
-  status.className = '';
-  status.textContent = text;
+  statusElement.className = '';
+  statusElement.textContent = text;
 }
 
-/** The focus moves to the error, so that a screen reader reads it (WCAG 2.2, 3.3.1). */
+/** The focus moves to the error, so that a screen reader reads it (WCAG 2.2, 3.3.1). @param {string} text */
 function showError(text) {
   showStatus(text);
-  status.className = 'failed';
-  status.focus();
+  statusElement.className = 'failed';
+  statusElement.focus();
 }
 
+/** @param {Keys} keys */
 function appendKeys(keys) {
   const line = document.createElement('p');
   line.textContent = keys.length === 0 ? texts.noKeys : texts.liveKeys;
   const items = document.createElement('ul');
   for (const { nickname } of keys) items.appendChild(document.createElement('li')).textContent = nickname;
-  status.append(line, items);
+  statusElement.append(line, items);
 }
 
 /** Appends nothing if the operator has configured no sign-in page. */
@@ -111,5 +135,5 @@ function appendSignInLink() {
   link.textContent = texts.signIn;
   const line = document.createElement('p');
   line.append(link);
-  status.append(line);
+  statusElement.append(line);
 }
