@@ -65,7 +65,7 @@ export class ApiKeys {
     const { db } = options;
     this.#options = options;
     this.#owners = new CoalescingReader((ids) => store.findKeyOwners(db, ids), db.sharedReads);
-    this.#creations = new CoalescingReader((questions) => store.findForCreation(db, questions), db.sharedReads);
+    this.#creations = new CoalescingReader((lookups) => store.findForCreation(db, lookups), db.sharedReads);
   }
 
   /**

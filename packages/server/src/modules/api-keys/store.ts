@@ -226,11 +226,11 @@ export const pageAccountKeys = (
 export const findKeyOwner = async (db: Db, id: number): Promise<string | undefined> =>
   (await findKeyOwners(db, [id]))[0]?.accountId;
 
-/** The states for creations, in the order of the questions. */
+/** The states for creations, in the order of the lookups. */
 export const findForCreation = (
   db: Db,
-  questions: readonly (readonly [accountId: string, nickname: string])[],
-): Promise<(CreationState | undefined)[]> => db.getMany(selectForCreation, questions);
+  lookups: readonly (readonly [accountId: string, nickname: string])[],
+): Promise<(CreationState | undefined)[]> => db.getMany(selectForCreation, lookups);
 
 /** @throws DomainError `account_not_found`, `email_unverified` */
 export function assertMayCreate(account: Pick<CreationState, 'unverifiedSince'> | undefined): asserts account {

@@ -64,9 +64,9 @@ export class SigningKeys {
   constructor(options: SigningKeysOptions) {
     const { db } = options;
     this.#options = options;
-    this.#times = new CoalescingReader(async (questions) => {
+    this.#times = new CoalescingReader(async (lookups) => {
       const rows = await listSigningKeyTimes(db);
-      return questions.map(() => rows);
+      return lookups.map(() => rows);
     }, db.sharedReads);
   }
 

@@ -95,15 +95,15 @@ export class Tokens {
   readonly unanswered: UnansweredRefreshes;
   readonly signIns: SignInCounts = { accepted: 0, refused: 0, throttled: 0, overloaded: 0 };
   readonly #options: TokensOptions;
-  readonly #sessions: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
-  readonly #live: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
+  readonly #sessionStates: CoalescingReader<readonly [id: string, kid: string], store.SessionState>;
+  readonly #liveSessions: CoalescingReader<readonly [now: number, id: string], store.SessionGeneration>;
 
   constructor(options: TokensOptions) {
     const { db } = options;
     this.#options = options;
     this.unanswered = new UnansweredRefreshes({ ping: () => pingDatabase(db) });
-    this.#sessions = new CoalescingReader((questions) => store.findSessionStates(db, questions), db.sharedReads);
-    this.#live = new CoalescingReader((questions) => store.findLiveSessions(db, questions), db.sharedReads);
+    this.#sessionStates = new CoalescingReader((lookups) => store.findSessionStates(db, lookups), db.sharedReads);
+    this.#liveSessions = new CoalescingReader((lookups) => store.findLiveSessions(db, lookups), db.sharedReads);
   }
 
   /**
@@ -160,7 +160,7 @@ export class Tokens {
     if (!presented) return;
     const now = clock.now();
     const { sessionId } = presented;
-    const session = await this.#live.read([now, sessionId]);
+    const session = await this.#liveSessions.read([now, sessionId]);
     // The session has ended. That commit may not have reached the standby yet.
     if (!session) return db.confirm();
     const principal: Principal = { kind: 'account', accountId: session.accountId, sessionId };
@@ -187,7 +187,7 @@ export class Tokens {
     const { db, clock } = this.#options;
     if (!isSessionId(id)) throw new DomainError('session_not_found');
     const now = clock.now();
-    const session = await this.#live.read([now, id]);
+    const session = await this.#liveSessions.read([now, id]);
     const isOwn = session?.accountId === principal.accountId;
     if (!isOwn) await db.confirm();
     if (!isOwn || !(await store.endOwnSession(db, principal, id, now))) throw new DomainError('session_not_found');
@@ -208,7 +208,7 @@ export class Tokens {
     const claims = await accessTokens.verify(accessToken);
     if (claims === undefined) return { valid: false, code: 'malformed' };
     if (claims === 'expired') return { valid: false, code: 'expired' };
-    const session = await this.#sessions.read([claims.sessionId, claims.kid]);
+    const session = await this.#sessionStates.read([claims.sessionId, claims.kid]);
     if (!session || session.accountId !== claims.accountId) return { valid: false, code: 'not_found' };
     if (session.accountDisabledAt !== null) return { valid: false, code: 'disabled' };
     const now = clock.now();
@@ -243,7 +243,7 @@ export class Tokens {
     const { sessionId, generation } = presented;
     const now = clock.now();
     const issuedUntil = now - limits.refreshReuseSeconds * 1000;
-    const current = await this.#live.read([now, sessionId]);
+    const current = await this.#liveSessions.read([now, sessionId]);
     if (!current) return this.#rejectRefresh();
     // Before the rotation: a committed rotation must not fail for lack of a signing key.
     const sign = await accessTokens.signer();
@@ -263,7 +263,7 @@ export class Tokens {
     const rotated =
       isNewest && (await store.rotateRefreshToken(db, { ...rotation, idleExpiresAt: now + idleTtlSeconds * 1000 }));
     if (rotated) return pairOf(sign, rotated, successor);
-    const session = isNewest ? await this.#live.read([now, sessionId]) : current;
+    const session = isNewest ? await this.#liveSessions.read([now, sessionId]) : current;
     // A future generation was issued before the database was restored from a backup: it does not prove theft.
     if (!session || generation >= session.generation) return this.#rejectRefresh();
     // The rotation that was read may not have reached the standby yet.

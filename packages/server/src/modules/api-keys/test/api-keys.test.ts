@@ -128,8 +128,8 @@ test(
     assert.deepEqual([confirmed.status, confirmed.json], [200, { message: `API key ${id} has been deleted.` }]);
     assert.ok(!(await isAccepted(app, key)));
     for (const { accessToken } of [owner, other]) {
-      const gone = await app.call('DELETE', path, { headers: bearer(accessToken) });
-      assertProblem(fromFetch(gone), 'key_not_found');
+      const deleted = await app.call('DELETE', path, { headers: bearer(accessToken) });
+      assertProblem(fromFetch(deleted), 'key_not_found');
     }
   },
 );
@@ -278,11 +278,11 @@ async function tablesOf(db: Db): Promise<Buffer[]> {
 test('deletion of an account deletes its keys and no others', async () => {
   await using app = await newApp();
   const [one, other] = [await app.signIn(), await app.signIn()];
-  const gone = await create(app, bearer(one.accessToken), 'a');
+  const deleted = await create(app, bearer(one.accessToken), 'a');
   const kept = await create(app, bearer(other.accessToken), 'a');
   await app.service.services.accounts.delete(operator, one.account.id);
-  assert.deepEqual([await isAccepted(app, gone.key), await isAccepted(app, kept.key)], [false, true]);
-  const again = await app.call('DELETE', `/auth/api-keys/${gone.id}`, { headers: bearer(other.accessToken) });
+  assert.deepEqual([await isAccepted(app, deleted.key), await isAccepted(app, kept.key)], [false, true]);
+  const again = await app.call('DELETE', `/auth/api-keys/${deleted.id}`, { headers: bearer(other.accessToken) });
   assertProblem(fromFetch(again), 'key_not_found');
 });
 

@@ -28,9 +28,9 @@ test('a thousand keys are unique', () => {
 
 test('a key with an altered character is malformed', () => {
   const key = makeKey('krv').reveal();
-  for (let place = 0; place < key.length; place++) {
+  for (let index = 0; index < key.length; index++) {
     for (const char of [...digits, '_', '-', ' ', 'é']) {
-      const altered = key.slice(0, place) + char + key.slice(place + 1);
+      const altered = key.slice(0, index) + char + key.slice(index + 1);
       if (altered !== key) assert.equal(formOf(altered, prefixes), 'malformed', altered);
     }
   }

@@ -328,7 +328,7 @@ function forgeries(accessToken: string, { header, payload }: Genuine, publicJwk:
     `${input}.${sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
   const flipped = (at: number): string =>
     signature.slice(0, at) + (signature[at] === 'A' ? 'B' : 'A') + signature.slice(at + 1);
-  const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+  const otherKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   const pem = publicKey.export({ type: 'spki', format: 'pem' });
   return [
     ['alg none, no signature', `${encode({ ...header, alg: 'none' })}.${body}.`],
@@ -339,9 +339,9 @@ function forgeries(accessToken: string, { header, payload }: Genuine, publicJwk:
     ['HS256 with the public key as DER', hmac(publicKey.export({ type: 'spki', format: 'der' }))],
     ['HS256 with the public key as JWK', hmac(JSON.stringify(publicJwk))],
     ['HS256 with an empty secret', hmac('')],
-    ['another EC key under our kid', signedBy(stranger)],
+    ['another EC key under our kid', signedBy(otherKey)],
     ['a signature of zeros', `${input}.${Buffer.alloc(64).toString('base64url')}`],
-    ['a signature in DER', `${input}.${sign('sha256', Buffer.from(input), stranger).toString('base64url')}`],
+    ['a signature in DER', `${input}.${sign('sha256', Buffer.from(input), otherKey).toString('base64url')}`],
     ['an altered signature', `${head}.${body}.${flipped(0)}`],
     ['a signature altered in its middle', `${head}.${body}.${flipped(43)}`],
     [

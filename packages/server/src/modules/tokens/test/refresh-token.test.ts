@@ -45,7 +45,7 @@ test('session ids and tokens are unique', { tags: ['asvs:7.2.2', 'asvs:7.2.3', '
 test('a token has exactly one successor, also after it was parsed', () => {
   const first = tokens.first();
   let token = first;
-  const seen = new Set([token.text.reveal()]);
+  const texts = new Set([token.text.reveal()]);
   for (let generation = 2; generation <= 50; generation++) {
     const parsed = tokens.parse(token.text.reveal());
     assert.ok(parsed);
@@ -54,19 +54,19 @@ test('a token has exactly one successor, also after it was parsed', () => {
     assert.equal(successor.sessionId, first.sessionId);
     assert.equal(successor.generation, generation);
     assert.deepEqual(shown(tokens.parse(successor.text.reveal()) ?? first), shown(successor));
-    seen.add(successor.text.reveal());
+    texts.add(successor.text.reveal());
     token = successor;
   }
-  assert.equal(seen.size, 50);
+  assert.equal(texts.size, 50);
 });
 
 test('a token with an altered character is rejected', () => {
   const text = tokens.first().text.reveal();
-  for (let place = 0; place < text.length; place++) {
+  for (let index = 0; index < text.length; index++) {
     for (const step of [1, 7, 36]) {
-      const char = digits.charAt((digits.indexOf(text.charAt(place)) + step) % 62);
-      const altered = text.slice(0, place) + char + text.slice(place + 1);
-      if (altered !== text) assert.equal(tokens.parse(altered), undefined, `character ${place}`);
+      const char = digits.charAt((digits.indexOf(text.charAt(index)) + step) % 62);
+      const altered = text.slice(0, index) + char + text.slice(index + 1);
+      if (altered !== text) assert.equal(tokens.parse(altered), undefined, `character ${index}`);
     }
   }
 });

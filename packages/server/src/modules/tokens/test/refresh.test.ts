@@ -157,7 +157,7 @@ for (const [what, rotations, seconds] of reuses) {
     const first = await app.signIn();
     const other = await signInAgain(app, first.account.email);
     let latest: Pair = first;
-    for (let turn = 0; turn < rotations; turn++) latest = await rotated(app, latest.refreshToken);
+    for (let round = 0; round < rotations; round++) latest = await rotated(app, latest.refreshToken);
     app.clock.advance({ seconds });
     // Not expired, so that only the end of its session rejects it.
     const { accessToken } = seconds >= 600 ? (latest = await refreshed(app, latest.refreshToken)) : latest;
@@ -285,8 +285,8 @@ test(
     await using app = await newApp();
     const first = await app.signIn();
     const pairs: Pair[] = [first];
-    const stranger = await app.signIn();
-    for (let turn = 1; turn < 50; turn++) {
+    const other = await app.signIn();
+    for (let round = 1; round < 50; round++) {
       app.clock.advance({ seconds: 1 });
       pairs.push(await signInAgain(app, first.account.email));
     }
@@ -298,7 +298,7 @@ test(
     assertRejected(await list(app, oldest.accessToken), 'invalid_access_token');
     assertRejected(await refresh(app, oldest.refreshToken), 'invalid_refresh_token');
     for (const { accessToken } of pairs.slice(1)) assert.equal((await list(app, accessToken)).status, 200);
-    assert.equal((await list(app, stranger.accessToken)).status, 200);
+    assert.equal((await list(app, other.accessToken)).status, 200);
   },
 );
 

@@ -67,14 +67,14 @@ test('a public RFC 7662 client finds the endpoint by discovery and accepts its r
   await at.app.call('DELETE', `/auth/api-keys/${key.id}`, { headers: bearer(at.accessToken) });
   assert.deepEqual(await client.tokenIntrospection(config, key.key), { active: false });
 
-  const stranger = new client.Configuration(
+  const unscoped = new client.Configuration(
     config.serverMetadata(),
     at.serviceId,
     undefined,
     client.ClientSecretBasic(key.key),
   );
-  client.allowInsecureRequests(stranger);
-  await assert.rejects(client.tokenIntrospection(stranger, at.accessToken), {
+  client.allowInsecureRequests(unscoped);
+  await assert.rejects(client.tokenIntrospection(unscoped, at.accessToken), {
     code: 'OAUTH_WWW_AUTHENTICATE_CHALLENGE',
     status: 401,
   });
