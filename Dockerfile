@@ -1,4 +1,4 @@
-# Runs Keyreeve as a user without rights; only /data is written to. See docs/operating.md.
+# Runs Keyreeve as an unprivileged user that writes only to /data. See docs/operating.md.
 FROM node:26-bookworm-slim AS build
 WORKDIR /app
 COPY . .
@@ -8,7 +8,7 @@ FROM node:26-bookworm-slim
 ENV NODE_ENV=production \
     KEYREEVE_DATABASE_URL=sqlite:/data/keyreeve.db
 COPY --from=build /app /app
-# A volume that is mounted at either takes its owner from here.
+# A new volume that is mounted on one of these folders gets its owner and mode.
 RUN mkdir -m 0700 /data /data/deletions && chown 65532:65532 /data /data/deletions
 USER 65532:65532
 VOLUME /data

@@ -13,4 +13,6 @@ if (problem !== undefined) {
   process.exit(69);
 }
 rmSync(new URL('../node_modules/.bin/node', import.meta.url), { force: true });
-console.error(`keyreeve: the Node that comes with Keyreeve does not run here; it uses Node ${process.versions.node}.`);
+console.error(
+  `keyreeve: the Node that Keyreeve includes does not run on this machine; Keyreeve uses Node ${process.versions.node}.`,
+);

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /**
- * Starts the program with the Node that it was made for (`bundled-node.js`). Plain JavaScript, so that an older Node can
- * run it as well.
+ * Starts the program with the pinned Node (`bundled-node.js`). Plain JavaScript, because an older Node may run this file.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -17,37 +16,37 @@ if (node === undefined) {
   process.exit(69);
 }
 
-// Password hashes run on libuv's threads, beside files and name look-ups: as many as hash at once, and four.
+// Password hashes run on libuv's threads, as do file access and DNS lookups: one thread per concurrent hash, and four more.
 const hashThreads = Math.min(4, availableParallelism());
-// A small young generation: what a request leaves behind is small, and the memory serves better as page cache.
 const args = [
   '--disable-proto=delete',
-  // Without it a signal opens a debugger, through which every secret in the program can be read.
+  // By default, SIGUSR1 opens a debugger, which can read every secret of the process.
   '--disable-sigusr1',
+  // MiB. Requests allocate little, and the database needs the memory for its page cache.
   '--max-semi-space-size=4',
   '--no-warnings',
   main,
   ...process.argv.slice(2),
 ];
 const env = {
-  // Stripping types and compiling is most of a start; kept from one start to the next where this user may write.
+  // Caches compiled code, which is most of the time of a start, if this user can write to the folder.
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/keyreeve', import.meta.url)),
   UV_THREADPOOL_SIZE: String(hashThreads + 4),
   ...process.env,
 };
 
 if (process.execve && process.platform !== 'win32') {
-  // This process becomes the program: nothing stands between it and whoever sends it signals.
+  // Replaces this process by the program, so that signals reach the program directly.
   process.execve(node, [node, ...args], env);
 }
 const child = spawn(node, args, { stdio: 'inherit', env });
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
-  // On a terminal Ctrl-C reaches both of us; sending it on would be a second one.
+  // On a terminal, Ctrl-C reaches both processes. Forwarding it would send a second signal.
   process.on(signal, () => (signal === 'SIGTERM' || !process.stdin.isTTY) && child.kill(signal));
 }
 child.on('exit', (code, signal) => {
   if (signal === null) process.exit(code ?? 1);
-  // Ended by a signal: whoever started us should see the same.
+  // End this process by the same signal, so that its parent sees the same exit.
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 });

@@ -72,17 +72,17 @@ test('if the bundled Node cannot run, the current Node runs the program if it is
 });
 
 test('if no Node can run the program, one line reports the cause and the solution, with status 69', () => {
-  const older = 'Or run it with Node 24.15 or newer; this is 20.20.2.';
+  const older = 'Or run Keyreeve with Node 24.15 or newer; this is 20.20.2.';
   const expected = [
     [
       withoutLibatomic,
-      'The Node that comes with Keyreeve needs the library libatomic.so.1. Install it: apt-get install libatomic1 (Debian, Ubuntu) or dnf install libatomic (Fedora, RHEL).',
+      'The Node that Keyreeve includes needs the library libatomic.so.1. Install it: apt-get install libatomic1 (Debian, Ubuntu) or dnf install libatomic (Fedora, RHEL).',
     ],
     [
       'exit 1',
-      'The Node that comes with Keyreeve does not run on this machine (it needs glibc 2.28 or newer on Linux).',
+      'The Node that Keyreeve includes does not run on this machine (on Linux, it needs glibc 2.28 or newer).',
     ],
-    [undefined, 'The Node that comes with Keyreeve is not installed. Install it: npm ci --include=optional.'],
+    [undefined, 'The Node that Keyreeve includes is not installed. Install it: npm ci --include=optional.'],
   ] as const;
   for (const [bundled, problem] of expected) {
     using folder = newTempFolder();

@@ -112,7 +112,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await unconfirmed(), [
         {
           state: 'warning',
-          detail: `a restore brought back earlier email addresses of ${id}: no password reset is sent there until the owner changes the address, or you run \`account confirm-email\``,
+          detail: `after a restore, these accounts have an earlier email address: ${id}. Password resets are not sent to it until the owner changes it or you run \`keyreeve account confirm-email\``,
         },
       ]);
       const done = await run(`account confirm-email ${id}`);

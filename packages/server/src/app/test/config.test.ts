@@ -1,4 +1,4 @@
-/** Configuration: every variable is documented, every mistake is told, all of them at once, and no secret with them. */
+/** Configuration: defaults, accepted and rejected values, and messages, which contain no secret. */
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { warningsOf } from '../config-warnings.ts';
 import { settings, type Setting } from '../settings.ts';
 import type { PostgresLocation } from '../../foundation/database/postgres-url.ts';
 import { newTempFolder } from '../../../test-kit/temp-folder.ts';
-import { refused } from './refused-values.ts';
+import { invalidValues } from './invalid-values.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -70,16 +70,16 @@ const defaults: Config = {
   logLevel: 'info',
 };
 
-test('without any variable the documented defaults are in force', () => {
+test('without any setting, the defaults are in force', () => {
   assert.deepEqual(readConfig({}), defaults);
   assert.deepEqual(readConfig({ PATH: '/bin', UNRELATED: 'x' }), defaults);
 });
 
-test('an empty variable is the same as none', () => {
+test('an empty setting has its default', () => {
   assert.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), defaults);
 });
 
-test('every variable has a name of ours, a sentence that explains it, and a default that it accepts itself', () => {
+test('every setting has a name with the prefix KEYREEVE_, an explanation and a valid default', () => {
   for (const { name, doc, default: fallback, parse } of Object.values<Setting<unknown>>(settings)) {
     assert.match(name, /^KEYREEVE_[A-Z_]+$/);
     assert.match(doc, /^.{4,}\.$/s, name);
@@ -217,7 +217,7 @@ for (const [url, expected] of postgresUrls) {
   });
 }
 
-test('the password of a database is never shown', () => {
+test('the description of a database URL never contains the password', () => {
   const described = (url: string): string | undefined =>
     describeConfig({ KEYREEVE_DATABASE_URL: url }).find(({ name }) => name === 'KEYREEVE_DATABASE_URL')?.value;
   assert.equal(described('postgres://keyreeve:secret@db/auth?sslmode=require'), 'postgres://keyreeve@db:5432/auth');
@@ -226,15 +226,19 @@ test('the password of a database is never shown', () => {
   assert.equal(described('postgres://keyreeve:secret@db'), '[redacted]');
 });
 
-test('with PostgreSQL the master key must be given: instances can’t share a file', { tags: ['asvs:13.2.3'] }, () => {
-  assert.throws(
-    () => readConfig({ KEYREEVE_DATABASE_URL: 'postgres://keyreeve@db/auth' }),
-    /KEYREEVE_MASTER_KEY must be set/,
-  );
-});
+test(
+  'with PostgreSQL, the master key must be set, because instances cannot share a file',
+  { tags: ['asvs:13.2.3'] },
+  () => {
+    assert.throws(
+      () => readConfig({ KEYREEVE_DATABASE_URL: 'postgres://keyreeve@db/auth' }),
+      /KEYREEVE_MASTER_KEY must be set/,
+    );
+  },
+);
 
-for (const [name, value, reason] of refused) {
-  test(`refused: ${name}=${value}`, () => {
+for (const [name, value, reason] of invalidValues) {
+  test(`rejected: ${name}=${value}`, () => {
     const mistakes = mistakesIn({ [name]: value });
     assert.equal(mistakes.length, 1, mistakes.join('\n'));
     assert.ok(mistakes[0]?.startsWith(`${name} `));
@@ -242,8 +246,8 @@ for (const [name, value, reason] of refused) {
   });
 }
 
-test('all mistakes are told together, one for each variable', () => {
-  const wrong = Object.fromEntries(refused.map(([name, value]) => [name, value]));
+test('all errors are reported together, one for each setting', () => {
+  const wrong = Object.fromEntries(invalidValues.map(([name, value]) => [name, value]));
   const mistakes = mistakesIn({ ...wrong, KEYREEVE_TYPO: 'x', KEYREEVE_PORTS: '1' });
   const named = mistakes.map((mistake) => mistake.split(' ', 1)[0] ?? '').toSorted();
   assert.deepEqual(named, [...Object.keys(wrong), 'KEYREEVE_PORTS', 'KEYREEVE_TYPO'].toSorted());
@@ -251,11 +255,11 @@ test('all mistakes are told together, one for each variable', () => {
   assert.deepEqual(
     names.filter((name) => !free.has(name) && !(name in wrong)),
     [],
-    'each variable that can be wrong is in the table',
+    'each setting that can be invalid is in the table',
   );
 });
 
-test('a name that Keyreeve doesn’t know is a mistake; what a container platform sets is not', () => {
+test('an unknown name with the prefix KEYREEVE_ is an error, unless a container platform sets it', () => {
   assert.deepEqual(mistakesIn({ KEYREEVE_KEY_PREFIXS: 'acme' }), ['KEYREEVE_KEY_PREFIXS is not a setting of Keyreeve']);
   assert.deepEqual(mistakesIn({ KEYREEVE_PORT_FILE: '/x' }), ['KEYREEVE_PORT_FILE is not a setting of Keyreeve']);
   assert.deepEqual(
@@ -283,7 +287,7 @@ const contradictory: readonly (readonly [environment: Environment, reason: RegEx
 
 for (const [environment, reason] of contradictory) {
   test(
-    `refused together: ${Object.entries(environment)
+    `rejected together: ${Object.entries(environment)
       .map(([name, value]) => `${name}=${value}`)
       .join(' ')}`,
     { tags: ['asvs:12.2.1'] },
@@ -295,12 +299,12 @@ for (const [environment, reason] of contradictory) {
   );
 }
 
-test('on a terminal nobody waits for a drain, unless asked to', () => {
+test('on a terminal, the default drain time is 0', () => {
   assert.equal(readConfig({}, { isTerminal: true }).drainSeconds, 0);
   assert.equal(readConfig({ KEYREEVE_DRAIN_SECONDS: '5' }, { isTerminal: true }).drainSeconds, 5);
 });
 
-test('a secret may lie in a file that nobody else can read', () => {
+test('a secret can be in a file that only its owner can read', () => {
   using folder = newTempFolder();
   const path = join(folder.path, 'master-key');
   writeFileSync(path, `${masterKeyText}\n`, { mode: 0o600 });
@@ -331,7 +335,7 @@ test('a secret may lie in a file that nobody else can read', () => {
   assert.match(mistakesIn({ KEYREEVE_MASTER_KEY_FILE: join(folder.path, 'empty') }).join(), /is empty/);
 });
 
-test('no secret is in a mistake or in the description of what is in force', () => {
+test('errors and descriptions of settings contain no secret', () => {
   const almost = `${masterKeyText}x`;
   assert.ok(!mistakesIn({ KEYREEVE_MASTER_KEY: almost }).join().includes(almost.slice(0, 10)));
   const described = describeConfig({ KEYREEVE_MASTER_KEY: masterKeyText, KEYREEVE_PORT: '9000' });
@@ -347,22 +351,22 @@ test('no secret is in a mistake or in the description of what is in force', () =
   ]);
 });
 
-test('an https address whose proxy is not named is warned of, because all clients would be one', () => {
+test('an https public URL without a trusted proxy causes a warning', () => {
   const https = { KEYREEVE_HOST: '0.0.0.0', KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
   assert.match(warningsOf(readConfig(https)).join(), /^KEYREEVE_PUBLIC_URL is https/);
   assert.deepEqual(warningsOf(readConfig({ ...https, KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' })), []);
 });
 
-test('the journal of deletions lies beside an embedded database, elsewhere when told; PostgreSQL without one warns', () => {
+test('the deletion journal is beside the SQLite database by default; PostgreSQL without a journal causes a warning', () => {
   const postgres = {
     KEYREEVE_DATABASE_URL: 'postgres://keyreeve@127.0.0.1/keyreeve',
     KEYREEVE_MASTER_KEY: masterKeyText,
   };
-  const told = { KEYREEVE_DELETION_JOURNAL: '/srv/deletions' };
+  const withJournal = { KEYREEVE_DELETION_JOURNAL: '/srv/deletions' };
   assert.equal(readConfig({ KEYREEVE_DATABASE_URL: 'sqlite:/a/b.db' }).deletionJournal, '/a/b.db.deletions');
-  assert.equal(readConfig(told).deletionJournal, '/srv/deletions');
+  assert.equal(readConfig(withJournal).deletionJournal, '/srv/deletions');
   assert.equal(readConfig(postgres).deletionJournal, undefined);
-  assert.equal(readConfig({ ...postgres, ...told }).deletionJournal, '/srv/deletions');
+  assert.equal(readConfig({ ...postgres, ...withJournal }).deletionJournal, '/srv/deletions');
   assert.match(warningsOf(readConfig(postgres)).join(), /^KEYREEVE_DELETION_JOURNAL is not set/);
-  assert.deepEqual(warningsOf(readConfig({ ...postgres, ...told })), []);
+  assert.deepEqual(warningsOf(readConfig({ ...postgres, ...withJournal })), []);
 });

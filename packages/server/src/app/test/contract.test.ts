@@ -1,9 +1,9 @@
-/** The fixed contract, word for word: the shapes, the statuses, and nothing more in a body than is listed. */
+/** The fixed contract: exact statuses, and exact members of each body. */
 import assert from 'node:assert/strict';
 import { basic, bearer, goodPassword, newApp } from '../../../test-kit/new-app.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
-test('the fixed contract: sign in, create, list, use and delete a key', async () => {
+test('the fixed contract holds: sign in, create, list, use and delete a key', async () => {
   await using app = await newApp();
   const account = await app.createAccount('you@example.com');
 

@@ -1,4 +1,4 @@
-/** The data of release 0.1.0 (`test/data/release-0.1.0`): each of its live credentials works, each ended one is rejected. */
+/** The data of release 0.1.0 (`test/data/release-0.1.0`): each valid credential works, and each ended one is rejected. */
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const { masterKey, writtenAt, password, recoveryCodes, refreshTokens, accessToke
 ) as Credentials;
 const publicUrl = 'http://localhost:8787';
 
-/** The status of a sign-in; 401 also without the second factor that the account has. */
+/** @returns the status of a sign-in. It is also 401 if the code of an enrolled second factor is missing. */
 async function signIn(app: TestApp, name: string, code?: string): Promise<number> {
   const headers = { ...basic(`${name}@example.com`, password), ...(code ? { 'x-keyreeve-otp': code } : {}) };
   return (await app.call('POST', '/auth/token', { headers })).status;
@@ -64,7 +64,7 @@ async function assertAccountsAndKeys(app: TestApp): Promise<void> {
   assert.equal(await signIn(app, 'grace', recoveryCodes[0]), 401, 'a recovery code works once');
 }
 
-testOnce('the embedded database of release 0.1.0 works on', async () => {
+testOnce('the credentials in an SQLite database of release 0.1.0 keep their state', async () => {
   using folder = newTempFolder();
   cpSync(data, folder.path, { recursive: true });
   const environment = {
@@ -84,7 +84,7 @@ testOnce('the embedded database of release 0.1.0 works on', async () => {
     assert.equal(await refresh(app, refreshTokens[name]), 401, name);
 });
 
-test('a backup of release 0.1.0 is restored with its journal, which no deletion is missing from', async () => {
+test('a restored backup of release 0.1.0 revives no deleted credential', async () => {
   using folder = newTempFolder();
   cpSync(data, folder.path, { recursive: true });
   await using place = await newPlace();
@@ -97,7 +97,7 @@ test('a backup of release 0.1.0 is restored with its journal, which no deletion 
   const args = ['restore', '--from', join(folder.path, 'backup.jsonl'), '--yes'];
   const restored = await runProgram(args, { folder: folder.path, environment });
   assert.equal(restored.status, 0, restored.stderr);
-  // Not before the restore, whose audit events have the time of the system.
+  // The audit events of the restore have the system time, which the clock must not precede.
   const clock = new FakeClock(Math.max(Date.parse(writtenAt), Date.now()));
   await using app = await newApp({ place: { ...place, environment }, clock });
   await assertAccountsAndKeys(app);

@@ -1,4 +1,4 @@
-/** Opening an installation: when its master key is made, and which empty databases start as a new installation. */
+/** Opening an installation: when a master key is created, and which empty databases start as a new installation. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,14 +16,14 @@ import { newTempFolder } from '../../../test-kit/temp-folder.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Opens it as `serve` does, or as `restore` does, and closes it. */
+/** Opens the installation as `serve` or, with `isToBeFilled`, as `restore` does, and closes it. */
 async function open(environment: Environment, { isToBeFilled = false } = {}): Promise<void> {
   const options = { clock: systemClock, mayCreate: true, mayMigrate: true, isToBeFilled };
   const { db } = await openInstallation(readConfig(environment), options);
   await db.close();
 }
 
-const refuses = (environment: Environment, ...parts: readonly string[]): Promise<void> =>
+const rejects = (environment: Environment, ...parts: readonly string[]): Promise<void> =>
   assert.rejects(open(environment), (error) => {
     assert.ok(error instanceof ConfigError);
     for (const part of parts) assert.ok(error.message.includes(part), `${part} is missing in: ${error.message}`);
@@ -37,12 +37,12 @@ const newData = () => {
   return { folder: folder.path, path, environment, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 };
 
-/** The files of an embedded database, without its master key. */
+/** Removes the files of an SQLite database, but not its master key. */
 const removeDatabase = (path: string): void => {
   for (const ending of ['', '-wal', '-shm']) rmSync(`${path}${ending}`, { force: true });
 };
 
-test('a master key is made beside the draft that a killed start with the same process id has left', async () => {
+test('a master key is created although a killed start with the same process id has left its draft', async () => {
   using data = newData();
   const left = `${masterKeyPath(data.path)}.${process.pid}`;
   writeFileSync(left, 'half of a k');
@@ -54,54 +54,54 @@ test('a master key is made beside the draft that a killed start with the same pr
   assert.deepEqual(others, [`keyreeve.db.master-key.${process.pid}`]);
 });
 
-suite('beside the master key of an installation that was in use', () => {
+suite('with the master key of an installation that was in use', () => {
   const losses: Readonly<Record<string, (path: string) => void>> = {
     'a missing database': removeDatabase,
     'an empty file': (path) => (removeDatabase(path), writeFileSync(path, '')),
   };
   for (const [name, lose] of Object.entries(losses)) {
-    test(`${name} is refused with the command to run, and nothing is made`, async () => {
+    test(`${name} is rejected with the command to run, and nothing is created`, async () => {
       using data = newData();
       await open(data.environment);
       lose(data.path);
       const before = readdirSync(data.folder);
       const key = masterKeyPath(data.path);
       const parts = [data.path, key, 'keyreeve restore --from', `mv ${key} ${key}.old`];
-      await refuses(data.environment, ...parts);
-      await refuses(data.environment, ...parts);
+      await rejects(data.environment, ...parts);
+      await rejects(data.environment, ...parts);
       assert.deepEqual(readdirSync(data.folder), before);
-      // As the message says.
+      // The command of the message.
       renameSync(key, `${key}.old`);
       await open(data.environment);
     });
   }
 
-  test('a database that was migrated and never initialised is refused', async () => {
+  test('a database that was migrated but not initialised is rejected', async () => {
     using data = newData();
     await open(data.environment);
     removeDatabase(data.path);
     const db = await openDatabase(readConfig(data.environment).database, deriveKeys(Buffer.alloc(32)).auditChain);
     await migrate(db, systemClock);
     await db.close();
-    await refuses(data.environment, 'keyreeve restore --from');
+    await rejects(data.environment, 'keyreeve restore --from');
   });
 
-  test('a restore may fill an empty database, and one that failed leaves none that starts', async () => {
+  test('a restore can fill an empty database, and the result of a failed restore does not start', async () => {
     using data = newData();
     await open(data.environment);
     removeDatabase(data.path);
     await open(data.environment, { isToBeFilled: true });
     assert.ok(statSync(data.path).size > 0);
-    await refuses(data.environment, 'keyreeve restore --from');
+    await rejects(data.environment, 'keyreeve restore --from');
   });
 });
 
 suite('a first start that was killed continues', () => {
   const kills: Readonly<Record<string, (path: string) => Promise<unknown> | void>> = {
-    'after it has made its marker': (path) => rmSync(masterKeyPath(path)),
-    'after it has made its master key': () => undefined,
-    'while it made the database': (path) => writeFileSync(path, ''),
-    'after the schema': async (path) => {
+    'after it has created its marker': (path) => rmSync(masterKeyPath(path)),
+    'after it has created its master key': () => undefined,
+    'while it created the database': (path) => writeFileSync(path, ''),
+    'after it has created the schema': async (path) => {
       const environment = { KEYREEVE_DATABASE_URL: `sqlite:${path}` };
       const db = await openDatabase(readConfig(environment).database, deriveKeys(Buffer.alloc(32)).auditChain);
       await migrate(db, systemClock);
@@ -128,18 +128,18 @@ suite('a first start that was killed continues', () => {
     await open(data.environment);
     assert.equal(existsSync(`${masterKeyPath(data.path)}.new`), false);
     removeDatabase(data.path);
-    await refuses(data.environment, 'keyreeve restore --from');
+    await rejects(data.environment, 'keyreeve restore --from');
   });
 });
 
-test('of several first starts at once all open the same installation', async () => {
+test('16 concurrent first starts open the same installation', async () => {
   using data = newData();
   await Promise.all(Array.from({ length: 16 }, () => open(data.environment)));
   await open(data.environment);
 });
 
 for (const kind of databaseKinds) {
-  test(`an empty database beside a journal with deletions is refused (${kind})`, async () => {
+  test(`an empty database is rejected if the deletion journal has deletions (${kind})`, async () => {
     await using place = await currentKind.run(kind, () => newPlace());
     using temp = newTempFolder();
     const masterKey = Buffer.alloc(32, 5);
@@ -150,10 +150,10 @@ for (const kind of databaseKinds) {
       KEYREEVE_DELETION_JOURNAL: journal,
     };
     await new JournalFile(journal, deriveKeys(masterKey)).append([{ kind: 'api_key', id: '1', at: 1 }]);
-    await refuses(environment, journal, 'keyreeve restore --from', `mv ${journal} ${journal}.old`);
+    await rejects(environment, journal, 'keyreeve restore --from', `mv ${journal} ${journal}.old`);
     await open(environment, { isToBeFilled: true });
-    await refuses(environment, journal);
-    // A folder without deletions tells of nothing.
+    await rejects(environment, journal);
+    // A folder without deletions is no trace of an earlier installation.
     renameSync(journal, `${journal}.old`);
     mkdirSync(journal);
     await open(environment);
@@ -162,10 +162,10 @@ for (const kind of databaseKinds) {
   });
 }
 
-test('a journal of another installation, whose master key is missing too, is refused before a new key is made', async () => {
+test('a deletion journal without its master key is rejected before a new key is created', async () => {
   using data = newData();
   const journal = `${data.path}.deletions`;
   await new JournalFile(journal, deriveKeys(Buffer.alloc(32, 9))).append([{ kind: 'api_key', id: '1', at: 1 }]);
-  await refuses(data.environment, journal, 'keyreeve restore --from');
+  await rejects(data.environment, journal, 'keyreeve restore --from');
   assert.deepEqual(readdirSync(data.folder), ['keyreeve.db.deletions']);
 });

@@ -1,4 +1,4 @@
-/** Which methods and addresses exist: those of the contract, and no others. */
+/** The service has only the methods and paths of the contract. */
 import assert from 'node:assert/strict';
 import { allRoutes, forward } from '@keyreeve/contract';
 import { newApp } from '../../../test-kit/new-app.ts';
@@ -8,7 +8,7 @@ import { test } from '../../../test-kit/app-on-each-database.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'QUERY', 'PURGE'];
 
-const strangers = [
+const unknownPaths = [
   '/admin',
   '/metrics',
   '/.env',
@@ -50,7 +50,7 @@ const strangers = [
   '/.well-known/security.txt',
 ];
 
-/** The contract's methods by path; parameters are filled in. */
+/** The methods of the contract by path, with sample parameters. */
 const declared = new Map(
   [...Map.groupBy(allRoutes, (route) => route.path)]
     .filter(([path]) => path !== forward.path)
@@ -61,7 +61,7 @@ const declared = new Map(
 );
 
 test(
-  'a method that the contract doesn’t name for an address is 405, and Allow names those it does',
+  'a method that a path does not have gets 405, with the methods of the path in Allow',
   { tags: ['asvs:3.5.3', 'asvs:7.6.2'] },
   async () => {
     await using app = await newApp();
@@ -81,14 +81,14 @@ test(
   },
 );
 
-test('a method that the contract names for an address is never 405', async () => {
+test('a method of the contract never gets 405', async () => {
   await using app = await newApp();
   for (const [path, allowed] of declared) {
     for (const method of allowed) assert.notEqual((await app.call(method, path)).status, 405, `${method} ${path}`);
   }
 });
 
-test('HEAD is answered like GET, without the body', async () => {
+test('HEAD gets the response of GET without the body', async () => {
   await using app = await newApp();
   for (const [path, allowed] of declared) {
     if (!allowed.includes('HEAD')) continue;
@@ -100,7 +100,7 @@ test('HEAD is answered like GET, without the body', async () => {
   }
 });
 
-test('TRACE echoes nothing of the request', { tags: ['asvs:13.4.4'] }, async () => {
+test('TRACE does not echo the request', { tags: ['asvs:13.4.4'] }, async () => {
   await using app = await newApp();
   for (const path of ['/', '/auth/token', '/auth/forward']) {
     const refused = await ask(
@@ -112,7 +112,7 @@ test('TRACE echoes nothing of the request', { tags: ['asvs:13.4.4'] }, async () 
   }
 });
 
-test('a CONNECT to somewhere else leads nowhere', async () => {
+test('CONNECT to another host gets 404', async () => {
   await using app = await newApp();
   for (const target of ['evil.example:443', '127.0.0.1:22']) {
     assertProblem(
@@ -123,29 +123,25 @@ test('a CONNECT to somewhere else leads nowhere', async () => {
   }
 });
 
-test(
-  'an address that the contract doesn’t name is 404, whoever asks',
-  { tags: ['asvs:13.4.1', 'asvs:13.4.3'] },
-  async () => {
-    await using app = await newApp();
-    const { accessToken } = await app.signIn();
-    for (const path of strangers) {
-      // Below /problems/ there are pages to read, so another method is wrong before the address is.
-      for (const method of /^\/problems\/[^/]+$/.test(path) ? ['GET'] : ['GET', 'POST', 'OPTIONS']) {
-        const lines = [
-          `${method} ${path} HTTP/1.1`,
-          'Host: a',
-          `Authorization: Bearer ${accessToken}`,
-          'Content-Length: 0',
-        ];
-        assertProblem(fromWire(await ask(app.url, head(...lines))), 'not_found', `${method} ${path}`);
-      }
+test('an unknown path gets 404, also with an access token', { tags: ['asvs:13.4.1', 'asvs:13.4.3'] }, async () => {
+  await using app = await newApp();
+  const { accessToken } = await app.signIn();
+  for (const path of unknownPaths) {
+    // Below /problems/, the method is checked before the page is looked up.
+    for (const method of /^\/problems\/[^/]+$/.test(path) ? ['GET'] : ['GET', 'POST', 'OPTIONS']) {
+      const lines = [
+        `${method} ${path} HTTP/1.1`,
+        'Host: a',
+        `Authorization: Bearer ${accessToken}`,
+        'Content-Length: 0',
+      ];
+      assertProblem(fromWire(await ask(app.url, head(...lines))), 'not_found', `${method} ${path}`);
     }
-  },
-);
+  }
+});
 
 test(
-  'metrics and health are all that the admin listener has, and metrics are nowhere else',
+  'the admin listener serves only metrics and health, and only it serves metrics',
   { tags: ['asvs:13.4.5'] },
   async () => {
     await using app = await newApp();

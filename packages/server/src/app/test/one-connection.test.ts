@@ -29,8 +29,8 @@ interface Stage {
 /** Prepares what the route needs and sends a request that succeeds. */
 type Send = (stage: Stage) => Promise<Answered>;
 
-let addresses = 0;
-const newEmail = (): string => `one${++addresses}@example.com`;
+let emails = 0;
+const newEmail = (): string => `one${++emails}@example.com`;
 const password = goodPassword;
 
 const demoteAll = sql('test_demote_all', `update accounts set role = 'user'`);
@@ -218,7 +218,7 @@ const requests: Readonly<Record<string, Send>> = {
   adminListAudit: administered('GET', ({ account }) => `audit?account=${account.id}`),
   createFirstAdministrator: async ({ client }) => {
     const { app } = client;
-    // It makes an administrator only while there is none.
+    // The route creates an administrator only if there is none.
     await app.db.transaction((tx) => tx.run(demoteAll));
     let code = '';
     await app.service.services.firstAdministrator.makeCode((text) => (code = text.reveal()));
@@ -255,7 +255,7 @@ const requests: Readonly<Record<string, Send>> = {
   getProblem: read('/problems/not_found'),
 };
 
-/** Every pool that is used from now on opens one connection at most. */
+/** Limits every pool to one connection from now on. */
 function limitPools({ mock }: TestContext): void {
   const connect = Reflect.get(Pool.prototype, 'connect') as (...args: unknown[]) => unknown;
   mock.method(Pool.prototype, 'connect', function (this: Pool, ...args: unknown[]): unknown {
@@ -264,7 +264,7 @@ function limitPools({ mock }: TestContext): void {
   });
 }
 
-async function drive(routes: readonly RouteContract[]): Promise<void> {
+async function sendAll(routes: readonly RouteContract[]): Promise<void> {
   await using receiver = await newReceiver();
   await using client = await newAccountClient({ KEYREEVE_THROTTLE: 'on', KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' });
   for (const { id } of routes) {
@@ -284,8 +284,8 @@ for (const [order, routes] of [
   ['as listed', allRoutes],
   ['in reverse', allRoutes.toReversed()],
 ] as const) {
-  test(`drives every route over a pool of one connection, ${order} (postgres)`, { timeout: 240_000 }, async (t) => {
+  test(`every route works over pools of one connection, ${order} (postgres)`, { timeout: 240_000 }, async (t) => {
     limitPools(t);
-    await currentKind.run('postgres', () => drive(routes));
+    await currentKind.run('postgres', () => sendAll(routes));
   });
 }

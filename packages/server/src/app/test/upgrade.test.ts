@@ -1,4 +1,4 @@
-/** A database that the first release made, brought up to date by the start of this program: what was in it works. */
+/** Migration of a database with the first schema at the start of the program. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -21,8 +21,8 @@ const now = Date.UTC(2026, 9, 1);
 const key = makeKey('krv').reveal();
 const keyHash = keys.apiKeyHash.stored(key);
 
-/** As the program did that knew no other migration. */
-async function makeFirstSchema(db: Db, tx: Transaction): Promise<void> {
+/** Creates what the first version of the program created. */
+async function createFirstSchema(db: Db, tx: Transaction): Promise<void> {
   let statements = 0;
   const run = (text: string, values: readonly SqlValue[] = []): Promise<number> =>
     tx.run(sql(`test_first_schema_${++statements}`, text), values);
@@ -55,11 +55,11 @@ async function makeFirstSchema(db: Db, tx: Transaction): Promise<void> {
     values (${now}, 'account:acc_ada', 'api_key.created', 'acc_ada', '42', '{"nickname":"laptop","scopes":["a","b"]}')`);
 }
 
-test('accounts, keys and the trail of the first release work after the upgrade', async () => {
+test('accounts, keys and the audit log of the first schema work after the migration', async () => {
   await using place = await newPlace();
   const db = await openDatabase(databaseUrl(place.url), keys.auditChain);
   try {
-    await db.transaction((tx) => makeFirstSchema(db, tx), { isLong: true });
+    await db.transaction((tx) => createFirstSchema(db, tx), { isLong: true });
   } finally {
     await db.close();
   }
@@ -74,7 +74,7 @@ test('accounts, keys and the trail of the first release work after the upgrade',
   assert.deepEqual([forward.status, forward.headers.get('x-keyreeve-scopes')], [200, 'a b']);
   const disabled = await app.call('POST', '/auth/token', { headers: basic('bob@example.com', goodPassword) });
   assert.equal(disabled.status, 401);
-  // They count as verified: a key can be made.
+  // Existing accounts count as verified, so they can create keys.
   const json = { nickname: 'new' };
   const created = await app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json });
   assert.equal(created.status, 201, created.text);

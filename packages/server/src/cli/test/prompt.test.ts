@@ -1,4 +1,4 @@
-/** Prompts on a terminal: passwords, and the confirmation of what cannot be undone. */
+/** Prompts on a terminal: passwords, and the confirmation of changes that cannot be undone. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { suite, test } from 'node:test';
@@ -19,7 +19,7 @@ function type(args: string, folder: TempFolder): Terminal {
 }
 
 suite('the password prompt', { skip: noTerminal }, () => {
-  test('the password is asked for twice, is never shown, and signs in', async () => {
+  test('the password is entered twice, is never shown, and signs in', async () => {
     using folder = newTempFolder();
     await using terminal = type('account create you@example.com', folder);
     await terminal.answer('Password: ', `${goodPassword}\r`);
@@ -27,7 +27,7 @@ suite('the password prompt', { skip: noTerminal }, () => {
     const { status, stdout } = await terminal.exited();
     assert.equal(status, 0, stdout);
     assert.match(stdout, /Created account you@example\.com \(acc_[0-9A-Za-z]{22}\), user, enabled\.\r\n$/);
-    // An account's id may happen to hold a number.
+    // Only letters: the id of the account can contain the same digits.
     for (const word of goodPassword.match(/[a-z]+/g) ?? []) assert.ok(!stdout.includes(word), stdout);
 
     await using program = await startProgram(folder.path);
@@ -35,7 +35,7 @@ suite('the password prompt', { skip: noTerminal }, () => {
     assert.equal(answer.status, 200);
   });
 
-  test('two passwords that differ are refused, and no database is made', async () => {
+  test('two different passwords are rejected, and no database is created', async () => {
     using folder = newTempFolder();
     await using terminal = type('account create you@example.com', folder);
     await terminal.answer('Password: ', `${goodPassword}\r`);
@@ -47,7 +47,7 @@ suite('the password prompt', { skip: noTerminal }, () => {
   });
 
   for (const [name, character] of Object.entries({ 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' })) {
-    test(`${name} at the prompt ends the command and makes nothing`, async () => {
+    test(`${name} at the prompt ends the command, and no database is created`, async () => {
       using folder = newTempFolder();
       await using terminal = type('account create you@example.com', folder);
       await terminal.answer('Password: ', character);
@@ -70,7 +70,12 @@ suite('the confirmation', { skip: noTerminal }, () => {
     JSON.parse((await runProgram(['account', 'list', '--json'], { folder: folder.path })).stdout) as unknown[];
   const question = 'Account you@example.com will be deleted with 0 API keys. This cannot be undone. (yes or no) ';
 
-  for (const [name, answer] of Object.entries({ no: 'no\r', nothing: '\r', 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' })) {
+  for (const [name, answer] of Object.entries({
+    no: 'no\r',
+    'an empty answer': '\r',
+    'Ctrl-C': '\u0003',
+    'Ctrl-D': '\u0004',
+  })) {
     test(`${name} deletes nothing`, async () => {
       using folder = await withAccount();
       await using terminal = type('account delete you@example.com', folder);
@@ -82,7 +87,7 @@ suite('the confirmation', { skip: noTerminal }, () => {
     });
   }
 
-  test('yes deletes', async () => {
+  test('yes deletes the account', async () => {
     using folder = await withAccount();
     await using terminal = type('account delete you@example.com', folder);
     await terminal.answer(question, 'yes\r');

@@ -1,5 +1,5 @@
 /** Invalid values of settings, each with the error that it causes. */
-export const refused: readonly (readonly [name: string, value: string, reason: RegExp])[] = [
+export const invalidValues: readonly (readonly [name: string, value: string, reason: RegExp])[] = [
   ['KEYREEVE_HOST', 'http://127.0.0.1', /must be a host name or an IP address/],
   ['KEYREEVE_HOST', '127.0.0.1 ', /must be a host name or an IP address/],
   ['KEYREEVE_PORT', '65536', /must be a whole number from 0 to 65535, not “65536”/],

@@ -1,6 +1,6 @@
 /**
- * Requests that change nothing do not use the writer: they are answered while another connection holds every lock that a
- * change needs.
+ * Requests that change nothing do not use the writer: they get their response while another connection holds every lock that
+ * a change needs.
  */
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@keyreeve/contract';
@@ -17,12 +17,12 @@ const lockAll = sql<{ locked: number }>('test_lock_all', {
 });
 const unverify = sql('test_unverify', 'update accounts set unverified_since = 1 where id = $1');
 
-/** Runs `work` while a transaction of another connection keeps every change waiting. */
-async function whileLocked(app: TestApp, work: () => Promise<void>): Promise<void> {
+/** Runs `action` while a transaction of another connection blocks every change. */
+async function whileLocked(app: TestApp, action: () => Promise<void>): Promise<void> {
   await app.db.transaction(
     async (tx) => {
       await tx.all(lockAll);
-      await work();
+      await action();
     },
     { isLong: true },
   );
@@ -40,11 +40,11 @@ async function created(app: TestApp, user: SignedIn, nickname: string): Promise<
 const remove = (app: TestApp, { accessToken }: SignedIn, path: string): Promise<Answered> =>
   app.call('DELETE', path, { headers: bearer(accessToken) });
 
-async function assertRefused(request: Promise<Answered>, code: ErrorCode, what: string): Promise<void> {
+async function assertRejected(request: Promise<Answered>, code: ErrorCode, what: string): Promise<void> {
   assertProblem(fromFetch(await request), code, what);
 }
 
-test('a refused creation doesn’t use the writer', async () => {
+test('a rejected creation does not use the writer', async () => {
   await using app = await newApp({
     environment: { KEYREEVE_KEYS_PER_ACCOUNT_MAX: '2', KEYREEVE_CREATIONS_PER_MINUTE_MAX: '3' },
   });
@@ -62,25 +62,25 @@ test('a refused creation doesn’t use the writer', async () => {
   }
   await app.db.transaction((tx) => tx.run(unverify, [unverified.account.id]));
   await whileLocked(app, async () => {
-    await assertRefused(createKey(app, full, 'three'), 'key_limit_reached', 'the limit');
-    await assertRefused(createKey(app, named, 'taken'), 'nickname_taken', 'the nickname');
-    await assertRefused(createKey(app, fast, 'four'), 'too_many_creations', 'the rate');
-    await assertRefused(createKey(app, unverified, 'one'), 'email_unverified', 'the email');
+    await assertRejected(createKey(app, full, 'three'), 'key_limit_reached', 'the limit');
+    await assertRejected(createKey(app, named, 'taken'), 'nickname_taken', 'the nickname');
+    await assertRejected(createKey(app, fast, 'four'), 'too_many_creations', 'the rate');
+    await assertRejected(createKey(app, unverified, 'one'), 'email_unverified', 'the email');
   });
   assert.equal((await createKey(app, named, 'free')).status, 201);
 });
 
-test('a deletion of nothing of the caller’s doesn’t use the writer', async () => {
+test('a rejected deletion does not use the writer', async () => {
   await using app = await newApp();
   const [user, other] = [await newTarget(app), await newTarget(app)];
   const administrator = await newAdministrator(app);
   const unknownSession = `ses_${'0'.repeat(22)}`;
   const account = `accounts/${user.account.id}`;
   await whileLocked(app, async () => {
-    await assertRefused(remove(app, user, '/auth/api-keys/4711'), 'key_not_found', 'an unknown key');
-    await assertRefused(remove(app, user, `/auth/api-keys/${other.keyId}`), 'not_key_owner', 'another’s key');
-    await assertRefused(remove(app, user, `/auth/sessions/${unknownSession}`), 'session_not_found', 'unknown');
-    await assertRefused(remove(app, user, `/auth/sessions/${other.sessionId}`), 'session_not_found', 'another’s');
+    await assertRejected(remove(app, user, '/auth/api-keys/4711'), 'key_not_found', 'an unknown key');
+    await assertRejected(remove(app, user, `/auth/api-keys/${other.keyId}`), 'not_key_owner', 'another’s key');
+    await assertRejected(remove(app, user, `/auth/sessions/${unknownSession}`), 'session_not_found', 'unknown');
+    await assertRejected(remove(app, user, `/auth/sessions/${other.sessionId}`), 'session_not_found', 'another’s');
     for (const [path, code] of [
       [`${account}/api-keys/4711`, 'key_not_found'],
       [`${account}/api-keys/${other.keyId}`, 'key_not_found'],
@@ -88,14 +88,14 @@ test('a deletion of nothing of the caller’s doesn’t use the writer', async (
       [`${account}/sessions/${other.sessionId}`, 'session_not_found'],
       ['accounts/acc_unknown', 'account_not_found'],
     ] as const)
-      await assertRefused(administer(app, administrator, 'DELETE', path), code, path);
+      await assertRejected(administer(app, administrator, 'DELETE', path), code, path);
     const disable = administer(app, administrator, 'POST', 'accounts/acc_unknown/disable');
-    await assertRefused(disable, 'account_not_found', 'an unknown account');
+    await assertRejected(disable, 'account_not_found', 'an unknown account');
   });
   assert.equal((await remove(app, user, `/auth/api-keys/${user.keyId}`)).status, 200);
 });
 
-test('a token of an ended session doesn’t use the writer', async () => {
+test('a request with a token of an ended session does not use the writer', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
   const rotated = await app.signIn();
@@ -107,7 +107,7 @@ test('a token of an ended session doesn’t use the writer', async () => {
     for (let time = 0; time < 2; time++) {
       assert.equal((await app.call('POST', '/auth/token/revoke', { json: { refreshToken } })).status, 204);
       const refreshed = app.call('POST', '/auth/token/refresh', { json: { refreshToken } });
-      await assertRefused(refreshed, 'invalid_refresh_token', 'refresh');
+      await assertRejected(refreshed, 'invalid_refresh_token', 'refresh');
     }
     // The predecessor of a token, presented again within its grace, gets the same successor.
     const again = await app.call('POST', '/auth/token/refresh', { json });
