@@ -1,4 +1,4 @@
-/** The text of a one-time code: `krvc_`, 256 random bits in base62, and their checksum, as API keys have it. */
+/** The text of a one-time code: `krvc_`, 256 random bits in base62, and a checksum as in API keys. */
 import { checksum, randomBase62, Secret } from '../../foundation/crypto/secret.ts';
 
 const prefix = 'krvc_';
@@ -10,6 +10,6 @@ export function makeOneTimeCode(): Secret {
   return new Secret(text + checksum(text));
 }
 
-/** Whether it can be one at all: a mistyped or cut one is refused without asking anything. */
+/** Checks format and checksum, so that a mistyped or truncated code is rejected without a read of the database. */
 export const isOneTimeCode = (text: string): boolean =>
   pattern.test(text) && checksum(text.slice(0, prefix.length + bodyChars)) === text.slice(prefix.length + bodyChars);

@@ -1,13 +1,13 @@
-/** One-time codes: made for a purpose, sent by mail or told once, and taken once (ASVS 5.0 6.5.1–6.5.5). */
+/** One-time codes: each works once, for one purpose (ASVS 5.0 6.5.1–6.5.5). They are sent by mail or shown once. */
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { isOneTimeCode, makeOneTimeCode } from './code-format.ts';
 export type { CodePurpose, CodeRow, NewCode } from './store.ts';
 
 export interface Code {
-  /** For the mail or the screen; never stored. */
+  /** Goes into the mail or onto the screen; never stored. */
   readonly text: Secret;
-  /** For the row. */
+  /** Goes into the row. */
   readonly hash: Buffer;
 }
 
@@ -23,7 +23,7 @@ export class OneTimeCodes {
     return { text, hash: this.#hash.stored(text.reveal()) };
   }
 
-  /** What a presented code is found by; undefined for what can't be one. */
+  /** @returns the hash to look up a code from a request by; undefined if the text is no one-time code */
   hashOf(text: string): Buffer | undefined {
     return isOneTimeCode(text) ? this.#hash.stored(text) : undefined;
   }

@@ -1,4 +1,4 @@
-/** Rows of sessions. A session is one family of refresh tokens; ending it deletes the row. */
+/** Rows of sessions. A session is one family of refresh tokens. To end a session deletes its row. */
 import { endSessionsTx } from '../accounts/session-epoch-store.ts';
 import { lockAdministrationTx } from '../accounts/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
@@ -15,21 +15,20 @@ export interface NewSession {
   readonly now: number;
   readonly idleExpiresAt: number;
   readonly expiresAt: number;
-  /** Of the client. */
   readonly clientIp: string;
-  /** Its User-Agent. */
+  /** The User-Agent of the client. */
   readonly userAgent: string;
-  /** How it was begun, for the trail. */
+  /** How the session began, for the audit event. */
   readonly details?: NonNullable<AuditEvent['details']>;
 }
 
-/** What an access token rests on, besides its signature. */
+/** What the validity of an access token depends on, besides its signature. */
 export interface SessionState {
   readonly accountId: string;
   readonly isCurrentEpoch: number;
   readonly accountDisabledAt: number | null;
   readonly accountRole: 'user' | 'admin';
-  /** 1 while the account lacks the second factor that is required of it. */
+  /** 1 while the account requires a second factor and has none in force. */
   readonly mustEnrol: number;
   readonly createdAt: number;
   readonly idleExpiresAt: number;
@@ -44,19 +43,19 @@ export interface SessionGeneration {
   readonly rotatedAt: number;
 }
 
-const isLive = `idle_expires_at > $1 and expires_at > $1 and exists (
+const isValid = `idle_expires_at > $1 and expires_at > $1 and exists (
   select 1 from accounts
   where accounts.pk = sessions.account_pk and accounts.session_epoch = sessions.account_epoch and accounts.disabled_at is null)`;
 
 const ownerId = `(select id from accounts where accounts.pk = sessions.account_pk) as "accountId"`;
 
-// The account is judged again: its password may have been changed while this one was being hashed.
-// On PostgreSQL the row is locked, so that parallel sign-ins count each other's sessions.
+// Checks the account again: its password may have changed while this one was hashed. On PostgreSQL the row is locked, so
+// that concurrent sign-ins count each other's sessions.
 const insertText = `insert into sessions (id, account_pk, account_epoch, created_at, generation, token_hash, rotated_at, idle_expires_at, expires_at, address, program)
    select $1, pk, session_epoch, $4, 1, $5, $4, $6, $7, $8, $9 from accounts
    where id = $2 and session_epoch = $3 and disabled_at is null`;
 const insertSession = sql('insert_session', { sqlite: insertText, postgres: `${insertText} for update` });
-const deleteDead = sql(
+const deleteEnded = sql(
   'delete_dead_sessions',
   `delete from sessions where account_pk = (select pk from accounts where id = $1) and (account_epoch <> $2 or idle_expires_at <= $3 or expires_at <= $3)`,
 );
@@ -67,32 +66,32 @@ const deleteOldest = sql<{ id: string }>('delete_oldest_sessions', {
   sqlite: deleteOldestText('limit -1'),
   postgres: deleteOldestText(''),
 });
-// One statement decides who rotates: of any number of rivals with the same token one finds the row as it was. A token
-// that was just issued is not replaced; one that seems to be issued later than now is, because a clock was set back.
+// One statement decides: of several concurrent requests with one token, one finds the row unchanged. A token that was just
+// issued is not rotated. A token issued in the future is: a clock was set back.
 const rotate = sql<SessionGeneration>(
   'rotate_refresh_token',
   `update sessions set generation = generation + 1, token_hash = $5, rotated_at = $1,
      idle_expires_at = case when expires_at < $6 then expires_at else $6 end
-   where id = $2 and generation = $3 and token_hash = $4 and (rotated_at <= $7 or rotated_at > $1) and ${isLive}
+   where id = $2 and generation = $3 and token_hash = $4 and (rotated_at <= $7 or rotated_at > $1) and ${isValid}
    returning ${ownerId}, created_at as "createdAt", generation, token_hash as "tokenHash", rotated_at as "rotatedAt"`,
 );
 const generationColumns = `s.created_at as "createdAt", s.generation, s.token_hash as "tokenHash", s.rotated_at as "rotatedAt"`;
-const liveOf = (now: string, id: string): string =>
+const validOf = (now: string, id: string): string =>
   `s.id = ${id} and s.idle_expires_at > ${now} and s.expires_at > ${now}
      and a.session_epoch = s.account_epoch and a.disabled_at is null`;
-const selectLive = sqlMany<SessionGeneration>('select_live_session', {
+const selectValid = sqlMany<SessionGeneration>('select_live_session', {
   sqlite: `select a.id as "accountId", ${generationColumns}
-   from sessions s join accounts a on a.pk = s.account_pk where ${liveOf('$1', '$2')}`,
-  postgres: `select asked.ordinal, a.id as "accountId", ${generationColumns}
-   from unnest($1::bigint[], $2::text[]) with ordinality as asked (now, id, ordinal)
-     join sessions s on s.id = asked.id join accounts a on a.pk = s.account_pk
-   where ${liveOf('asked.now', 'asked.id')}`,
+   from sessions s join accounts a on a.pk = s.account_pk where ${validOf('$1', '$2')}`,
+  postgres: `select lookup.ordinal, a.id as "accountId", ${generationColumns}
+   from unnest($1::bigint[], $2::text[]) with ordinality as lookup (now, id, ordinal)
+     join sessions s on s.id = lookup.id join accounts a on a.pk = s.account_pk
+   where ${validOf('lookup.now', 'lookup.id')}`,
 });
 const deleteSession = sql<{ accountId: string }>(
   'delete_session',
   `delete from sessions where id = $1 returning ${ownerId}`,
 );
-// For each access token: its session, the account, and that its signing key is not revoked, in one read.
+// One read for each access token: its session, the account, and a signing key that is not revoked.
 const stateColumns = `a.id as "accountId", case when s.account_epoch = a.session_epoch then 1 else 0 end as "isCurrentEpoch",
      a.disabled_at as "accountDisabledAt", a.role as "accountRole",
      case when a.requires_second_factor = 1 and not exists (
@@ -101,51 +100,51 @@ const selectState = sqlMany<SessionState>('select_session_state', {
   sqlite: `select ${stateColumns}
    from sessions s join accounts a on a.pk = s.account_pk join signing_keys k on k.kid = $2 and k.revoked_at is null
    where s.id = $1`,
-  postgres: `select asked.ordinal, ${stateColumns}
-   from unnest($1::text[], $2::text[]) with ordinality as asked (id, kid, ordinal)
-     join sessions s on s.id = asked.id join accounts a on a.pk = s.account_pk
-     join signing_keys k on k.kid = asked.kid and k.revoked_at is null`,
+  postgres: `select lookup.ordinal, ${stateColumns}
+   from unnest($1::text[], $2::text[]) with ordinality as lookup (id, kid, ordinal)
+     join sessions s on s.id = lookup.id join accounts a on a.pk = s.account_pk
+     join signing_keys k on k.kid = lookup.kid and k.revoked_at is null`,
 });
-// The same again where something is changed. On PostgreSQL both rows are locked, in the order in which a sign-in locks
-// them: whoever ends the session waits, and nothing of it happens after its end.
-const lockLiveText = `select s.id from accounts a join sessions s on s.account_pk = a.pk and s.account_epoch = a.session_epoch
+// The same check in the transaction of a change. On PostgreSQL both rows are locked, in the order in which a sign-in locks
+// them. A concurrent end of the session waits, so no change commits after it.
+const lockValidText = `select s.id from accounts a join sessions s on s.account_pk = a.pk and s.account_epoch = a.session_epoch
    where s.id = $1 and a.id = $2 and s.idle_expires_at > $3 and s.expires_at > $3 and a.disabled_at is null
      and not exists (select 1 from signing_keys where kid = $4 and revoked_at is not null) and ($5 = 0 or a.role = 'admin')`;
-const lockLive = sql<{ id: string }>('lock_live_session', {
-  sqlite: lockLiveText,
-  postgres: `${lockLiveText} for update`,
+const lockValid = sql<{ id: string }>('lock_live_session', {
+  sqlite: lockValidText,
+  postgres: `${lockValidText} for update`,
 });
 const listOwn = sql<SessionRow>(
   'list_account_sessions',
   `select id, created_at as "createdAt", rotated_at as "rotatedAt", idle_expires_at as "idleExpiresAt", address as "clientIp", program as "userAgent"
-   from sessions where account_pk = (select pk from accounts where id = $2) and ${isLive}
+   from sessions where account_pk = (select pk from accounts where id = $2) and ${isValid}
    order by created_at desc, id desc`,
 );
 const deleteOwn = sql<{ id: string }>(
   'delete_own_session',
-  `delete from sessions where id = $2 and account_pk = (select pk from accounts where id = $3) and ${isLive} returning id`,
+  `delete from sessions where id = $2 and account_pk = (select pk from accounts where id = $3) and ${isValid} returning id`,
 );
 const keepSession = sql(
   'keep_session',
   `update sessions set account_epoch = (select session_epoch from accounts where accounts.pk = sessions.account_pk)
    where id = $2 and account_pk = (select pk from accounts where id = $1)`,
 );
-const deleteOthers = sql<{ id: string; isLive: number }>(
+const deleteOthers = sql<{ id: string; isValid: number }>(
   'delete_other_sessions',
   `delete from sessions where account_pk = (select pk from accounts where id = $1) and id <> $2
    returning id, case when idle_expires_at > $3 and expires_at > $3
-     and account_epoch + 1 = (select session_epoch from accounts where accounts.pk = sessions.account_pk) then 1 else 0 end as "isLive"`,
+     and account_epoch + 1 = (select session_epoch from accounts where accounts.pk = sessions.account_pk) then 1 else 0 end as "isValid"`,
 );
 const deleteExpired = sql(
   'delete_expired_sessions',
   `delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)`,
 );
 
-/** Adds the session and ends the account's oldest beyond the limit. @returns false when the account has changed meanwhile */
+/** Inserts the session and ends the account's oldest sessions beyond the limit. @returns false when the account has changed since */
 export const createSession = (db: Db, session: NewSession, sessionsMax: number): Promise<boolean> =>
   db.transaction((tx) => createSessionTx(tx, session, sessionsMax));
 
-/** The same as part of something larger. */
+/** As {@link createSession}. */
 export async function createSessionTx(tx: Transaction, session: NewSession, sessionsMax: number): Promise<boolean> {
   const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt, clientIp, userAgent } = session;
   const principal: Principal = { kind: 'account', accountId, sessionId: id };
@@ -153,25 +152,25 @@ export async function createSessionTx(tx: Transaction, session: NewSession, sess
   if ((await tx.run(insertSession, [id, accountId, accountEpoch, ...times, clientIp, userAgent])) === 0) return false;
   const details = session.details && Object.keys(session.details).length > 0 ? { details: session.details } : {};
   await recordEventTx(tx, { at: now, principal, action: 'session.created', accountId, target: id, ...details });
-  await tx.run(deleteDead, [accountId, accountEpoch, now]);
+  await tx.run(deleteEnded, [accountId, accountEpoch, now]);
   for (const evicted of await tx.all(deleteOldest, [accountId, sessionsMax])) {
     await recordEventTx(tx, { at: now, principal, action: 'session.evicted', accountId, target: evicted.id });
   }
   return true;
 }
 
-/** As its account may see it. */
+/** The part of a session that its account may read. */
 export interface SessionRow {
   readonly id: string;
   readonly createdAt: number;
   readonly rotatedAt: number;
-  /** Not beyond the session's own end. */
+  /** Not later than the end of the session. */
   readonly idleExpiresAt: number;
   readonly clientIp: string;
   readonly userAgent: string;
 }
 
-/** Those that live, newest first. */
+/** Valid sessions, newest first. */
 export const listAccountSessions = (db: Db, accountId: string, now: number): Promise<SessionRow[]> =>
   db.all(listOwn, [now, accountId]);
 
@@ -181,57 +180,57 @@ export interface Rotation {
   readonly tokenHash: Uint8Array;
   readonly successorHash: Uint8Array;
   readonly now: number;
-  /** A token that was issued after this is too young to be replaced. */
+  /** A token that was issued after this time is too recent to be rotated. */
   readonly issuedUntil: number;
-  /** Not beyond the session's own end. */
+  /** Not later than the end of the session. */
   readonly idleExpiresAt: number;
 }
 
 /**
- * The one change without an audit event: a rotation changes nothing that the account may do, and events of it outgrew
- * all others (docs/audit.md).
- * @returns undefined when the token is not the current one of a live session, or too young
+ * The only change without an audit event: a rotation changes no rights of the account, and its events outnumbered all
+ * others (docs/audit.md).
+ * @returns undefined when the token is not the current one of a valid session, or was issued too recently
  */
 export async function rotateRefreshToken(db: Db, rotation: Rotation): Promise<SessionGeneration | undefined> {
   const { sessionId, generation, tokenHash, successorHash, now, issuedUntil, idleExpiresAt } = rotation;
   return db.transaction(async (tx) => {
     const values = [now, sessionId, generation, tokenHash, successorHash, idleExpiresAt, issuedUntil];
-    // On PostgreSQL a statement that waited for the session's row reads the account's as of before it waited. While
-    // another change keeps this session and raises the epoch, the two don't match: a second statement sees both.
+    // On PostgreSQL, a statement that waited for the session's row reads the account as of before the wait. When another
+    // change keeps this session and raises the epoch, the two differ. A second statement reads both as they are now.
     return (await tx.get(rotate, values)) ?? tx.get(rotate, values);
   });
 }
 
-/** Live sessions by their ids, in order, from one snapshot taken after the call. */
+/** Valid sessions by id, in the order of the lookups, from one snapshot taken after the call. */
 export const findLiveSessions = (
   db: Db,
-  questions: readonly (readonly [now: number, id: string])[],
-): Promise<(SessionGeneration | undefined)[]> => db.getMany(selectLive, questions);
+  lookups: readonly (readonly [now: number, id: string])[],
+): Promise<(SessionGeneration | undefined)[]> => db.getMany(selectValid, lookups);
 
 export const findLiveSession = async (db: Db, id: string, now: number): Promise<SessionGeneration | undefined> =>
   (await findLiveSessions(db, [[now, id]]))[0];
 
-/** States of sessions, each with the key that signed the token in question, in order, from one snapshot taken after the call. */
+/** States of sessions, each with the key that signed the token, in the order of the lookups, from one snapshot taken after the call. */
 export const findSessionStates = (
   db: Db,
-  questions: readonly (readonly [id: string, kid: string])[],
-): Promise<(SessionState | undefined)[]> => db.getMany(selectState, questions);
+  lookups: readonly (readonly [id: string, kid: string])[],
+): Promise<(SessionState | undefined)[]> => db.getMany(selectState, lookups);
 
 /**
- * For every change that an account makes by an access token, in the change's own transaction: the token was judged
- * when the request began, and its body may have taken seconds.
- * @throws DomainError `invalid_access_token` when the account's session has ended; never for others
+ * First in the transaction of every change that a principal makes: the access token was verified when the request began,
+ * and its body may have taken seconds to arrive.
+ * @throws DomainError `invalid_access_token` when the session of an account has ended; never for other principals
  */
 export async function assertSessionValidTx(tx: Transaction, principal: Principal, now: number): Promise<void> {
   if (principal.kind !== 'account') return;
   const { accountId, sessionId, kid = null, actsAs } = principal;
   const mustAdminister = actsAs === 'administrator' ? 1 : 0;
   if (mustAdminister) await lockAdministrationTx(tx);
-  if (!(await tx.get(lockLive, [sessionId, accountId, now, kid, mustAdminister])))
+  if (!(await tx.get(lockValid, [sessionId, accountId, now, kid, mustAdminister])))
     throw new DomainError('invalid_access_token');
 }
 
-/** @returns whether the account had it, live @throws DomainError `invalid_access_token` */
+/** @returns whether the account had the session, and it was valid @throws DomainError `invalid_access_token` */
 export const endOwnSession = (db: Db, principal: AccountPrincipal, id: string, now: number): Promise<boolean> =>
   db.transaction(async (tx) => {
     await assertSessionValidTx(tx, principal, now);
@@ -251,7 +250,7 @@ export async function endAccountSessionTx(
   return true;
 }
 
-/** All but its own. @returns how many @throws DomainError `invalid_access_token` */
+/** Ends all sessions of the account except the principal's own. @returns their number @throws DomainError `invalid_access_token` */
 export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: number): Promise<number> =>
   db.transaction(async (tx) => {
     await assertSessionValidTx(tx, principal, now);
@@ -259,9 +258,9 @@ export const endOtherSessions = (db: Db, principal: AccountPrincipal, now: numbe
   });
 
 /**
- * Ends an account’s sessions as part of something larger: those that live, and those that are just beginning.
- * @param keptId of the session that goes on, if the account has it; null for none
- * @returns how many ended
+ * Ends an account’s sessions, also those that are being created at the same time.
+ * @param keptId id of the session that stays valid, if the account has it; null for none
+ * @returns the number of ended sessions
  */
 export async function endOtherSessionsTx(
   tx: Transaction,
@@ -273,7 +272,7 @@ export async function endOtherSessionsTx(
   await endSessionsTx(tx, accountId, now);
   const others = await tx.all(deleteOthers, [accountId, keptId ?? '', now]);
   if (keptId !== null) await keepSessionTx(tx, accountId, keptId);
-  const ended = others.filter((other) => other.isLive === 1);
+  const ended = others.filter((other) => other.isValid === 1);
   for (const { id } of ended) {
     await recordEventTx(tx, { at: now, principal, action: 'session.ended', accountId, target: id });
   }
@@ -284,7 +283,7 @@ export async function endOtherSessionsTx(
 export const keepSessionTx = async (tx: Transaction, accountId: string, id: string): Promise<void> =>
   void (await tx.run(keepSession, [accountId, id]));
 
-/** @returns whether it lived */
+/** @returns whether the session existed */
 export async function endSession(
   db: Db,
   principal: Principal,
@@ -300,6 +299,6 @@ export async function endSession(
   });
 }
 
-/** @returns how many were deleted */
+/** @returns the number of deleted sessions */
 export const deleteExpiredSessions = (db: Db, now: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(deleteExpired, [now, rowsMax]));
