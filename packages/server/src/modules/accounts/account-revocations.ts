@@ -1,7 +1,7 @@
 /**
- * What must stop at once when an account is deleted or disabled: its sessions, its keys, its tokens, on every instance.
- * A change whose outcome is unknown is finished here, and until it is, this instance answers 503 for the account's keys
- * and tokens, as it does for a deleted key.
+ * Deletes, disables and enables accounts: every instance rejects the sessions, keys and tokens of a deleted or disabled
+ * account immediately. A change of unknown outcome is retried here. Until it has succeeded, this instance answers 503 for
+ * the account's keys and tokens.
  */
 import type { Principal } from '../../foundation/principal.ts';
 import { findAbilityEvent } from '../audit/store.ts';
@@ -18,23 +18,23 @@ export interface AccountRevocationsOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly signInLimits: SignInLimits;
-  /** None where no journal is kept. */
+  /** Undefined without a deletion journal. */
   readonly revocations?: Revocations | undefined;
-  /** Of accounts' changes. Without one no account makes any. */
+  /** Checks the changes that accounts make. Without it, no account may make any. */
   readonly guard?: Guard;
 }
 
-/** What is tried again when a change's outcome is unknown. */
+/** A change that is retried when its outcome is unknown. */
 export interface RetriedChange<T> {
   /** See {@link PendingChanges}. */
   readonly kind: string;
   readonly change: () => Promise<T>;
-  /** Ends what must have ended, unless it has ended already. Retried until it succeeds. */
+  /** Makes the change unless it has been made already. Retried until it succeeds. */
   readonly finish: () => Promise<unknown>;
 }
 
 export class AccountRevocations {
-  /** Accounts whose credentials are answered 503. */
+  /** Accounts for whose credentials this instance answers 503. */
   readonly unfinished = new PendingChanges<string>();
   readonly #options: AccountRevocationsOptions;
 
@@ -43,29 +43,29 @@ export class AccountRevocations {
   }
 
   /**
-   * With all that belongs to it; resolves once it outlives the database.
-   * @param guard instead of the usual one, first in the deletion's own transaction
+   * Deletes everything that belongs to the account too. Resolves when the deletion journal contains the deletion.
+   * @param guard replaces the usual one; runs first in the transaction of the deletion
    * @returns whether it existed
    * @throws DomainError what `guard` throws, `last_administrator`, `unavailable`
    */
   async delete(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
     const { db, clock, signInLimits } = this.#options;
     const at = clock.now();
-    const leave: OnDeleted = (tx, canonicalEmail) => signInLimits.changeEmailOwnerTx(tx, canonicalEmail);
+    const onDeleted: OnDeleted = (tx, canonicalEmail) => signInLimits.changeEmailOwnerTx(tx, canonicalEmail);
     const existed = await this.orFinish(id, {
       kind: 'delete',
-      change: () => deleteAccount(db, principal, id, at, guard, leave),
-      finish: () => deleteAccount(db, principal, id, at, allowedEarlier, leave),
+      change: () => deleteAccount(db, principal, id, at, guard, onDeleted),
+      finish: () => deleteAccount(db, principal, id, at, allowedEarlier, onDeleted),
     });
     if (existed) await this.#options.revocations?.record([{ kind: 'account', id, at }]);
     return existed;
   }
 
   /**
-   * Ends its sessions and pauses its keys; resolves once it outlives the database. When its outcome is unknown, it is
-   * finished later unless a request to enable the account is acknowledged before, on whatever instance.
+   * Ends the account's sessions and rejects its keys. Resolves when the deletion journal contains the change. When the
+   * outcome is unknown, the change is retried, unless any instance has acknowledged a request to enable the account since.
    * @param guard as of {@link delete}
-   * @returns false when it was disabled already, or isn't there
+   * @returns false when it was disabled already, or does not exist
    * @throws DomainError as {@link delete}
    */
   async disable(principal: Principal, id: string, guard = this.#options.guard): Promise<boolean> {
@@ -82,7 +82,7 @@ export class AccountRevocations {
     return isChanged;
   }
 
-  /** Its keys work again; its sessions don't come back. @returns false when it was not disabled */
+  /** Accepts the account's keys again. Its sessions stay ended. @returns false when it was not disabled */
   async enable(principal: Principal, id: string): Promise<boolean> {
     const { db, clock, guard } = this.#options;
     const isChanged = await enableAccount(db, principal, id, clock.now(), guard);
@@ -91,8 +91,8 @@ export class AccountRevocations {
   }
 
   /**
-   * A change by which keys or sessions of an account end. When its outcome is unknown it fails, and this instance
-   * answers 503 for the account's credentials until the change is finished.
+   * Makes a change that deletes keys or ends sessions of an account. When its outcome is unknown, the request fails, and
+   * this instance answers 503 for the account's credentials until a retry has succeeded.
    * @throws DomainError what `change` throws, `unavailable`
    */
   orFinish<T>(id: string, { kind, change, finish }: RetriedChange<T>): Promise<T> {
@@ -109,7 +109,7 @@ export class AccountRevocations {
     });
   }
 
-  /** What the trail says last: of two at once, each may find the other's, and so the later one's is recorded. */
+  /** Records the latest event of the audit log: of two concurrent changes, each records the later one. */
   async #recordAbility(accountId: string): Promise<void> {
     const { db, revocations } = this.#options;
     const event = revocations && (await findAbilityEvent(db, accountId));

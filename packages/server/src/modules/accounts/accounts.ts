@@ -1,4 +1,4 @@
-/** Accounts: making them, finding them, and judging whether an email and a password belong together. */
+/** Accounts: creation, lookup, changes by operators and administrators, and the verification of passwords. */
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { monotonicMs, type Clock } from '../../foundation/clock.ts';
@@ -21,7 +21,7 @@ import { confirmAccountEmail } from './unconfirmed-email-store.ts';
 export type Account = store.AccountRow;
 export type { Role } from './store.ts';
 
-/** An account whose password was right, with what a session must carry. */
+/** An account whose password has been verified, and the epoch that its new session must have. */
 export interface AuthenticatedAccount {
   readonly id: string;
   readonly sessionEpoch: number;
@@ -33,19 +33,19 @@ export interface AccountsOptions {
   readonly hasher: PasswordHasher;
   readonly rules: PasswordRules;
   readonly signInLimits: SignInLimits;
-  /** None where no journal is kept. */
+  /** Undefined without a deletion journal. */
   readonly revocations?: Revocations | undefined;
-  /** Of accounts' changes. Without one no account makes any. */
+  /** Checks the changes that accounts make. Without it, no account may make any. */
   readonly guard?: Guard;
 }
 
 /** Characters of a generated password: 178 bits. */
 const generatedPasswordChars = 30;
-/** No index serves this order, so each page costs a pass over all. */
+/** No index has this order, so each page reads all accounts. */
 const accountsPerPage = 5_000;
 
 export class Accounts {
-  /** What must stop at once, and is finished when its outcome is unknown. */
+  /** Changes that every instance must apply immediately, and that are retried when their outcome is unknown. */
   readonly revocations: AccountRevocations;
   readonly #options: AccountsOptions;
   #recipes: Promise<readonly string[]> = Promise.resolve([]);
@@ -170,9 +170,9 @@ export class Accounts {
   }
 
   /**
-   * The account of this email and password; undefined for an unknown email, a wrong password and a disabled account
-   * alike, after the same work.
-   * @param onFound for the log: called with the id of the account that has the email, whatever the password
+   * Verifies an email and a password. An unknown email, a wrong password and a disabled account take the same work.
+   * @param onFound called, for the log, with the id of the account that has the email, also if the password is wrong
+   * @returns undefined for an unknown email, a wrong password and a disabled account alike
    * @throws DomainError `overloaded` before anything is hashed
    */
   async authenticate(
@@ -192,20 +192,20 @@ export class Accounts {
     return { id: account.id, sessionEpoch: account.sessionEpoch };
   }
 
-  /** Read once in a while: an import is in progress for longer, and a recipe ends with its last account's sign-in. */
+  /** Cached for seconds: an import takes longer, and a recipe disappears with the first sign-in of its last account. */
   #importedRecipes(): Promise<readonly string[]> {
     const now = monotonicMs();
     if (now >= this.#recipesUntilMs) {
       this.#recipesUntilMs = now + limits.importedRecipesLookSeconds * 1000;
       const found = findImportedRecipes(this.#options.db, limits.importedRecipesMax);
       this.#recipes = found.then(matchedRecipes);
-      // What can't be read now fails this sign-in, and the next one reads again.
+      // A failed read fails this sign-in. The next one reads again.
       this.#recipes.catch(() => (this.#recipesUntilMs = 0));
     }
     return this.#recipes;
   }
 
-  /** After the answer, so that old parameters don't show in its time. Failing is no harm: the next sign-in tries again. */
+  /** Runs after the response, so that its time does not reveal old parameters. If it fails, the next sign-in tries again. */
   async #rehash(account: store.CredentialsRow, password: string): Promise<void> {
     const { db, hasher, clock } = this.#options;
     try {
@@ -221,7 +221,7 @@ export class Accounts {
   }
 }
 
-/** A password nobody has to think of. */
+/** A random password, for an operator who does not choose one. */
 export const generatePassword = (): Secret => new Secret(randomBase62(generatedPasswordChars));
 
 const notFound = (idOrEmail: string): DomainError =>

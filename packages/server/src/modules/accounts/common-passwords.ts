@@ -1,23 +1,22 @@
 /**
- * The list of passwords that attackers try first, asked without any network (ASVS 6.2.4, 6.2.12). It is a file of
- * sorted digests beside this one: where it comes from is in `common-passwords/README.md`, how it is made in
- * `scripts/write-common-passwords.ts`.
+ * The list of passwords that attackers try first, searched without network access (ASVS 6.2.4, 6.2.12). It is a file of
+ * sorted digests. `common-passwords/README.md` names its source; `scripts/write-common-passwords.ts` creates it.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 const file = new URL('common-passwords/digests.bin', import.meta.url);
-/** 48 bits: a password that isn't on a list of half a million is taken for one of it once in 600 million times. */
+/** 48 bits: with half a million entries, 1 in 600 million other passwords is rejected by mistake. */
 export const digestBytes = 6;
 
-/** What the list holds of a password: the first bytes of SHA-256, of its lower-case form, as a number. */
+/** The first bytes of the SHA-256 of the lower-case password, as a number. */
 export const digestOf = (password: string): number =>
   hash('sha256', password.normalize('NFC').toLowerCase(), 'buffer').readUIntBE(0, digestBytes);
 
 export class CommonPasswords {
   #digests: Buffer | undefined;
 
-  /** Whether it is on the list, in any case of its letters. The first question reads the file: 3 MB, 4 ms. */
+  /** Ignores case. The first call reads the file: 3 MB, 4 ms. */
   has(password: string): boolean {
     const digests = (this.#digests ??= readDigests());
     const wanted = digestOf(password);
@@ -34,7 +33,7 @@ export class CommonPasswords {
   }
 }
 
-/** A list that is missing or cut stops whoever sets a password; none is accepted unchecked. */
+/** Throws if the file is missing or truncated: no password is accepted unchecked. */
 function readDigests(): Buffer {
   const digests = readFileSync(file);
   if (digests.length === 0 || digests.length % digestBytes !== 0) throw new Error(`${file.pathname} is damaged`);

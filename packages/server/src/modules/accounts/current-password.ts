@@ -1,6 +1,6 @@
 /**
- * A password that is sent beside an access token or a one-time code. The check is counted before it is made (ASVS 5.0
- * 6.2.3, 7.5.1): per session and per code, so that a stranger can't use up the owner's allowance.
+ * Verifies a password that a request contains beside an access token or a one-time code. Each check is counted before it
+ * runs (ASVS 5.0 6.2.3, 7.5.1), per session or per code, so that another client cannot use up the owner's limit.
  */
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import type { PasswordHasher } from '../../foundation/crypto/password.ts';
@@ -30,21 +30,20 @@ export class CurrentPassword {
   }
 
   /**
-   * Of the account whose session the request has.
-   * @param address of the client
-   * @returns the account, as it was when it had this password
-   * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `invalid_access_token` when the account is gone
+   * Verifies the password of the account that the access token belongs to.
+   * @returns the account as of the check
+   * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `invalid_access_token` when the account has been deleted
    */
   async check(
     { accountId, sessionId }: AccountPrincipal,
     password: Secret,
-    address: string,
+    clientIp: string,
   ): Promise<store.CredentialsRow> {
     const { db, checks, secondFactorLimits } = this.#options;
     const account = await store.findCredentialsById(db, accountId);
     if (!account) throw new DomainError('invalid_access_token');
     const session = { sessionId };
-    await checks.run({ canonicalEmail: account.canonicalEmail, clientIp: address, isTrusted: true }, async () => {
+    await checks.run({ canonicalEmail: account.canonicalEmail, clientIp, isTrusted: true }, async () => {
       await secondFactorLimits.reserve(session);
       const isRight = await this.#matches(password, account.passwordHash).catch(async (error: unknown) => {
         await secondFactorLimits.release(session);
@@ -57,10 +56,10 @@ export class CurrentPassword {
   }
 
   /**
-   * Of the account, or of the sign-up, that a one-time code was sent for.
+   * Verifies the password of the account, or of the sign-up, that a one-time code was sent for.
    * @param codeHash of a valid code
-   * @param attempt of the client
-   * @param hash empty when there is no password: then none matches
+   * @param attempt email and client IP, for the limits of sign-ins
+   * @param hash empty when there is no password; no password matches it
    * @throws DomainError `invalid_credentials`, `too_many_requests`, `too_many_attempts`, `overloaded`
    */
   async checkWithCode(codeHash: Buffer, attempt: SignInAttempt, password: Secret, hash: string): Promise<void> {

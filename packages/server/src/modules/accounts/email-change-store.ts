@@ -1,15 +1,15 @@
 /**
- * Rows of changed email addresses: which verified address an account had before, and the code with which that address
- * undoes the change. They are kept for `limits.emailChangeKeptDays`.
+ * Rows of email changes: the previous verified email address of an account, and the code that undoes the change. They are
+ * kept for `limits.emailChangeKeptDays`.
  */
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
-/** The change of an account from one verified address to another. */
+/** A change from one verified email address to another. */
 export interface EmailChangeRow {
   readonly codeHash: Uint8Array;
   readonly accountId: string;
-  /** The address before the change. */
+  /** The email address before the change. */
   readonly email: string;
   readonly canonicalEmail: string;
   readonly changedAt: number;
@@ -18,7 +18,7 @@ export interface EmailChangeRow {
 }
 
 export interface NewEmailChange extends EmailChangeRow {
-  /** Until when the code is good, in milliseconds; 0 when it was not sent. */
+  /** End of the code's validity, in milliseconds; 0 when it was not sent. */
   readonly undoUntil: number;
 }
 
@@ -39,24 +39,24 @@ const listOfAccount = sql<EmailChangeRow>(
   'list_email_changes',
   `select ${columns} from email_changes where ${ofAccount} and changed_at > $2 order by account_epoch desc`,
 );
-// The change itself and those after it: they started from an address that the account should not have had.
-const removeSince = sql(
+// Later changes too: they began with an email address that the account should not have had.
+const deleteSince = sql(
   'delete_email_changes_since',
   `delete from email_changes where ${ofAccount} and account_epoch >= $2`,
 );
 const voidCodes = sql('void_email_undo_codes', `update email_changes set undo_until = 0 where ${ofAccount}`);
-const removeOld = sql(
+const deleteOld = sql(
   'delete_old_email_changes',
   `delete from email_changes where code_hash in (select code_hash from email_changes where changed_at <= $1 limit $2)`,
 );
 
-/** After the change itself, in its transaction. */
+/** After the change, in its transaction. */
 export async function insertEmailChangeTx(tx: Transaction, change: Omit<NewEmailChange, 'epoch'>): Promise<void> {
   const { codeHash, accountId, email, canonicalEmail, changedAt, undoUntil } = change;
   await tx.run(insert, [accountId, codeHash, email, canonicalEmail, changedAt, undoUntil]);
 }
 
-/** The change that a code undoes. @returns undefined when the code is unknown, used, void or too old */
+/** Finds the change that a code undoes. @returns undefined when the code is unknown, used, void or expired */
 export const findUndoableChange = (
   reader: Pick<Reader, 'get'>,
   codeHash: Uint8Array,
@@ -71,16 +71,16 @@ export const listEmailChanges = (
 ): Promise<EmailChangeRow[]> => reader.all(listOfAccount, [accountId, after]);
 
 /**
- * Takes a change and all after it, with their codes. The account's row is locked by then.
- * @returns how many there were
+ * Deletes a change and all later ones, with their codes. The caller has locked the account's row.
+ * @returns the number of deleted changes
  */
 export const deleteEmailChangesTx = (tx: Transaction, accountId: string, epoch: number): Promise<number> =>
-  tx.run(removeSince, [accountId, epoch]);
+  tx.run(deleteSince, [accountId, epoch]);
 
-/** Every code for undoing a change of the account is void from then on; the addresses stay known. */
+/** Voids the undo codes of an account, and keeps the previous email addresses. */
 export const voidUndoCodesTx = async (tx: Transaction, accountId: string): Promise<void> =>
   void (await tx.run(voidCodes, [accountId]));
 
-/** @returns how many were deleted */
+/** @returns the number of deleted changes */
 export const deleteOldEmailChanges = (db: Db, before: number, rowsMax: number): Promise<number> =>
-  db.transaction((tx) => tx.run(removeOld, [before, rowsMax]));
+  db.transaction((tx) => tx.run(deleteOld, [before, rowsMax]));

@@ -1,22 +1,22 @@
-/** What a new password must be. Passwords that exist already are never judged again. */
+/** Rules for new passwords. Existing passwords are not checked again. */
 import { limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import type { CommonPasswords } from './common-passwords.ts';
 import type { Email } from './email.ts';
 
-/** Characters that must be left of a password when all that anyone would guess is taken out (ASVS 6.2.11). */
+/** Characters that a password must have besides the words that an attacker would guess (ASVS 6.2.11). */
 const ownCharsMin = 8;
 
 export interface PasswordRules {
   /** Code points. */
   readonly lengthMin: number;
-  /** Words that are taken out: the product, the host. */
+  /** Words that do not count: the product, the host. */
   readonly contextWords: readonly string[];
-  /** What attackers try first. */
+  /** Passwords that attackers try first. */
   readonly common: CommonPasswords;
 }
 
-/** The form in which a password is hashed: NFC (RFC 8265 OpaqueString), nothing cut or trimmed. */
+/** The form in which a password is hashed: NFC (RFC 8265 OpaqueString), not truncated or trimmed. */
 export const normalizePassword = (password: string): string => password.normalize('NFC');
 
 /** @throws DomainError `password_…` @returns the password in the form in which it is hashed */
@@ -36,7 +36,7 @@ export function acceptNewPassword(password: string, email: Email, rules: Passwor
   return normal;
 }
 
-/** As it is, or as one that is repeated, with whatever signs between: `passwordpassword`, `password - password`. */
+/** Also finds repetitions, with any punctuation between them: `passwordpassword`, `password - password`. */
 function isCommon(password: string, common: CommonPasswords): boolean {
   const lower = password.toLowerCase();
   const unsigned = lower.replaceAll(/[^\p{L}\p{N}]/gu, '');
@@ -53,7 +53,7 @@ function ownLength(password: string, words: readonly string[]): number {
   return [...onceEach(rest)].length;
 }
 
-/** `ababab` is `ab`, `aaaa` is `a`: the shortest part that makes the text when repeated. */
+/** The shortest part that gives the text when repeated: `ab` of `ababab`, `a` of `aaaa`. */
 function onceEach(text: string): string {
   for (let size = 1; size <= text.length / 2; size++) {
     const part = text.slice(0, size);

@@ -1,4 +1,4 @@
-/** Rows of accounts. */
+/** Rows of accounts: creation, lookup, role, state and deletion. */
 import type { Language } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx, recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
@@ -22,15 +22,15 @@ export interface AccountRow {
   readonly disabledAt: number | null;
   /** Null once the email is verified. */
   readonly unverifiedSince: number | null;
-  /** 1 when it can’t sign in without one. */
+  /** 1 when every sign-in requires a second factor. */
   readonly requiresSecondFactor: number;
 }
 
 export interface CredentialsRow extends AccountRow {
-  /** Empty while there is none, as of an invited account: nothing matches it. */
+  /** Empty while the account has no password, for example before an invitation is accepted. No password matches it. */
   readonly passwordHash: string;
   readonly sessionEpoch: number;
-  /** Of its mail; null while it has chosen none. */
+  /** Language of its mail; null until the account has chosen one. */
   readonly language: Language | null;
   readonly emailUnconfirmedSince: number | null;
 }
@@ -38,7 +38,7 @@ export interface CredentialsRow extends AccountRow {
 const columns = `id, email, email_key as "canonicalEmail", role, created_at as "createdAt", updated_at as "updatedAt",
   disabled_at as "disabledAt", unverified_since as "unverifiedSince",
   requires_second_factor as "requiresSecondFactor"`;
-/** Of a {@link CredentialsRow}. */
+/** The columns of a {@link CredentialsRow}. */
 export const credentialsColumns = `${columns}, language, password_hash as "passwordHash", session_epoch as "sessionEpoch",
   email_unconfirmed_since as "emailUnconfirmedSince"`;
 
@@ -72,7 +72,7 @@ const selectEnabledCount = sql<{ count: number }>(
   'select_account_enabled_count',
   `select enabled_count as count from accounts where id = $1`,
 );
-// Also when the account is enabled already: a disabling of unknown outcome that was requested before is not finished then.
+// Counted also for an enabled account: a disabling of unknown outcome that was requested earlier is then not repeated.
 const countEnabling = sql(
   'count_account_enabling',
   `update accounts set enabled_count = enabled_count + 1 where id = $1`,
@@ -81,7 +81,7 @@ const enable = sql(
   'enable_account',
   `update accounts set disabled_at = null, updated_at = $2 where id = $1 and disabled_at is not null`,
 );
-// Sessions and keys go with it: their foreign keys cascade.
+// The foreign keys of sessions and keys cascade.
 const remove = sql<{ canonicalEmail: string }>(
   'delete_account',
   `delete from accounts where id = $1 returning email_key as "canonicalEmail"`,
@@ -95,8 +95,8 @@ const updateSecondFactor = sql(
   'update_account_second_factor',
   `update accounts set requires_second_factor = $2, updated_at = $3 where id = $1 and requires_second_factor <> $2`,
 );
-// One row that every installation has: the lock under which administrators become more or fewer, and under which one
-// account changes another, so that two that change each other don't wait for each other. SQLite has one writer anyway.
+// The lock for changes of the set of administrators, and for changes of one account by another: two accounts that change
+// each other cannot deadlock. Every installation has this row. SQLite has a single writer and needs no lock.
 const lockText = `select id from installation where id = 1`;
 const lockInstallation = sql<{ id: number }>('lock_administration', {
   sqlite: lockText,
@@ -124,34 +124,34 @@ export interface NewAccount {
   readonly passwordHash: string;
   readonly role: Role;
   readonly now: number;
-  /** Whether somebody has yet to show that the email is theirs. */
+  /** Whether the email address is still to be verified. */
   readonly isUnverified?: boolean;
   readonly language?: Language | null;
-  /** Whether it was made by a sign-up: until it is verified it gives way to any other account of its email address. */
+  /** Whether a sign-up creates it. Until it is verified, any other account with its email address replaces it. */
   readonly isSignUp?: boolean;
 }
 
-/** @returns whether it was created: false when the email is taken */
+/** @returns false when another account has the email address */
 export const createAccount = (db: Db, principal: Principal, account: NewAccount): Promise<boolean> =>
   db.transaction((tx) => createAccountTx(tx, principal, account));
 
-/** The same as part of something larger. */
+/** As {@link createAccount}. */
 export async function createAccountTx(tx: Transaction, principal: Principal, account: NewAccount): Promise<boolean> {
   const { id, email, canonicalEmail, passwordHash, role, now, isUnverified = false, isSignUp = false } = account;
   const times = [now, isUnverified ? now : null, isSignUp ? now : null];
   const values = [id, email, canonicalEmail, passwordHash, role, ...times, account.language ?? null];
-  if (role === 'admin') await beginAdministrator(tx);
+  if (role === 'admin') await prepareAdministratorTx(tx);
   if (!isSignUp) await displaceSignUpTx(tx, principal, canonicalEmail, now);
   if ((await tx.run(insert, values)) === 0) return false;
   await recordEventTx(tx, { at: now, principal, action: 'account.created', accountId: id, details: { role } });
   return true;
 }
 
-/** Of the account's mail: null when it has chosen none, undefined when there is no account. */
+/** @returns the language of the account's mail; null when it has chosen none, undefined when there is no account */
 export const findLanguage = async (db: Db, canonicalEmail: string): Promise<Language | null | undefined> =>
   (await db.get(selectLanguage, [canonicalEmail]))?.language;
 
-/** With its event. @returns false when there is no such account, or it has that language already */
+/** @returns false when there is no such account, or it has the language already */
 export const setLanguage = (
   db: Db,
   principal: Principal,
@@ -174,7 +174,7 @@ export const findCredentials = (db: Db, canonicalEmail: string): Promise<Credent
 export const findCredentialsById = (db: Db, id: string): Promise<CredentialsRow | undefined> =>
   db.get(selectCredentialsById, [id]);
 
-/** Oldest first. @param after the last of the page before; undefined for the first page */
+/** Oldest first. @param after the last account of the previous page; undefined for the first page */
 export const listAccounts = (
   db: Db,
   after: Pick<AccountRow, 'createdAt' | 'id'> | undefined,
@@ -183,8 +183,8 @@ export const listAccounts = (
 
 /**
  * Also ends every session.
- * @param enabledCount disables the account only while it has been enabled exactly so often; -1 disables it in any case
- * @returns false when it was disabled already, or enabled since
+ * @param enabledCount disables the account only if it has been enabled this many times; -1 disables it in any case
+ * @returns false when it was disabled already, or has been enabled since
  * @throws DomainError `last_administrator`
  */
 export const disableAccount = (
@@ -205,43 +205,43 @@ export const disableAccount = (
     ),
   );
 
-/** How often the account was enabled: for {@link disableAccount}. */
+/** How many times the account has been enabled, for {@link disableAccount}. @returns undefined when there is no account */
 export const findEnabledCount = async (db: Db, id: string): Promise<number | undefined> =>
   (await db.get(selectEnabledCount, [id]))?.count;
 
 /** @returns false when it was not disabled */
 export const enableAccount = (db: Db, principal: Principal, id: string, now: number, guard?: Guard): Promise<boolean> =>
   change(db, principal, now, guard, async (tx) => {
-    // First, because it locks the row: a pending disabling comes before both statements or after both.
+    // First, because it locks the row: a concurrent disabling runs before both statements or after both.
     await tx.run(countEnabling, [id]);
     return changeTx(tx, principal, { action: 'account.enabled', id, now }, enable, [id, now]);
   });
 
-/** In the transaction that deletes an account, with the email that it had. */
+/** Runs in the transaction that deletes an account. */
 export type OnDeleted = (tx: Transaction, canonicalEmail: string) => Promise<void>;
 
-/** With all that belongs to it. @returns whether it existed. @throws DomainError `last_administrator` */
+/** Deletes everything that belongs to the account too. @returns whether it existed @throws DomainError `last_administrator` */
 export const deleteAccount = (
   db: Db,
   principal: Principal,
   id: string,
   now: number,
   guard?: Guard,
-  farewell?: OnDeleted,
+  onDeleted?: OnDeleted,
 ): Promise<boolean> =>
   change(db, principal, now, guard, (tx) =>
     keepingAnAdministratorTx(tx, lastAdministratorPrincipal(principal, guard), id, async () => {
       const deleted = await tx.get(remove, [id]);
       if (!deleted) return false;
       await recordAccountEventTx(tx, principal, 'account.deleted', id, now);
-      await farewell?.(tx, deleted.canonicalEmail);
+      await onDeleted?.(tx, deleted.canonicalEmail);
       return true;
     }),
   );
 
 /**
- * @returns false when it has the role already, and when it is to become an administrator although its password was chosen
- *   before the email address was verified
+ * @returns false when the account has the role already, or may not become an administrator because its password was chosen
+ *   before its email address was verified
  * @throws DomainError `last_administrator`
  */
 export const setAccountRole = (
@@ -253,12 +253,12 @@ export const setAccountRole = (
   guard?: Guard,
 ): Promise<boolean> =>
   change(db, principal, now, guard, async (tx) => {
-    if (role === 'admin') await beginAdministrator(tx);
-    // Administrators set no administrator's email address.
+    if (role === 'admin') await prepareAdministratorTx(tx);
+    // An administrator may not set the email address of another one.
     if (role === 'admin') await deleteCodesTx(tx, id, 'set_email');
-    const made = { action: 'account.role_changed', id, now, details: { role } } as const;
+    const event = { action: 'account.role_changed', id, now, details: { role } } as const;
     return keepingAnAdministratorTx(tx, principal, id, () =>
-      changeTx(tx, principal, made, updateRole, [id, role, now]),
+      changeTx(tx, principal, event, updateRole, [id, role, now]),
     );
   });
 
@@ -296,39 +296,39 @@ export const requireSecondFactor = (
   );
 };
 
-/** First in a transaction in which one account changes another, or in which the first administrator is made. */
+/** First in a transaction in which one account changes another, or which creates the first administrator. */
 export const lockAdministrationTx = async (tx: Transaction): Promise<void> => void (await tx.get(lockInstallation));
 
-/** Waits until no change of administrators is under way, and until the last one is durable. */
+/** Resolves when no change of administrators is in progress and the last one is durable. */
 export const awaitAdministration = (db: Db): Promise<void> => db.transaction(lockAdministrationTx);
 
-/** Whether any account has the role. Under {@link lockAdministrationTx} no other gets it until the transaction ends. */
+/** Whether an administrator exists. After {@link lockAdministrationTx}, no account gets the role until the transaction ends. */
 export const hasAdministratorTx = async (tx: Transaction): Promise<boolean> =>
   ((await tx.get(countAdministrators))?.any ?? 0) > 0;
 
-/** From then on the code for the first administrator is worth nothing. */
-async function beginAdministrator(tx: Transaction): Promise<void> {
+/** Voids the code for the first administrator. */
+async function prepareAdministratorTx(tx: Transaction): Promise<void> {
   await lockAdministrationTx(tx);
   await deleteUnownedCodesTx(tx, 'first_administrator');
 }
 
 /**
- * A change that may leave no administrator who can sign in: an operator may make it, an account may not.
+ * Makes a change after which no administrator may be able to sign in. An operator may apply it, an account may not.
  * @throws DomainError `last_administrator`
  */
 export async function keepingAnAdministratorTx<T>(
   tx: Transaction,
   principal: Principal,
   id: string,
-  make: () => Promise<T>,
+  apply: () => Promise<T>,
 ): Promise<T> {
-  if ((await tx.get(selectByIdOrKey, [id, '']))?.role !== 'admin') return make();
+  if ((await tx.get(selectByIdOrKey, [id, '']))?.role !== 'admin') return apply();
   await lockAdministrationTx(tx);
   const before = (await tx.get(countAdministrators))?.able ?? 0;
-  const isMade = await make();
+  const result = await apply();
   const left = (await tx.get(countAdministrators))?.able ?? 0;
   if (principal.kind === 'account' && before > 0 && left === 0) throw new DomainError('last_administrator');
-  return isMade;
+  return result;
 }
 
 const change = (
@@ -336,11 +336,11 @@ const change = (
   principal: Principal,
   now: number,
   guard = rejectAccounts,
-  make: (tx: Transaction) => Promise<boolean>,
+  apply: (tx: Transaction) => Promise<boolean>,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     await guard(tx, principal, now);
-    return make(tx);
+    return apply(tx);
   });
 
 interface Change {

@@ -1,4 +1,4 @@
-/** Email addresses that a restore has brought back although they had been changed: until they are confirmed, no password reset is sent there. */
+/** Email addresses that a restore brought back although they had been changed. Until an operator confirms them, no password reset is sent there. */
 import type { Principal } from '../../foundation/principal.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
@@ -18,7 +18,7 @@ const confirm = sql(
 export const listUnconfirmedEmails = async (reader: Reader, max: number): Promise<readonly string[]> =>
   (await reader.all(list, [max])).map(({ id }) => id);
 
-/** @returns false when nothing was to be confirmed */
+/** @returns false when there was nothing to confirm */
 export const confirmAccountEmail = (db: Db, principal: Principal, id: string, now: number): Promise<boolean> =>
   db.transaction(async (tx) => {
     if ((await tx.run(confirm, [id, now])) === 0) return false;
