@@ -9,11 +9,6 @@ import { killMidway } from './killed-command.ts';
 import { insertKeys } from './many-keys.ts';
 import { bearer, databaseIn, runProgram, startProgram, type Environment, type Exit } from './program.ts';
 
-interface Key {
-  readonly id: number;
-  readonly key: string;
-}
-
 const running = (folder: string, environment: Environment) => (line: string) =>
   runProgram(line.split(' '), { folder, environment });
 
@@ -38,9 +33,8 @@ for (const kind of databaseKinds) {
       const run = running(folder.path, environment);
       await using program = await startProgram(folder.path, environment);
       const { accessToken, refreshToken } = await program.signIn();
-      const create = async (nickname: string): Promise<Key> =>
-        (await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname })).json as Key;
-      const [kept, removed] = [await create('kept'), await create('removed')];
+      const kept = await program.createKey(accessToken, 'kept');
+      const removed = await program.createKey(accessToken, 'removed');
       const created = await run('backup --to old.gz --json');
       assert.equal(created.status, 0, created.stderr);
       assert.equal((JSON.parse(created.stdout) as { rows: Record<string, number> }).rows['api_keys'], 2);

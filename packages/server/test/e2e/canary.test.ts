@@ -64,9 +64,7 @@ async function useAllSecrets(program: Program, mailbox: Mailbox, canaries: Canar
   remember('access token', accessToken);
   remember('refresh token', refreshToken);
   const owner = bearer(accessToken);
-  const created = await call('POST', '/auth/api-keys', owner, { nickname });
-  assert.equal(created.status, 201, created.text);
-  const { id, key } = created.json as { id: number; key: string };
+  const { id, key } = await program.createKey(accessToken, nickname);
   remember('key', key);
   const { KEYREEVE_DATABASE_URL: databaseUrl = `sqlite:${databaseIn(program.folder)}` } = program.environment;
   await ageSessions(databaseUrl);

@@ -7,7 +7,16 @@ import { randomInt } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { basic, bearer, databaseIn, goodPassword, runProgram, startProgram, type Program } from './program.ts';
+import {
+  basic,
+  bearer,
+  databaseIn,
+  goodPassword,
+  runProgram,
+  startProgram,
+  type Key,
+  type Program,
+} from './program.ts';
 
 const rounds = 4;
 const clients = 6;
@@ -21,11 +30,6 @@ const environment = {
   KEYREEVE_CREATIONS_PER_MINUTE_MAX: '100000',
   KEYREEVE_KEYS_PER_ACCOUNT_MAX: '100000',
 };
-
-interface Key {
-  readonly id: number;
-  readonly key: string;
-}
 
 /** What the clients have received responses for. */
 class KeyStates {
@@ -44,11 +48,7 @@ async function createAndDelete(
   onResponse: () => void,
 ) {
   for (let count = 0; ; count++) {
-    const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), {
-      nickname: `${client}-${count}`,
-    });
-    assert.equal(created.status, 201, created.text);
-    const key = created.json as Key;
+    const key = await program.createKey(accessToken, `${client}-${count}`);
     states.live.set(key.id, key);
     onResponse();
     if (count % 2 === 0) continue;

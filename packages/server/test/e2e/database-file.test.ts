@@ -7,11 +7,6 @@ import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Connection, pidOf } from './worker-pool.ts';
 import { bearer, databaseIn, newProgram, runProgram, startProgram, type Program } from './program.ts';
 
-interface Key {
-  readonly id: number;
-  readonly key: string;
-}
-
 const changes: Readonly<Record<string, (path: string) => void>> = {
   replaced: (path) => {
     copyFileSync(path, `${path}.copy`);
@@ -19,12 +14,6 @@ const changes: Readonly<Record<string, (path: string) => void>> = {
   },
   removed: (path) => rmSync(path),
 };
-
-async function newKey(program: Program): Promise<Key & { readonly accessToken: string }> {
-  const { accessToken } = await program.signIn();
-  const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
-  return { ...(created.json as Key), accessToken };
-}
 
 /** @returns undefined if the connection was closed without a response */
 async function statusOf(program: Program, method: string, path: string, token: string): Promise<number | undefined> {
@@ -40,7 +29,7 @@ for (const workers of ['1', '2']) {
   for (const [name, change] of Object.entries(changes)) {
     test(`${workers === '1' ? 'one process' : 'two workers'} acknowledge no change and the service ends with status 1 after the database file was ${name}`, async () => {
       await using program = await newProgram({ KEYREEVE_WORKERS: workers });
-      const { id, accessToken } = await newKey(program);
+      const { id, accessToken } = await program.newKey();
       const path = databaseIn(program.folder);
       change(path);
       const deletion = await statusOf(program, 'DELETE', `/auth/api-keys/${id}`, accessToken);
@@ -60,7 +49,7 @@ for (const workers of ['1', '2']) {
 
 test('verifications return 503 after the replacement of the file was detected', async () => {
   await using program = await newProgram({ KEYREEVE_DRAIN_SECONDS: '60' });
-  const { key } = await newKey(program);
+  const { key } = await program.newKey();
   assert.equal(await statusOf(program, 'GET', '/auth/forward', key), 200);
   rmSync(databaseIn(program.folder));
   await program.waitForRecord('database_replaced');
@@ -72,7 +61,7 @@ test('verifications return 503 after the replacement of the file was detected', 
 
 test('a backup and a restore do not stop the running service', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
-  const { key } = await newKey(program);
+  const { key } = await program.newKey();
   const backup = join(program.folder, 'backup');
   assert.equal((await program.command(['backup', '--to', backup])).status, 0);
   const restored = await program.command(['restore', '--from', backup, '--replace', '--accept-revival', '--yes']);
@@ -114,7 +103,7 @@ test('a replacement worker that opens another database file never listens, and t
   using folder = newTempFolder();
   const environment = { KEYREEVE_WORKERS: '2', NODE_OPTIONS: `--import=${misleadWorkers(folder.path)}` };
   await using program = await startProgram(folder.path, environment);
-  const { key } = await newKey(program);
+  const { key } = await program.newKey();
   cpSync(join(folder.path, 'data'), join(folder.path, 'copy'), { recursive: true });
   const [before, survivor] = [pidOf(program, 2), await Connection.to(program, 1)];
   process.kill(before, 'SIGKILL');

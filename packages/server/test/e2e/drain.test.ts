@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { until } from '../../test-kit/until.ts';
 import { HalfSent } from './half-sent.ts';
 import { basic, bearer, goodPassword, newProgram, startProgram, type Program } from './program.ts';
 
@@ -13,15 +14,13 @@ async function startStopping(program: Program): Promise<void> {
 
 /** Waits until new connections are refused. */
 async function portCloses(program: Program): Promise<void> {
-  const bound = AbortSignal.timeout(30_000);
-  for (;;) {
-    try {
-      await program.call('GET', '/health/live', { connection: 'close' });
-    } catch {
-      return;
-    }
-    bound.throwIfAborted();
-  }
+  const call = () => program.call('GET', '/health/live', { connection: 'close' });
+  await until('the port closes', 30_000, () =>
+    call().then(
+      () => false,
+      () => true,
+    ),
+  );
 }
 
 const isDrained = (program: Program) => program.records('stopped').map((record) => record['isDrained']);
@@ -100,8 +99,7 @@ test('acknowledged changes and the time of a key’s last use are kept after a r
   const environment = { KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
   await using first = await startProgram(folder.path, environment);
   const { accessToken, refreshToken } = await first.signIn();
-  const created = await first.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
-  const { key } = created.json as { key: string };
+  const { key } = await first.createKey(accessToken);
   assert.equal((await first.call('GET', '/auth/forward', bearer(key))).status, 200);
   assert.equal((await first.stop()).status, 0);
 

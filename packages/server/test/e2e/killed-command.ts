@@ -1,10 +1,9 @@
 /** Kills a command before its end. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../test-kit/until.ts';
 import { environmentFor, keyreeveBin, Program, type Environment } from './program.ts';
 
-const pollMs = 5;
 const midwayMsMax = 60_000;
 
 export interface KilledCommand {
@@ -22,13 +21,10 @@ export async function killMidway(args: readonly string[], { folder, environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   await using program = new Program(child, folder);
-  const bound = AbortSignal.timeout(midwayMsMax);
-  while (!(await isMidway())) {
-    if (child.exitCode !== null || bound.aborted) {
-      throw new Error(`isMidway was never true; the output:\n${program.stdout}${program.stderr}`);
-    }
-    await sleep(pollMs);
-  }
+  await until('the command is midway', midwayMsMax, async () => {
+    if (child.exitCode !== null) throw new Error(`the command has ended:\n${program.stdout}${program.stderr}`);
+    return isMidway();
+  });
   program.signal('SIGKILL');
   await program.exited();
   assert.equal(child.signalCode, 'SIGKILL', program.stdout);

@@ -46,8 +46,7 @@ test('metrics count verifications and sign-ins by result, and the time of databa
   const { accessToken, refreshToken } = await program.signIn();
   const rejected = await program.call('POST', '/auth/token', basic('you@example.com', `${goodPassword}!`));
   assert.equal(rejected.status, 401);
-  const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
-  const { id, key } = created.json as { id: number; key: string };
+  const { id, key } = await program.createKey(accessToken);
   const credentials = [key, key, accessToken, `${key}x`, refreshToken];
   for (const credential of credentials) await program.call('GET', '/auth/forward', bearer(credential));
   await program.call('DELETE', `/auth/api-keys/${id}`, bearer(accessToken));
@@ -144,9 +143,7 @@ for (const workers of ['1', '2']) {
 
 test('metrics and health show which worker cannot write while another program locks the database, and when it can again', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
-  const { accessToken } = await program.signIn();
-  const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
-  const { key } = created.json as { key: string };
+  const { key, accessToken } = await program.newKey();
   const ready = async () => {
     const response = await fetch(`${program.adminUrl}/health/ready`);
     return [response.status, await response.json()];

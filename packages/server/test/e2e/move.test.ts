@@ -3,7 +3,16 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { bearer, databaseIn, goodPassword, basic, runProgram, startProgram, type Environment } from './program.ts';
+import {
+  bearer,
+  databaseIn,
+  goodPassword,
+  basic,
+  runProgram,
+  startProgram,
+  type Environment,
+  type Key,
+} from './program.ts';
 import { killMidway } from './killed-command.ts';
 import { insertKeys } from './many-keys.ts';
 import { newTargetDatabase } from './target-database.ts';
@@ -28,15 +37,13 @@ test('after a move, keys, tokens and passwords are valid, and the old installati
   await using database = await newTargetDatabase();
   const { url } = database;
   let tokens: Pair;
-  let key: { id: number; key: string };
-  let deleted: { id: number; key: string };
+  let key: Key;
+  let deleted: Key;
   {
     await using before = await startProgram(folder.path, fixedUrl);
     tokens = await before.signIn();
-    const create = async (nickname: string) =>
-      (await before.call('POST', '/auth/api-keys', bearer(tokens.accessToken), { nickname })).json as typeof key;
-    key = await create('kept');
-    deleted = await create('deleted');
+    key = await before.createKey(tokens.accessToken, 'kept');
+    deleted = await before.createKey(tokens.accessToken, 'deleted');
     assert.equal((await before.call('DELETE', `/auth/api-keys/${deleted.id}`, bearer(tokens.accessToken))).status, 200);
 
     const inUse = await before.command(['move', '--to', url]);

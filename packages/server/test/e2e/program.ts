@@ -20,6 +20,11 @@ const exitMsMax = 30_000;
 export type Environment = Readonly<Record<string, string>>;
 export type LogRecord = Readonly<Record<string, unknown>>;
 
+export interface Key {
+  readonly id: number;
+  readonly key: string;
+}
+
 export interface Exit {
   /** Null if a signal ended the process. */
   readonly status: number | null;
@@ -205,6 +210,19 @@ export class Program implements AsyncDisposable {
     const response = await this.call('POST', '/auth/token', basic(email, goodPassword));
     if (response.status !== 200) throw new Error(response.text);
     return response.json as { accessToken: string; refreshToken: string };
+  }
+
+  /** Creates a key over HTTP. @throws unless the status is 201 */
+  async createKey(accessToken: string, nickname = 'first'): Promise<Key> {
+    const { status, text, json } = await this.call('POST', '/auth/api-keys', bearer(accessToken), { nickname });
+    if (status !== 201) throw new Error(`${status}: ${text}`);
+    return json as Key;
+  }
+
+  /** Creates a key of a new account. */
+  async newKey(): Promise<Key & { readonly accessToken: string }> {
+    const { accessToken } = await this.signIn();
+    return { ...(await this.createKey(accessToken)), accessToken };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

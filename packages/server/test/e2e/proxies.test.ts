@@ -5,19 +5,18 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../test-kit/free-port.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { until } from '../../test-kit/until.ts';
 import { guaranteesForBrowsers } from './proxy-browser.ts';
 import { guarantees, guaranteesOfFixedUrl, guaranteesOfRejections } from './proxy-guarantees.ts';
 import { echo, send, values } from './proxy-client.ts';
 import {
   end,
   findProgram,
-  freePort,
   spawnQuietly,
   startBackend,
   startProxy,
@@ -176,7 +175,8 @@ void test('a 200 has all five identity headers, empty if they do not apply', asy
 /** Starts Keyreeve as an operator does: creates accounts and scoped keys with commands, all else over HTTP. */
 async function startKeyreeve(): Promise<ForwardAuthServer> {
   const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-  const directory = mkdtempSync(join(tmpdir(), 'forward-auth-keyreeve-'));
+  const folder = newTempFolder();
+  const directory = folder.path;
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const env = {
@@ -202,7 +202,7 @@ async function startKeyreeve(): Promise<ForwardAuthServer> {
   const child = spawnQuietly(process.execPath, [main, 'serve'], directory, env);
   const stop = async (): Promise<void> => {
     await end(child.process);
-    rmSync(directory, { recursive: true, force: true });
+    folder[Symbol.dispose]();
   };
   const call = async (
     method: string,
@@ -221,16 +221,13 @@ async function startKeyreeve(): Promise<ForwardAuthServer> {
     return JSON.parse(text) as Record<string, unknown>;
   };
   try {
-    const deadline = Date.now() + 20_000;
-    while (
-      !(await fetch(`${origin}/health/ready`).then(
-        (response) => response.ok,
+    await until('Keyreeve is ready', 20_000, () => {
+      assert.equal(child.process.exitCode, null, child.output());
+      return fetch(`${origin}/health/ready`).then(
+        ({ ok }) => ok,
         () => false,
-      ))
-    ) {
-      assert.ok(Date.now() < deadline && child.process.exitCode === null, `Keyreeve is not ready:\n${child.output()}`);
-      await wait(50);
-    }
+      );
+    });
     const tokens = await call('POST', '/auth/token', `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`);
     const accessToken = String(tokens['accessToken']);
     const scopesOfTheLargest = Array.from({ length: 32 }, (_, at) => `--scope=${`scope-${at}:`.padEnd(64, 'x')}`);

@@ -4,12 +4,13 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { freePort } from '../../test-kit/free-port.ts';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import { until } from '../../test-kit/until.ts';
 import { pairs, send } from './proxy-client.ts';
 
 /** A key as in the response to its creation. */
@@ -77,7 +78,8 @@ export async function startProxy(
   ports: { keyreeve: number; backend: number },
 ): Promise<Running> {
   const port = await freePort();
-  const directory = mkdtempSync(join(tmpdir(), `forward-auth-${proxy.program}-`));
+  const folder = newTempFolder();
+  const directory = folder.path;
   // As root, nginx runs its workers as another user, which needs access to store large bodies.
   chmodSync(directory, 0o755);
   for (const file of proxy.files) {
@@ -90,7 +92,7 @@ export async function startProxy(
   const child = spawnQuietly(program, proxy.args(directory, port), mkdtempSync(join(directory, 'home-')));
   const stop = async (): Promise<void> => {
     await end(child.process);
-    rmSync(directory, { recursive: true, force: true });
+    folder[Symbol.dispose]();
   };
   try {
     await untilReady(port, child);
@@ -152,21 +154,12 @@ export async function end(child: ChildProcess): Promise<void> {
 
 /** Waits for a response other than 404, which Traefik returns before it has read its file. */
 async function untilReady(port: number, child: QuietChild): Promise<void> {
-  const deadline = Date.now() + startMsMax;
-  while (Date.now() < deadline && child.process.exitCode === null) {
+  await until('the proxy responds', startMsMax, async () => {
+    const { exitCode } = child.process;
+    if (exitCode !== null) throw new Error(`the proxy has ended with status ${exitCode}:\n${child.output()}`);
     const response = await send(port, {}).catch(() => undefined);
-    if (response !== undefined && response.status !== 404) return;
-    await wait(20);
-  }
-  throw new Error(`no response on port ${port} (exit code ${child.process.exitCode}):\n${child.output()}`);
-}
-
-/** @returns a port that is free at this moment */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+    return response !== undefined && response.status !== 404;
+  });
 }
 
 /** @param port 0 for a free one */

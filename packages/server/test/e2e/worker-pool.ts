@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { until } from '../../test-kit/until.ts';
 import type { Environment, HttpResponse, LogRecord, Program } from './program.ts';
 
 const waitMsMax = 30_000;
@@ -27,16 +28,13 @@ export async function killAndAwaitNext(program: Program, worker: number): Promis
 
 /** Waits until no process has this id. */
 export async function ended(pid: number): Promise<void> {
-  const bound = AbortSignal.timeout(waitMsMax);
-  for (;;) {
+  await until(`process ${pid} ends`, waitMsMax, () => {
     try {
-      process.kill(pid, 0);
+      return !process.kill(pid, 0);
     } catch {
-      return;
+      return true;
     }
-    bound.throwIfAborted();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  });
 }
 
 /** A persistent connection: the same worker receives all its requests. */

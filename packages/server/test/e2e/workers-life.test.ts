@@ -16,6 +16,7 @@ import {
   newProgram,
   runProgram,
   startProgram,
+  type Key,
   type Program,
 } from './program.ts';
 import { noTerminal, Terminal } from './terminal.ts';
@@ -60,11 +61,6 @@ test('the supervisor reports a failed start once: a port in use with status 1, a
   });
 });
 
-interface Key {
-  readonly id: number;
-  readonly key: string;
-}
-
 /** Acknowledged changes. A key whose deletion has no response is in neither list. */
 interface Acknowledged {
   readonly live: Key[];
@@ -88,11 +84,8 @@ async function createAndDelete(
     }
   };
   for (let count = 0; !isOver(); count++) {
-    const json = { nickname: `${client}-${count}` };
-    const created = await attempt(() => program.call('POST', '/auth/api-keys', bearer(token), json));
-    if (!created) continue;
-    assert.equal(created.status, 201, created.text);
-    const key = created.json as Key;
+    const key = await attempt(() => program.createKey(token, `${client}-${count}`));
+    if (!key) continue;
     if (count % 2 === 0) {
       acknowledged.live.push(key);
       continue;

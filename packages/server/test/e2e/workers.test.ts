@@ -12,13 +12,17 @@ import { databaseKinds, newPlace, testKeys } from '../../test-kit/new-db.ts';
 import { failRegex } from '../../test-kit/fail2ban-filter.ts';
 import { until } from '../../test-kit/until.ts';
 import { Connection, connectionsTo, killAndAwaitNext, pidsOf } from './worker-pool.ts';
-import { basic, bearer, databaseIn, goodPassword, newProgram, type Environment, type Program } from './program.ts';
+import {
+  basic,
+  bearer,
+  databaseIn,
+  goodPassword,
+  newProgram,
+  type Environment,
+  type Key,
+  type Program,
+} from './program.ts';
 import { scrape } from './scrape.ts';
-
-interface Key {
-  readonly id: number;
-  readonly key: string;
-}
 
 const rounds = 25;
 const waitMsMax = 30_000;
@@ -208,15 +212,9 @@ async function verify(connection: Connection, key: string, times: number): Promi
   for (let count = 0; count < times; count++) await connection.call('GET', '/auth/forward', bearer(key));
 }
 
-async function newKey(program: Program): Promise<string> {
-  const { accessToken } = await program.signIn();
-  const created = await program.call('POST', '/auth/api-keys', bearer(accessToken), { nickname: 'first' });
-  return (created.json as Key).key;
-}
-
 test('metrics are sums over all workers and do not decrease when one ends; metrics of a process name its worker', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
-  const key = await newKey(program);
+  const { key } = await program.newKey();
   const [first, second] = await connectionsTo(program);
   const before = await scrape(program);
   await verify(first, key, 5);
@@ -256,7 +254,7 @@ async function verifyOnNewConnection({ url }: Program, key: string): Promise<num
 
 test('a connection closes after a fixed number of requests, with the response to the last one', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
-  const key = await newKey(program);
+  const { key } = await program.newKey();
   const [first, second] = await connectionsTo(program);
   // `Connection.to` has sent one request.
   await verify(first, key, limits.requestsPerSharedConnectionMax - 2);
@@ -268,7 +266,7 @@ test('a connection closes after a fixed number of requests, with the response to
 
 test('while a worker is paused, the others serve new connections, and metrics and health do not wait for it', async () => {
   await using program = await newProgram({ KEYREEVE_WORKERS: '2' });
-  const key = await newKey(program);
+  const { key } = await program.newKey();
   const pid = pidsOf(program).get(1) ?? assert.fail();
   await scrape(program);
   process.kill(pid, 'SIGSTOP');
