@@ -30,7 +30,8 @@ export interface ClusterOptions {
   readonly environment?: Environment;
 }
 
-const startMsMax = 30_000;
+/** A start takes a second on an idle machine. */
+const startMsMax = 120_000;
 const exitMsMax = 30_000;
 const signalMsMax = 10_000;
 /** The same for all instances, so that each accepts the others’ access tokens. */
