@@ -176,7 +176,7 @@ test('a database of a newer program is accepted only if its schema is compatible
     assert.deepEqual([status, stdout], [78, '']);
     assert.match(
       stderr,
-      /^keyreeve: the database has schema 999, which needs a newer program; this one knows up to \d+\. Install the version that made it\.\n$/,
+      /^keyreeve: the database has schema 999, which needs a newer program: this one supports up to \d+\. Install the version that created it\.\n$/,
     );
   }
 });

@@ -27,10 +27,10 @@ const table: readonly (readonly [peer: string, forwardedFor: string | string[] |
   ['10.0.0.1', ['192.0.2.7', '10.0.0.2'], '192.0.2.7'],
   ['10.0.0.1', '198.51.100.1, 192.0.2.7', '192.0.2.7'],
   ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-  // A peer that is not trusted names itself only.
+  // Entries from an untrusted peer are ignored.
   ['192.0.2.9', '198.51.100.1', '192.0.2.9'],
   ['192.0.2.9', '10.0.0.2', '192.0.2.9'],
-  // What a client puts on the left of its own address counts for nothing, whatever it is.
+  // Entries to the left of the client IP are ignored.
   ['10.0.0.1', 'unknown, 192.0.2.7', '192.0.2.7'],
 ];
 
@@ -62,7 +62,7 @@ const malformed: readonly string[] = [
 ];
 
 for (const entry of malformed) {
-  test(`the entry ${JSON.stringify(entry)} never becomes a client IP: the proxy that wrote it does`, () => {
+  test(`the entry ${JSON.stringify(entry)} is not a client IP: the proxy that wrote it is`, () => {
     assert.deepEqual(clientOf('10.0.0.1', entry), ['10.0.0.1', ['10.0.0.1']]);
     assert.deepEqual(clientOf('10.0.0.1', `198.51.100.1, ${entry}`), ['10.0.0.1', ['10.0.0.1']]);
     assert.deepEqual(clientOf('10.0.0.1', `${entry}, 10.0.0.2`), ['10.0.0.2', ['10.0.0.2']]);

@@ -1,4 +1,4 @@
-/** Cross-origin requests: nothing without a list, exact origins with one, cookies never. */
+/** Cross-origin requests: only exact origins on the list are allowed, and never cookies. */
 import assert from 'node:assert/strict';
 import { bearer, newApp, type Answered } from '../../../test-kit/new-app.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
@@ -31,7 +31,7 @@ const preflight = (method: string): Record<string, string> => ({
 
 const paths = ['/health/live', '/auth/api-keys', '/auth/token', '/nowhere'];
 
-test('without a list no origin is answered, whatever it asks', { tags: ['asvs:3.4.2', 'asvs:3.5.1'] }, async () => {
+test('without a list, no origin is allowed', { tags: ['asvs:3.4.2', 'asvs:3.5.1'] }, async () => {
   await using app = await newApp();
   for (const path of paths) {
     const answers = [
@@ -43,7 +43,7 @@ test('without a list no origin is answered, whatever it asks', { tags: ['asvs:3.
   }
 });
 
-test('a listed origin may read answers, refusals too, but never with cookies', async () => {
+test('a listed origin can read responses, including errors, without cookies', async () => {
   await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
   const { accessToken } = await app.signIn();
   const origin = { origin: listed };
@@ -69,7 +69,7 @@ test('a listed origin may read answers, refusals too, but never with cookies', a
   assert.equal(second.headers.get('access-control-allow-origin'), 'http://localhost:3000');
 });
 
-test('a preflight from a listed origin learns the methods of the address', async () => {
+test('a preflight from a listed origin gets the methods of the path', async () => {
   await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
   const table = {
     '/auth/api-keys': ['GET, HEAD, POST', 'POST, GET, HEAD'],
@@ -93,7 +93,7 @@ test('a preflight from a listed origin learns the methods of the address', async
 });
 
 test(
-  'an origin that is only like a listed one is not reflected, and caches are told that it matters',
+  'an origin that resembles a listed one is not allowed, and the response varies by origin',
   { tags: ['asvs:3.4.2', 'asvs:3.5.2'] },
   async () => {
     await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
@@ -108,13 +108,13 @@ test(
   },
 );
 
-test('an OPTIONS that is no preflight is a method like another', async () => {
+test('an OPTIONS request that is no preflight is handled like other methods', async () => {
   await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
   const plain = await app.call('OPTIONS', '/auth/token', { headers: { origin: listed } });
   assert.deepEqual([plain.status, plain.headers.get('allow')], [405, 'POST']);
   const nowhere = await app.call('OPTIONS', '/nowhere', { headers: { origin: listed, ...preflight('POST') } });
   assert.equal(nowhere.status, 404);
-  // The credential is the question there, whatever the method: a preflight carries none.
+  // That route verifies the credential for any method, and a preflight has none.
   const forward = await app.call('OPTIONS', '/auth/forward', { headers: { origin: listed, ...preflight('GET') } });
   assert.deepEqual([forward.status, corsHeaders(forward)], [401, {}]);
 });

@@ -1,4 +1,4 @@
-/** Refusals as a whole: one form, one set of headers, nothing of the inside, and a page for every code. */
+/** Error responses: form, headers, log lines, no internal details, and a page for every code. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { errorHelp, errors, type ErrorCode } from '@keyreeve/contract';
@@ -17,7 +17,7 @@ import { test } from '../../../test-kit/app-on-each-database.ts';
 
 const hsts = 'max-age=63072000; includeSubDomains';
 
-/** One answer of every kind that a client can provoke on the wire, by code. */
+/** One response of each kind that a client can provoke, by code. */
 async function battery(app: TestApp): Promise<readonly (readonly [ErrorCode, ReturnType<typeof fromWire>])[]> {
   const post = (path: string, type: string, body: string) =>
     head(`POST ${path} HTTP/1.1`, 'Host: a', `Content-Type: ${type}`, `Content-Length: ${body.length}`) + body;
@@ -58,7 +58,7 @@ async function assertUnseen(app: TestApp, answer: Answered, inside: readonly str
 }
 
 test(
-  'every refusal is a whole problem under the security headers, wherever it arises',
+  'every error response is a complete problem document with the security headers',
   { tags: ['asvs:3.2.1', 'asvs:3.4.3', 'asvs:3.4.4', 'asvs:3.4.5', 'asvs:3.4.6', 'asvs:4.1.1', 'asvs:14.3.2'] },
   async () => {
     await using app = await newApp();
@@ -72,21 +72,17 @@ test(
   },
 );
 
-test(
-  'behind https every answer tells browsers to insist on it, wherever it arises',
-  { tags: ['asvs:3.4.1'] },
-  async () => {
-    await using app = await newApp({
-      environment: { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
-    });
-    const pages = ['/health/live', '/docs', '/problems/not_found', '/openapi.json', '/.well-known/jwks.json'];
-    const answers = (await battery(app)).map(([, answer]) => answer);
-    for (const path of pages) answers.push(fromFetch(await app.call('GET', path)));
-    for (const { header } of answers) assert.equal(header('strict-transport-security'), hsts);
-  },
-);
+test('with an https URL, every response has Strict-Transport-Security', { tags: ['asvs:3.4.1'] }, async () => {
+  await using app = await newApp({
+    environment: { KEYREEVE_PUBLIC_URL: 'https://auth.example.com', KEYREEVE_TRUSTED_PROXIES: '10.0.0.1' },
+  });
+  const pages = ['/health/live', '/docs', '/problems/not_found', '/openapi.json', '/.well-known/jwks.json'];
+  const answers = (await battery(app)).map(([, answer]) => answer);
+  for (const path of pages) answers.push(fromFetch(await app.call('GET', path)));
+  for (const { header } of answers) assert.equal(header('strict-transport-security'), hsts);
+});
 
-test('a refusal’s id is that of its line in the log', { tags: ['asvs:16.2.4'] }, async () => {
+test('the requestId of an error response is in the log', { tags: ['asvs:16.2.4'] }, async () => {
   await using app = await newApp();
   const refused = await app.call('GET', '/nowhere?token=secret', { headers: bearer('secret') });
   const { requestId } = assertProblem(fromFetch(refused), 'not_found');
@@ -100,7 +96,7 @@ test('a refusal’s id is that of its line in the log', { tags: ['asvs:16.2.4'] 
 });
 
 test(
-  'every refusal has one line in the log under its id, wherever it arises',
+  'every error response has one line in the log with its requestId',
   { tags: ['asvs:16.2.1', 'asvs:16.2.4', 'asvs:16.3.2', 'asvs:16.3.3', 'asvs:16.4.1'] },
   async () => {
     await using app = await newApp();
@@ -118,7 +114,7 @@ test(
       const found = lines.filter((line) => line['requestId'] === requestId);
       assert.deepEqual(
         found.map(({ level, event, status, code: logged }) => ({ level, event, status, code: logged })),
-        // Refused verifications come in floods: a line each at the usual level would fill the disk.
+        // Anyone can send many verifications that are rejected, so the default level logs no line for each.
         [
           {
             level: found[0]?.['route'] === '/auth/forward' ? 'debug' : 'info',
@@ -133,7 +129,7 @@ test(
 );
 
 test(
-  'a client that came over plain HTTP is refused only where a trusted proxy in front of https says so',
+  'plain HTTP is rejected if the public URL is https and a trusted proxy reports it',
   { tags: ['asvs:4.1.2', 'asvs:12.2.1'] },
   async () => {
     const https = { KEYREEVE_PUBLIC_URL: 'https://auth.example.com' };
@@ -153,7 +149,7 @@ test(
 );
 
 test(
-  'a failure nobody expected is 500 without a word of it, and the log has its cause under the same id',
+  'an unexpected failure returns 500 without details, and the log has its cause with the same id',
   { tags: ['asvs:13.4.2', 'asvs:16.3.4', 'asvs:16.5.1'] },
   async () => {
     class BrokenClock extends FakeClock {
@@ -183,7 +179,7 @@ test(
 );
 
 test(
-  'a database that can’t be read is 503 everywhere, never a yes, never a no',
+  'while the database cannot be read, every verification returns 503',
   { tags: ['asvs:16.3.4', 'asvs:16.5.2', 'asvs:16.5.3'] },
   async () => {
     await using app = await newApp();
@@ -219,7 +215,7 @@ test(
   },
 );
 
-test('a 405 names the methods of its address in the Allow header and in words', async () => {
+test('a 405 response names the methods of the path in Allow and in the detail', async () => {
   await using app = await newApp();
   for (const [method, path, allowed, detail] of [
     ['PUT', '/auth/token', 'POST', 'This URL accepts POST.'],
@@ -248,7 +244,7 @@ test(
       const { cause, fix } = errorHelp[code as ErrorCode];
       for (const text of [cause, fix])
         assert.ok(page.text.includes(escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')), code);
-      // The example is the problem document itself.
+      // The example is the problem document.
       const example = /<pre>[^]*?\n\n([^]*?)<\/pre>/.exec(page.text)?.[1]?.replaceAll('&quot;', '"') ?? '';
       const unescaped = example.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
       const document = JSON.parse(unescaped) as Record<string, unknown>;
@@ -266,7 +262,7 @@ test(
 );
 
 test(
-  'answers that are no refusals carry the security headers too',
+  'successful responses have the security headers',
   { tags: ['asvs:3.2.1', 'asvs:3.4.4', 'asvs:3.4.5', 'asvs:14.2.2', 'asvs:14.3.2'] },
   async () => {
     await using app = await newApp();

@@ -1,4 +1,4 @@
-/** The framing of requests on the wire: what a proxy in front could read differently is refused, and the connection ends. */
+/** Request framing: a request that a proxy may interpret differently is rejected, and the connection closes. */
 import assert from 'node:assert/strict';
 import { newApp } from '../../../test-kit/new-app.ts';
 import { assertProblem, fromWire } from '../../../test-kit/assert-problem.ts';
@@ -9,7 +9,7 @@ const get = 'GET /health/live HTTP/1.1';
 const post = 'POST /auth/token HTTP/1.1';
 const host = 'Host: a';
 const chunked = 'Transfer-Encoding: chunked';
-/** What a smuggler hopes to have answered. */
+/** The request that an attacker tries to smuggle. */
 const smuggled = head(get, host);
 const noChunks = '0\r\n\r\n';
 
@@ -53,14 +53,14 @@ const unsound: Readonly<Record<string, string>> = {
   'HTTP/2.0': head('GET /health/live HTTP/2.0', host),
   'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'another protocol': head('GET /health/live HTTQ/1.1', host),
-  'a method nobody knows': head('BREW /auth/token HTTP/1.1', host),
+  'an unknown method': head('BREW /auth/token HTTP/1.1', host),
   'a method in lower case': head('get /health/live HTTP/1.1', host),
-  'a space in the address': head('GET /health/live /x HTTP/1.1', host),
-  'a control character in the address': head('GET /health\x01/live HTTP/1.1', host),
+  'a space in the request target': head('GET /health/live /x HTTP/1.1', host),
+  'a control character in the request target': head('GET /health\x01/live HTTP/1.1', host),
   'a TLS handshake': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
 };
 
-/** Found broken while the body is read, on a route that reads it. */
+/** Errors that occur while a route reads the body. */
 const unsoundChunks: Readonly<Record<string, string>> = {
   'a size that is no number': 'zz\r\nabc\r\n0\r\n\r\n',
   'a size with a sign': '+3\r\nabc\r\n0\r\n\r\n',
@@ -70,23 +70,19 @@ const unsoundChunks: Readonly<Record<string, string>> = {
   'a chunk that ends in a bare line feed': '3\nabc\n0\n\n',
 };
 
-test(
-  'a request whose framing or head is unsound is answered 400 once, and nothing after it is',
-  { tags: ['asvs:4.2.1'] },
-  async () => {
-    await using app = await newApp();
-    for (const [what, bytes] of Object.entries(unsound)) {
-      const { answers, isClosed } = await exchange(app.url, bytes + smuggled, 'closed');
-      assert.deepEqual([answers.length, isClosed], [1, true], what);
-      for (const answer of answers) {
-        assertProblem(fromWire(answer), 'malformed_request', what);
-        assert.deepEqual(answer.headers.get('connection'), ['close'], what);
-      }
+test('a malformed request returns 400 once, and nothing after it is processed', { tags: ['asvs:4.2.1'] }, async () => {
+  await using app = await newApp();
+  for (const [what, bytes] of Object.entries(unsound)) {
+    const { answers, isClosed } = await exchange(app.url, bytes + smuggled, 'closed');
+    assert.deepEqual([answers.length, isClosed], [1, true], what);
+    for (const answer of answers) {
+      assertProblem(fromWire(answer), 'malformed_request', what);
+      assert.deepEqual(answer.headers.get('connection'), ['close'], what);
     }
-  },
-);
+  }
+});
 
-test('a body whose chunks are unsound is answered 400 once, and nothing after it is', async () => {
+test('a malformed chunked body returns 400 once, and nothing after it is processed', async () => {
   await using app = await newApp();
   const start = head('POST /auth/token/refresh HTTP/1.1', host, 'Content-Type: application/json', chunked);
   for (const [what, chunks] of Object.entries(unsoundChunks)) {
@@ -97,7 +93,7 @@ test('a body whose chunks are unsound is answered 400 once, and nothing after it
 });
 
 test(
-  'what stands in a body is never taken for a request, whether it is read, ignored or refused',
+  'the content of a body is never parsed as a request, whether it is read, ignored or rejected',
   { tags: ['asvs:4.2.1'] },
   async () => {
     await using app = await newApp();
@@ -131,7 +127,7 @@ test(
   },
 );
 
-test('requests on one connection are answered in their order', async () => {
+test('requests on one connection are answered in order', async () => {
   await using app = await newApp();
   const requests = [
     head(post, host, 'Content-Length: 0'),
@@ -146,7 +142,7 @@ test('requests on one connection are answered in their order', async () => {
   );
 });
 
-test('what follows a last request is ignored, and doesn’t cost that request its answer', async () => {
+test('bytes after the last request are ignored, and that request gets its response', async () => {
   await using app = await newApp();
   for (const more of [smuggled, 'nonsense\r\n\r\n', '\0']) {
     for (const request of [head(get, host, 'Connection: close'), head('GET /health/live HTTP/1.0')]) {
@@ -159,7 +155,7 @@ test('what follows a last request is ignored, and doesn’t cost that request it
   }
 });
 
-test('HTTP/1.0 is answered without a Host, and an address with a foreign authority names nothing', async () => {
+test('HTTP/1.0 needs no Host, and a request target with another authority is not found', async () => {
   await using app = await newApp();
   const old = await exchange(app.url, head('GET /health/live HTTP/1.0'), 'closed');
   assert.deepEqual(
@@ -179,7 +175,7 @@ test('HTTP/1.0 is answered without a Host, and an address with a foreign authori
   }
 });
 
-test('a request to switch protocols or with another Expect is answered as if it hadn’t asked', async () => {
+test('Upgrade and an unknown Expect are ignored', async () => {
   await using app = await newApp();
   for (const lines of [
     ['Connection: Upgrade', 'Upgrade: websocket'],

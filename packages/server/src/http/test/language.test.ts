@@ -1,11 +1,11 @@
-/** What a client prefers, as its headers say it. */
+/** Preferences of clients in Accept and Accept-Language. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../../foundation/clock.ts';
 import { preferredLanguage, prefersPage } from '../language.ts';
 
-/** As long as the header lines of a request may be. */
+/** The maximum size of the headers of a request. */
 const chars = limits.headerBytesMax;
 const hostileHeaders = [
   `text/html,"${','.repeat(chars)}`,
@@ -14,19 +14,19 @@ const hostileHeaders = [
   'de,'.repeat(chars / 3),
   `de${' '.repeat(chars)}x`,
 ];
-/** Of one header. A fast machine took 24 to 61 ms for most of them without the bound. */
+/** For one header. Without the bound, most take 24 to 61 ms on a fast machine. */
 const msMax = 5;
 
-function durationMs(work: () => unknown): number {
+function durationMs(run: () => unknown): number {
   const startedMs = monotonicMs();
-  work();
+  run();
   return monotonicMs() - startedMs;
 }
 
 test('a header Accept or Accept-Language of any content takes less than 5 ms', () => {
   for (const header of hostileHeaders) {
     for (const parse of [prefersPage, preferredLanguage]) {
-      // The fastest of several: a busy machine delays one or the other.
+      // The fastest of several runs, because a busy machine delays some.
       const ms = Math.min(...Array.from({ length: 5 }, () => durationMs(() => parse(header))));
       assert.ok(ms < msMax, `${parse.name} took ${ms} ms for ${header.slice(0, 20)}…`);
     }

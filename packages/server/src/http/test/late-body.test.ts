@@ -1,4 +1,4 @@
-/** A body may arrive seconds after its headers: what the access token was then counts for nothing any more. */
+/** A body may arrive seconds after its headers: the access token must still be valid when the change commits. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
@@ -13,14 +13,14 @@ import { test } from '../../../test-kit/app-on-each-database.ts';
 const body = '{"nickname":"late"}';
 const waitMsMax = 10_000;
 
-/** Sends the headers and half of the body; once the token has been judged, `meanwhile`; then the rest. */
+/** Sends the headers and half of the body, runs `meanwhile` after the token has been verified, then sends the rest. */
 async function createSlowly(
   app: TestApp,
   accessToken: string,
   meanwhile: () => Promise<unknown>,
 ): Promise<{ status: number | undefined; json: unknown }> {
   const headers = { ...bearer(accessToken), 'content-type': 'application/json', 'content-length': body.length };
-  // Of what judging a token reads, only its session is a question that others may share.
+  // Verification of a token shares only the read of its session.
   using reads = countDatabaseReads();
   const sent = request(new URL('/auth/api-keys', app.url), { method: 'POST', headers });
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
@@ -42,13 +42,13 @@ const endings: Readonly<Record<string, (app: TestApp, signedIn: SignedIn) => Pro
     app.service.services.accounts.setPassword(operator, account.id, new Secret('another wombat in orbit')),
   'a disabled account': (app, { account }) => app.service.services.accounts.disable(operator, account.id),
   'a deleted account': (app, { account }) => app.service.services.accounts.delete(operator, account.id),
-  'a rotation of the signing key at once': (app) =>
+  'an immediate rotation of the signing key': (app) =>
     app.service.services.signingKeys.rotate(operator, { immediately: true }),
-  'the end of the session’s time': async (app) => app.clock.advance({ days: 14 }),
+  'the expiry of the session': async (app) => app.clock.advance({ days: 14 }),
 };
 
 for (const [what, end] of Object.entries(endings)) {
-  test(`no key is made by a request that ${what} overtook`, async () => {
+  test(`a request creates no key after ${what} during its body`, async () => {
     await using app = await newApp();
     const signedIn = await app.signIn();
     const { status, json } = await createSlowly(app, signedIn.accessToken, () => end(app, signedIn));
@@ -60,7 +60,7 @@ for (const [what, end] of Object.entries(endings)) {
   });
 }
 
-test('a request whose body comes late makes its key, if its session goes on', async () => {
+test('a request whose body arrives late creates its key if the session continues', async () => {
   await using app = await newApp();
   const { account, accessToken, refreshToken } = await app.signIn();
   const { status } = await createSlowly(app, accessToken, () =>

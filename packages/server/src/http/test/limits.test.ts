@@ -1,4 +1,4 @@
-/** What a request may weigh and how long it may take: just within each bound, and just over it. */
+/** Bounds of the size and duration of requests: values at each bound and beyond it. */
 import assert from 'node:assert/strict';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ import { test } from '../../../test-kit/app-on-each-database.ts';
 
 const fields = (count: number): string[] => Array.from({ length: count }, (_, index) => `X-${index}: 1`);
 
-/** A request for `path` whose lines have `bytes` together, without those of the request line. */
+/** A request for `path` whose header lines have `bytes` in total. */
 function ofHeaderBytes(path: string, bytes: number): string {
   const fixed = 'Host: a\r\nX: \r\n';
   return head(`GET ${path} HTTP/1.1`, 'Host: a', `X: ${'x'.repeat(bytes - fixed.length)}`);
@@ -34,7 +34,7 @@ test('headers have at most 16 KiB', async () => {
   }
 });
 
-test('a request has at most a hundred header fields, and none is dropped in silence', async () => {
+test('a request has at most a hundred header fields, and none is dropped silently', async () => {
   await using app = await newApp();
   for (const path of ['/health/live', '/auth/forward', '/nowhere']) {
     const line = `GET ${path} HTTP/1.1`;
@@ -43,14 +43,14 @@ test('a request has at most a hundred header fields, and none is dropped in sile
     const over = await ask(app.url, head(line, 'Host: a', ...fields(100)));
     assertProblem(fromWire(over), 'headers_too_large', path);
   }
-  // The credential would be the 102nd field: were the fields cut, it would be a request without one.
+  // The credential is the 102nd field: if fields were dropped, the request would have none.
   const last = await ask(app.url, head('GET /auth/forward HTTP/1.1', 'Host: a', ...fields(100), 'X-API-Key: krv_a'));
   assertProblem(fromWire(last), 'headers_too_large');
   const thousands = await ask(app.url, head('GET /health/live HTTP/1.1', 'Host: a', ...fields(1_500)));
   assertProblem(fromWire(thousands), 'headers_too_large');
 });
 
-test('an address has at most 2,048 characters, but for /auth/forward', async () => {
+test('a request target has at most 2,048 characters, except for /auth/forward', async () => {
   await using app = await newApp();
   const get = (target: string) => ask(app.url, head(`GET ${target} HTTP/1.1`, 'Host: a'));
   const fill = (start: string, chars: number): string => start + 'x'.repeat(chars - start.length);
@@ -59,11 +59,11 @@ test('an address has at most 2,048 characters, but for /auth/forward', async () 
   assertProblem(fromWire(await get(fill('/', 2_048))), 'not_found');
   assertProblem(fromWire(await get(fill('/', 2_049))), 'url_too_long');
   assertProblem(fromWire(await get(fill('/auth/forward/', 12_000))), 'missing_credential');
-  // Beyond the headers' own bound the parser stops before it knows what it reads.
+  // Beyond the bound of the headers, the parser stops before the end of the request target.
   assertProblem(fromWire(await get(fill('/', 16_500))), 'headers_too_large');
 });
 
-test('a body has at most 16 KiB, whether its length is announced or not', async () => {
+test('a body has at most 16 KiB, with and without Content-Length', async () => {
   await using app = await newApp();
   const json = '{"refreshToken":"a"}';
   const padded = (bytes: number): string => json + ' '.repeat(bytes - json.length);
@@ -79,7 +79,7 @@ test('a body has at most 16 KiB, whether its length is announced or not', async 
     assertProblem(fromWire(await send(16_384)), 'invalid_refresh_token', 'within');
     assertProblem(fromWire(await send(16_385)), 'body_too_large', 'over');
   }
-  // Refused by what it announces: nothing of it is waited for.
+  // Content-Length is enough to reject it: the server does not wait for the body.
   const unsent = await ask(app.url, head(...lines, 'Content-Length: 100000000000'));
   assertProblem(fromWire(unsent), 'body_too_large', 'unsent');
   const endless = `${head(...lines, 'Transfer-Encoding: chunked')}5000\r\n${'x'.repeat(0x5000)}\r\n`;
@@ -88,11 +88,11 @@ test('a body has at most 16 KiB, whether its length is announced or not', async 
   assertProblem(fromWire(await ask(app.url, extensions)), 'body_too_large', 'chunk extensions');
 });
 
-test('a client that goes away in the middle of its body is not an error of the service', async () => {
+test('a client that disconnects during its body causes no error of the service', async () => {
   await using app = await newApp();
   const lines = ['POST /auth/token/refresh HTTP/1.1', 'Host: a', 'Content-Type: application/json', 'Content-Length: 9'];
   app.logLines.length = 0;
-  // The helper closes the connection when it has what it waited for: here the 100, after which half a body was sent.
+  // The helper closes the connection after the expected bytes: the 100 response, after which half of the body was sent.
   await ask(app.url, `${head(...lines, 'Expect: 100-continue')}{"a`);
   while (app.logLines.length === 0) await new Promise(setImmediate);
   const { level, status, code } = JSON.parse(app.logLines[0] ?? '') as Record<string, unknown>;
@@ -115,7 +115,7 @@ async function bareServer(adjust: (server: Server) => void) {
   return { server, url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: close };
 }
 
-test('every bound of the server is set from the table', { tags: ['asvs:2.1.3', 'asvs:15.1.3'] }, async () => {
+test('every bound of the server is set from the limits', { tags: ['asvs:2.1.3', 'asvs:15.1.3'] }, async () => {
   await using at = await bareServer(() => undefined);
   const { headersTimeout, requestTimeout, keepAliveTimeout, maxHeadersCount, maxRequestsPerSocket, maxConnections } =
     at.server;
@@ -125,7 +125,7 @@ test('every bound of the server is set from the table', { tags: ['asvs:2.1.3', '
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
-      // Not Node's own count, which drops what is over it.
+      // Node would drop headers beyond its own count.
       maxHeadersCount: 0,
       maxRequestsPerSocket: limits.requestsPerConnectionMax,
       maxConnections: limits.connectionsMax,
@@ -143,7 +143,7 @@ test('every bound of the server is set from the table', { tags: ['asvs:2.1.3', '
   );
 });
 
-test('a client that sends nothing, its headers or its body too slowly is answered 408 and let go', async () => {
+test('a client that sends nothing, or its headers or body too slowly, gets 408 and is disconnected', async () => {
   await using slowHeaders = await bareServer((server) => (server.headersTimeout = 50));
   await using slowBodies = await bareServer((server) => {
     server.headersTimeout = 50;

@@ -1,4 +1,4 @@
-/** Connections that a client doesn't close: none outlives its answer for long, and none takes the program with it. */
+/** Connections that a client does not close: the server closes them soon after the response, and no reset ends the process. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ function holdOpen(url: string, bytes: string): Socket {
   return socket;
 }
 
-const isAlive = async (app: TestApp): Promise<boolean> => (await app.call('GET', '/health/live')).status === 200;
+const isRunning = async (app: TestApp): Promise<boolean> => (await app.call('GET', '/health/live')).status === 200;
 
 for (const [what, bytes] of [
   ['a request that isn’t HTTP', 'nonsense\r\n\r\n'],
@@ -30,7 +30,7 @@ for (const [what, bytes] of [
       socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
       await once(socket, 'end');
       assert.match(answer, /^HTTP\/1\.1 4\d\d /);
-      // Once the server has destroyed its side, what the client writes is answered by a reset.
+      // After the server has destroyed its side, writing causes a reset.
       const closed = new Promise((resolve) => socket.once('close', resolve));
       const writing = setInterval(() => socket.write('x'), 50);
       await closed;
@@ -40,7 +40,7 @@ for (const [what, bytes] of [
 }
 
 for (const when of ['at once', 'after the answer'] as const) {
-  test(`a CONNECT whose client resets the connection ${when} harms nobody`, async () => {
+  test(`a CONNECT whose client resets the connection ${when} does not end the process`, async () => {
     await using app = await newApp();
     for (const url of [app.url, app.service.adminUrl]) {
       const socket = holdOpen(url, 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -48,11 +48,11 @@ for (const when of ['at once', 'after the answer'] as const) {
       socket.resetAndDestroy();
       if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
     }
-    assert.equal(await isAlive(app), true);
+    assert.equal(await isRunning(app), true);
   });
 }
 
-test('a request that announces no body where one is needed is answered', { timeout: 20_000 }, async () => {
+test('a request without a required body gets a response', { timeout: 20_000 }, async () => {
   await using app = await newApp();
   const socket = holdOpen(
     app.url,

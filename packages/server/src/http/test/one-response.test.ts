@@ -1,4 +1,4 @@
-/** Every request gets exactly one response, whatever follows it on its connection. */
+/** Every request gets exactly one response, regardless of the bytes after it. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -15,7 +15,7 @@ const live = head('GET /health/live HTTP/1.1', host);
 const broken = '3\r\nabc\r\nzz\r\n';
 const garbage = 'nonsense\r\n\r\n';
 
-test('a request that was answered before its body broke gets no second response', async () => {
+test('a request with a response gets no second one when its body is broken', async () => {
   await using app = await newApp();
   const { email } = await app.createAccount();
   const { accessToken } = await app.signIn();
@@ -51,7 +51,7 @@ test('a request that was answered before its body broke gets no second response'
   }
 });
 
-test('a creation that garbage follows is answered 201 and its key exists; the garbage is answered 400 after it', async () => {
+test('a creation before malformed bytes returns 201 and its key exists; the bytes get 400', async () => {
   await using app = await newApp();
   const { accessToken, account } = await app.signIn();
   const body = '{"nickname":"a"}';
@@ -75,7 +75,7 @@ test('a creation that garbage follows is answered 201 and its key exists; the ga
   );
 });
 
-test('what follows several requests is answered after all of them', async () => {
+test('malformed bytes after several requests get a response after all of them', async () => {
   await using app = await newApp();
   const requests = head('GET /health/ready HTTP/1.1', host) + head('GET /nowhere HTTP/1.1', host) + live;
   const endings: Readonly<Record<string, readonly [bytes: string, ...statuses: number[]]>> = {

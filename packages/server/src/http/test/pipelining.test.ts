@@ -1,4 +1,4 @@
-/** Pipelined requests: one at a time, in order, each after the response before it, and no more than the bound. */
+/** Pipelined requests: processed in order, each after the previous response, up to the bound. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
@@ -26,7 +26,7 @@ async function withServer(
   }
 }
 
-test('pipelined requests beyond the bound close their connection, and none behind the first is processed', async () => {
+test('pipelined requests beyond the bound close the connection, and only the first is processed', async () => {
   let begun = 0;
   await withServer(
     () => void begun++,
@@ -38,7 +38,7 @@ test('pipelined requests beyond the bound close their connection, and none behin
   assert.equal(begun, 1);
 });
 
-test('as many as may be pipelined are all answered, in order, again and again on one connection', async () => {
+test('the maximum of pipelined requests is answered in order, repeatedly on one connection', async () => {
   const perRound = limits.pipelinedRequestsMax + 1;
   await withServer(
     ({ url }, response) => void setImmediate(() => response.end(`<${url}>`)),
@@ -67,7 +67,7 @@ test('as many as may be pipelined are all answered, in order, again and again on
   );
 });
 
-test('a request behind another one on its connection is processed after the other’s response', async () => {
+test('a pipelined request is processed after the response to the previous one', async () => {
   const log: string[] = [];
   await withServer(
     ({ url, method }, response) => {
@@ -84,7 +84,7 @@ test('a request behind another one on its connection is processed after the othe
   assert.deepEqual(log, expected);
 });
 
-test('a request waits while the response before it is not taken, and is processed once it is', async () => {
+test('a request waits while the client does not read the previous response', async () => {
   const large = Buffer.alloc(12 * 2 ** 20, 'x');
   const begun: string[] = [];
   await withServer(
@@ -96,7 +96,7 @@ test('a request waits while the response before it is not taken, and is processe
       const socket = connect(Number(new URL(url).port), '127.0.0.1');
       socket.write(request('/large') + request('/next'));
       await once(socket, 'readable');
-      // A request on another connection makes the round trip, so the server has seen both of the first.
+      // After a response on another connection, the server has parsed both requests of the first.
       await exchange(url, request('/other'), 1);
       assert.deepEqual(begun, ['/large', '/other']);
       let bytes = 0;
@@ -109,7 +109,7 @@ test('a request waits while the response before it is not taken, and is processe
   );
 });
 
-test('the last response that a connection may have closes it, and nothing behind it is processed', async () => {
+test('the last response of a connection closes it, and no further request is processed', async () => {
   const begun: string[] = [];
   await withServer(
     ({ url = '' }, response) => {
@@ -136,7 +136,7 @@ test('the last response that a connection may have closes it, and nothing behind
   assert.deepEqual(begun, ['/1', '/2', '/3']);
 });
 
-test('a CONNECT behind a request is answered after it, and harms nobody', async () => {
+test('a pipelined CONNECT gets its response after the previous request, and does not end the process', async () => {
   await withServer(
     ({ url = '' }, response) => void setImmediate(() => response.end(url)),
     async (url) => {

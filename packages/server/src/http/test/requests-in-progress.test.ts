@@ -11,10 +11,10 @@ import { assertProblem, fromFetch } from '../../../test-kit/assert-problem.ts';
 import { test } from '../../../test-kit/app-on-each-database.ts';
 
 const waitMsMax = 30_000;
-/** Few, so that all of them are in progress long before the first is closed for its missing body. */
+/** Small, so that all requests are in progress before the first one times out. */
 const requestBounds = { credential: 3, account: 4, range: 64 };
 
-/** Requests that the server has begun and whose bodies never come. */
+/** Requests in progress whose bodies never arrive. */
 async function hold(app: TestApp, accessToken: string, count: number): Promise<readonly ClientRequest[]> {
   const headers = {
     ...bearer(accessToken),
@@ -28,7 +28,7 @@ async function hold(app: TestApp, accessToken: string, count: number): Promise<r
     sent.flushHeaders();
     return sent;
   });
-  // It comes once the server has passed the request on.
+  // The response 100 arrives after the server has started the request.
   await Promise.all(held.map((sent) => once(sent, 'continue')));
   return held;
 }
@@ -47,7 +47,7 @@ test('requests beyond the bound of a token are rejected, those of another accoun
   await until('the token is free again', waitMsMax, async () => (await list(app, user.accessToken)).status === 200);
 });
 
-test('requests beyond the bound of an account are rejected, whatever its sessions', async () => {
+test('requests beyond the bound of an account are rejected, in all of its sessions', async () => {
   await using app = await newApp({ requestBounds });
   const user = await app.signIn();
   const again = async (): Promise<string> => {
@@ -65,19 +65,19 @@ test('requests beyond the bound of an account are rejected, whatever its session
   await until('the account is free again', waitMsMax, async () => (await list(app, third)).status === 200);
 });
 
-test('what a request has entered is left once, and a bound is exact', () => {
+test('a request releases its slots once, and the bound is exact', () => {
   const gate = new RequestGate();
   const slots = Array.from({ length: limits.requestsPerRangeMax }, () => gate.newRequest());
   for (const held of slots) held.acquire('range', '192.0.2.1/32');
   const next = gate.newRequest();
-  const enter = (): void => next.acquire('range', '192.0.2.1/32');
-  const isRefused = (error: unknown): boolean =>
+  const acquire = (): void => next.acquire('range', '192.0.2.1/32');
+  const isRejected = (error: unknown): boolean =>
     error instanceof DomainError && error.code === ('too_many_in_progress' satisfies ErrorCode);
-  assert.throws(enter, isRefused);
+  assert.throws(acquire, isRejected);
   next.acquire('range', '192.0.2.2/32');
   next.release();
   slots[0]?.release();
   slots[0]?.release();
-  enter();
-  assert.throws(() => gate.newRequest().acquire('range', '192.0.2.1/32'), isRefused);
+  acquire();
+  assert.throws(() => gate.newRequest().acquire('range', '192.0.2.1/32'), isRejected);
 });

@@ -1,4 +1,4 @@
-/** Finding routes: by their whole path, with parameters. */
+/** The router: complete paths and parameters. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteContract } from '@keyreeve/contract';
@@ -19,7 +19,7 @@ const toRoute = (method: RouteContract['method'], path: string): Route => ({
   handle: async () => ({ status: 200 }),
 });
 
-test('a parameter is a whole segment, decoded once', { tags: ['asvs:1.1.1'] }, () => {
+test('a parameter is a complete segment and decoded once', { tags: ['asvs:1.1.1'] }, () => {
   const one = toRoute('DELETE', '/keys/:id');
   const router = new Router([toRoute('GET', '/keys'), one]);
   assert.deepEqual(router.find('DELETE', '/keys/a%2525'), { route: one, params: { id: 'a%25' } });
@@ -28,7 +28,7 @@ test('a parameter is a whole segment, decoded once', { tags: ['asvs:1.1.1'] }, (
     assert.equal(router.find('DELETE', path), undefined, path);
 });
 
-test('parameters may stand anywhere; a fixed path comes first, and one shape has one set of names', () => {
+test('fixed paths take precedence, and paths of the same shape name their parameters alike', () => {
   const [act, own, fixed] = [
     toRoute('POST', '/accounts/:id/disable'),
     toRoute('DELETE', '/accounts/:id/keys/:keyId'),

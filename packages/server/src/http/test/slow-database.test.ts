@@ -1,4 +1,4 @@
-/** A slow database: requests of one account that cannot be done in time are rejected early, and each gets a response. */
+/** A slow database: requests that cannot be processed in time are rejected early, and each gets a response. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearer, newApp } from '../../../test-kit/new-app.ts';
@@ -8,7 +8,7 @@ import { problemCode } from '../../../test-kit/administrators.ts';
 
 const clients = 400;
 
-test('400 creations of one account at 0.3 s a response are each done, or rejected with 429 or 503 (postgres)', async () => {
+test('of 400 creations at 0.3 s each, every one succeeds or returns 429 or 503 (postgres)', async () => {
   await using place = await newPlace('postgres');
   await using proxy = await FaultProxy.start(place.url);
   const environment = { ...place.environment, KEYREEVE_DATABASE_URL: proxy.through(place.url) };

@@ -1,4 +1,4 @@
-/** A port that closes loses nobody who had come before. */
+/** Closing a port loses no request of a client that had connected before. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ async function newServer() {
 
 const question = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
 
-test('who has connected and not yet asked is waited for and answered', async () => {
+test('a client that has connected and sent no request yet gets a response', async () => {
   const { server, newClient } = await newServer();
   const { portClosed, ended } = stopAccepting(server, 10_000);
   const client = newClient();
@@ -28,7 +28,7 @@ test('who has connected and not yet asked is waited for and answered', async () 
   await ended;
 });
 
-test('who never asks doesn’t keep the port open', async () => {
+test('a client that never sends a request does not keep the port open', async () => {
   const { server, newClient } = await newServer();
   const client = newClient();
   await stopAccepting(server, 100).portClosed;
@@ -36,7 +36,7 @@ test('who never asks doesn’t keep the port open', async () => {
   client.on('error', () => undefined).destroy();
 });
 
-test('who has a connection may ask on it when the port has closed', async () => {
+test('a client with a connection can send requests after the port has closed', async () => {
   const { server, newClient } = await newServer();
   const client = newClient();
   client.write(question.replace('close', 'keep-alive'));

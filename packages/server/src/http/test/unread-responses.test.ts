@@ -1,4 +1,4 @@
-/** Clients that take nothing of their responses: what waits for them is bounded, and nobody else notices. */
+/** Clients that do not read their responses: the waiting bytes are bounded, and other clients are not affected. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -10,18 +10,18 @@ import { createLog } from '../../foundation/log.ts';
 import { head } from '../../../test-kit/raw-http.ts';
 
 const mib = 2 ** 20;
-/** More than the kernel takes for a client that reads nothing. */
+/** More than the kernel accepts for a client that reads nothing. */
 const large = Buffer.alloc(16 * mib, 'x');
 
 interface Client {
   readonly socket: Socket;
-  /** Once the server has closed the connection. */
+  /** Resolves when the server has closed the connection. */
   readonly closed: Promise<void>;
 }
 
 interface Stalling extends AsyncDisposable {
   readonly logLines: string[];
-  /** A client that sends requests and reads nothing, once the server has written its first response. */
+  /** Resolves with a client that reads nothing, after the server has written its first response. */
   readonly stall: (bytes?: string) => Promise<Client>;
 }
 
@@ -64,7 +64,7 @@ async function stallingServer(options: BacklogOptions): Promise<Stalling> {
   };
 }
 
-/** Reads until the whole response has come. @returns whether it has, or the connection was closed before */
+/** Reads the response. @returns whether it was complete before the connection closed */
 async function readsAll({ socket }: Client): Promise<boolean> {
   let bytes = 0;
   const isWhole = new Promise<boolean>((resolve) => {
@@ -78,15 +78,15 @@ async function readsAll({ socket }: Client): Promise<boolean> {
   return isWhole;
 }
 
-test('over the total the connections that stalled longest are closed, and no more than it takes', async () => {
+test('beyond the total, the connections that stalled longest are closed, and no others', async () => {
   await using at = await stallingServer({ bytesMax: 40 * mib });
-  // The kernel takes some of 16 MiB, and the rest counts whole: two fit.
+  // The kernel accepts a part of 16 MiB, and the rest counts: two responses fit.
   const clients = [await at.stall(), await at.stall(), await at.stall(), await at.stall()];
   await Promise.all(clients.slice(0, 2).map(({ closed }) => closed));
   assert.deepEqual(await Promise.all(clients.map(readsAll)), [false, false, true, true]);
 });
 
-test('a client that reads gets its responses while others take nothing', async () => {
+test('a client that reads gets its responses while others read nothing', async () => {
   await using at = await stallingServer({ bytesMax: 20 * mib });
   for (let n = 0; n < 10; n++) {
     await at.stall();
@@ -94,7 +94,7 @@ test('a client that reads gets its responses while others take nothing', async (
   }
 });
 
-test('requests that wait behind an unread response count in the total', async () => {
+test('requests behind an unread response count in the total', async () => {
   await using at = await stallingServer({ bytesMax: 33 * mib });
   // Each may have a body of which 128 KiB are read ahead.
   const waiting = `${head('POST /small HTTP/1.1', 'Host: a', 'Transfer-Encoding: chunked')}0\r\n\r\n`;
@@ -103,7 +103,7 @@ test('requests that wait behind an unread response count in the total', async ()
   await crowded.closed;
 });
 
-test('a client that takes less than the minimum rate is closed, and the log counts it', async () => {
+test('a client below the minimum rate is disconnected and counted in the log', async () => {
   await using at = await stallingServer({ bytesPerSecondMin: mib, stallSecondsMax: 0.2, sweepMs: 20 });
   const { closed } = await at.stall();
   await closed;
@@ -112,7 +112,7 @@ test('a client that takes less than the minimum rate is closed, and the log coun
   assert.deepEqual([level, event, count], ['warn', 'stalled_connections_closed', 1]);
 });
 
-test('a slow client that keeps the minimum rate gets its whole response', async () => {
+test('a slow client at the minimum rate gets its complete response', async () => {
   await using at = await stallingServer({ bytesPerSecondMin: 1_024, stallSecondsMax: 2, sweepMs: 20 });
   const { socket } = await at.stall();
   let bytes = 0;
@@ -120,7 +120,7 @@ test('a slow client that keeps the minimum rate gets its whole response', async 
     const chunk = socket.read() as Buffer | null;
     bytes += chunk?.length ?? 0;
     if (chunk === null) await once(socket, 'readable');
-    // Some turns of the event loop for each chunk: far slower than the connection could.
+    // Several turns of the event loop for each chunk: much slower than the connection.
     for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   }
   assert.ok(bytes > large.length);

@@ -1,4 +1,4 @@
-/** What a validation error says, and that looking for errors ends early, whatever the body. */
+/** Texts of validation errors, and the bounds of the search for errors. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
@@ -62,20 +62,20 @@ const table: Readonly<Record<keyof typeof errorTexts, readonly [TSchema, value: 
   anyOf: [Type.Union([instant, Type.Null()]), 5, '', 'Expected a string or null, but found a number.'],
 };
 
-test('each error says what was expected, where, and what was found', () => {
+test('each error states the place, the expected value and the found value', () => {
   for (const [keyword, [schema, value, pointer, detail]] of Object.entries(table)) {
     assert.deepEqual(errorsOf(schema, value), [{ pointer, detail }], keyword);
   }
 });
 
-test('a whole number in a query is named with its bounds, not with the form of its text', () => {
+test('the error of a number in a query states its bounds, not a pattern', () => {
   for (const limit of ['0', '101', 'x', '1.5', '']) {
     const detail = 'Expected a whole number from 1 to 100.';
     assert.deepEqual(errorsOf(listKeys.query, { limit }), [{ pointer: '/limit', detail }], limit);
   }
 });
 
-test('several errors are named in one response, in the order of the fields', () => {
+test('one response has several errors, in the order of the fields', () => {
   assert.deepEqual(errorsOf(NewKeyBody, { scopes: ['a', 5, 'a b'], expiresAt: 'soon', owner: 'me' }), [
     { pointer: '/nickname', detail: 'This field is required.' },
     { pointer: '/scopes/1', detail: 'Expected a string, but found a number.' },
@@ -88,7 +88,7 @@ test('several errors are named in one response, in the order of the fields', () 
   ]);
 });
 
-test('what fits is returned as it is', () => {
+test('a valid value is returned unchanged', () => {
   const fox = '🦊'.repeat(2);
   const fitting: readonly (readonly [TSchema, unknown])[] = [
     [NewKeyBody, { nickname: 'a', scopes: ['a', 'b'], expiresAt: null }],
@@ -99,7 +99,7 @@ test('what fits is returned as it is', () => {
   for (const [schema, value] of fitting) assert.equal(validator(schema)(value), value);
 });
 
-test('what a schema rejects by a rule without a text of ours is rejected all the same', () => {
+test('a value is rejected even if the failing rule has no error text', () => {
   assert.throws(() => validator(Type.Integer({ multipleOf: 2 }))(3), { code: 'invalid_request' });
 });
 
@@ -125,14 +125,14 @@ test('every keyword of the contract’s bodies and queries has a text', () => {
   );
 });
 
-test('of an array that is too long only that is said, however bad its items are', () => {
+test('the items of an array that is too long are not checked', () => {
   const long = Array.from({ length: limits.scopesPerKeyMax + 1 }, () => '');
   assert.deepEqual(errorsOf(NewKeyBody, { nickname: 'a', scopes: long }), [
     { pointer: '/scopes', detail: 'Expected at most 32 items, but found 33.' },
   ]);
 });
 
-test('looking for errors ends after twenty, and no item is touched once they are found', () => {
+test('the search ends after twenty errors, and no further item is read', () => {
   let touched = 0;
   const items = Array.from({ length: limits.credentialsPerBatchMax }, () => 0);
   const watched = new Proxy(items, {
@@ -145,7 +145,7 @@ test('looking for errors ends after twenty, and no item is touched once they are
   assert.ok(touched <= limits.validationErrorsMax + 1);
 });
 
-test('no hostile body of the greatest size gets more than twenty errors, nor a long response', () => {
+test('the largest hostile bodies get at most twenty errors and a short response', () => {
   for (const [schema, bodies] of [
     [NewKeyBody, hostileKeyBodies()],
     [VerifyBatchBody, hostileBatchBodies()],

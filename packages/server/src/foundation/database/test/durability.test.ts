@@ -1,4 +1,4 @@
-/** Settings of a PostgreSQL server under which an acknowledged deletion could be lost are noticed, or overruled. */
+/** PostgreSQL settings that could lose an acknowledged deletion are reported or overridden. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { databaseUrl } from '../../../app/config-values.ts';
@@ -30,7 +30,7 @@ async function on(settings: Readonly<Record<string, string>>, prove: (db: Db) =>
 
 const commitsWait = sql<{ setting: string }>('test_commits', `select current_setting('synchronous_commit') as setting`);
 
-test('a server that acknowledges what it has not flushed is overruled for our commits', async () => {
+test('synchronous_commit = off is overridden', async () => {
   await on({ synchronous_commit: 'off' }, async (db) => {
     assert.equal((await db.get(commitsWait))?.setting, 'on');
     assert.equal(await db.transaction(async (tx) => (await tx.get(commitsWait))?.setting), 'on');
@@ -38,13 +38,13 @@ test('a server that acknowledges what it has not flushed is overruled for our co
   });
 });
 
-test('a server that promises more than that is not held back', async () => {
+test('a stronger setting of synchronous_commit is kept', async () => {
   await on({ synchronous_commit: 'remote_apply' }, async (db) =>
     assert.equal((await db.get(commitsWait))?.setting, 'remote_apply'),
   );
 });
 
-test('a server that never flushes is warned of', async () => {
+test('a server that never flushes causes a warning', async () => {
   await on({ fsync: 'off' }, async (db) => {
     const { version, warnings } = await durabilityOf(db);
     assert.match(version, /^\d+\.\d+/);
@@ -63,10 +63,10 @@ const waitingSince = sql<{ count: number }>(
 );
 
 const remove = sql('test_delete', 'delete from things where id = $1');
-/** Whether a commit was acknowledged, by the number of rows that it changed. */
-const outcomeOf = (work: Promise<number>): Promise<unknown> => work.catch(codeOf);
+/** The number of changed rows if the commit was acknowledged, otherwise the error code. */
+const outcomeOf = (change: Promise<number>): Promise<unknown> => change.catch(codeOf);
 
-test('while the standby is away no commit is acknowledged, not even of what is done already, and none keeps a connection', async () => {
+test('without its standby, the server acknowledges no commit, and no waiting commit keeps a connection', async () => {
   await on({}, async (db) => {
     await db.transaction((tx) => tx.run(createTable));
     for (const id of [1, 2]) await db.transaction((tx) => tx.run(insert, [id]));
@@ -74,16 +74,16 @@ test('while the standby is away no commit is acknowledged, not even of what is d
     await db.all(sql('test_reload', 'select pg_reload_conf()'));
     const remove1 = (): Promise<unknown> => outcomeOf(db.transaction((tx) => tx.run(remove, [1])));
     assert.equal(await remove1(), 'unavailable');
-    // It is gone here, but not there: whoever asks again must not hear that nothing is left to do.
+    // The row is deleted only on the primary: a repeated deletion must not report that nothing is left.
     assert.equal(await remove1(), 'unavailable');
     assert.equal(db.writes.isHealthy, false);
-    // Nor a plain read that finds nothing: it is answered after a commit that the standby has confirmed.
+    // A plain read that finds nothing also waits for a commit that the standby has confirmed.
     const confirmations = Array.from({ length: 16 }, () => outcomeOf(db.confirm().then(() => 0)));
     assert.deepEqual(new Set(await Promise.all(confirmations)), new Set(['unavailable']));
     const writes = Array.from({ length: 16 }, (_, id) => outcomeOf(db.transaction((tx) => tx.run(insert, [10 + id]))));
     for (const outcome of await Promise.all(writes)) assert.equal(outcome, 'unavailable');
-    // Only the write that is tried every second while writes fail still waits, and each try is cancelled in its turn. So
-    // a commit that began before now and waits for longer than a try is one of those above.
+    // Only the probe, which runs every second while writes fail, still waits, and each probe is cancelled. So
+    // a commit that began before now and waits longer than a probe is one of those above.
     const answeredAt = (await db.get(now))?.now ?? '';
     const isNoneLeft = async (): Promise<boolean> => (await db.get(waitingSince, [answeredAt]))?.count === 0;
     await until('no backend waits for a commit that was answered', waitMsMax, isNoneLeft);
@@ -97,7 +97,7 @@ test('while the standby is away no commit is acknowledged, not even of what is d
   });
 });
 
-test('a role that wishes to hear no warnings hears that a commit gave up waiting', async () => {
+test('a role without warnings still gets the warning of a commit that stopped waiting', async () => {
   await on({ client_min_messages: 'error' }, async (db) => {
     assert.equal(
       (
@@ -110,34 +110,31 @@ test('a role that wishes to hear no warnings hears that a commit gave up waiting
   });
 });
 
-onEachDatabase(
-  'a sign-out that finds nothing left to do is as durable as the first one, without a write of its own',
-  async ({ db }) => {
-    let commits = 0;
-    let confirmations = 0;
-    const counting = withTransaction(db, async (work, options) => {
-      const value = await db.transaction(work, options);
-      commits++;
-      return value;
-    });
-    const confirm = async (): Promise<void> => {
-      await db.confirm();
-      confirmations++;
-    };
-    const counted = { ...counting, confirm };
-    const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
-    const installation = { db: counted, keys, migrated: [] };
-    const clock = new FakeClock();
-    const services = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost', argon2 });
-    const { accounts, signingKeys, tokens } = services;
-    await signingKeys.ensure();
-    const password = new Secret('wombat orbit velvet 42');
-    await accounts.create(operator, 'you@example.com', password, 'user');
-    const { refreshToken } = await tokens.signIn('you@example.com', password, { clientIp: '192.0.2.1', userAgent: '' });
-    commits = 0;
-    await tokens.signOut(refreshToken);
-    assert.deepEqual([commits, confirmations], [1, 0]);
-    await tokens.signOut(refreshToken);
-    assert.deepEqual([commits, confirmations], [1, 1]);
-  },
-);
+onEachDatabase('a repeated sign-out is as durable as the first, without its own write', async ({ db }) => {
+  let commits = 0;
+  let confirmations = 0;
+  const counting = withTransaction(db, async (body, options) => {
+    const value = await db.transaction(body, options);
+    commits++;
+    return value;
+  });
+  const confirm = async (): Promise<void> => {
+    await db.confirm();
+    confirmations++;
+  };
+  const counted = { ...counting, confirm };
+  const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
+  const installation = { db: counted, keys, migrated: [] };
+  const clock = new FakeClock();
+  const services = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost', argon2 });
+  const { accounts, signingKeys, tokens } = services;
+  await signingKeys.ensure();
+  const password = new Secret('wombat orbit velvet 42');
+  await accounts.create(operator, 'you@example.com', password, 'user');
+  const { refreshToken } = await tokens.signIn('you@example.com', password, { clientIp: '192.0.2.1', userAgent: '' });
+  commits = 0;
+  await tokens.signOut(refreshToken);
+  assert.deepEqual([commits, confirmations], [1, 0]);
+  await tokens.signOut(refreshToken);
+  assert.deepEqual([commits, confirmations], [1, 1]);
+});

@@ -1,4 +1,4 @@
-/** Migrations: immutable, forward only, safe under a concurrent start, and old and new programs side by side. */
+/** Migrations: immutable, forward only, safe at concurrent starts, and compatible with programs of both versions. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import pinned from './migration-checksums.json' with { type: 'json' };
 const folder = new URL('../migrations/', import.meta.url);
 const files = readdirSync(folder).toSorted();
 const textOf = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
-/** One per version; the others replace it on one kind of database. */
+/** One file per version. The others replace it on one database. */
 const shared = files.filter((file) => file.split('.').length === 2);
 const names = shared.map((file) => file.slice(0, -'.sql'.length));
 const newest = names.length;
@@ -42,14 +42,14 @@ const countAccounts = sql<{ count: number }>('test_accounts', 'select count(*) a
 
 const applied = async (db: Db): Promise<Applied[]> => (await db.all(listApplied)).map((row) => ({ ...row }));
 
-test('no released migration was edited, and each is pinned (test/stores/migration-checksums.json)', () => {
+test('no released migration has changed (migration-checksums.json)', () => {
   const found = Object.fromEntries(
     files.map((file) => [file, createHash('sha256').update(textOf(file)).digest('hex')]),
   );
   assert.deepEqual(found, pinned, 'add a line for a new migration; never change one that was released, write the next');
 });
 
-test('migrations are numbered without a gap and say which program can work on the result', () => {
+test('migrations are numbered without a gap and state the compatible schema version', () => {
   for (const [index, file] of shared.entries()) {
     assert.match(file, new RegExp(`^${String(index + 1).padStart(4, '0')}_[a-z0-9_]+\\.sql$`));
   }
@@ -76,7 +76,7 @@ onEachEmptyDatabase('an empty database gets every migration once, recorded with 
   assert.equal(await countMissingMigrations(db), 0);
 });
 
-onEachEmptyDatabase('programs that start at once migrate once between them', async ({ db, connect }) => {
+onEachEmptyDatabase('processes that start at the same time apply each migration once', async ({ db, connect }) => {
   const connections = [db, await connect(), await connect(), await connect()];
   const results = await Promise.all(connections.map((connection) => migrate(connection, clock)));
   assert.deepEqual(
@@ -86,8 +86,8 @@ onEachEmptyDatabase('programs that start at once migrate once between them', asy
   assert.equal((await applied(db)).length, newest);
 });
 
-// SQLite may answer "locked" at once, without waiting, while a new file gets its journal mode.
-test('programs that make the same new file at once all get it', async () => {
+// SQLite may fail immediately with "locked" while a new file gets its journal mode.
+test('processes that create the same file at the same time can all open it', async () => {
   for (let round = 0; round < 5; round++) {
     using home = newTempFolder();
     const path = join(home.path, 'deep', 'keyreeve.db');
@@ -103,40 +103,40 @@ test('programs that make the same new file at once all get it', async () => {
   }
 });
 
-onEachEmptyDatabase('a migration that fails leaves nothing behind', async ({ db }) => {
+onEachEmptyDatabase('a failed migration leaves the schema unchanged', async ({ db }) => {
   await db.transaction((tx) => tx.run(sql('test_in_the_way', 'create table api_keys (id integer)')));
   await assert.rejects(migrate(db, clock), (error) => codeOf(error) === 'unavailable');
-  await assert.rejects(db.all(listApplied), 'there is no ledger');
-  await assert.rejects(db.all(countAccounts), 'nor a table that came before');
+  await assert.rejects(db.all(listApplied), 'the ledger does not exist');
+  await assert.rejects(db.all(countAccounts), 'earlier tables do not exist');
   await db.transaction((tx) => tx.run(sql('test_out_of_the_way', 'drop table api_keys')));
   assert.deepEqual(await migrate(db, clock), names);
 });
 
-onEachDatabase('a database whose migrations were other ones is refused', async ({ db }) => {
+onEachDatabase('a database with a changed migration is rejected', async ({ db }) => {
   await db.transaction((tx) => tx.run(damage, [1]));
-  const isRefused = (error: unknown): boolean =>
+  const isSchemaError = (error: unknown): boolean =>
     error instanceof SchemaError &&
-    error.message === `migration ${names[0]} is not the one that was applied to this database`;
-  await assert.rejects(migrate(db, clock), isRefused);
-  await assert.rejects(countMissingMigrations(db), isRefused);
+    error.message === `migration ${names[0]} differs from the one that was applied to this database`;
+  await assert.rejects(migrate(db, clock), isSchemaError);
+  await assert.rejects(countMissingMigrations(db), isSchemaError);
 });
 
-onEachDatabase('this program works beside a newer one whose schema it can use', async ({ db }) => {
+onEachDatabase('a program works on a newer schema that is compatible', async ({ db }) => {
   await db.transaction((tx) => tx.run(insertApplied, [newest + 1, 'from_the_future', newest]));
   assert.deepEqual(await migrate(db, clock), []);
   assert.equal(await countMissingMigrations(db), 0);
   assert.equal((await applied(db)).length, newest + 1);
 });
 
-onEachDatabase('a schema that this program can’t use is refused, and it is told what to do', async ({ db }) => {
+onEachDatabase('an incompatible schema is rejected with a text that states what to do', async ({ db }) => {
   await db.transaction(async (tx) => {
     await tx.run(insertApplied, [newest + 1, 'harmless', newest]);
     await tx.run(insertApplied, [newest + 2, 'breaking', newest + 2]);
   });
-  const isRefused = (error: unknown): boolean =>
+  const isSchemaError = (error: unknown): boolean =>
     error instanceof SchemaError &&
     error.message ===
-      `the database has schema ${newest + 2}, which needs a newer program; this one knows up to ${newest}. Install the version that made it.`;
-  await assert.rejects(migrate(db, clock), isRefused);
-  await assert.rejects(countMissingMigrations(db), isRefused);
+      `the database has schema ${newest + 2}, which needs a newer program: this one supports up to ${newest}. Install the version that created it.`;
+  await assert.rejects(migrate(db, clock), isSchemaError);
+  await assert.rejects(countMissingMigrations(db), isSchemaError);
 });

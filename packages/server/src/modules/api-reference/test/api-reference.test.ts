@@ -1,4 +1,4 @@
-/** The contract about itself: what is published is what is answered. */
+/** The published contract matches the service. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -12,14 +12,14 @@ const sources = globSync(['src/**/test/*.test.ts', 'test-kit/*.ts'], { cwd: serv
   .filter((path) => !import.meta.url.endsWith(path))
   .map((path) => readFileSync(new URL(path, server), 'utf8'));
 
-/** Addresses that a page would load or send something to; in text they are only text. */
+/** URLs that a browser would load or send something to. */
 const references =
   /\b(?:src|href|srcset|action|formaction|data|poster|ping|background|manifest)\s*=\s*["']?([^"'\s>]*)/gi;
 
 const withoutSpaceBetweenTags = (html: string): string => html.replaceAll(/>\s+</g, '><');
 
 test(
-  'the published document is made of the very routes that answer',
+  'the published document contains exactly the routes of the service',
   { tags: ['asvs:2.1.1', 'asvs:8.1.1'] },
   async () => {
     await using app = await newApp();
@@ -37,19 +37,19 @@ test(
   },
 );
 
-test('the published document is valid OpenAPI 3.1 by a public validator', async () => {
+test('a public validator accepts the published document as OpenAPI 3.1', async () => {
   await using app = await newApp();
   const document = (await app.call('GET', '/openapi.json')).json as Record<string, unknown>;
   const validator = new Validator();
   const { valid, errors } = await validator.validate(structuredClone(document));
   assert.deepEqual([valid, errors, validator.version], [true, undefined, '3.1']);
-  // The validator does see what is wrong.
+  // The validator detects errors.
   const broken = await new Validator().validate({ ...structuredClone(document), info: {} });
   assert.equal(broken.valid, false);
 });
 
 test(
-  'the reference page names every route, every code and every refusal, and loads and runs nothing',
+  'the reference page names every route, error code and rejection reason, and loads and runs nothing',
   { tags: ['asvs:3.7.1'] },
   async () => {
     await using app = await newApp();
@@ -82,7 +82,7 @@ test(
 );
 
 test(
-  'every answer fits the schema, the status and the headers that its route names',
+  'every response has the schema, status and headers that its route declares',
   { tags: ['asvs:3.7.2', 'asvs:4.1.1', 'asvs:8.1.2', 'asvs:15.3.1'] },
   async () => {
     await using app = await newApp();
@@ -133,7 +133,7 @@ test(
   },
 );
 
-test('the reference page shows the bounds that a client keeps, not those of the text that the server checks', async () => {
+test('the reference page shows the bounds for clients', async () => {
   await using app = await newApp();
   const text = withoutSpaceBetweenTags((await app.call('GET', '/docs')).text);
   const rows = (name: string): string[] =>
@@ -156,10 +156,10 @@ test('the tests reject a response with a member that its route does not declare'
   assert.throws(() => assertDeclared('GET', '/auth/account', extendedProblem), assert.AssertionError);
 });
 
-/** Whether a test names its path. The access matrix of administration calls most of them as well. */
+/** Whether a test contains the route's path. */
 function isCalled({ path }: contract.RouteContract): boolean {
   const target = path.split('/').map((segment) => (segment.startsWith(':') ? '[^/`]+' : RegExp.escape(segment)));
-  // Whole, or its end as a test puts it together.
+  // The complete path, or its end as a test composes it.
   const literal = new RegExp(
     `(?:['"\`]${target.join('/')}|[$][{]\\w+[}]/${target.at(-1)}|['"]/?${target.at(-1)})['"\`?#]`,
   );

@@ -1,11 +1,11 @@
-/** `GET /`: a small page for a browser, JSON for a program, and no version of the program. */
+/** `GET /`: a page for browsers, JSON for other clients, and no version of the program. */
 import assert from 'node:assert/strict';
 import { contractVersion } from '@keyreeve/contract';
 import { newApp } from '../../../../test-kit/new-app.ts';
 import { assertSecurityHeaders, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
-test('/ answers a program with JSON and a browser with a page, both with links that work', async () => {
+test('/ returns JSON, or a page for a browser, with working links', async () => {
   await using app = await newApp();
   const expected = {
     name: 'Keyreeve',

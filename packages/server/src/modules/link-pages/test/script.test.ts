@@ -1,4 +1,4 @@
-/** What the script of the pages for links in mail does with the code and with answers, run on a document of few parts (ASVS 3.2.2, 14.2.1). */
+/** The script of the pages for links in mail, run on a minimal document. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
@@ -14,10 +14,10 @@ interface Form {
 interface Page {
   readonly forms: readonly Form[];
   readonly status: { textContent: string; className: string };
-  /** What the address bar was set to, before which nothing was sent. */
+  /** Paths that the script set in the address bar. */
   readonly replaced: readonly string[];
   readonly sent: { readonly to: string; readonly credentials: string; readonly body: unknown }[];
-  /** What had the focus, in turn. */
+  /** Elements that got the focus, in order. */
   readonly focused: readonly string[];
   readonly settled: () => Promise<void>;
 }
@@ -28,10 +28,10 @@ interface Answer {
 }
 
 const options = { operator: 'Example', signInUrl: undefined, defaultLanguage: 'en', passwordLengthMin: 15 } as const;
-const refusal = (code: string, title: string, detail: string): Answer => ({ ok: false, json: { code, title, detail } });
-const badCode = refusal('code_invalid', 'The code is not valid', 'It was used.');
+const problem = (code: string, title: string, detail: string): Answer => ({ ok: false, json: { code, title, detail } });
+const badCode = problem('code_invalid', 'The code is not valid', 'It was used.');
 
-/** The page at an address, as a browser shows it to somebody who types `typed` into its fields. */
+/** Opens a page and enters `typed` into its fields. */
 async function open(path: string, hash: string, answer: Answer): Promise<Page> {
   const route = linkPages(options).find(({ contract }) => contract.path === path);
   assert.ok(route, path);
@@ -99,7 +99,7 @@ function newForm(dataset: Form['dataset'], content: string, focused: string[]): 
 const shown = ({ forms }: Page): string[] =>
   forms.filter(({ hidden, isRemoved }) => !hidden && !isRemoved).map(({ dataset }) => dataset.when);
 
-test('a page takes the code out of the address, and sends it only when the person asks for it, without credentials', async () => {
+test('a page removes the code from the URL, and sends it without cookies only after the user submits the form', async () => {
   const page = await open('/account/reset-password', '#krvc_1', { ok: true, json: { message: 'Done.' } });
   await page.settled();
   assert.deepEqual([page.replaced, page.sent, shown(page)], [['/account/reset-password'], [], ['code']]);
@@ -114,7 +114,7 @@ test('a page takes the code out of the address, and sends it only when the perso
   );
 });
 
-test('who comes with a code that is not good is offered another mail, where the page has one to offer', async () => {
+test('after an invalid code, a page offers another mail if it has a form for that', async () => {
   for (const [path, offer] of [
     ['/account/verify-email', ['no code']],
     ['/account/reset-password', ['no code']],
@@ -134,11 +134,11 @@ test('who comes with a code that is not good is offered another mail, where the 
   }
 });
 
-test('the focus moves to the field that the person corrects, and to the error where there is none', async () => {
+test('the focus moves to the field to correct, or to the error', async () => {
   for (const [answer, focused] of [
-    [refusal('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.'), 'password'],
+    [problem('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.'), 'password'],
     [badCode, 'status'],
-    [refusal('not_found', 'Not found', 'No route has this path.'), 'status'],
+    [problem('not_found', 'Not found', 'No route has this path.'), 'status'],
   ] as const) {
     const page = await open('/account/verify-email', '#krvc_1', answer);
     page.forms.find(({ hidden }) => !hidden)?.submit();
@@ -147,9 +147,9 @@ test('the focus moves to the field that the person corrects, and to the error wh
   }
 });
 
-test('a wrong password is explained in words for people, and an unexpected problem in the service’s', async () => {
-  const wrong = refusal('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.');
-  const other = refusal('not_found', 'Not found', 'No route has this path.');
+test('a wrong password has an explanation for users, and an unexpected problem has the text of the service', async () => {
+  const wrong = problem('invalid_credentials', 'Email or password is wrong', 'Send `Authorization: Basic …`.');
+  const other = problem('not_found', 'Not found', 'No route has this path.');
   for (const [answer, words] of [
     [wrong, 'The password is wrong.'],
     [other, 'Not found. No route has this path.'],

@@ -1,4 +1,4 @@
-/** What an account is told by mail of its sign-ins and its second factor, in the commit of what happened (ASVS 6.3.5, 6.3.7). */
+/** Mail about sign-ins and second factors, which commits with the change. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -19,7 +19,7 @@ import {
 const fail = (client: AccountClient, email: string): Promise<Answered> =>
   trySignIn(client.app, email, undefined, 'a wrong password of some length');
 
-test('a sign-in after five failures is told to the account, one after four is not', async () => {
+test('the account is notified of a sign-in after five failures, not after four', async () => {
   await using client = await newAccountClient();
   const { app, mailbox } = client;
   for (const [email, failures] of [
@@ -30,7 +30,7 @@ test('a sign-in after five failures is told to the account, one after four is no
     for (let n = 0; n < failures; n++) await fail(client, email);
     app.clock.advance({ seconds: 60 });
     await signInWith(app, email);
-    // The failures are over: the next sign-in is an ordinary one.
+    // The sign-in reset the count of failures.
     await signInWith(app, email);
   }
   await client.untilOutboxEmpty();
@@ -47,7 +47,7 @@ test('a sign-in after five failures is told to the account, one after four is no
   );
 });
 
-test('wrong codes are failures too, and nothing is told of a sign-in that didnâ€™t happen', async () => {
+test('wrong codes count as failures, and a failed sign-in sends no mail', async () => {
   await using client = await newAccountClient();
   const { app, mailbox } = client;
   const user = await enrol(app, await app.signIn('ada@example.com'));
@@ -68,7 +68,7 @@ test('wrong codes are failures too, and nothing is told of a sign-in that didnâ€
   );
 });
 
-test('a factor added, a recovery code used, a factor removed: each is told once, and no mail holds a secret', async () => {
+test('each change of the second factor and each used recovery code sends one mail without secrets', async () => {
   await using client = await newAccountClient();
   const { app, mailbox } = client;
   const user = await enrol(app, await app.signIn('ada@example.com'));

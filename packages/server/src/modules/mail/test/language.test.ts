@@ -1,4 +1,4 @@
-/** The language of mail: chosen by the sign-up, changed by the account, and kept for its last mail. */
+/** The language of mail: set at sign-up, changed by the account, and used for its last mail. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -8,7 +8,7 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const email = 'ada@example.com';
 
-test('mail is in the language of the sign-up until the account chooses another', async () => {
+test('mail has the language of the sign-up until the account chooses another', async () => {
   await using client = await newAccountClient();
   const answer = await client.app.call('POST', '/auth/accounts', {
     headers: { 'accept-language': 'fr;q=0.9, de-CH' },
@@ -32,14 +32,14 @@ test('mail is in the language of the sign-up until the account chooses another',
   assert.match((await client.mailbox.next({ to: email })).subject ?? '', /wurde gelöscht$/);
 });
 
-test('mail to an account that has chosen no language is in the operator’s', async () => {
+test('mail to an account without a language has the operator’s language', async () => {
   await using client = await newAccountClient({ KEYREEVE_LANGUAGE: 'de' });
   await client.app.createAccount(email);
   await client.post('/auth/password-resets', { email });
   assert.match((await client.mailbox.next({ to: email })).subject ?? '', /^Setzen Sie ein neues Passwort/);
 });
 
-test('a language that there is no text in is refused', async () => {
+test('an unsupported language is rejected', async () => {
   await using client = await newAccountClient();
   const { accessToken } = await client.app.signIn();
   for (const language of ['fr', 'EN', '', null, 1]) {
@@ -50,7 +50,7 @@ test('a language that there is no text in is refused', async () => {
   }
 });
 
-test('an account changes its language a bounded number of times in an hour, and another account is not affected', async () => {
+test('changes of the language are limited per hour and account', async () => {
   await using client = await newAccountClient();
   const [tokens, other] = [await client.app.signIn(), await client.app.signIn()];
   const languages = ['de', 'en'] as const;

@@ -1,4 +1,4 @@
-/** Mail as it arrives: from a committed transaction to the message that a mail program shows. */
+/** Mail from a committed transaction to the received message. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
@@ -12,7 +12,7 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const waitMsMax = 60_000;
 
-/** As a slice does it: in its transaction, then soon. */
+/** Queues a mail in a transaction and sends it, as modules do. */
 async function send(app: TestApp, message: MailMessage): Promise<void> {
   const { mailer } = app.service.services;
   const prepared = mailer.prepare(message);
@@ -21,7 +21,7 @@ async function send(app: TestApp, message: MailMessage): Promise<void> {
 }
 
 test(
-  'a mail says what its template says, in text and HTML, with one link from the configured address',
+  'a mail has the text of its template, in text and HTML, with one link to the configured URL',
   { tags: ['asvs:1.2.2', 'asvs:14.2.1'] },
   async () => {
     await using mailbox = await Mailbox.start();
@@ -51,7 +51,7 @@ const invitation = (app: TestApp, to: string): MailMessage => {
 const waiting = async (app: TestApp): Promise<number> =>
   (await countJobs(app.db, 1_000)).reduce((sum, work) => sum + work.waiting, 0);
 
-/** Time goes on meanwhile: an attempt that has just failed is due again later. */
+/** Advances the clock, because a failed attempt is due again later. */
 const nothingWaits = (app: TestApp): Promise<void> =>
   until('nothing waits', waitMsMax, async () => {
     app.clock.advance({ seconds: 5 });
@@ -59,7 +59,7 @@ const nothingWaits = (app: TestApp): Promise<void> =>
     return (await waiting(app)) === 0;
   });
 
-test('while the mail server is down for an hour no request fails, and all mail arrives after', async () => {
+test('while the mail server is down for an hour, no request fails, and all mail arrives afterwards', async () => {
   const port = await freePort();
   await using app = await newApp({ environment: mailEnvironment(port) });
   const account = await app.createAccount();
@@ -94,7 +94,7 @@ const mailEnvironment = (port: number): Record<string, string> => ({
   KEYREEVE_MAIL_FROM: 'Example <accounts@example.com>',
 });
 
-test('a message that is put off comes again as the same message, and only once when it is taken', async () => {
+test('a deferred message is sent again with the same id, and arrives once', async () => {
   const refused: ReceivedMail[] = [];
   const refuseMessage = (message: ReceivedMail): string | undefined =>
     refused.length < 2 && refused.push(message) ? '451 4.3.0 come back later' : undefined;
@@ -113,7 +113,7 @@ test('a message that is put off comes again as the same message, and only once w
   assert.equal(new Set(ids.map(String)).size, 1);
 });
 
-test('a recipient that is refused for good keeps nobody waiting, and is told to the log by the mail’s id alone', async () => {
+test('a permanently rejected recipient does not delay other mail, and the log has only the mail’s id', async () => {
   const refuse = (to: string): string | undefined =>
     to.startsWith('gone') ? `550 5.1.1 no such user ${to}` : undefined;
   await using mailbox = await Mailbox.start({ refuse });
@@ -131,7 +131,7 @@ test('a recipient that is refused for good keeps nobody waiting, and is told to 
   assert.doesNotMatch(app.logLines.join(''), /gone@|krvc_/);
 });
 
-test('without a mail server nothing is prepared; what is rolled back is never sent', async () => {
+test('without a mail server no mail is prepared, and mail of a rolled-back transaction is not sent', async () => {
   await using silent = await newApp();
   assert.equal(silent.service.services.mailer.prepare(invitation(silent, 'ada@example.com')), undefined);
   await using mailbox = await Mailbox.start();
@@ -152,7 +152,7 @@ test('without a mail server nothing is prepared; what is rolled back is never se
   );
 });
 
-test('links lead where the configuration says: the public address, or the operator’s own pages', async () => {
+test('links lead to the public URL or to the configured pages', async () => {
   const publicUrl = 'https://auth.example.com';
   const proxied = { KEYREEVE_PUBLIC_URL: publicUrl, KEYREEVE_TRUSTED_PROXIES: '127.0.0.1' };
   await using mailbox = await Mailbox.start();
@@ -169,7 +169,7 @@ test('links lead where the configuration says: the public address, or the operat
   }
 });
 
-test('a forged host has no part in a link', async () => {
+test('a forged Host header does not change links', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: mailbox.environment });
   const { email } = await app.createAccount();
@@ -189,7 +189,7 @@ test('a forged host has no part in a link', async () => {
   assert.doesNotMatch(message.raw, /evil/);
 });
 
-test('an address with a header in it is refused at the edge, and nobody gets mail', async () => {
+test('an email address with a header in it is rejected, and no mail is sent', async () => {
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open' } });
   for (const email of ['a@b.example\r\nBcc:x@y.example', 'a@b.example>, x@y.example', 'a\u202e@b.example']) {

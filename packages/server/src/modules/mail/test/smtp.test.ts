@@ -1,4 +1,4 @@
-/** What is said to a mail server, and what its refusals mean: against a real one on this machine. */
+/** Delivery over SMTP and the classification of failures, with a real mail server on this machine. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
@@ -37,7 +37,7 @@ async function failureOf(sending: Promise<unknown>): Promise<JobFailure> {
   assert.fail('it was sent');
 }
 
-test('a message has its headers, says that it is automatic, and names neither this machine nor the library', async () => {
+test('a message has its headers, is marked as automatic, and names neither this machine nor the library', async () => {
   await using mailbox = await Mailbox.start();
   const { messageId } = await serverAt(mailbox.port).send(mail);
   const { parsed, raw, from: sender, to } = await mailbox.next();
@@ -60,7 +60,7 @@ test('a message has its headers, says that it is automatic, and names neither th
   assert.doesNotMatch(raw, /nodemailer/i);
 });
 
-test('names and subjects beyond ASCII are encoded words, and arrive as they were', async () => {
+test('names and subjects outside ASCII arrive unchanged', async () => {
   await using mailbox = await Mailbox.start();
   const subject = 'Bestätige deine Adresse für Bücher & Töchter 漢字 🐦'.repeat(3);
   const sender = parseSender('Bücher, Töchter & 漢字 <konto@bücher.example>');
@@ -74,8 +74,8 @@ test('names and subjects beyond ASCII are encoded words, and arrive as they were
   assert.equal(message.parsed.messageId, '<msg_one@xn--bcher-kva.example>');
 });
 
-test('a recipient in an international domain is named in ASCII on the wire', async () => {
-  // The server tells addresses decoded; its log has what was said.
+test('a recipient in an international domain is sent in ASCII', async () => {
+  // The server decodes email addresses; its log has the command.
   const said: string[] = [];
   const note = (_: unknown, ...words: readonly unknown[]): void => void said.push(words.map(String).join(' '));
   const logger = { trace: note, debug: note, info: note, warn: note, error: note, fatal: note };
@@ -88,7 +88,7 @@ test('a recipient in an international domain is named in ASCII on the wire', asy
   );
 });
 
-test('no value makes a header or a recipient of its own', { tags: ['asvs:1.3.11'] }, async () => {
+test('no value can add a header or a recipient', { tags: ['asvs:1.3.11'] }, async () => {
   await using mailbox = await Mailbox.start();
   const injected = 'x\r\nBcc: eve@example.com\r\nX-Evil: 1\r\n\r\nbody';
   await serverAt(mailbox.port).send({ ...mail, subject: injected, text: injected, html: injected });
@@ -125,7 +125,7 @@ const refusals: readonly (readonly [what: string, reply: string, scope: JobFailu
 ];
 
 for (const [what, reply, scope, isMessage] of refusals) {
-  test(`${what} is a failure of the ${scope === 'final' ? 'mail for good' : scope}, told without address or link`, async () => {
+  test(`${what} is a failure with the scope ${scope}, and its reason has no email address or link`, async () => {
     const refuse = (): string => reply;
     await using mailbox = await Mailbox.start(isMessage ? { refuseMessage: refuse } : { refuse });
     const failure = await failureOf(serverAt(mailbox.port).send(mail));
@@ -137,7 +137,7 @@ for (const [what, reply, scope, isMessage] of refusals) {
   });
 }
 
-test('a refused sender or sign-in is nobody’s mail’s fault: all wait', async () => {
+test('a rejected sender or sign-in delays all mail', async () => {
   const onMailFrom: SMTPServerOptions['onMailFrom'] = (_address, _session, done) =>
     done(Object.assign(new Error('5.7.1 who are you?'), { responseCode: 553 }));
   await using choosy = await Mailbox.start({ server: { onMailFrom } });
@@ -159,7 +159,7 @@ test('a refused sender or sign-in is nobody’s mail’s fault: all wait', async
   assert.equal((await guarded.next()).subject, 'Confirm');
 });
 
-test('a server that isn’t there or says nothing sensible blocks the way', async () => {
+test('an unreachable server, or one that does not speak SMTP, delays all mail', async () => {
   assert.equal((await failureOf(serverAt(await freePort()).send(mail))).scope, 'queue');
   const talk = (said: string) => (socket: Socket) => void socket.on('error', () => undefined).end(said);
   for (const said of ['', 'HTTP/1.1 400 Bad Request\r\n\r\n', '554 no\r\n']) {
@@ -173,7 +173,7 @@ test('a server that isn’t there or says nothing sensible blocks the way', asyn
 });
 
 test(
-  'a certificate that nobody vouches for is refused, even if Node was told to accept any',
+  'an untrusted certificate is rejected, even if Node is configured to accept any',
   { tags: ['asvs:12.3.2'] },
   async () => {
     await using implicit = await Mailbox.start({ server: { ...tls, secure: true, disabledCommands: ['AUTH'] } });
@@ -192,8 +192,8 @@ test(
   },
 );
 
-test('to another machine nothing is sent in plain text', { tags: ['asvs:12.3.1'] }, async () => {
-  // An address that leads here and isn’t known to.
+test('mail to another machine is never sent in plain text', { tags: ['asvs:12.3.1'] }, async () => {
+  // An IP address of this machine that is not loopback.
   await using plain = await Mailbox.start();
   const failure = await failureOf(serverAt(0, `smtp://0.0.0.0:${plain.port}`).send(mail));
   assert.equal(failure.scope, 'queue');
