@@ -233,7 +233,7 @@ export function wire(options: WiringOptions): Services {
     links,
     mailer,
     signInLimits,
-    journal,
+    revocations: journal,
   });
   const emailSetting = new EmailSetting({ db, clock, codes, links, mailer });
   const directory = new Directory(db, clock);

@@ -40,7 +40,7 @@ async function bootstrap(options: BootstrapOptions): Promise<void> {
       isWritten = true;
     };
     try {
-      return { path: file, ...(await firstAdministrator.makeCode(write)) };
+      return { path: file, ...(await firstAdministrator.createCode(write)) };
     } catch (error) {
       // The transaction failed, so the code in the file is not valid.
       if (isWritten) rmSync(file, { force: true });

@@ -221,7 +221,7 @@ const requests: Readonly<Record<string, Send>> = {
     // The route creates an administrator only if there is none.
     await app.db.transaction((tx) => tx.run(demoteAll));
     let code = '';
-    await app.service.services.firstAdministrator.makeCode((text) => (code = text.reveal()));
+    await app.service.services.firstAdministrator.createCode((text) => (code = text.reveal()));
     return client.post('/auth/first-administrator', { code, email: newEmail(), password });
   },
   createWebhook: ofWebhook('GET', (id) => `webhooks/${id}`),

@@ -1,4 +1,4 @@
-/** What administrators change of accounts. Nobody here chooses, sees or passes on a password. */
+/** Changes of accounts by administrators and operators, who never set or see a password. */
 import { limits } from '@keyreeve/contract';
 import type { Account, Accounts, Role } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
@@ -28,8 +28,8 @@ export interface AdministrationOptions {
   readonly links: Links;
   readonly mailer: Mailer;
   readonly signInLimits: SignInLimits;
-  /** None where no journal is kept. */
-  readonly journal: Revocations | undefined;
+  /** Undefined without a deletion journal. */
+  readonly revocations: Revocations | undefined;
 }
 
 export class Administration {
@@ -40,8 +40,8 @@ export class Administration {
   }
 
   /**
-   * Makes an account without a password, whose owner is sent a link to choose one.
-   * @returns its id
+   * Creates an account without a password, and sends its owner a link to set one.
+   * @returns the id of the account
    * @throws DomainError `mail_not_configured`, `email_invalid`, `account_exists`, `invalid_access_token`
    */
   async invite(principal: Principal, text: string, role: Role): Promise<string> {
@@ -79,7 +79,7 @@ export class Administration {
   }
 
   /**
-   * Sends the owner a link to choose a new password.
+   * Sends the owner a link to set a new password.
    * @throws DomainError `mail_not_configured`, `account_not_found`, `email_unconfirmed`, `invalid_access_token`
    */
   async sendReset(principal: Principal, id: string): Promise<void> {
@@ -90,7 +90,7 @@ export class Administration {
     mailer.sendSoon();
   }
 
-  /** All of them. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
+  /** Deletes all API keys of the account. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
   async revokeKeys(principal: Principal, id: string): Promise<void> {
     const { db, clock, accounts } = this.#options;
     const now = clock.now();
@@ -103,8 +103,8 @@ export class Administration {
   }
 
   /**
-   * For an account that somebody else has got into: ends its sessions, deletes its keys, voids its password, and sends a
-   * link to choose a new one to the address that `to` names.
+   * Secures a compromised account: ends its sessions, deletes its API keys, clears its password, and sends a link to set a
+   * new one to the email address that `to` selects.
    * @throws DomainError `mail_not_configured`, `account_not_found`, `last_administrator`, `email_changed_recently`,
    *   `email_unconfirmed`, `account_exists`, `invalid_request`, `invalid_access_token`, `unavailable`
    */
@@ -114,32 +114,32 @@ export class Administration {
     const now = clock.now();
     const reset = await this.#reset(id, now, false);
     let epoch = -1;
-    const taking = { id, to, codeTo: reset, mailer, signInLimits, now };
+    const recovery = { id, to, codeTo: reset, mailer, signInLimits, now };
     const keys = await accounts.revocations.orFinish(id, {
       kind: `compromised ${to.resetTo ?? ''} ${to.previousEmail ?? ''}`,
-      change: () => recoverAccount(db, principal, taking, (found) => (epoch = found)),
+      change: () => recoverAccount(db, principal, recovery, (found) => (epoch = found)),
       finish: async () => {
-        await finishRecovery(db, principal, taking, epoch);
+        await finishRecovery(db, principal, recovery, epoch);
         mailer.sendSoon();
       },
     });
     mailer.sendSoon();
     await this.#recordRevoked(keys, now);
-    await this.#options.journal?.recordChanges(id, now);
+    await this.#options.revocations?.recordChanges(id, now);
   }
 
   /**
-   * For an owner who has lost it. Its sessions end, and its owner is told.
+   * Removes a lost second factor, ends the account's sessions and sends the owner a mail.
    * @throws DomainError `own_account`, `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
    */
-  async removeSecondFactor(principal: Principal, id: string, address: string): Promise<void> {
-    const { db, clock, mailer, journal } = this.#options;
-    // With the session alone, so without the code that removing the own second factor needs.
+  async removeSecondFactor(principal: Principal, id: string, clientIp: string): Promise<void> {
+    const { db, clock, mailer, revocations } = this.#options;
+    // For their own account, administrators use the route that also requires a code.
     if (principal.kind === 'account' && principal.accountId === id) throw new DomainError('own_account');
     const now = clock.now();
-    const data = { at: toInstant(now), address };
+    const data = { at: toInstant(now), address: clientIp };
     const mailTo = (to: string) => mailer.prepare({ to, template: 'second_factor_removed', data });
-    await recordingChanges(journal, { accountId: id, at: now }, () =>
+    await recordingChanges(revocations, { accountId: id, at: now }, () =>
       store.removeSecondFactor(db, principal, id, mailTo, now),
     );
     mailer.sendSoon();
@@ -160,7 +160,7 @@ export class Administration {
     const now = clock.now();
     if (!/^[\w-]{1,64}$/.test(sessionId)) throw new DomainError('session_not_found');
     const isOwn = (await findLiveSession(db, sessionId, now))?.accountId === id;
-    // The writer isn't needed. The end that this read saw may not have reached the standby yet.
+    // The end of the session, which this read saw, may not have reached the standby yet.
     if (!isOwn) await db.confirm();
     if (!isOwn || !(await store.endSession(db, principal, id, sessionId, now)))
       throw new DomainError('session_not_found');
@@ -184,7 +184,7 @@ export class Administration {
     };
   }
 
-  /** @param hasKeys whether those that it has will go on working */
+  /** @param hasKeys whether the account's API keys still work afterwards, so that the mail lists them */
   async #reset(id: string, now: number, hasKeys: boolean): Promise<store.CodeTo> {
     const { apiKeys, codes, links, mailer } = this.#options;
     const code = codes.make();
@@ -200,6 +200,6 @@ export class Administration {
 
   async #recordRevoked(keys: readonly number[], at: number): Promise<void> {
     if (keys.length === 0) return;
-    await this.#options.journal?.record(keys.map((key) => ({ kind: 'api_key', id: String(key), at })));
+    await this.#options.revocations?.record(keys.map((key) => ({ kind: 'api_key', id: String(key), at })));
   }
 }

@@ -1,4 +1,4 @@
-/** What administrators read: accounts, and the audit trail. Each page looks at a bounded number of rows. */
+/** Accounts and the audit log, as administrators read them. Each page reads a limited number of rows. */
 import {
   limits,
   type AccountDetail,
@@ -51,8 +51,8 @@ export class Directory {
   }
 
   /**
-   * The account as it is after a change.
-   * @throws DomainError `account_not_found`, and what `change` throws
+   * Runs a change. @returns the changed account
+   * @throws DomainError `account_not_found`, and the errors of `change`
    */
   async change(id: string, change: () => Promise<unknown>): Promise<AccountDetail> {
     await this.confirmingAbsence(id, change);
@@ -62,7 +62,7 @@ export class Directory {
   /**
    * Confirms `account_not_found` before it is returned: the deletion may not have reached the standby yet, and a client
    * that retries the deletion takes this response as its success.
-   * @throws DomainError `account_not_found`, and what `operation` throws
+   * @throws DomainError `account_not_found`, and the errors of `operation`
    */
   async confirmingAbsence<T>(id: string, operation: () => Promise<T>): Promise<T> {
     // Other texts may contain characters that PostgreSQL rejects.
@@ -80,10 +80,10 @@ export class Directory {
     throw new DomainError('account_not_found', { detail: 'No account has this id.' });
   }
 
-  /** In the order of their emails' keys. @throws DomainError `invalid_request` for a cursor of something else */
+  /** Returns accounts in the order of their canonical emails. @throws DomainError `invalid_request` for an invalid cursor */
   async search({ query = '', role, state, limit, cursor }: AccountSearch): Promise<AccountPage> {
     if (isId(query)) return this.#searchId(query, role, state);
-    const after = cursor === undefined ? '' : fromCursor(cursor, isEmailKey);
+    const after = cursor === undefined ? '' : fromCursor(cursor, isCanonicalEmail);
     const text = parseEmail(query)?.canonicalEmail ?? query.normalize('NFC').toLowerCase();
     const filter = { text, role: role ?? '', state: state ?? '' } as const;
     const { rows, lookedUntil } = await store.findAccounts(
@@ -96,32 +96,32 @@ export class Directory {
     return { accounts: rows.map(toAccount), nextCursor: lookedUntil === undefined ? null : toCursor(lookedUntil) };
   }
 
-  /** Newest first. @throws DomainError `invalid_request` for a cursor of something else */
+  /** Returns audit events, newest first. @throws DomainError `invalid_request` for an invalid cursor */
   async audit({ account, action, limit, cursor }: AuditSearch): Promise<AuditPage> {
     const size = sizeOf(limit);
     const before = cursor === undefined ? undefined : Number(fromCursor(cursor, isEventId));
     const rowsMax = action === undefined ? size : limits.adminRowsPerPageMax;
-    // By the action only here: no index serves it, and a rare one would have the whole trail read.
-    const looked = await listEvents(this.#db, { accountId: account, before, limit: rowsMax });
-    const found = looked.filter((event) => action === undefined || event.action === action).slice(0, size);
-    const last = found.length === size ? found.at(-1) : looked.length === rowsMax ? looked.at(-1) : undefined;
+    // Filters by action here: no index covers it, and a query for a rare action would read the whole audit log.
+    const events = await listEvents(this.#db, { accountId: account, before, limit: rowsMax });
+    const found = events.filter((event) => action === undefined || event.action === action).slice(0, size);
+    const last = found.length === size ? found.at(-1) : events.length === rowsMax ? events.at(-1) : undefined;
     return { events: found.map(toEvent), nextCursor: last === undefined ? null : toCursor(String(last.id)) };
   }
 
   async #searchId(id: string, role: AccountSearch['role'], state: AccountSearch['state']): Promise<AccountPage> {
     const row = await store.findDetail(this.#db, id, this.#clock.now());
     if (!row || (role !== undefined && row.role !== role)) return { accounts: [], nextCursor: null };
-    const isIn = {
+    const isInState = {
       enabled: row.disabledAt === null,
       disabled: row.disabledAt !== null,
       unverified: row.unverifiedSince !== null,
     };
-    return { accounts: state === undefined || isIn[state] ? [toAccount(row)] : [], nextCursor: null };
+    return { accounts: state === undefined || isInState[state] ? [toAccount(row)] : [], nextCursor: null };
   }
 }
 
 const isId = (text: string): boolean => /^acc_[0-9A-Za-z]{1,60}$/.test(text);
-const isEmailKey = (text: string): boolean => parseEmail(text)?.canonicalEmail === text;
+const isCanonicalEmail = (text: string): boolean => parseEmail(text)?.canonicalEmail === text;
 const isEventId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
 const toAccount = (row: store.AdministeredRow): AdministeredAccount => ({

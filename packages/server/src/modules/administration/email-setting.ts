@@ -1,6 +1,6 @@
 /**
- * Setting the email address of an account whose owner has lost the mailbox. The new address confirms first, by a code
- * alone: an owner who has lost the mailbox may not know the password either.
+ * Sets the email address of an account whose owner has lost the mailbox. The change takes effect when the owner confirms it
+ * with a code sent to the new email address. It requires no password, which the owner may have lost as well.
  */
 import { limits } from '@keyreeve/contract';
 import { isEmailTakenTx, lockAccountTx } from '../accounts/credentials-store.ts';
@@ -33,8 +33,8 @@ export class EmailSetting {
   }
 
   /**
-   * Sends the new address a code, which replaces one that was sent before, and tells the present address.
-   * @returns until when the code is good, in milliseconds
+   * Sends a code to the new email address, which replaces an earlier one, and a notice to the current email address.
+   * @returns when the code expires, in milliseconds
    * @throws DomainError `mail_not_configured`, `email_invalid`, `account_exists`, `account_not_found`,
    *   `account_unverified`, `administrator_protected`, `second_factor_not_enrolled`, `reauth_required`, `invalid_access_token`
    */
@@ -52,7 +52,7 @@ export class EmailSetting {
       if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
       await assertSecondFactorTx(tx, principal);
       if (principal.kind === 'account' && account.role === 'admin') throw new DomainError('administrator_protected');
-      // What a stranger may have prepared in an unverified account would come along. It can be invited anew.
+      // Credentials that an attacker created in an unverified account would stay. A new invitation removes them.
       if (account.unverifiedSince !== null) throw new DomainError('account_unverified');
       if (account.canonicalEmail === wanted.canonicalEmail)
         throw new DomainError('email_invalid', { detail: 'The account has this email address already.' });
@@ -61,8 +61,8 @@ export class EmailSetting {
       await insertCodeTx(tx, { hash: code.hash, purpose: 'set_email', accountId: id, email: wanted, now, expiresAt });
       const data = { link, expiresAt: toInstant(expiresAt) };
       await queueMailTx(tx, mailer.prepare({ to: wanted.email, template: 'change_email', data }));
-      const told = { newEmail: wanted.email, at: toInstant(now) };
-      await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: told }));
+      const notice = { newEmail: wanted.email, at: toInstant(now) };
+      await queueMailTx(tx, mailer.prepare({ to: account.email, template: 'email_set_requested', data: notice }));
       await recordAccountEventTx(tx, principal, 'account.email_change_requested', id, now);
     });
     mailer.sendSoon();
@@ -70,7 +70,7 @@ export class EmailSetting {
   }
 }
 
-/** The administrator's sign-in needed the second factor: it has been in force since before the session began. */
+/** Asserts that the administrator signed in with a second factor: it was confirmed before the session began. */
 async function assertSecondFactorTx(tx: Transaction, principal: Principal): Promise<void> {
   if (principal.kind !== 'account') return;
   const factor = await findFactor(tx, principal.accountId);

@@ -1,6 +1,6 @@
 /**
- * The first administrator: there is no default account, and whoever signs up first is an account like any other.
- * Who can write a file on the machine gets a code; who has the code makes the account, once.
+ * Creates the first administrator with a one-time code. There is no default account, and the first sign-up gets no rights.
+ * The command line writes the code to a file, so access to the machine authorizes the creation.
  */
 import { limits } from '@keyreeve/contract';
 import { acceptNewPassword, type PasswordRules } from '../accounts/password-rules.ts';
@@ -30,23 +30,23 @@ export class FirstAdministrator {
   }
 
   /**
-   * A code that replaces those before.
-   * @param keep puts it where its owner finds it; when that fails there is no code
+   * Creates a code, which replaces earlier ones.
+   * @param save stores the code for the operator; if it throws, no code is created
    * @throws DomainError `administrator_exists`
    */
-  async makeCode(keep: (text: Secret) => void): Promise<{ expiresAt: number }> {
+  async createCode(save: (text: Secret) => void): Promise<{ expiresAt: number }> {
     const { db, clock, codes } = this.#options;
     const { text, hash } = codes.make();
     const now = clock.now();
     const expiresAt = now + limits.firstAdministratorCodeSeconds * 1000;
-    keep(text);
+    save(text);
     await store.insertFirstCode(db, { hash, purpose: 'first_administrator', accountId: null, now, expiresAt });
     return { expiresAt };
   }
 
   /**
-   * The code is looked at before anything costly is done, and taken with the account's making.
-   * @throws DomainError `code_invalid` also while there is an administrator, `email_invalid`, `password_…`,
+   * Verifies the code before the password is hashed, and uses it up in the transaction that creates the account.
+   * @throws DomainError `code_invalid` (also if an administrator exists), `email_invalid`, `password_…`,
    *   `account_exists`, `overloaded`
    */
   async create(codeText: string, emailText: string, password: Secret) {
@@ -67,7 +67,7 @@ export class FirstAdministrator {
       role: 'admin',
       now,
     } as const;
-    // Who has the code has the machine's word for it.
+    // The command line issued the code, so the actor is the operator.
     if (!(await store.createFirst(db, { kind: 'operator' }, codeHash, account))) throw new DomainError('code_invalid');
     return { id, email: account.email, role: account.role };
   }

@@ -1,6 +1,6 @@
 /**
- * Secures a compromised account in one transaction. Where its email address was changed lately,
- * the administrator names which address is the owner's: the present one may be the thief's.
+ * Secures a compromised account in one transaction. If its email address was changed recently, the administrator selects
+ * the owner's email address, because the current one may be the thief's.
  */
 import { limits } from '@keyreeve/contract';
 import { emailChangesKeptSince, restoreEmailTx } from '../self-service/email-change-tx.ts';
@@ -19,14 +19,14 @@ import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import type { SignInLimits } from '../rate-limits/sign-in-limits.ts';
 import { assertConfirmed, lock, type CodeTo } from './store.ts';
 
-/** Where the link goes. */
+/** Selects the email address that gets the link. */
 export interface ResetEmail {
   readonly resetTo?: 'previous' | 'current';
-  /** Which of several previous ones. */
+  /** One of several previous email addresses. */
   readonly previousEmail?: string;
 }
 
-export interface Taking {
+export interface Recovery {
   readonly id: string;
   readonly to: ResetEmail;
   readonly codeTo: CodeTo;
@@ -36,37 +36,37 @@ export interface Taking {
 }
 
 /**
- * Ends its sessions, deletes its keys, voids its password, its codes and its links for undoing a change of the email
- * address, and sends a new code.
- * @param onEpoch told which sessions are to end, for {@link finishRecovery}
- * @returns the ids of the keys
+ * Ends the account's sessions, deletes its API keys, clears its password, invalidates its codes and undo links, and sends a
+ * new code.
+ * @param onEpoch called with the epoch of the sessions to end, for {@link finishRecovery}
+ * @returns the ids of the deleted keys
  * @throws DomainError `account_not_found`, `email_changed_recently`, `email_unconfirmed`, `account_exists`,
  *   `invalid_request`, `last_administrator`, `invalid_access_token`
  */
 export const recoverAccount = (
   db: Db,
   principal: Principal,
-  taking: Taking,
+  recovery: Recovery,
   onEpoch: (epoch: number) => void,
 ): Promise<number[]> => {
   const work = db.transaction(async (tx) => {
-    const { sessionEpoch: epoch } = await lock(tx, principal, taking.id, taking.now);
+    const { sessionEpoch: epoch } = await lock(tx, principal, recovery.id, recovery.now);
     onEpoch(epoch);
-    // Its password is void until its owner has the mail, so it doesn't count as an administrator meanwhile.
-    return keepingAnAdministratorTx(tx, principal, taking.id, () => recoverTx(tx, principal, taking, epoch));
+    // The account has no password until the owner uses the link, so it does not count as an administrator.
+    return keepingAnAdministratorTx(tx, principal, recovery.id, () => recoverTx(tx, principal, recovery, epoch));
   });
   return work.catch(refuseTaken);
 };
 
 /**
- * Makes a change that was allowed, unless it has happened. Where the address can't be chosen any more, the account is
- * closed all the same and nobody is sent a link: the administrator repeats the request.
- * @param epoch of the sessions that were to end
+ * Completes a recovery of unknown outcome, unless it has happened. If the email address can no longer be selected, it secures
+ * the account without sending a link, and the administrator must repeat the request.
+ * @param epoch of the sessions to end
  */
-export async function finishRecovery(db: Db, principal: Principal, taking: Taking, epoch: number): Promise<void> {
-  const { id, now } = taking;
+export async function finishRecovery(db: Db, principal: Principal, recovery: Recovery, epoch: number): Promise<void> {
+  const { id, now } = recovery;
   try {
-    await db.transaction((tx) => recoverTx(tx, principal, taking, epoch));
+    await db.transaction((tx) => recoverTx(tx, principal, recovery, epoch));
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
     await db.transaction(async (tx) => {
@@ -79,13 +79,13 @@ export async function finishRecovery(db: Db, principal: Principal, taking: Takin
   }
 }
 
-async function recoverTx(tx: Transaction, principal: Principal, taking: Taking, epoch: number): Promise<number[]> {
-  const { id, to, codeTo, now } = taking;
+async function recoverTx(tx: Transaction, principal: Principal, recovery: Recovery, epoch: number): Promise<number[]> {
+  const { id, to, codeTo, now } = recovery;
   const account = await lockAccountTx(tx, id);
-  const isToDo = account !== undefined && (epoch < 0 || account.sessionEpoch === epoch);
-  if (isToDo) {
-    const change = chosen(await listEmailChanges(tx, id, emailChangesKeptSince(now)), to);
-    if (change) await restoreEmailTx(tx, principal, taking, account, change, now);
+  const isPending = account !== undefined && (epoch < 0 || account.sessionEpoch === epoch);
+  if (isPending) {
+    const change = chooseChange(await listEmailChanges(tx, id, emailChangesKeptSince(now)), to);
+    if (change) await restoreEmailTx(tx, principal, recovery, account, change, now);
     else {
       assertConfirmed(account);
       await voidPasswordTx(tx, id, now);
@@ -99,20 +99,23 @@ async function recoverTx(tx: Transaction, principal: Principal, taking: Taking, 
   return deleteAccountKeysTx(tx, principal, id, now);
 }
 
-/** No link that was sent before overrides the decision of the administrator. */
+/** Earlier links must not override the decision of the administrator. */
 async function voidLinksTx(tx: Transaction, id: string): Promise<void> {
   await deleteCodesTx(tx, id);
   await deleteCodesTx(tx, id, 'set_email');
   await voidUndoCodesTx(tx, id);
 }
 
-/** @returns undefined for the current address */
-function chosen(
+/** @returns the change to undo; undefined for the current email address */
+function chooseChange(
   changes: readonly EmailChangeRow[],
   { resetTo, previousEmail }: ResetEmail,
 ): EmailChangeRow | undefined {
   if (previousEmail !== undefined && resetTo !== 'previous')
-    throw wrong('/previousEmail', 'It selects one of several previous addresses, so `resetTo` must be `previous`.');
+    throw invalidRequest(
+      '/previousEmail',
+      'It selects one of several previous email addresses, so `resetTo` must be `previous`.',
+    );
   if (resetTo === 'current') return undefined;
   const [newest, ...older] = changes;
   if (resetTo === undefined) {
@@ -120,19 +123,22 @@ function chosen(
     return undefined;
   }
   if (!newest)
-    throw wrong('/resetTo', `The email address was not changed in the last ${limits.emailChangeKeptDays} days.`);
+    throw invalidRequest(
+      '/resetTo',
+      `The email address was not changed in the last ${limits.emailChangeKeptDays} days.`,
+    );
   if (previousEmail === undefined) {
     if (older.length === 0) return newest;
     throw new DomainError('email_changed_recently', {
-      detail: `The email address was changed ${changes.length} times: name in previousEmail which one is the owner’s.`,
+      detail: `The email address was changed ${changes.length} times: set previousEmail to the owner’s email address.`,
     });
   }
   const key = parseEmail(previousEmail)?.canonicalEmail;
-  // The first time that it was given up, where that happened more than once.
-  const named = changes.findLast(({ canonicalEmail }) => canonicalEmail === key);
-  if (named) return named;
-  throw wrong('/previousEmail', 'The account did not have this address before one of its changes.');
+  // The oldest such change, if the account gave up this email address more than once.
+  const selected = changes.findLast(({ canonicalEmail }) => canonicalEmail === key);
+  if (selected) return selected;
+  throw invalidRequest('/previousEmail', 'The account did not have this email address before one of its changes.');
 }
 
-const wrong = (pointer: string, detail: string): DomainError =>
+const invalidRequest = (pointer: string, detail: string): DomainError =>
   new DomainError('invalid_request', { errors: [{ pointer, detail }] });

@@ -1,4 +1,4 @@
-/** HTTP of administration. */
+/** Routes for administrators, and the route that creates the first administrator. */
 import * as contract from '@keyreeve/contract';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
@@ -73,7 +73,7 @@ function changeRoutes({ accounts, administration, directory }: AdminParts): read
   ];
 }
 
-/** Nothing is changed, so a sign-in need not be recent. */
+/** Routes that change nothing, so they require no recent sign-in. */
 function readingRoutes({ apiKeys, tokens, directory }: AdminParts): readonly Route[] {
   return [
     route(contract.adminListAccounts, async ({ query }) => ({ status: 200, body: await directory.search(query) })),
@@ -90,7 +90,7 @@ function readingRoutes({ apiKeys, tokens, directory }: AdminParts): readonly Rou
   ];
 }
 
-/** Single keys and sessions. */
+/** Routes for single API keys and sessions. */
 function partRoutes({ administration, directory }: AdminParts): readonly Route[] {
   return [
     route(contract.adminDeleteKey, async ({ principal, params: { id, keyId } }) => {
@@ -104,7 +104,7 @@ function partRoutes({ administration, directory }: AdminParts): readonly Route[]
   ];
 }
 
-/** For somebody who has a code and no account. */
+/** The route for a client that has a code and no account. */
 export const firstAdministratorRoutes = (first: FirstAdministrator): readonly Route[] => [
   route(contract.createFirstAdministrator, async ({ body: { code, email, password } }) => ({
     status: 201,

@@ -20,7 +20,7 @@ type SetPassword = (password: string) => Promise<Answered>;
 async function requestsOf(client: AccountClient): Promise<Readonly<Record<string, SetPassword>>> {
   const { app } = client;
   let first = '';
-  await app.service.services.firstAdministrator.makeCode((text) => (first = text.reveal()));
+  await app.service.services.firstAdministrator.createCode((text) => (first = text.reveal()));
   const createFirstAdministrator: SetPassword = (password) =>
     client.post('/auth/first-administrator', { code: first, email: 'first@example.com', password });
   assertRejected(await createFirstAdministrator('passwordpassword'), 'password_common');

@@ -10,7 +10,7 @@ import { test } from '../../../../test-kit/app-on-each-database.ts';
 /** Creates a code as the command line does. */
 async function newCode(app: TestApp): Promise<string> {
   let code = '';
-  await app.service.services.firstAdministrator.makeCode((text) => (code = text.reveal()));
+  await app.service.services.firstAdministrator.createCode((text) => (code = text.reveal()));
   assert.match(code, /^krvc_[0-9A-Za-z]{49}$/);
   return code;
 }

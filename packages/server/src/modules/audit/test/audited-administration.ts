@@ -2,7 +2,7 @@
 import * as accounts from '../../accounts/store.ts';
 import { confirmAccountEmail } from '../../accounts/unconfirmed-email-store.ts';
 import * as admin from '../../administration/store.ts';
-import { recoverAccount, type Taking } from '../../administration/recover-account.ts';
+import { recoverAccount, type Recovery } from '../../administration/recover-account.ts';
 import type { NewCode } from '../../one-time-codes/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import type { ChangeKind } from '../../deletion-journal/revocation.ts';
@@ -17,7 +17,7 @@ const byMail = (purpose: NewCode['purpose'], accountId: string) => ({
   code: { hash: hashOf(`${purpose} ${accountId}`), purpose, accountId, now, expiresAt: now + 1 },
   mail: undefined,
 });
-const takingOf = (db: Db, id: string): Taking => {
+const recoveryOf = (db: Db, id: string): Recovery => {
   const clock = new FakeClock();
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
   const signInLimits = new SignInLimits({
@@ -119,8 +119,8 @@ export const administration = {
     refused: (db: Db) => admin.sendReset(db, operator, 'acc_nobody', () => byMail('reset_password', 'acc_nobody'), now),
   },
   'account.compromised': {
-    change: (db: Db) => recoverAccount(db, operator, takingOf(db, 'acc_ada'), () => undefined),
+    change: (db: Db) => recoverAccount(db, operator, recoveryOf(db, 'acc_ada'), () => undefined),
     rows: [row('account.compromised', 'acc_ada'), row('api_key.deleted', 'acc_ada', '{"nickname":"held"}', '42')],
-    refused: (db: Db) => recoverAccount(db, operator, takingOf(db, 'acc_nobody'), () => undefined),
+    refused: (db: Db) => recoverAccount(db, operator, recoveryOf(db, 'acc_nobody'), () => undefined),
   },
 } as const;

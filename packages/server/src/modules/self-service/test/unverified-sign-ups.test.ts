@@ -39,7 +39,7 @@ const replacements: Readonly<Record<string, (client: AccountClient) => Promise<u
     app.service.services.accounts.create(operator, email, new Secret(goodPassword), 'user'),
   'the first administrator': async (client) => {
     let code = '';
-    await client.app.service.services.firstAdministrator.makeCode((text) => (code = text.reveal()));
+    await client.app.service.services.firstAdministrator.createCode((text) => (code = text.reveal()));
     const made = await client.post('/auth/first-administrator', { code, email, password: goodPassword });
     assert.equal(made.status, 201, made.text);
   },
