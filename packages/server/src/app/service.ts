@@ -173,7 +173,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     await services.journal?.start({
       onFailure: (error) => log.error({ event: 'deletion_journal_failed', err: error }),
       onDamage: ({ message }) => log.error({ event: 'deletion_journal_damaged', detail: message }),
-      onLost: (forgotten) => log.warn({ event: 'deletion_journal_ahead', ...forgotten, detail: aheadHint }),
+      onLost: (lost) => log.warn({ event: 'deletion_journal_ahead', ...lost, detail: aheadHint }),
     });
     const { trustedProxies, corsOrigins } = config;
     const linkPages = linkPagesOf(config, publicUrl);

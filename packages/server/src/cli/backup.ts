@@ -30,8 +30,8 @@ async function backup({ to, ...options }: BackupCommandOptions): Promise<void> {
   const rows = await withInstallation({}, async ({ installation: { db, keys }, journal }) => {
     const counts = await writeBackup({ db, keys, clock: systemClock, version, path });
     // Records in the deletion journal that it is complete beyond the time of the backup.
-    const forgotten = await journal?.catchUp();
-    if (forgotten && hasLost(forgotten)) process.stderr.write(warning);
+    const lost = await journal?.catchUp();
+    if (lost && hasLost(lost)) process.stderr.write(warning);
     return counts;
   });
   print(
