@@ -1,6 +1,6 @@
 /**
- * Audit events. The transaction of a change also writes its event, so there is no change without its event, and no event
- * without its change.
+ * Audit events. The transaction of a change also writes its event, so there is no change without its event, and no
+ * event without its change.
  */
 import type { Principal } from '../../foundation/principal.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
@@ -66,8 +66,8 @@ export interface AuditEvent {
 }
 
 /**
- * Records an event in the transaction of its change. Call it after the change has locked its rows: it locks the account's
- * chain until the transaction ends.
+ * Records an event in the transaction of its change. Call it after the change has locked its rows: it locks the
+ * account's chain until the transaction ends.
  */
 export const recordEventTx = (tx: Transaction, event: AuditEvent): Promise<void> => recordEventsTx(tx, [event]);
 

@@ -1,4 +1,7 @@
-/** Exports the audit log as JSON Lines, or as CSV (RFC 4180) without fields that spreadsheets run as formulas (ASVS 1.2.10). */
+/**
+ * Exports the audit log as JSON Lines, or as CSV (RFC 4180) without fields that spreadsheets run as formulas (ASVS
+ * 1.2.10).
+ */
 import { toInstant } from '../../foundation/clock.ts';
 import type { Reader } from '../../foundation/database/db.ts';
 import { listEventsAfter, type Span, type StoredEvent } from './store.ts';

@@ -10,8 +10,8 @@ const reservePlaces = sql<{ events: number; before: Uint8Array | null }>(
    on conflict (chain) do update set events = audit_chains.events + excluded.events
    returning events, (select mac from audit_events where chain = $1 and position = events - $2) as before`,
 );
-// On PostgreSQL, a statement that waited for the lock reads a snapshot from before the wait, which lacks the event of the
-// lock's previous holder. This statement reads it.
+// On PostgreSQL, a statement that waited for the lock reads a snapshot from before the wait, which lacks the event of
+// the lock's previous holder. This statement reads it.
 const selectMac = sql<{ mac: Uint8Array | null }>(
   'select_audit_mac',
   `select mac from audit_events where chain = $1 and position = $2`,
@@ -106,7 +106,8 @@ const listRevocations = sql<RevocationEvent>(
   `select ${revocationColumns} where id > $1 and id <= $2 and coalesce(target, account_id) is not null
      and action in (${revocationActions}) order by id`,
 );
-// Reads the events of one account from the newest on, in the order of the index. Events of the requested time are recent.
+// Reads the events of one account from the newest on, in the order of the index. Events of the requested time are
+// recent.
 const listRevocationsAt = sql<RevocationEvent>(
   'list_revocation_events_at',
   `select * from (select ${revocationColumns} where account_id = $1 and at = $2 and action in (${revocationActions})
@@ -146,7 +147,9 @@ export const newestEventId = async (reader: Reader): Promise<number> => (await r
 export const newestEventIdBefore = async (reader: Reader, at: number): Promise<number> =>
   (await reader.get(selectNewestBefore, [at]))?.id ?? 0;
 
-/** @returns a text that distinguishes an event from another with the same id after a restore; empty without the event */
+/**
+ * @returns a text that distinguishes an event from another with the same id after a restore; empty without the event
+ */
 export async function findEventMark(reader: Reader, id: number): Promise<string> {
   const row = await reader.get(selectMark, [id]);
   return row ? `${row.at} ${row.action} ${row.target ?? ''}` : '';
@@ -179,7 +182,11 @@ const listNewestOfAccount = sql<StoredEvent>(
   `select ${eventColumns} where account_id = $3 and id < $1 order by id desc limit $2`,
 );
 
-/** @param accountId all accounts when undefined @param before only events with a lower id @param limit maximum number */
+/**
+ * @param accountId all accounts when undefined
+ * @param before only events with a lower id
+ * @param limit maximum number
+ */
 export const listNewestEvents = (
   reader: Reader,
   accountId: string | undefined,

@@ -1,7 +1,7 @@
 /**
- * The format of a backup: lines of JSON. The first line is the header. Lines of up to 500 rows follow, in the order of the
- * tables. The last line counts the rows and has a MAC over all lines, with a key that derives from the master key. A backup
- * does not contain the master key, and its secrets are unusable without it.
+ * The format of a backup: lines of JSON. The first line is the header. Lines of up to 500 rows follow, in the order of
+ * the tables. The last line counts the rows and has a MAC over all lines, with a key that derives from the master key.
+ * A backup does not contain the master key, and its secrets are unusable without it.
  */
 import type { Hash } from 'node:crypto';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';

@@ -71,7 +71,8 @@ async function replayWithin(
 ): Promise<ReplayedOnLive> {
   await lockTablesTx(tx);
   const now = clock.now();
-  // New events must get higher ids than those in the journal, because the highest id decides whether an account is disabled.
+  // New events must get higher ids than those in the journal, because the highest id decides whether an account is
+  // disabled.
   if (survey.newestEvent > (await newestEventId(tx))) await continueEventIdsTx(tx, survey.newestEvent);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   // The journal does not record which sessions ended, so a database that has lost records cannot trust any session.

@@ -35,8 +35,8 @@ export interface Survey {
   /** Folders without a journal. */
   readonly empty: readonly string[];
   /**
-   * The journal has the deletions of all instances up to this time, in milliseconds; 0 when unknown. Only positions show
-   * this, because a line of one instance proves nothing about the others.
+   * The journal has the deletions of all instances up to this time, in milliseconds; 0 when unknown. Only positions
+   * show this, because a line of one instance proves nothing about the others.
    */
   readonly completeUntil: number;
   /** The highest event id in the journal. */

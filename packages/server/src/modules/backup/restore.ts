@@ -1,6 +1,6 @@
 /**
- * Restores a backup in one transaction. Deletions since the backup are repeated, and so are changes that took rights away.
- * They come from the deletion journal and from the audit log of the replaced database. Every session ends.
+ * Restores a backup in one transaction. Deletions since the backup are repeated, and so are changes that took rights
+ * away. They come from the deletion journal and from the audit log of the replaced database. Every session ends.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -42,8 +42,8 @@ export interface Restored extends ReplayResult {
   /** Whether the journal also has changes of roles, passwords, email addresses and second factors. */
   readonly journalHasChanges: boolean;
   /**
-   * The journal has all deletions up to this time, ISO 8601; null when unknown. Later deletions are missing if they were
-   * made on an instance whose journal was not named.
+   * The journal has all deletions up to this time, ISO 8601; null when unknown. Later deletions are missing if they
+   * were made on an instance whose journal was not named.
    */
   readonly journalCompleteUntil: string | null;
   /** Messages about untrustworthy files of the journal. */
@@ -79,8 +79,8 @@ async function restoreWithin(
     throw new BackupError('the database is not empty; with --replace, the backup replaces all that it holds');
   }
   const warnings: string[] = [];
-  // Adds the deletions that the replaced database records to the installation's journal, for later restores too. Without a
-  // journal, temporary files hold them, because memory may not.
+  // Adds the deletions that the replaced database records to the installation's journal, for later restores too.
+  // Without a journal, temporary files hold them, because they may not fit into memory.
   const own = journal ?? new DeletionJournal({ folder: spool, db, clock, keys });
   if (isReplacing) await own.completeFrom(tx);
   const sources = {

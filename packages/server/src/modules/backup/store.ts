@@ -1,4 +1,7 @@
-/** Reads whole tables page by page, writes rows in batches, and clears tables. Bytes are hexadecimal text outside the database. */
+/**
+ * Reads whole tables page by page, writes rows in batches, and clears tables. Bytes are hexadecimal text outside the
+ * database.
+ */
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql, type Dialect, type SqlValue, type Statement } from '../../foundation/database/sql.ts';
 import { tables, type Counts, type Row, type Table } from './tables.ts';
@@ -96,8 +99,8 @@ export async function clearTablesTx(tx: Transaction): Promise<void> {
   for (const { clear } of storedTables.toReversed()) await tx.run(clear);
 }
 
-// Blocks writes by other transactions until this one ends, and allows reads. The lock covers every table: a table that a
-// running service could still write to would keep rows of the replaced database, or abort the restore by a deadlock.
+// Blocks writes by other transactions until this one ends, and allows reads. The lock covers every table: a table that
+// a running service could still write to would keep rows of the replaced database, or abort the restore by a deadlock.
 // SQLite has a single writer.
 const lockAll = sql('lock_all_tables', {
   sqlite: `select null`,
@@ -105,8 +108,8 @@ const lockAll = sql('lock_all_tables', {
 });
 export const lockTablesTx = async (tx: Transaction): Promise<void> => void (await tx.all(lockAll));
 
-// Rows that are inserted with their ids do not advance the sequences of PostgreSQL. SQLite keeps its sequences in a table
-// and raises them to the highest id that was inserted.
+// Rows that are inserted with their ids do not advance the sequences of PostgreSQL. SQLite keeps its sequences in a
+// table and raises them to the highest id that was inserted.
 const continueAccounts = sql('continue_account_pks', {
   sqlite: `select null`,
   postgres: `select setval(pg_get_serial_sequence('accounts', 'pk'), coalesce(max(pk), 1), count(*) > 0) from accounts`,

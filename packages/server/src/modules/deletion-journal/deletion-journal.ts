@@ -88,10 +88,12 @@ export class DeletionJournal implements Revocations {
   }
 
   /**
-   * Adds entries that the audit log has and the journal lacks, and finds records that the database has lost. The entries of
-   * a damaged file are written again from the audit log, so an operator can move the file away without losing any.
+   * Adds entries that the audit log has and the journal lacks, and finds records that the database has lost. The
+   * entries of a damaged file are written again from the audit log, so an operator can move the file away without
+   * losing any.
    * @returns the records that the database has lost; the position does not advance then
-   * @throws JournalError for a `position.json` of another installation, Error of the file system, DomainError `unavailable`
+   * @throws JournalError for a `position.json` of another installation, Error of the file system, DomainError
+   *   `unavailable`
    */
   async catchUp(onDamage?: (error: JournalError) => void): Promise<LostRecords> {
     const { folder, db, clock, keys } = this.#options;
@@ -129,8 +131,8 @@ export class DeletionJournal implements Revocations {
   }
 
   /**
-   * Adds the entries of a database that is about to be replaced. It may be an old copy, so the journal is complete only up
-   * to its newest event.
+   * Adds the entries of a database that is about to be replaced. It may be an old copy, so the journal is complete only
+   * up to its newest event.
    */
   async completeFrom(reader: Reader): Promise<void> {
     const { folder, keys } = this.#options;

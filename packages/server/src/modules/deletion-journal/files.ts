@@ -13,7 +13,10 @@ import { sealedLineBytesMax } from '../../foundation/sealed-line.ts';
 import { Chain } from './chain.ts';
 import { isRevocation, type Revocation } from './revocation.ts';
 
-/** A file of the journal is not trustworthy, or belongs to another installation. The message names the file and the reason. */
+/**
+ * A file of the journal is not trustworthy, or belongs to another installation. The message names the file and the
+ * reason.
+ */
 export class JournalError extends Error {
   readonly path: string;
 
@@ -40,7 +43,10 @@ interface Header {
 export interface Position {
   /** Id of the event. */
   readonly event: number;
-  /** Distinguishes the event from another with the same id, which follows when the database is put back to an older state. */
+  /**
+   * Distinguishes the event from another with the same id, which follows when the database is put back to an older
+   * state.
+   */
   readonly mark?: string;
   /** The files also contain all entries that were in the audit log at this time, in milliseconds. */
   readonly at: number;
@@ -48,7 +54,10 @@ export interface Position {
   readonly hasChanges?: boolean;
 }
 
-/** `.journal` files hold deletions, `.changes` files hold changes that take rights away. Version 0.1.0 reads only the former. */
+/**
+ * `.journal` files hold deletions, `.changes` files hold changes that take rights away. Version 0.1.0 reads only the
+ * former.
+ */
 export type JournalEnding = '.journal' | '.changes';
 const endings: readonly JournalEnding[] = ['.journal', '.changes'];
 /** Bounds a file, so that a reader who needs recent entries can skip old files. */
@@ -62,7 +71,9 @@ const headerOf = ({ check }: JournalKeys, file: string): Header => ({
   file,
 });
 
-/** A file that one process appends to. It is not used again after a failure, because what reached the disk is unknown. */
+/**
+ * A file that one process appends to. It is not used again after a failure, because what reached the disk is unknown.
+ */
 export class JournalFile {
   readonly #ending: JournalEnding;
   readonly #folder: string;
@@ -153,8 +164,8 @@ export interface FileSelection {
 
 /**
  * Reads the entries of all files, each file in order.
- * @param onDamage receives the error of each untrustworthy file, whose remaining lines are left out; without it the error
- *   is thrown
+ * @param onDamage receives the error of each untrustworthy file, whose remaining lines are left out; without it the
+ *   error is thrown
  * @throws JournalError for a line that was edited, a copied file and another installation's file
  */
 export async function* readJournal(

@@ -1,6 +1,7 @@
 /**
- * Writes changes that take rights away to the deletion journal, after their commit and before the response, as deletions
- * are. Such a change removes a role, password, email address, second factor, recovery code or webhook endpoint.
+ * Writes changes that take rights away to the deletion journal, after their commit and before the response, as
+ * deletions are. Such a change removes a role, password, email address, second factor, recovery code or webhook
+ * endpoint.
  */
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import type { Revocation, Revocations } from './revocation.ts';

@@ -35,8 +35,8 @@ export const isFinal = (kind: RevocationKind): kind is FinalKind => !isAbility(k
 export interface Revocation {
   readonly kind: RevocationKind;
   /**
-   * Id of the deleted object, the account or the webhook endpoint. For `recovery_code_used`: the keyed hash of the recovery
-   * code, in hexadecimal.
+   * Id of the deleted object, the account or the webhook endpoint. For `recovery_code_used`: the keyed hash of the
+   * recovery code, in hexadecimal.
    */
   readonly id: string;
   /** In milliseconds. */

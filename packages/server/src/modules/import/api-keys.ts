@@ -80,9 +80,9 @@ function digestOf(text: string): Buffer {
 }
 
 /**
- * Derives the id of an imported key from its hash. A key that is imported again gets the same id, so the audit log shows
- * whether it was deleted here. Ids are unpredictable without the installation's key. The NUL keeps the MAC's input apart
- * from the text of any key, because a presented key never contains NUL.
+ * Derives the id of an imported key from its hash. A key that is imported again gets the same id, so the audit log
+ * shows whether it was deleted here. Ids are unpredictable without the installation's key. The NUL keeps the MAC's
+ * input apart from the text of any key, because a presented key never contains NUL.
  * @returns 1 to 2^53 - 1
  */
 function idOf(keyHash: KeyedHash, stored: Buffer): number {

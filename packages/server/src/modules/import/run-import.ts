@@ -1,6 +1,6 @@
 /**
- * Runs an import: reads lines, checks them and writes them in batches of one transaction each. A rejected line is reported
- * and does not affect the others. Existing accounts and keys stay as they are, so an import can be repeated.
+ * Runs an import: reads lines, checks them and writes them in batches of one transaction each. A rejected line is
+ * reported and does not affect the others. Existing accounts and keys stay as they are, so an import can be repeated.
  */
 import { limits } from '@keyreeve/contract';
 import type { Line } from '../../foundation/lines.ts';
@@ -15,9 +15,9 @@ export interface Numbered<Item> {
 }
 
 /**
- * Rejects a value that an earlier line of the file has. A Map of 1,000,000 email addresses holds 89 MiB and took 4.0 s, one
- * of as many hashes 104 MiB and 4.3 s; a hand-written table of 80-bit hashes held 32 MiB and took 8.9 s and 7.9 s (medians
- * of 3 alternating rounds, Node 26.10.0). A Map holds at most 2^24 entries.
+ * Rejects a value that an earlier line of the file has. A Map of 1,000,000 email addresses holds 89 MiB and took 4.0 s,
+ * one of as many hashes 104 MiB and 4.3 s; a hand-written table of 80-bit hashes held 32 MiB and took 8.9 s and 7.9 s
+ * (medians of 3 alternating rounds, Node 26.10.0). A Map holds at most 2^24 entries.
  */
 export class SeenLines {
   readonly #field: string;

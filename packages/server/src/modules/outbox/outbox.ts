@@ -1,7 +1,7 @@
 /**
- * The outbox: jobs that must run if and only if a transaction commits, and whose duration must not show in a response. The
- * transaction writes the job's row, and any instance runs the job afterwards. After a crash a job runs again, so messages
- * carry the row's id.
+ * The outbox: jobs that must run if and only if a transaction commits, and whose duration must not show in a response.
+ * The transaction writes the job's row, and any instance runs the job afterwards. After a crash a job runs again, so
+ * messages carry the row's id.
  */
 import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
@@ -57,7 +57,10 @@ export interface OutboxOptions {
 }
 
 const pollEveryMs = 1_000;
-/** After this time another process may claim the jobs of a dead process. A live one renews the claims of its running jobs. */
+/**
+ * After this time another process may claim the jobs of a dead process. A live one renews the claims of its running
+ * jobs.
+ */
 const claimMs = 15_000;
 const renewEveryMs = 5_000;
 const perQueueMax = 4;

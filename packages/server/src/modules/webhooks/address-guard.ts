@@ -79,12 +79,14 @@ const portOf = ({ port, protocol }: URL): number => Number(port) || (protocol ==
 
 /** The platform address of Microsoft Azure: public by its number, but reachable only from within the cloud. */
 const platformAddress = '168.63.129.16';
-/** Global unicast addresses that IANA has allocated. Other IPv6 addresses are special, embed IPv4 or are unallocated. */
+/**
+ * Global unicast addresses that IANA has allocated. Other IPv6 addresses are special, embed IPv4 or are unallocated.
+ */
 const global6 = ipaddr.parseCIDR('2000::/3');
 
 /**
- * Whether an IP address is public: outside the IANA special-purpose registries (RFC 6890), and not a form that embeds an
- * IPv4 address (mapped, compatible, NAT64, 6to4, Teredo).
+ * Whether an IP address is public: outside the IANA special-purpose registries (RFC 6890), and not a form that embeds
+ * an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo).
  */
 export function isPublicAddress(address: string): boolean {
   // A zone names an interface of this host.

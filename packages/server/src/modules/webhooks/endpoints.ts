@@ -128,7 +128,10 @@ export class Endpoints {
     return { secret, previousValidUntil: now + limits.webhookSecretOverlapSeconds * 1_000 };
   }
 
-  /** Sends one event of the type `webhook.test` immediately, without retries. @throws DomainError `webhook_not_found` */
+  /**
+   * Sends one event of the type `webhook.test` immediately, without retries.
+   * @throws DomainError `webhook_not_found`
+   */
   async test(id: string): Promise<Attempt> {
     const { db, clock, sender } = this.#options;
     const endpoint = await store.findEndpoint(db, id);

@@ -1,6 +1,6 @@
 /**
- * Sends one request to an endpoint: only to an allowed IP address, without redirects and proxies, within a time limit. Only
- * the status of the response is used.
+ * Sends one request to an endpoint: only to an allowed IP address, without redirects and proxies, within a time limit.
+ * Only the status of the response is used.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';

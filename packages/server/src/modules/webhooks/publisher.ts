@@ -1,6 +1,6 @@
 /**
- * Publishes audit events: reads committed events and inserts a job into the outbox for each subscribed endpoint. So an event
- * is published if and only if its change was committed, and the change does not wait for the publication.
+ * Publishes audit events: reads committed events and inserts a job into the outbox for each subscribed endpoint. So an
+ * event is published if and only if its change was committed, and the change does not wait for the publication.
  *
  * The events are read before the endpoints, so every endpoint that existed at an event is among them.
  */
@@ -114,8 +114,8 @@ export class Publisher {
 type Subscriber = Pick<EndpointRow, 'id' | 'events'>;
 
 /**
- * Derives the same id for an event and an endpoint each time and on every instance. It uses the MAC, because positions in the
- * audit log are used again after a restore.
+ * Derives the same id for an event and an endpoint each time and on every instance. It uses the MAC, because positions
+ * in the audit log are used again after a restore.
  */
 const idOf = ({ mac }: LoggedEvent, endpointId: string): string =>
   `msg_${toBase62(createHash('sha256').update(mac).update(endpointId).digest().subarray(0, 16), 22)}`;

@@ -1,6 +1,6 @@
 /**
- * Signatures of webhooks by the Standard Webhooks specification 1.0.0, for which receivers find libraries: HMAC-SHA-256 over
- * id, timestamp and body.
+ * Signatures of webhooks by the Standard Webhooks specification 1.0.0, for which receivers find libraries: HMAC-SHA-256
+ * over id, timestamp and body.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { Secret } from '../../foundation/crypto/secret.ts';

@@ -109,8 +109,8 @@ const selectUnpublished = sql<UnpublishedEvent>(
      and exists (select 1 from webhook_endpoints where disabled_at is null)
    order by e.chain, e.position`,
 );
-// One of several instances that have read the same events publishes them. The event must still exist: a restore may have
-// replaced the audit log meanwhile, and new events at the same positions must not be skipped.
+// One of several instances that have read the same events publishes them. The event must still exist: a restore may
+// have replaced the audit log meanwhile, and new events at the same positions must not be skipped.
 const advance = sql(
   'advance_webhook_progress',
   `insert into webhook_progress (chain, position)
@@ -151,7 +151,10 @@ export const findCountedEndpoint = (db: Db, id: string): Promise<CountedEndpoint
   db.get(selectCounted, [id]);
 export const findEndpoint = (db: Db, id: string): Promise<EndpointRow | undefined> => db.get(select, [id]);
 
-/** @param replace receives the stored secret and returns the new one, both sealed @throws DomainError `webhook_not_found` */
+/**
+ * @param replace receives the stored secret and returns the new one, both sealed
+ * @throws DomainError `webhook_not_found`
+ */
 export async function replaceSecret(
   db: Db,
   principal: Principal,
@@ -190,7 +193,10 @@ export async function disableEndpoint(
   });
 }
 
-/** The endpoint receives events from now on. Does nothing for an enabled endpoint. @throws DomainError `webhook_not_found` */
+/**
+ * The endpoint receives events from now on. Does nothing for an enabled endpoint.
+ * @throws DomainError `webhook_not_found`
+ */
 export async function enableEndpoint(db: Db, principal: Principal, id: string, now: number): Promise<void> {
   await db.transaction(async (tx) => {
     await assertSessionValidTx(tx, principal, now);
@@ -259,7 +265,10 @@ export interface Step {
   readonly jobs: readonly NewJobRow[];
 }
 
-/** Inserts the jobs, unless another instance did or a restore has replaced the events. @param steps in the order of chains */
+/**
+ * Inserts the jobs, unless another instance did or a restore has replaced the events.
+ * @param steps in the order of chains
+ */
 export async function publishSteps(db: Db, steps: readonly Step[]): Promise<void> {
   await db.transaction(async (tx) => {
     for (const { chain, from, to, mac, jobs } of steps) {

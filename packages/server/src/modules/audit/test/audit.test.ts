@@ -1,6 +1,6 @@
 /**
- * Every change writes its audit event in the same commit. Each operation is tested when it succeeds, when it is rejected
- * and when the event cannot be written.
+ * Every change writes its audit event in the same commit. Each operation is tested when it succeeds, when it is
+ * rejected and when the event cannot be written.
  */
 import assert from 'node:assert/strict';
 import { replacePasswordHash, setPasswordHash } from '../../accounts/credentials-store.ts';

@@ -1,4 +1,7 @@
-/** Changes of second factors and their events, for `audit.test.ts`. They start from an account with the session `ses_one`. */
+/**
+ * Changes of second factors and their events, for `audit.test.ts`. They start from an account with the session
+ * `ses_one`.
+ */
 import type { AccountPrincipal } from '../../../foundation/principal.ts';
 import type { AuditAction } from '../audit.ts';
 import type { AuditRow } from '../chain.ts';

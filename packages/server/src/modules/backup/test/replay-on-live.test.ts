@@ -1,4 +1,7 @@
-/** A database that a failover or a file copy put back to an older state: it is detected, and a replay repeats the deletions. */
+/**
+ * A database that a failover or a file copy put back to an older state: it is detected, and a replay repeats the
+ * deletions.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import * as accounts from '../../accounts/store.ts';

@@ -62,7 +62,10 @@ export interface Filled {
   readonly server: NewKey;
 }
 
-/** Adds Ada with two keys, a session and a second factor, Bob who is disabled, a deleted account, and a row in each other table. */
+/**
+ * Adds Ada with two keys, a session and a second factor, Bob who is disabled, a deleted account, and a row in each
+ * other table.
+ */
 export async function fill(db: Db): Promise<Filled> {
   assert.equal(await claimInstallation(db, keys.check, now), true);
   const ada = await addAccount(db, 'ada', 'admin');

@@ -46,8 +46,8 @@ onEachDatabase('a receiver that never responds delays no other queue', async ({ 
   await until('all jobs are done', waitMsMax, () => isEmpty(db));
 });
 
-// On SQLite only: on a slow machine, 16 concurrent commits may exceed a timeout of PostgreSQL, and this clock stands still,
-// so there would be no retry.
+// On SQLite only: on a slow machine, 16 concurrent commits may exceed a timeout of PostgreSQL, and this clock stands
+// still, so there would be no retry.
 test('running jobs are bounded in total and for each queue, and every queue gets its turn', async () => {
   await using embedded = await (databases['sqlite'] ?? assert.fail())();
   const { db } = embedded;
