@@ -1,4 +1,4 @@
-/** `test` of node:test, once for each database that the service can run on: `newApp()` takes the one that it's about. */
+/** `test` of node:test, once for each database. `newApp()` uses the database of the running test. */
 import { test as nodeTest, type TestOptions } from 'node:test';
 import { currentKind, databaseKinds } from './new-db.ts';
 

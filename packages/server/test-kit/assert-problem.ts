@@ -1,9 +1,9 @@
-/** What every refusal must be: RFC 9457, whole, under the security headers, with nothing that the contract doesn't name. */
+/** Asserts that an error response is a complete problem document (RFC 9457) with the security headers and only declared members. */
 import assert from 'node:assert/strict';
 import { Compile } from 'typebox/schema';
 import { errors, Problem, type ErrorCode } from '@keyreeve/contract';
 
-/** An answer of `fetch` or of the wire. */
+/** A response of `fetch` or of `raw-http.ts`. */
 export interface Judged {
   readonly status: number;
   readonly header: (name: string) => string | null;
@@ -42,7 +42,7 @@ export function assertSecurityHeaders({ header }: Judged, what = ''): void {
   for (const name of ['server', 'x-powered-by', 'set-cookie']) assert.equal(header(name), null, `${what} ${name}`);
 }
 
-/** @returns the problem, for what is particular to the case */
+/** @returns the problem, for further assertions */
 export function assertProblem(answer: Judged, code: ErrorCode, what = ''): Problem {
   const { status, title } = errors[code];
   const body = JSON.parse(answer.text || 'null') as Problem | null;
@@ -56,7 +56,7 @@ export function assertProblem(answer: Judged, code: ErrorCode, what = ''): Probl
     { type: `/problems/${code}`, title, status },
   );
   assert.match(body.requestId, /^[\w-]{16}$/);
-  // RFC 9110: a 401 says how to authenticate, a 405 what is allowed.
+  // RFC 9110 requires WWW-Authenticate of a 401 response and Allow of a 405 response.
   assert.equal(answer.header('www-authenticate') !== null, status === 401 || code === 'insufficient_scope', what);
   assert.equal(answer.header('allow') !== null, status === 405, what);
   return body;

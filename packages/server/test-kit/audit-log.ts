@@ -8,5 +8,5 @@ const listEvents = sql<AuditRow>(
   `select at, actor, action, account_id as "accountId", target, details from audit_events order by id`,
 );
 
-/** The whole trail, oldest first. */
+/** All audit events, oldest first. */
 export const listAuditEvents = (db: Db): Promise<AuditRow[]> => db.all(listEvents);

@@ -1,13 +1,13 @@
-/** A database behind a connection that breaks, so that the program can't know how a transaction ended. */
+/** A database behind a connection that breaks, so that the outcome of a transaction is unknown to the service. */
 import type { Db } from '../src/foundation/database/db.ts';
 import { unavailable } from '../src/foundation/database/unavailable.ts';
 import { withTransaction } from './wrapped-db.ts';
 
-/** How transactions end as far as the program can see. */
+/** How transactions end for the service. */
 export class Line {
-  /** `cut before`: nothing was committed. `cut after`: it was. The program learns neither. */
+  /** The connection breaks before the commit (`cut before`) or after it (`cut after`); the service sees the same failure. */
   state: 'whole' | 'cut before' | 'cut after' = 'whole';
-  /** Transactions whose commit the program learnt of. */
+  /** Number of transactions whose commit was acknowledged. */
   commits = 0;
 }
 

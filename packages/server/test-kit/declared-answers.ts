@@ -1,4 +1,4 @@
-/** Whether a response, or a message to a webhook endpoint, is one that the contract declares: no member more, none less. */
+/** Asserts that responses and webhook messages have exactly the members that the contract declares. */
 import assert from 'node:assert/strict';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
@@ -21,29 +21,29 @@ export interface Answered {
   readonly json: unknown;
 }
 
-/** What the listener answers by itself where no route fits. */
+/** Errors of requests without a route. */
 const withoutRoute: readonly ErrorCode[] = ['not_found', 'method_not_allowed', 'url_too_long', 'headers_too_large'];
 
 const compiled = new Map<TSchema, ReturnType<typeof Compile>>();
 
-/** Its code, or its status, headers and body. */
+/** Asserts that the route declares the error code, or the status, headers and body. */
 export function assertDeclared(method: string, target: string, answer: Answered): void {
   const path = new URL(target, 'http://localhost').pathname;
   const route = routeOf(method, path);
   if (answer.status < 400) {
-    // A HEAD and a preflight have no route of their own.
+    // HEAD requests and preflights have no own route.
     if (route) assertSuccess(route, answer);
     return;
   }
   const codes = route ? errorsOf(route) : withoutRoute;
-  // The answer to a HEAD doesn't say which it is.
+  // The response to a HEAD request has no body, and so no code.
   if (method === 'HEAD') return;
   const { code } = answer.json as Problem;
   assert.ok(codes.includes(code), `${method} ${path} answers ${code}, which it doesn’t name`);
   assertFits(Problem, answer.json, code);
 }
 
-/** An answer fits the status, the headers and the schema that its route names. */
+/** Asserts that a successful response has the status, headers and schema of its route. */
 export function assertSuccess({ id, success }: RouteContract, answer: Answered): void {
   assert.equal(answer.status, success.status, `${id} ${answer.text}`);
   for (const header of Object.keys(success.headers ?? {})) assert.ok(answer.headers.has(header), `${id} ${header}`);
@@ -57,7 +57,7 @@ export function assertSuccess({ id, success }: RouteContract, answer: Answered):
   assertFits(schema, answer.json, id);
 }
 
-/** The body of a delivery has the members that its type declares. */
+/** Asserts that the body of a delivery has the members of its type. */
 export function assertWebhookMessage(message: { readonly type: string }): void {
   assertFits(webhookMessages[message.type as WebhookMessageType], message, message.type);
 }

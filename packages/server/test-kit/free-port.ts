@@ -1,9 +1,9 @@
-/** A loopback port for a server that can't be told to choose one itself, or that must come back on the same one. */
+/** Finds a loopback port for a server that cannot choose one, or that must restart on the same port. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the range from which systems take the ports of outgoing connections, so that it stays free during a restart. */
+/** Below the ports of outgoing connections, so that the port stays free during a restart. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(15_000, 32_000);

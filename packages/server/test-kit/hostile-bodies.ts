@@ -1,7 +1,7 @@
-/** Bodies of the greatest size whose validation could cost more than their parsing: for tests and for `bench/`. */
+/** Bodies of the maximum size whose validation could cost more than their parsing, for tests and for `bench/`. */
 import { limits } from '@keyreeve/contract';
 
-/** @returns as much of the repeated text between the ends as fits */
+/** @returns a body of the maximum size: the repeated text between the two ends */
 function filled(start: string, one: (index: number) => string, end: string, bytesMax: number): string {
   const parts: string[] = [];
   let bytes = start.length + end.length;
@@ -13,7 +13,7 @@ function filled(start: string, one: (index: number) => string, end: string, byte
   }
 }
 
-/** For `POST /auth/api-keys`, by what is wrong with them. */
+/** Bodies for `POST /auth/api-keys`, by their error. */
 export function hostileKeyBodies(): Readonly<Record<string, string>> {
   const scopes = (one: (index: number) => string) =>
     filled('{"nickname":"a","scopes":[', one, ']}', limits.bodyBytesMax);
@@ -47,7 +47,7 @@ export function hostileKeyBodies(): Readonly<Record<string, string>> {
   };
 }
 
-/** For `POST /auth/verify/batch`. */
+/** Bodies for `POST /auth/verify/batch`. */
 export function hostileBatchBodies(): Readonly<Record<string, string>> {
   const credentials = (one: (index: number) => string) =>
     filled('{"credentials":[', one, ']}', limits.batchBodyBytesMax);

@@ -1,6 +1,6 @@
 /**
- * A real mail server on a free port of this machine that keeps what it is sent: as the envelope, as the bytes, and as a
- * mail program would read it.
+ * A real mail server on a free port of this machine. It keeps the envelope, the bytes and the parsed form of each
+ * message.
  */
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
@@ -10,13 +10,13 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { monotonicMs } from '../src/foundation/clock.ts';
 
 export interface ReceivedMail {
-  /** Of the envelope. */
+  /** From the envelope. */
   readonly from: string;
   readonly to: readonly string[];
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** All of it, as a mail program reads it. */
+  /** The parsed message. */
   readonly parsed: Email;
   readonly raw: string;
 }
@@ -24,21 +24,21 @@ export interface ReceivedMail {
 export interface MailboxOptions {
   /** 0 picks one. */
   readonly port?: number;
-  /** What the server says to a recipient, for example `550 5.1.1 no such mailbox`; undefined to accept it. */
+  /** The reply to a recipient, for example `550 5.1.1 no such mailbox`; undefined to accept the recipient. */
   readonly refuse?: (to: string) => string | undefined;
-  /** What it says to a whole message, after it was read. */
+  /** The reply to a complete message. */
   readonly refuseMessage?: (message: ReceivedMail) => string | undefined;
-  /** Of the server itself. */
+  /** Options of the server library. */
   readonly server?: SMTPServerOptions;
 }
 
 export interface Wanted {
   readonly to?: string;
-  /** Words in it, or a pattern. */
+  /** A part of the subject, or a pattern. */
   readonly subject?: string | RegExp;
 }
 
-/** On a slow and busy machine too. */
+/** Enough for a slow and busy machine. */
 const waitMsMax = 30_000;
 
 export class Mailbox implements AsyncDisposable {
@@ -62,7 +62,7 @@ export class Mailbox implements AsyncDisposable {
     const server = new SMTPServer({
       logger: false,
       disableReverseLookup: true,
-      // On this machine nothing is encrypted, and nobody signs in, unless the test says so.
+      // By default, connections are not encrypted and need no sign-in.
       disabledCommands: ['STARTTLS', 'AUTH'],
       closeTimeout: 1_000,
       onRcptTo: ({ address }, _, done) => done(errorOf(refuse?.(address))),
@@ -82,7 +82,7 @@ export class Mailbox implements AsyncDisposable {
       },
       ...options,
     });
-    // A client that hangs up is no failure of the test.
+    // A client that disconnects is no failure of the test.
     server.on('error', () => undefined);
     const listener = server.listen(port, '127.0.0.1');
     await once(listener, 'listening');
@@ -91,7 +91,7 @@ export class Mailbox implements AsyncDisposable {
     return mailbox;
   }
 
-  /** For `newApp({ environment })` or a program. */
+  /** Settings for `newApp({ environment })` or a service process. */
   get environment(): Readonly<Record<string, string>> {
     return {
       KEYREEVE_SMTP_URL: `smtp://127.0.0.1:${this.port}`,
@@ -99,12 +99,12 @@ export class Mailbox implements AsyncDisposable {
     };
   }
 
-  /** What arrived and was not asked for yet. */
+  /** Messages that `next` has not returned yet. */
   get unread(): readonly ReceivedMail[] {
     return [...this.#unread];
   }
 
-  /** The oldest unread message that fits; waits for it, with a bound. Each message is returned once. */
+  /** Waits for the oldest unread message that matches, with a time limit. Each message is returned once. */
   async next(wanted: Wanted = {}): Promise<ReceivedMail> {
     const giveUpAt = monotonicMs() + waitMsMax;
     for (;;) {
@@ -133,7 +133,7 @@ export class Mailbox implements AsyncDisposable {
   }
 }
 
-/** The one link of a message; the same in its text and its HTML. */
+/** The only link of a message, which is the same in text and HTML. */
 export function linkIn({ text, html }: ReceivedMail): string {
   const links = text.match(/https?:\/\/\S+/g) ?? [];
   const [link] = links;

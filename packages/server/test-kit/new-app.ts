@@ -1,6 +1,6 @@
 /**
- * The whole service inside the test's process: a real database in a folder of its own, real HTTP on a free port, cheap
- * password hashes and a clock that the test moves.
+ * The complete service in the test's process: a real database in its own folder, real HTTP on a free port, cheap
+ * password hashes, and a clock that the test advances.
  */
 import { readConfig } from '../src/app/config.ts';
 import { Secret } from '../src/foundation/crypto/secret.ts';
@@ -18,7 +18,7 @@ import { newPlace, type DatabasePlace } from './new-db.ts';
 
 export type { Answered };
 
-/** Enough to run the code, cheap enough to run it often. */
+/** Cheap parameters for tests. */
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 
 export const operator = { kind: 'operator' } as const;
@@ -26,14 +26,14 @@ export const operator = { kind: 'operator' } as const;
 export const goodPassword = 'wombat orbit velvet 42';
 
 export interface TestAppOptions {
-  /** Configuration beside what the kit sets. */
+  /** Settings in addition to those of the test kit. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly clock?: FakeClock;
-  /** Where its database lies, when it isn't one of its own. */
+  /** The location of an existing database. By default, the service gets a new one. */
   readonly place?: DatabasePlace;
-  /** As of `wire`. */
+  /** Passed to `wire`. */
   readonly areRequestsLimited?: boolean;
-  /** Of requests in progress. */
+  /** Bounds of requests in progress. */
   readonly requestBounds?: RequestBounds;
 }
 
@@ -47,7 +47,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly body?: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -55,9 +55,9 @@ export class TestApp implements AsyncDisposable {
   readonly clock: FakeClock;
   readonly service: Service;
   readonly place: DatabasePlace;
-  /** Every line that the log has printed. */
+  /** All lines of the log. */
   readonly logLines: string[];
-  /** A second connection to the same database, as the command line would open one. */
+  /** A second connection to the same database, like one of the command line. */
   readonly db: Db;
   readonly #cleanUp: () => Promise<void>;
   #accounts = 0;
@@ -82,7 +82,7 @@ export class TestApp implements AsyncDisposable {
     return this.service.url;
   }
 
-  /** Fails when the answer isn’t one that its route names: the status, the headers, the schema or the refusal. */
+  /** Throws if the route does not declare the response's status, headers, schema or error code. */
   async call(method: string, path: string, { headers = {}, json, body }: CallOptions = {}): Promise<Answered> {
     const response = await fetch(new URL(path, this.url), {
       method,
@@ -109,7 +109,7 @@ export class TestApp implements AsyncDisposable {
     return { account, ...(pair.json as { accessToken: string; refreshToken: string }) };
   }
 
-  /** A key that may ask about others. */
+  /** A key with the scope `keyreeve:verify`. */
   async serviceKey(): Promise<string> {
     const account = await this.createAccount();
     const { secret } = await this.service.services.apiKeys.create(operator, account.id, {
@@ -126,7 +126,7 @@ export class TestApp implements AsyncDisposable {
   }
 }
 
-/** On a database of its own, of the kind that the test is about (`currentKind`). */
+/** Starts a service on a new database of the running test's kind (`currentKind`). */
 export async function newApp({
   environment = {},
   clock = new FakeClock(),

@@ -1,4 +1,4 @@
-/** A real database of each kind that stores must work on, in a place of its own. */
+/** Real databases of each supported kind, each in its own location. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -12,28 +12,28 @@ import type { Dialect } from '../src/foundation/database/sql.ts';
 import { sharedPostgres } from './postgres/running.ts';
 import { newTempFolder } from './temp-folder.ts';
 
-/** Room for a database; nothing is in it yet, not even tables. */
+/** The location of an empty database without tables. */
 export interface DatabasePlace extends AsyncDisposable {
   readonly kind: Dialect;
-  /** For KEYREEVE_DATABASE_URL. */
+  /** Value of KEYREEVE_DATABASE_URL. */
   readonly url: string;
-  /** What a program needs to work on it. */
+  /** Settings for a service process on it. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface TestDb extends AsyncDisposable {
   readonly db: Db;
   readonly url: string;
-  /** Another connection to the same database, as a second program would open one. Closed with it. */
+  /** Opens another connection to the same database, like a second process. It is closed with the database. */
   readonly connect: () => Promise<Db>;
 }
 
-/** Of databases that no program makes. */
+/** Keys of databases that the test kit creates. */
 export const testKeys = deriveKeys(Buffer.alloc(32, 7));
 
 export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly Dialect[];
 
-/** Which kind the running test is about; whoever wants a database without saying which gets one of these. */
+/** The database kind of the running test, which is the default for new databases. */
 export const currentKind = new AsyncLocalStorage<Dialect>();
 
 export async function newPlace(kind: Dialect = currentKind.getStore() ?? 'sqlite'): Promise<DatabasePlace> {
@@ -58,7 +58,7 @@ export async function newPlace(kind: Dialect = currentKind.getStore() ?? 'sqlite
   };
 }
 
-/** By name: each suite runs once for each. */
+/** The database kinds by name. Each suite runs once for each. */
 export const emptyDatabases = Object.fromEntries(databaseKinds.map((kind) => [kind, () => newDb(kind)]));
 
 /** The same, migrated. */
@@ -83,7 +83,7 @@ async function newDb(kind: Dialect): Promise<TestDb> {
     url: place.url,
     connect,
     [Symbol.asyncDispose]: async () => {
-      // One that a test has closed already refuses to be closed again.
+      // A connection that the test has closed cannot be closed again.
       await Promise.allSettled(connections.map((connection) => connection.close()));
       await place[Symbol.asyncDispose]();
     },

@@ -1,4 +1,4 @@
-/** HTTP as bytes: for requests that no client library would send, and answers as they are on the wire. */
+/** HTTP as bytes: for requests that client libraries do not send, and for exact responses. */
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -11,15 +11,15 @@ export interface RawAnswer {
 
 export interface RawExchange {
   readonly answers: readonly RawAnswer[];
-  /** Whether the server closed the connection by itself. */
+  /** Whether the server closed the connection. */
   readonly isClosed: boolean;
 }
 
 const waitMsMax = 10_000;
 
 /**
- * Sends bytes on a connection of its own.
- * @param until how many answers to wait for; `closed` waits for the server to end the connection
+ * Sends bytes on a new connection.
+ * @param until the number of responses to wait for, or `closed` to wait until the server closes the connection
  */
 export async function exchange(
   url: string,
@@ -53,7 +53,7 @@ export async function exchange(
   }
 }
 
-/** The one answer to the one request in `bytes`. */
+/** Sends one request. @returns the response */
 export async function ask(url: string, bytes: string | Uint8Array): Promise<RawAnswer> {
   const [answer] = (await exchange(url, bytes, 1)).answers;
   if (!answer) throw new Error('the connection was closed without an answer');
@@ -63,7 +63,7 @@ export async function ask(url: string, bytes: string | Uint8Array): Promise<RawA
 /** A request line and header lines as a request without a body. */
 export const head = (...lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 
-/** Complete answers; all of ours have a Content-Length, except 1xx and 204 and those to HEAD. */
+/** Parses complete responses. All have a Content-Length, except 1xx, 204 and responses to HEAD. */
 function parseAnswers(received: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = received;

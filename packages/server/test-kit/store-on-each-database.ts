@@ -1,4 +1,4 @@
-/** Runs a store's contract once for every database that stores must work on, each time on a new, empty one. */
+/** Runs the tests of a store once for each database kind, each time on a new database. */
 import { test, type TestOptions } from 'node:test';
 import { databases, emptyDatabases, type TestDb } from './new-db.ts';
 import type { Db } from '../src/foundation/database/db.ts';
@@ -8,7 +8,7 @@ type Options = [prove: Prove] | [options: TestOptions, prove: Prove];
 
 export const onEachDatabase = (guarantee: string, ...rest: Options): void => onEach(databases, guarantee, ...rest);
 
-/** Without tables. */
+/** On a database without tables. */
 export const onEachEmptyDatabase = (guarantee: string, ...rest: Options): void =>
   onEach(emptyDatabases, guarantee, ...rest);
 
@@ -22,10 +22,10 @@ function onEach(kinds: typeof databases, guarantee: string, ...[options, body]: 
   }
 }
 
-/** As many as a race has at least. */
+/** Minimum number of concurrent operations in a race test. */
 export const rivalsMin = 16;
 
-/** Runs the same thing at once from two connections, in turn. @returns what each came to, in order */
+/** Runs the same operation concurrently on two connections, alternating. @returns the results in order */
 export async function race<T>(
   { db, connect }: TestDb,
   rivals: number,
@@ -35,7 +35,7 @@ export async function race<T>(
   return Promise.allSettled(Array.from({ length: rivals }, (_, rival) => attempt(rival % 2 === 0 ? db : other, rival)));
 }
 
-/** The values of a race in which nobody may fail. */
+/** The values of a race in which no operation may fail. */
 export async function raceToValues<T>(
   opened: TestDb,
   rivals: number,
@@ -48,14 +48,14 @@ export async function raceToValues<T>(
   });
 }
 
-/** How often each value occurs, by its text. */
+/** Counts the values by their text. */
 export function tally(values: readonly unknown[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
   return counts;
 }
 
-/** How a race ended: what was fulfilled by its value, what was refused by its code. */
+/** Counts the outcomes of a race: values of fulfilled operations, and error codes of rejected ones. */
 export const outcomes = (settled: readonly PromiseSettledResult<unknown>[]): Record<string, number> =>
   tally(settled.map((result) => (result.status === 'fulfilled' ? result.value : codeOf(result.reason))));
 

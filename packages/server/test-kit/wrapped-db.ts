@@ -1,4 +1,4 @@
-/** A database whose transactions a test watches or breaks; all else of it is as it is. */
+/** A database whose transactions a test observes or breaks. All other methods are unchanged. */
 import type { Db } from '../src/foundation/database/db.ts';
 
 export const withTransaction = (db: Db, transaction: Db['transaction']): Db => ({

@@ -10,11 +10,11 @@ export interface FormTexts {
 
 export interface PageTexts {
   readonly title: string;
-  /** For a person who comes with a code. */
+  /** For a user with a code. */
   readonly code: FormTexts;
-  /** For a person who comes without one, or with one that is no longer valid. */
+  /** For a user without a code, or with an invalid one. */
   readonly noCode?: FormTexts;
-  /** What to do with a code that is no longer valid, on a page without a form for that. */
+  /** The next step after an invalid code, on a page without a form for that. */
   readonly renewal?: string;
 }
 
@@ -26,7 +26,7 @@ export type LinkPage =
   | 'acceptEmailPage'
   | 'acceptInvitationPage';
 
-/** Codes of problems that a person can do something about; the others are shown as the service words them. */
+/** Error codes with a text for users. Other errors are shown with the title and detail of the problem document. */
 export type ExplainedError = Extract<
   ErrorCode,
   | 'code_invalid'
@@ -78,17 +78,17 @@ const english: LinkPageTexts = {
   noKeys: 'The account has no API keys.',
   liveKeys: 'These API keys continue to work:',
   signIn: (operator) => `Sign in to ${operator}`,
-  withoutScript: 'This page needs JavaScript, which sends what you enter when you submit the form.',
+  withoutScript: 'This page needs JavaScript to send your input when you submit the form.',
   errors: {
-    code_invalid: 'This link is no longer valid: it was used, has expired, or a newer one replaced it.',
+    code_invalid: 'This link is no longer valid: it was used, has expired or was replaced by a newer one.',
     invalid_credentials: 'The password is wrong.',
     password_too_short: 'The password is too short.',
     password_too_long: 'The password is too long.',
     password_invalid: 'The password contains control characters, which cannot be sent.',
     password_context:
-      'The password consists of the product’s name, the email address or repetitions. Choose another one.',
+      'The password consists mostly of the product’s name, the email address or repetitions. Choose another one.',
     password_common: 'The password is on a list of common passwords, or repeats one of them. Choose another one.',
-    email_invalid: 'This is not an email address that the service accepts.',
+    email_invalid: 'The service does not accept this email address.',
     account_exists: 'Another account has this email address.',
     too_many_attempts: 'There were too many failed attempts. Try again in 15 minutes.',
     too_many_requests: 'There were too many requests. Try again in an hour.',
@@ -107,7 +107,7 @@ const english: LinkPageTexts = {
       noCode: {
         intro: 'Enter your email address to receive the mail of your sign-up again.',
         button: 'Send the mail again',
-        done: 'If an unfinished sign-up has this email address, a mail is on its way to it.',
+        done: 'If there is an unfinished sign-up with this email address, a mail is on its way to it.',
       },
     },
     resetPasswordPage: {
@@ -121,7 +121,7 @@ const english: LinkPageTexts = {
       noCode: {
         intro: 'Enter your email address to receive a link for setting a new password.',
         button: 'Send the mail',
-        done: 'If an account has this email address, a mail is on its way to it.',
+        done: 'If there is an account with this email address, a mail is on its way to it.',
       },
     },
     changeEmailPage: {
@@ -189,7 +189,7 @@ const german: LinkPageTexts = {
     password_too_long: 'Das Passwort ist zu lang.',
     password_invalid: 'Das Passwort enthält Steuerzeichen, die nicht übertragen werden können.',
     password_context:
-      'Das Passwort besteht aus dem Namen des Produkts, der E-Mail-Adresse oder Wiederholungen. Wählen Sie ein anderes.',
+      'Das Passwort besteht überwiegend aus dem Namen des Produkts, der E-Mail-Adresse oder Wiederholungen. Wählen Sie ein anderes.',
     password_common:
       'Das Passwort steht auf einer Liste häufiger Passwörter oder wiederholt eines davon. Wählen Sie ein anderes.',
     email_invalid: 'Diese E-Mail-Adresse wird nicht akzeptiert.',
