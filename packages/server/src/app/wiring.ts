@@ -107,13 +107,8 @@ export function wire(options: WiringOptions): Services {
   // The limits per machine are divided among its workers.
   const share = 1 / config.workers;
   const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
-  const signInLimits = new SignInLimits({
-    db,
-    clock,
-    bucketHash: keys.throttleBucket,
-    ipRangeLimits: config.ipRangeLimits,
-    enabled,
-  });
+  const limitOptions = { db, clock, bucketHash: keys.throttleBucket };
+  const signInLimits = new SignInLimits({ ...limitOptions, ipRangeLimits: config.ipRangeLimits, enabled });
   const common = new CommonPasswords();
   const rules = { lengthMin, contextWords: ['keyreeve', ...new URL(issuer).hostname.split('.')], common };
   const accounts = new Accounts({
@@ -134,12 +129,7 @@ export function wire(options: WiringOptions): Services {
     accessTokenTtlSeconds,
     revocations: journal,
   });
-  const secondFactorLimits = new SecondFactorLimits({
-    db,
-    clock,
-    bucketHash: keys.throttleBucket,
-    enabled: areRequestsLimited,
-  });
+  const secondFactorLimits = new SecondFactorLimits({ ...limitOptions, enabled: areRequestsLimited });
   const secondFactors = new SecondFactors({
     db,
     clock,
@@ -149,9 +139,7 @@ export function wire(options: WiringOptions): Services {
     issuer: operatorName(config.mailFrom, issuer),
   });
   const requests = new RequestLimits({
-    db,
-    clock,
-    bucketHash: keys.throttleBucket,
+    ...limitOptions,
     ipRangeLimits: config.ipRangeLimits,
     signInLimits,
     enabled: areRequestsLimited,

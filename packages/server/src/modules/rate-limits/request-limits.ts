@@ -9,8 +9,8 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
-import { ipRange, isWithin } from '../../foundation/ip-address.ts';
-import type { IpRangeLimit, SignInAttempt, SignInLimits } from './sign-in-limits.ts';
+import { ipRange } from '../../foundation/ip-address.ts';
+import { rangesOf, withoutTag, type IpRangeLimit, type SignInAttempt, type SignInLimits } from './sign-in-limits.ts';
 import { incrementTx, predictIncrement, readBuckets, type Bucket, type Decay } from './store.ts';
 
 export interface RequestLimitsOptions {
@@ -109,10 +109,8 @@ export class RequestLimits {
     });
   }
 
-  /** By the email, and by the email without its `+tag`, because aliases often are one mailbox. */
   #ofEmail(kind: string, canonicalEmail: string, max: number): Counter[] {
-    const untagged = canonicalEmail.replace(/\+[^@]*@/, '@');
-    return [...new Set([canonicalEmail, untagged])].map((email) => ({
+    return [...new Set([canonicalEmail, withoutTag(canonicalEmail)])].map((email) => ({
       bucket: this.#bucket(`${kind} email`, email),
       max,
       isLeaking: true,
@@ -120,14 +118,10 @@ export class RequestLimits {
   }
 
   #ofRange(clientIp: string): Counter[] {
-    const range = ipRange(clientIp);
-    const network = ipRange(clientIp, 48);
-    const configured = this.#options.ipRangeLimits.find(({ cidr }) => isWithin(clientIp, cidr));
+    const { range, network, configured } = rangesOf(clientIp, this.#options.ipRangeLimits);
     return [
       { bucket: this.#bucket('mail address', range), max: configured?.failuresMax ?? limits.mailRequestsPerAddressMax },
-      ...(network === range || configured
-        ? []
-        : [{ bucket: this.#bucket('mail network', network), max: limits.mailRequestsPerNetworkMax }]),
+      ...(network ? [{ bucket: this.#bucket('mail network', network), max: limits.mailRequestsPerNetworkMax }] : []),
     ];
   }
 

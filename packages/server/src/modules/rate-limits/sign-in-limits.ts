@@ -222,9 +222,7 @@ export class SignInLimits {
   }
 
   #buckets({ canonicalEmail, clientIp }: SignInAttempt) {
-    const range = ipRange(clientIp);
-    const network = ipRange(clientIp, 48);
-    const configured = this.#options.ipRangeLimits.find(({ cidr }) => isWithin(clientIp, cidr));
+    const { range, network, configured } = rangesOf(clientIp, this.#options.ipRangeLimits);
     const bucket = (...parts: readonly string[]): Buffer => this.#options.bucketHash.stored(JSON.stringify(parts));
     const windowed = (name: readonly string[], max: number, ms = windowMs): Counter => ({
       bucket: bucket(...name),
@@ -237,11 +235,7 @@ export class SignInLimits {
       decay: emailDecay,
     });
     const rangeMax = configured?.failuresMax ?? limits.loginAddressFailuresMax;
-    // IPv4 has no /48, and a range with a limit of its own must not use up the limit of its neighbours.
-    const hasNetwork = network !== range && !configured;
     const trustedFactor = limits.loginTrustedFailuresFactor;
-    // Aliases such as name+tag@ are often one mailbox, so they are counted together as well.
-    const untagged = canonicalEmail.replace(/\+[^@]*@/, '@');
     return {
       pair: bucket('login pair', canonicalEmail, range),
       successes: {
@@ -256,20 +250,34 @@ export class SignInLimits {
       trusted: [
         windowed(['login known pair', canonicalEmail, range], limits.loginKnownPairFailuresMax, minuteMs),
         windowed(['login trusted address', range], rangeMax * trustedFactor),
-        ...(hasNetwork
+        ...(network
           ? [windowed(['login trusted network', network], limits.loginNetworkFailuresMax * trustedFactor)]
           : []),
       ] as const,
       untrusted: [
         leaking(['login email', canonicalEmail]),
-        leaking(['login mailbox', untagged]),
+        leaking(['login mailbox', withoutTag(canonicalEmail)]),
         windowed(['login address', range], rangeMax),
-        ...(hasNetwork ? [windowed(['login network', network], limits.loginNetworkFailuresMax)] : []),
+        ...(network ? [windowed(['login network', network], limits.loginNetworkFailuresMax)] : []),
         windowed(['login global'], limits.loginGlobalFailuresMax),
       ],
     };
   }
 }
+
+/**
+ * The counted ranges of a client IP. `network` is the IPv6 /48. It is undefined for IPv4, and for a range with a configured
+ * limit, which must not use up the limit of its neighbours.
+ */
+export function rangesOf(clientIp: string, ipRangeLimits: readonly IpRangeLimit[]) {
+  const range = ipRange(clientIp);
+  const network = ipRange(clientIp, 48);
+  const configured = ipRangeLimits.find(({ cidr }) => isWithin(clientIp, cidr));
+  return { range, network: network === range || configured ? undefined : network, configured };
+}
+
+/** Addresses that differ only in their `+tag` are often one mailbox, so they are counted together as well. */
+export const withoutTag = (canonicalEmail: string): string => canonicalEmail.replace(/\+[^@]*@/, '@');
 
 const isRecent = (signedIn: Row, now: number): signedIn is NonNullable<Row> =>
   signedIn !== undefined && signedIn.touchedAt >= now - limits.loginOriginTrustDays * dayMs;

@@ -87,7 +87,7 @@ async function queueMailsTx(
 }
 
 /** The stored description of a client: printable characters only, and bounded. */
-export const describeClient = ({ clientIp, userAgent }: Client): Pick<NewSession, 'clientIp' | 'userAgent'> => ({
+export const describeClient = ({ clientIp, userAgent }: Client): Client => ({
   clientIp: printable(clientIp).slice(0, limits.addressCharsMax),
   userAgent: printable(userAgent).slice(0, limits.programCharsMax),
 });

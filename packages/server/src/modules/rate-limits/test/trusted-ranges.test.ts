@@ -9,17 +9,16 @@ import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../t
 import { now } from '../../../../test-kit/rows.ts';
 import { reserve, severalAtOnce, signIn, signInLimitsOn } from './sign-ins.ts';
 
+const ada = (clientIp: string) => ({ canonicalEmail: 'ada@example.com', clientIp });
 const clientIps = { thief: '192.0.2.66', owner: '192.0.2.1' };
 /** The number of allowed attempts, up to the limit of trusted ranges. */
 async function countAllowed(signInLimits: SignInLimits, client: keyof typeof clientIps): Promise<number> {
   let allowed = 0;
   for (; allowed < limits.loginKnownPairFailuresMax; allowed++) {
-    const isRejected = await signInLimits
-      .reserve({ canonicalEmail: 'ada@example.com', clientIp: clientIps[client] })
-      .then(
-        () => false,
-        (error: unknown) => codeOf(error) === 'too_many_attempts',
-      );
+    const isRejected = await signInLimits.reserve(ada(clientIps[client])).then(
+      () => false,
+      (error: unknown) => codeOf(error) === 'too_many_attempts',
+    );
     if (isRejected) break;
   }
   return allowed;
@@ -42,7 +41,7 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
     async ({ db }) => {
       const at = new FakeClock(now);
       const signInLimits = signInLimitsOn(db, { clock: at });
-      const thief = { canonicalEmail: 'ada@example.com', clientIp: clientIps.thief };
+      const thief = ada(clientIps.thief);
       await signIn(signInLimits, thief, at.now());
       const startedAt = at.now();
       const late = await signInLimits.reserve(thief);
@@ -63,8 +62,7 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
 
   onEachDatabase(`${what} without a client clears all trusted address ranges at once`, async ({ db }) => {
     const signInLimits = signInLimitsOn(db);
-    for (const clientIp of Object.values(clientIps))
-      await signIn(signInLimits, { canonicalEmail: 'ada@example.com', clientIp });
+    for (const clientIp of Object.values(clientIps)) await signIn(signInLimits, ada(clientIp));
     await db.transaction((tx) => clear(signInLimits, tx));
     for (const client of ['thief', 'owner'] as const)
       assert.equal(await countAllowed(signInLimits, client), limits.loginPairFreeFailures);
@@ -73,7 +71,7 @@ for (const [what, { clear, keepsResets }] of Object.entries(clearings)) {
 
 onEachDatabase('a transaction that fails clears no trusted address range', async ({ db }) => {
   const signInLimits = signInLimitsOn(db);
-  await signIn(signInLimits, { canonicalEmail: 'ada@example.com', clientIp: clientIps.owner });
+  await signIn(signInLimits, ada(clientIps.owner));
   const failing = db.transaction(async (tx) => {
     await signInLimits.changeEmailOwnerTx(tx, 'ada@example.com');
     throw new DomainError('last_administrator');
@@ -121,7 +119,7 @@ onEachDatabase('the count of an email falls by one every 36 seconds', async ({ d
   const at = new FakeClock(now);
   const signInLimits = signInLimitsOn(db, { clock: at });
   await observed(signInLimits, 'ada@example.com');
-  const owner = { canonicalEmail: 'ada@example.com', clientIp: '192.0.2.200' };
+  const owner = ada('192.0.2.200');
   at.advance({ seconds: limits.loginEmailLeakSeconds - 1 });
   await assert.rejects(signInLimits.reserve(owner), (error) => codeOf(error) === 'too_many_attempts');
   at.advance({ seconds: 1 });
@@ -152,7 +150,7 @@ onEachDatabase('failures from trusted ranges have separate counters with larger 
 });
 
 onEachDatabase('concurrent attempts from a trusted range get exactly the limit', async (opened) => {
-  await signIn(signInLimitsOn(opened.db), { canonicalEmail: 'ada@example.com', clientIp: clientIps.owner });
+  await signIn(signInLimitsOn(opened.db), ada(clientIps.owner));
   const rivals = limits.loginKnownPairFailuresMax + rivalsMin;
   const settled = await race(opened, rivals, (connection) => reserve(connection, 'ada@example.com', clientIps.owner));
   assert.deepEqual(outcomes(settled), {
@@ -166,7 +164,7 @@ onEachDatabase('of concurrent successful sign-ins exactly the limit per minute s
   const settled = await race(opened, rivals, async (connection, rival) => {
     // Not trusted: other clients must not notice that the account signs in often.
     const signInLimits = signInLimitsOn(connection);
-    await signIn(signInLimits, { canonicalEmail: 'ada@example.com', clientIp: `192.0.2.${rival}` });
+    await signIn(signInLimits, ada(`192.0.2.${rival}`));
   });
   assert.deepEqual(outcomes(settled), {
     undefined: limits.signInsPerMinuteMax,
@@ -175,8 +173,8 @@ onEachDatabase('of concurrent successful sign-ins exactly the limit per minute s
   // Only trusted ranges, here those of the successful sign-ins, get this rejection before the password check.
   const trusted = settled.findIndex(({ status }) => status === 'fulfilled');
   await assert.rejects(
-    signInLimitsOn(opened.db).assess({ canonicalEmail: 'ada@example.com', clientIp: `192.0.2.${trusted}` }),
+    signInLimitsOn(opened.db).assess(ada(`192.0.2.${trusted}`)),
     (error) => codeOf(error) === 'too_many_attempts',
   );
-  await signInLimitsOn(opened.db).assess({ canonicalEmail: 'ada@example.com', clientIp: '203.0.113.1' });
+  await signInLimitsOn(opened.db).assess(ada('203.0.113.1'));
 });
