@@ -19,7 +19,7 @@ export function countDatabaseReads(): DatabaseReads {
     sum(shared.flatMap((spy) => spy.mock.calls.map(({ arguments: [, lookups] }) => lookups.length)));
   const singleCount = (): number =>
     sum(
-      sum(
+      single.map(
         ({ mock: { calls } }) => calls.filter(({ arguments: [statement] }) => !isPeriodic.test(statement.name)).length,
       ),
     );
