@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
+import { startWithTemplate } from '../packages/server/test-kit/postgres/running.ts';
 import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
 import { readTaggedFiles, unshownRows } from './asvs.ts';
 import { selectTests, slowFiles, type Selection } from './test-selection.ts';
@@ -32,7 +32,7 @@ async function run(command: string, args: readonly string[], environment: NodeJS
 
 async function runTests({ files, names }: Selection, reporterArgs: readonly string[] = []): Promise<number> {
   if (files.length === 0) throw new Error('no test has such a path or name');
-  await using server = await PostgresServer.start();
+  await using server = await startWithTemplate();
   const args = [
     // Of the tags of node:test, which show the requirements of the ASVS.
     '--disable-warning=ExperimentalWarning',

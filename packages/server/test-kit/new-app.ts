@@ -15,6 +15,7 @@ import { startService, type Service } from '../src/app/service.ts';
 import { assertDeclared, type Answered } from './declared-answers.ts';
 import { FakeClock } from './fake-clock.ts';
 import { newPlace, type DatabasePlace } from './new-db.ts';
+import { migratedTemplate } from './postgres/running.ts';
 
 export type { Answered };
 
@@ -134,7 +135,7 @@ export async function newApp({
   areRequestsLimited = true,
   requestBounds,
 }: TestAppOptions = {}): Promise<TestApp> {
-  const own = place ?? (await newPlace());
+  const own = place ?? (await newPlace(undefined, migratedTemplate));
   const cleanUp = async (): Promise<void> => {
     if (place === undefined) await own[Symbol.asyncDispose]();
   };

@@ -9,7 +9,7 @@ import { openDatabase } from '../src/foundation/database/database.ts';
 import type { Db } from '../src/foundation/database/db.ts';
 import { migrate } from '../src/foundation/database/migrate.ts';
 import type { Dialect } from '../src/foundation/database/sql.ts';
-import { sharedPostgres } from './postgres/running.ts';
+import { migratedTemplate, sharedPostgres } from './postgres/running.ts';
 import { newTempFolder } from './temp-folder.ts';
 
 /** The location of an empty database without tables. */
@@ -36,7 +36,11 @@ export const databaseKinds = ['sqlite', 'postgres'] as const satisfies readonly 
 /** The database kind of the running test, which is the default for new databases. */
 export const currentKind = new AsyncLocalStorage<Dialect>();
 
-export async function newPlace(kind: Dialect = currentKind.getStore() ?? 'sqlite'): Promise<DatabasePlace> {
+/** @param template for PostgreSQL: `migratedTemplate` for a database with tables */
+export async function newPlace(
+  kind: Dialect = currentKind.getStore() ?? 'sqlite',
+  template?: string,
+): Promise<DatabasePlace> {
   if (kind === 'sqlite') {
     const folder = newTempFolder();
     const url = `sqlite:${join(folder.path, 'keyreeve.db')}`;
@@ -47,7 +51,7 @@ export async function newPlace(kind: Dialect = currentKind.getStore() ?? 'sqlite
       [Symbol.asyncDispose]: () => Promise.resolve(folder[Symbol.dispose]()),
     };
   }
-  const database = await (await sharedPostgres()).createDatabase();
+  const database = await (await sharedPostgres()).createDatabase(template);
   const { url } = database;
   const masterKey = randomBytes(32).toString('base64url');
   return {
@@ -65,13 +69,13 @@ export const emptyDatabases = Object.fromEntries(databaseKinds.map((kind) => [ki
 export const databases = Object.fromEntries(databaseKinds.map((kind) => [kind, () => newMigratedDb(kind)]));
 
 async function newMigratedDb(kind: Dialect): Promise<TestDb> {
-  const opened = await newDb(kind);
-  await migrate(opened.db, systemClock);
+  const opened = await newDb(kind, migratedTemplate);
+  if (kind === 'sqlite') await migrate(opened.db, systemClock);
   return opened;
 }
 
-async function newDb(kind: Dialect): Promise<TestDb> {
-  const place = await newPlace(kind);
+async function newDb(kind: Dialect, template?: string): Promise<TestDb> {
+  const place = await newPlace(kind, template);
   const connections: Db[] = [];
   const connect = async (): Promise<Db> => {
     const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain);

@@ -26,12 +26,12 @@ export class PostgresDatabases {
   }
 
   /**
-   * Creates an empty database with a unique name. No connection can use its template, so simultaneous calls do not conflict.
+   * Creates a database with a unique name. Nothing is connected to its template, so simultaneous calls do not conflict.
    * Measured with 40 simultaneous calls: 21 ms each with `file_copy`, 29 to 48 ms with the default, `wal_log`.
    */
-  async createDatabase(): Promise<TestDatabase> {
+  async createDatabase(template = 'template0'): Promise<TestDatabase> {
     const name = `test_${randomBytes(8).toString('hex')}`;
-    await this.run(`create database ${name} template template0 strategy file_copy`);
+    await this.run(`create database ${name} template ${template} strategy file_copy`);
     return { url: this.url(name), drop: () => this.run(`drop database if exists ${name} with (force)`) };
   }
 
