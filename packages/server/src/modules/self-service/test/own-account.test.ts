@@ -240,8 +240,8 @@ test(
 test('the last administrator cannot delete their account', async () => {
   await using client = await newAccountClient();
   const { accounts } = client.app.service.services;
-  await client.app.createAccount(email);
-  await accounts.setRole({ kind: 'operator' }, email, 'admin');
+  const { id } = await client.app.createAccount(email);
+  await accounts.setRole({ kind: 'operator' }, id, 'admin');
   assertRejected(await remove(client, await client.signIn(email)), 'last_administrator');
   await client.signIn(email);
 });

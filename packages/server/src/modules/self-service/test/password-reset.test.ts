@@ -128,7 +128,8 @@ test('a reset invalidates every other one-time code, and fails if the account ha
   assertRejected(await client.confirmEmailChange(change, otherPassword), 'code_invalid');
 
   const third = await client.resetCode(email);
-  await client.app.service.services.accounts.disable({ kind: 'operator' }, email);
+  const { accounts } = client.app.service.services;
+  await accounts.disable({ kind: 'operator' }, (await accounts.find(email)).id);
   assertRejected(await client.confirmReset(third), 'code_invalid');
 });
 
