@@ -1,4 +1,4 @@
-/** Changes of second factors, each in one transaction with the sessions that end by it, its audit rows and its mail. */
+/** Changes of an account's own second factor: each commits with the ended sessions, its audit event and its mail. */
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { recordEventTx } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -10,13 +10,13 @@ import { redeemProofTx, type FactorProof } from './second-factors.ts';
 import * as factors from './store.ts';
 import { assertSessionValidTx, endOtherSessionsTx } from '../sessions/store.ts';
 
-// Its row is locked by then.
+// The account's row is locked already.
 const selectRequired = sql<{ isRequired: number }>(
   'select_second_factor_required',
   `select requires_second_factor as "isRequired" from accounts where id = $1`,
 );
 
-/** @returns false when one is in force @throws DomainError `invalid_access_token` */
+/** @returns false when a second factor is in force @throws DomainError `invalid_access_token` */
 export const beginEnrolment = (
   db: Db,
   principal: AccountPrincipal,
@@ -39,7 +39,7 @@ export interface Confirmed {
   readonly now: number;
 }
 
-/** @returns false when it was confirmed or begun again meanwhile @throws DomainError `invalid_access_token` */
+/** @returns false when the enrolment has been confirmed or restarted since @throws DomainError `invalid_access_token` */
 export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed: Confirmed): Promise<boolean> =>
   db.transaction(async (tx) => {
     const { sealed, step, codeHashes, mail, now } = confirmed;
@@ -53,7 +53,7 @@ export const confirmEnrolment = (db: Db, principal: AccountPrincipal, confirmed:
     return true;
   });
 
-/** @throws DomainError `second_factor_required_by_policy`, `second_factor_wrong` when a rival took the code, `invalid_access_token` */
+/** @throws DomainError `second_factor_required_by_policy`, `second_factor_wrong` when the code has been used since, `invalid_access_token` */
 export const removeOwnFactor = (
   db: Db,
   principal: AccountPrincipal,
@@ -64,14 +64,14 @@ export const removeOwnFactor = (
     await assertSessionValidTx(tx, principal, now);
     if ((await tx.get(selectRequired, [accountId]))?.isRequired === 1)
       throw new DomainError('second_factor_required_by_policy');
-    await take(tx, principal, proof, now);
+    await redeemTx(tx, principal, proof, now);
     await factors.removeSecondFactorTx(tx, accountId);
     await recordEventTx(tx, { at: now, principal, action: 'second_factor.removed', accountId, target: accountId });
     await endOtherSessionsTx(tx, principal, accountId, sessionId, now);
     await queueMailTx(tx, mail);
   });
 
-/** @throws DomainError `second_factor_wrong` when a rival took the code, `invalid_access_token` */
+/** @throws DomainError `second_factor_wrong` when the code has been used since, `invalid_access_token` */
 export const replaceCodes = (
   db: Db,
   principal: AccountPrincipal,
@@ -80,12 +80,12 @@ export const replaceCodes = (
   db.transaction(async (tx) => {
     const { accountId } = principal;
     await assertSessionValidTx(tx, principal, now);
-    await take(tx, principal, proof, now);
+    await redeemTx(tx, principal, proof, now);
     await factors.replaceRecoveryCodesTx(tx, accountId, codeHashes, now);
     await recordEventTx(tx, { at: now, principal, action: 'recovery_codes.replaced', accountId, target: accountId });
   });
 
-async function take(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {
+async function redeemTx(tx: Transaction, principal: AccountPrincipal, proof: FactorProof, now: number): Promise<void> {
   if (!(await redeemProofTx(tx, principal, principal.accountId, proof, now)))
     throw new DomainError('second_factor_wrong');
 }

@@ -1,6 +1,6 @@
 /**
- * Changing an account's second factor: enrolling and removing it, and new recovery codes. Who
- * has shown the change by a session keeps that one; the account's others end (ASVS 5.0 7.4.3).
+ * An account's own second factor: enrolment, removal and new recovery codes. Enrolment and removal end all sessions of
+ * the account except the one that made the change (ASVS 5.0 7.4.3).
  */
 import { limits, type BegunFactor } from '@keyreeve/contract';
 import type { CurrentPassword } from '../accounts/current-password.ts';
@@ -24,15 +24,14 @@ export interface EnrolmentOptions {
   readonly currentPassword: CurrentPassword;
   readonly secondFactors: SecondFactors;
   readonly mailer: Mailer;
-  /** None where no journal is kept. */
+  /** Undefined without a deletion journal. */
   readonly revocations: Revocations | undefined;
 }
 
-/** What shows that it is the account's owner, beside the access token. */
+/** Proves, beside the access token, that the client is the account's owner. */
 export interface OwnerProof {
   readonly currentPassword: Secret;
-  /** Of the client. */
-  readonly address: string;
+  readonly clientIp: string;
 }
 
 export class Enrolment {
@@ -43,12 +42,12 @@ export class Enrolment {
   }
 
   /**
-   * Nothing is in force before {@link confirm}.
+   * The second factor is not in force before {@link confirm}.
    * @throws DomainError `password_wrong`, `too_many_attempts`, `overloaded`, `second_factor_exists`, `invalid_access_token`
    */
-  async begin(principal: AccountPrincipal, { currentPassword, address }: OwnerProof): Promise<BegunFactor> {
+  async begin(principal: AccountPrincipal, { currentPassword, clientIp }: OwnerProof): Promise<BegunFactor> {
     const { db, clock, secondFactors } = this.#options;
-    const account = await this.#options.currentPassword.check(principal, currentPassword, address);
+    const account = await this.#options.currentPassword.check(principal, currentPassword, clientIp);
     const { secret, uri, sealed } = secondFactors.newSecret(account.id, account.email);
     if (!(await store.beginEnrolment(db, principal, sealed, clock.now())))
       throw new DomainError('second_factor_exists');
@@ -56,17 +55,21 @@ export class Enrolment {
   }
 
   /**
-   * @returns the recovery codes, which are never to be had again
+   * @returns the recovery codes, which cannot be read again
    * @throws DomainError `second_factor_wrong`, `second_factor_not_enrolled`, `too_many_attempts`, `invalid_access_token`
    */
-  async confirm(principal: AccountPrincipal, code: string, address: string): Promise<string[]> {
+  async confirm(principal: AccountPrincipal, code: string, clientIp: string): Promise<string[]> {
     const { db, clock, accounts, secondFactors, mailer } = this.#options;
     const { accountId } = principal;
     const confirmation = await secondFactors.checkNew(accountId, code);
     const { texts, hashes } = secondFactors.newRecoveryCodes(accountId);
     const now = clock.now();
     const { email } = await accounts.find(accountId);
-    const mail = mailer.prepare({ to: email, template: 'second_factor_added', data: { at: toInstant(now), address } });
+    const mail = mailer.prepare({
+      to: email,
+      template: 'second_factor_added',
+      data: { at: toInstant(now), address: clientIp },
+    });
     const change = { ...confirmation, codeHashes: hashes, mail, now };
     if (!(await store.confirmEnrolment(db, principal, change))) throw new DomainError('second_factor_not_enrolled');
     mailer.sendSoon();
@@ -82,7 +85,7 @@ export class Enrolment {
     const { db, clock, mailer, revocations } = this.#options;
     const { account, proof } = await this.#prove(principal, owner, code);
     const now = clock.now();
-    const removal = { proof, mail: this.#removedMail(account, owner.address, now), now };
+    const removal = { proof, mail: this.#removedMail(account, owner.clientIp, now), now };
     await recordingChanges(revocations, { accountId: account.id, at: now }, () =>
       store.removeOwnFactor(db, principal, removal),
     );
@@ -90,8 +93,8 @@ export class Enrolment {
   }
 
   /**
-   * @returns the new ones, which are never to be had again; the old ones are void
-   * @throws DomainError as {@link remove}, but for the policy
+   * @returns the new recovery codes, which cannot be read again; the previous ones are deleted
+   * @throws DomainError as {@link remove}, except `second_factor_required_by_policy`
    */
   async replaceRecoveryCodes(principal: AccountPrincipal, owner: OwnerProof, code: string): Promise<string[]> {
     const { db, clock, secondFactors, revocations } = this.#options;
@@ -107,19 +110,19 @@ export class Enrolment {
 
   async #prove(
     principal: AccountPrincipal,
-    { currentPassword, address }: OwnerProof,
+    { currentPassword, clientIp }: OwnerProof,
     code: string,
   ): Promise<{ account: Account; proof: FactorProof }> {
     const { secondFactors } = this.#options;
-    const account = await this.#options.currentPassword.check(principal, currentPassword, address);
+    const account = await this.#options.currentPassword.check(principal, currentPassword, clientIp);
     if (!(await secondFactors.isInForce(account.id))) throw new DomainError('second_factor_not_enrolled');
     const proof = await secondFactors.check(account.id, code);
     if (!proof) throw new DomainError('second_factor_wrong');
     return { account, proof };
   }
 
-  #removedMail(account: Account, address: string, now: number): NewJobRow | undefined {
-    const data = { at: toInstant(now), address: address.slice(0, limits.addressCharsMax) };
+  #removedMail(account: Account, clientIp: string, now: number): NewJobRow | undefined {
+    const data = { at: toInstant(now), address: clientIp.slice(0, limits.addressCharsMax) };
     return this.#options.mailer.prepare({ to: account.email, template: 'second_factor_removed', data });
   }
 }

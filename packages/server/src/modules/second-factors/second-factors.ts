@@ -1,6 +1,6 @@
 /**
- * Judging a second factor. What was presented is looked at first, and taken in the transaction of what it is presented
- * for: a code is used up if and only if that happens, and of any number of rivals with one code one gets it.
+ * Verification of second factors in two steps. `check` verifies a code and keeps it. The transaction of the operation then
+ * redeems it: a code is used if and only if the operation commits, and only one of several concurrent requests succeeds.
  */
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
@@ -16,11 +16,11 @@ import { makeRecoveryCode, recoveryCodeHash } from './recovery-code.ts';
 import * as store from './store.ts';
 import { isTotpCode, newTotpSecret, stepOf, totpUri } from './totp.ts';
 
-/** A code that was right when it was looked at. */
+/** A code that was valid when it was checked. */
 export type FactorProof =
   { readonly kind: 'totp'; readonly step: number } | { readonly kind: 'recovery_code'; readonly hash: Uint8Array };
 
-/** An enrolment whose code was right when it was looked at. */
+/** An enrolment whose code was valid when it was checked. */
 export interface FactorConfirmation {
   readonly sealed: Uint8Array;
   readonly step: number;
@@ -32,7 +32,7 @@ export interface SecondFactorsOptions {
   readonly seal: Sealer;
   readonly codeHash: KeyedHash;
   readonly secondFactorLimits: SecondFactorLimits;
-  /** Whose account it is, for the user's program. */
+  /** Shown by the user's authenticator app. */
   readonly issuer: string;
 }
 
@@ -50,8 +50,8 @@ export class SecondFactors {
   }
 
   /**
-   * Looks at a code of the factor in force, or at a recovery code. Guesses of the former are counted first.
-   * @returns undefined when it is wrong, or there is no factor
+   * Checks an authenticator code or a recovery code and keeps it. Authenticator codes are counted first, against guessing.
+   * @returns undefined when the code is wrong, or no second factor is in force
    * @throws DomainError `too_many_attempts`
    */
   async check(accountId: string, text: string): Promise<FactorProof | undefined> {
@@ -69,14 +69,14 @@ export class SecondFactors {
     return step === undefined || step <= factor.lastStep ? undefined : { kind: 'totp', step };
   }
 
-  /** After the commit of what the code was presented for. */
+  /** Resets the count of guesses, after the operation has committed. */
   async succeed(accountId: string): Promise<void> {
     const { db, secondFactorLimits } = this.#options;
     const factor = await store.findFactor(db, accountId);
     if (factor) await secondFactorLimits.succeed(factor);
   }
 
-  /** The text of a secret and its row’s. */
+  /** @returns a new secret: as text, as URI for a QR code, and encrypted for its row */
   newSecret(accountId: string, label: string): { secret: string; uri: string; sealed: Buffer } {
     const { seal, issuer } = this.#options;
     const secret = newTotpSecret();
@@ -84,7 +84,7 @@ export class SecondFactors {
   }
 
   /**
-   * Looks at the code that finishes an enrolment. Guesses are counted first.
+   * Checks the code that finishes an enrolment. Guesses are counted first.
    * @throws DomainError `second_factor_not_enrolled`, `second_factor_wrong`, `too_many_attempts`
    */
   async checkNew(accountId: string, code: string): Promise<FactorConfirmation> {
@@ -108,7 +108,7 @@ export class SecondFactors {
   }
 }
 
-/** @returns undefined when a rival was first; else how many recovery codes are left, when it was one of them */
+/** @returns undefined when another request has used the code; otherwise the number of remaining recovery codes, if it was one */
 export async function redeemProofTx(
   tx: Transaction,
   principal: Principal,

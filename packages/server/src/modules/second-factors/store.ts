@@ -1,10 +1,10 @@
-/** Rows of second factors and their recovery codes. An account has at most one of the former. */
+/** Rows of second factors and recovery codes. An account has at most one second factor. */
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 export interface FactorRow {
   readonly accountId: string;
-  /** Sealed with the account’s id. */
+  /** Encrypted; the account id is authenticated with it. */
   readonly secret: Uint8Array;
   readonly createdAt: number;
   /** Null while it is being enrolled. */
@@ -20,7 +20,7 @@ const select = sql<FactorRow>(
   `select a.id as "accountId", f.secret, f.created_at as "createdAt", f.confirmed_at as "confirmedAt", f.last_step as "lastStep"
    from second_factors f join accounts a on a.pk = f.account_pk where a.id = $1`,
 );
-// Replaces one that was begun and never finished; nothing where one is in force.
+// Replaces an unfinished enrolment. Changes nothing when a second factor is in force.
 const begin = sql(
   'begin_second_factor',
   `insert into second_factors (account_pk, secret, created_at, confirmed_at, last_step)
@@ -28,14 +28,14 @@ const begin = sql(
    on conflict (account_pk) do update set secret = $2, created_at = $3, last_step = 0
    where second_factors.confirmed_at is null`,
 );
-// The secret as well: of two enrolments at once only the later one's code confirms.
+// Compares the secret too: of two concurrent enrolments, only a code of the later one confirms.
 const confirm = sql(
   'confirm_second_factor',
   `update second_factors set confirmed_at = $4, last_step = $3
    where ${ofAccount} and confirmed_at is null and secret = $2 and last_step < $3`,
 );
-// One statement decides: of any number of rivals with one code, one finds the row as it was.
-const takeStep = sql(
+// One statement decides: of several concurrent requests with one code, one finds the row unchanged.
+const acceptStep = sql(
   'take_second_factor_step',
   `update second_factors set last_step = $2 where ${ofAccount} and confirmed_at is not null and last_step < $2`,
 );
@@ -51,8 +51,8 @@ const selectCode = sql<{ held: number }>(
   'select_recovery_code',
   `select 1 as held from recovery_codes where code_hash = $2 and ${ofAccount}`,
 );
-const takeCode = sql('take_recovery_code', `delete from recovery_codes where code_hash = $2 and ${ofAccount}`);
-const removeCodes = sql('delete_recovery_codes', `delete from recovery_codes where ${ofAccount}`);
+const redeemCode = sql('take_recovery_code', `delete from recovery_codes where code_hash = $2 and ${ofAccount}`);
+const deleteCodes = sql('delete_recovery_codes', `delete from recovery_codes where ${ofAccount}`);
 const countCodes = sql<{ count: number }>(
   'count_recovery_codes',
   `select count(*) as count from recovery_codes where ${ofAccount}`,
@@ -62,7 +62,7 @@ const countCodes = sql<{ count: number }>(
 export const findFactor = (db: Pick<Db, 'get'> | Transaction, accountId: string): Promise<FactorRow | undefined> =>
   db.get(select, [accountId]);
 
-/** @returns whether it was begun: false where one is in force, or there is no account */
+/** @returns false when a second factor is in force, or there is no account */
 export const beginFactorTx = async (
   tx: Transaction,
   accountId: string,
@@ -70,7 +70,7 @@ export const beginFactorTx = async (
   now: number,
 ): Promise<boolean> => (await tx.run(begin, [accountId, sealed, now])) === 1;
 
-/** @param step of the code that confirmed it @returns false when it was confirmed or replaced meanwhile */
+/** @param step time step of the confirming code @returns false when the enrolment has been confirmed or replaced since */
 export const confirmFactorTx = async (
   tx: Transaction,
   accountId: string,
@@ -81,32 +81,32 @@ export const confirmFactorTx = async (
 
 /** @returns false when a code of this step or a later one was accepted before */
 export const acceptStepTx = async (tx: Transaction, accountId: string, step: number): Promise<boolean> =>
-  (await tx.run(takeStep, [accountId, step])) === 1;
+  (await tx.run(acceptStep, [accountId, step])) === 1;
 
-/** With its recovery codes. The account's row is locked by then. @returns whether one was in force */
+/** Also deletes the recovery codes. The caller has locked the account's row. @returns whether a second factor was in force */
 export async function removeSecondFactorTx(tx: Transaction, accountId: string): Promise<boolean> {
-  await tx.run(removeCodes, [accountId]);
+  await tx.run(deleteCodes, [accountId]);
   const removed = await tx.get(remove, [accountId]);
   return removed !== undefined && removed.confirmedAt !== null;
 }
 
-/** The old ones are void. */
+/** Deletes the previous recovery codes. */
 export async function replaceRecoveryCodesTx(
   tx: Transaction,
   accountId: string,
   hashes: readonly Uint8Array[],
   now: number,
 ): Promise<void> {
-  await tx.run(removeCodes, [accountId]);
+  await tx.run(deleteCodes, [accountId]);
   for (const hash of hashes) await tx.run(insertCode, [accountId, hash, now]);
 }
 
 export const hasRecoveryCode = async (db: Db, accountId: string, hash: Uint8Array): Promise<boolean> =>
   (await db.get(selectCode, [accountId, hash])) !== undefined;
 
-/** @returns whether the account had it */
+/** @returns whether the account had the code */
 export const redeemRecoveryCodeTx = async (tx: Transaction, accountId: string, hash: Uint8Array): Promise<boolean> =>
-  (await tx.run(takeCode, [accountId, hash])) === 1;
+  (await tx.run(redeemCode, [accountId, hash])) === 1;
 
 export const countRecoveryCodesTx = async (tx: Pick<Transaction, 'get'>, accountId: string): Promise<number> =>
   (await tx.get(countCodes, [accountId]))?.count ?? 0;
