@@ -14,19 +14,19 @@ import { newTempFolder } from '../packages/server/test-kit/temp-folder.ts';
 import { readTaggedFiles, unshownRows } from './asvs.ts';
 import { selectTests, slowFiles, type Selection } from './test-selection.ts';
 
-/** Most tests wait for processes and sockets, so more of them than processors run at once. */
+/** More than the number of processors, because most tests wait for processes and sockets. */
 const filesAtOnce = 4;
 
-/** A signal is passed on, so that what was started ends first. */
+/** Forwards signals to the command, and ends after it. */
 async function run(command: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<number> {
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...environment } });
-  const passOn = (signal: NodeJS.Signals): void => void child.kill(signal);
-  process.on('SIGINT', passOn).on('SIGTERM', passOn);
+  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
+  process.on('SIGINT', forward).on('SIGTERM', forward);
   try {
     const [status] = (await once(child, 'exit')) as [number | null];
     return status ?? 1;
   } finally {
-    process.off('SIGINT', passOn).off('SIGTERM', passOn);
+    process.off('SIGINT', forward).off('SIGTERM', forward);
   }
 }
 
@@ -34,7 +34,7 @@ async function runTests({ files, names }: Selection, reporterArgs: readonly stri
   if (files.length === 0) throw new Error('no test has such a path or name');
   await using server = await startWithTemplate();
   const args = [
-    // Of the tags of node:test, which show the requirements of the ASVS.
+    // The tags of node:test are experimental.
     '--disable-warning=ExperimentalWarning',
     '--test',
     `--test-concurrency=${filesAtOnce}`,

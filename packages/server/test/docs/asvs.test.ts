@@ -46,12 +46,12 @@ test('the page names the test files with the tag of each row (npm run docs)', ()
   assert.ok(page === withTestFiles(page, tagged), 'npm run docs');
 });
 
-test('the page counts its rows rightly', () => {
+test('the page states the correct number of rows of each status', () => {
   const counts = statuses.map((each) => `${rows.filter(({ status }) => status === each).length} ${each}`);
   assert.ok(page.includes(`\n${counts.join(', ')}.\n`), counts.join(', '));
 });
 
-test('two requirements are not met on purpose', () => {
+test('only two requirements are not met on purpose', () => {
   const found = rows.filter(({ status }) => status === 'deviation').map(({ id }) => id);
   assert.deepEqual(found, deviations);
 });

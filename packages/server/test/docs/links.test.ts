@@ -1,4 +1,4 @@
-/** Whoever follows a link or looks for a page that a comment names finds it. */
+/** Links between pages and pages that comments name lead to existing files. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -38,7 +38,7 @@ const linksOf = ([from, text]: readonly [path: string, text: string]): Link[] =>
       return { from, path: path === '' ? from : posix.join(posix.dirname(from), path), anchor };
     });
 
-test('every link between the pages leads to a file, and to a heading where it names one', () => {
+test('every link between the pages leads to an existing file and heading', () => {
   const links = pages.flatMap(linksOf);
   assert.ok(links.length > 20, 'links are found');
   assert.ok(links.some(({ anchor }) => anchor !== undefined));
