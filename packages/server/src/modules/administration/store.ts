@@ -1,4 +1,4 @@
-/** What administrators read of accounts, and what they change of them in one transaction each. */
+/** Reads and changes by administrators; each change is one transaction. Writes no table itself. */
 import {
   createAccountTx,
   endAccountSessionsTx,
@@ -33,7 +33,7 @@ export interface AdministeredRow {
   readonly canonicalEmail: string;
   readonly role: Role;
   readonly unverifiedSince: number | null;
-  /** 1 unless it has yet to choose one. */
+  /** 0 until the account has set a password. */
   readonly hasPassword: number;
   readonly requiresSecondFactor: number;
   readonly createdAt: number;
@@ -47,16 +47,16 @@ export interface DetailRow extends AdministeredRow {
   readonly sessions: number;
 }
 
-/** A row of the outbox, or none where no mail is sent. */
+/** A mail job; undefined when mail is not configured. */
 type Mail = Parameters<typeof queueMailTx>[1];
 
-/** A code and the mail that has it. */
+/** A one-time code and the mail that contains it. */
 export interface CodeByMail {
   readonly code: NewCode;
   readonly mail: Mail;
 }
 
-/** For the email that the account has under its lock: one that it has given up meanwhile must get no code. */
+/** Called with the email address as of the lock: a previous email address must get no code. */
 export type CodeTo = (email: string) => CodeByMail;
 
 const columns = `a.id, a.email, a.email_key as "canonicalEmail", a.role, a.unverified_since as "unverifiedSince",
@@ -72,12 +72,12 @@ const selectDetail = sql<DetailRow>(
         and s.idle_expires_at > $2 and s.expires_at > $2 and a.disabled_at is null) as sessions
    from accounts a where a.id = $1`,
 );
-// A page looks at a bounded part of the index on email keys. This is its last row, if the part is full.
+// A page searches a bounded part of the index on canonical emails. This is the last row of that part, if it is full.
 const selectBound = sql<{ canonicalEmail: string }>(
   'select_account_page_bound',
   `select email_key as "canonicalEmail" from accounts where email_key > $1 order by email_key limit 1 offset $2`,
 );
-// Looked for as it is: no character of it stands for others.
+// No character of the text is a wildcard.
 const pageText = (position: string): string =>
   `select ${columns} from accounts a
    where a.email_key > $1 and a.email_key <= $2 and ($3 = '' or ${position} > 0) and ($4 = '' or a.role = $4)
@@ -88,22 +88,23 @@ const selectPage = sql<AdministeredRow>('select_account_page', {
   sqlite: pageText('instr(a.email_key, $3)'),
   postgres: pageText('strpos(a.email_key, $3)'),
 });
+
 export const findDetail = (db: Db, id: string, now: number): Promise<DetailRow | undefined> =>
   db.get(selectDetail, [id, now]);
 
 export interface AccountFilter {
-  /** A part of the email’s key; empty for any. */
+  /** Part of the canonical email; empty for any. */
   readonly text: string;
   readonly role: Role | '';
   readonly state: 'enabled' | 'disabled' | 'unverified' | '';
 }
 
-/** The greatest text: no email’s key comes after it. */
+/** The greatest text: every canonical email comes before it. */
 const last = '\u{10FFFF}';
 
 /**
- * In the order of emails' keys, those after one.
- * @returns how far it looked, when there may be more behind it
+ * @param after only accounts whose canonical email comes after this one; they are returned in that order
+ * @returns the canonical email up to which it searched; undefined at the end
  */
 export async function findAccounts(
   db: Db,
@@ -134,7 +135,7 @@ export const inviteAccount = (
   });
 
 /**
- * Codes before are void.
+ * Voids earlier codes.
  * @throws DomainError `account_not_found`, `account_has_password`, `email_unconfirmed`, `invalid_access_token`
  */
 export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
@@ -144,7 +145,7 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
     assertConfirmed(account);
     const { code, mail } = codeTo(account.email);
     await deleteCodesTx(tx, id, 'accept_invitation');
-    // A sign-up of the same address becomes this invitation: its passwords were chosen before the address was verified.
+    // A pending sign-up becomes this invitation. Its passwords were chosen before the email address was verified.
     await deleteCodesTx(tx, id, 'verify_email');
     await endSignUpTx(tx, id);
     await insertCodeTx(tx, code);
@@ -152,7 +153,7 @@ export const inviteAgain = (db: Db, principal: Principal, id: string, codeTo: Co
     await queueMailTx(tx, mail);
   });
 
-/** Codes before are void. @throws DomainError `account_not_found`, `email_unconfirmed`, `invalid_access_token` */
+/** Voids earlier codes. @throws DomainError `account_not_found`, `email_unconfirmed`, `invalid_access_token` */
 export const sendReset = (db: Db, principal: Principal, id: string, codeTo: CodeTo, now: number): Promise<void> =>
   db.transaction(async (tx) => {
     const account = await lock(tx, principal, id, now);
@@ -172,7 +173,7 @@ export const revokeKeys = (db: Db, principal: Principal, id: string, now: number
   });
 
 /**
- * With its recovery codes; ends the account's sessions.
+ * Also deletes the recovery codes, and ends the account's sessions.
  * @throws DomainError `account_not_found`, `second_factor_not_enrolled`, `invalid_access_token`
  */
 export const removeSecondFactor = (
@@ -190,7 +191,7 @@ export const removeSecondFactor = (
     await queueMailTx(tx, mailTo(email));
   });
 
-/** @returns whether the account had it. @throws DomainError `account_not_found`, `invalid_access_token` */
+/** @returns whether the account had the session, and it was valid @throws DomainError `account_not_found`, `invalid_access_token` */
 export const endSession = (
   db: Db,
   principal: Principal,
@@ -203,7 +204,7 @@ export const endSession = (
     return endAccountSessionTx(tx, principal, accountId, sessionId, now);
   });
 
-/** Codes before are void. @throws DomainError `administrator_exists` */
+/** Voids earlier codes. @throws DomainError `administrator_exists` */
 export const insertFirstCode = (db: Db, code: NewCode): Promise<void> =>
   db.transaction(async (tx) => {
     await lockAdministrationTx(tx);
@@ -213,8 +214,8 @@ export const insertFirstCode = (db: Db, code: NewCode): Promise<void> =>
   });
 
 /**
- * Takes the code and makes the account, or neither.
- * @returns false when there is an administrator, or the code is not good any more
+ * Redeems the code and creates the account, or does neither.
+ * @returns false when an administrator exists, or the code is not valid any more
  * @throws DomainError `account_exists`
  */
 export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, account: NewAccount): Promise<boolean> =>
@@ -227,14 +228,14 @@ export const createFirst = (db: Db, principal: Principal, codeHash: Buffer, acco
   });
 
 /**
- * After a restore, the email address may be one that the account has given up: its holder must get no link.
+ * Call before a link is sent: after a restore, the email address may be a previous one, which must get no link.
  * @throws DomainError `email_unconfirmed`
  */
 export function assertConfirmed({ emailUnconfirmedSince }: CredentialsRow): void {
   if (emailUnconfirmedSince !== null) throw new DomainError('email_unconfirmed');
 }
 
-/** The caller first, then the account. @throws DomainError `account_not_found`, `invalid_access_token` */
+/** Locks the principal first, then the account. @throws DomainError `account_not_found`, `invalid_access_token` */
 export async function lock(tx: Transaction, principal: Principal, id: string, now: number): Promise<CredentialsRow> {
   await assertSessionValidTx(tx, principal, now);
   const account = await lockAccountTx(tx, id);
