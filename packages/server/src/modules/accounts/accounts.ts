@@ -123,6 +123,8 @@ export class Accounts {
    * @throws DomainError `account_not_found`, `last_administrator`, `invalid_access_token`, `unavailable`
    */
   async delete(principal: Principal, id: string): Promise<void> {
+    // A deletion of an unknown account is rejected by a read, without the writer.
+    await this.findById(id);
     if (!(await this.revocations.delete(principal, id))) throw notFound(id);
   }
 
