@@ -100,8 +100,8 @@ test(
     for (const origin of strangers) {
       const simple = await app.call('GET', '/health/live', { headers: { origin } });
       assert.deepEqual([simple.status, corsHeaders(simple)], [200, { vary: 'Origin' }], origin);
-      const asked = await app.call('OPTIONS', '/auth/token', { headers: { origin, ...preflight('POST') } });
-      assert.deepEqual([asked.status, corsHeaders(asked)], [405, { vary: 'Origin' }], origin);
+      const response = await app.call('OPTIONS', '/auth/token', { headers: { origin, ...preflight('POST') } });
+      assert.deepEqual([response.status, corsHeaders(response)], [405, { vary: 'Origin' }], origin);
     }
     const without = await app.call('GET', '/health/live');
     assert.deepEqual(corsHeaders(without), { vary: 'Origin' });

@@ -27,7 +27,7 @@ async function createSlowly(
   sent.write(body.slice(0, 10));
   const deadline = performance.now() + waitMsMax;
   while (reads.shared() === 0) {
-    assert.ok(performance.now() < deadline, 'the token was never judged');
+    assert.ok(performance.now() < deadline, 'the token was never verified');
     await turn();
   }
   await meanwhile();

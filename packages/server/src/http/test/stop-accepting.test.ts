@@ -14,14 +14,14 @@ async function newServer() {
   return { server, newClient: () => connect(port, '127.0.0.1') };
 }
 
-const question = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
+const request = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
 
 test('a client that has connected and sent no request yet gets a response', async () => {
   const { server, newClient } = await newServer();
   const { portClosed, ended } = stopAccepting(server, 10_000);
   const client = newClient();
   await once(server, 'connection');
-  client.write(question);
+  client.write(request);
   assert.match(await text(client), /^HTTP\/1\.1 200 OK\r\n[^]*answered$/);
   await portClosed;
   assert.equal(server.listening, false);
@@ -39,12 +39,12 @@ test('a client that never sends a request does not keep the port open', async ()
 test('a client with a connection can send requests after the port has closed', async () => {
   const { server, newClient } = await newServer();
   const client = newClient();
-  client.write(question.replace('close', 'keep-alive'));
+  client.write(request.replace('close', 'keep-alive'));
   await once(client, 'data');
   const { portClosed, ended } = stopAccepting(server, 10_000);
   await portClosed;
   assert.equal(server.listening, false);
-  client.write(question);
+  client.write(request);
   assert.match(await text(client), /^HTTP\/1\.1 200 OK\r\n[^]*answered$/);
   await ended;
 });

@@ -83,8 +83,8 @@ function optionsOf(url: URL, { domain }: Sender): SMTPTransportOptions {
     host,
     port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
     secure,
-    // Connections to another machine are encrypted (RFC 8314). On this machine nobody can listen, and a local mail server
-    // rarely has a certificate.
+    // Connections to another machine are encrypted (RFC 8314). Those on this machine need no encryption, and a local mail
+    // server rarely has a certificate.
     requireTLS: !secure && !isLocal,
     ignoreTLS: !secure && isLocal,
     // Explicit, because an environment variable of Node could disable the verification.

@@ -40,9 +40,9 @@ test('the account is notified of a sign-in after five failures, not after four',
   assert.deepEqual(mail.to, ['five@example.com']);
   assert.match(mail.text, /127\.0\.0\.1/);
   assert.match(mail.text, /\b5\b/);
-  const told = (await listAuditEvents(app.db)).filter(({ details }) => details?.includes('failuresBefore'));
+  const events = (await listAuditEvents(app.db)).filter(({ details }) => details?.includes('failuresBefore'));
   assert.deepEqual(
-    told.map(({ action, details }) => [action, details]),
+    events.map(({ action, details }) => [action, details]),
     [['session.created', '{"failuresBefore":5}']],
   );
 });

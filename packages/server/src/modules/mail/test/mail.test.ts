@@ -193,8 +193,8 @@ test('an email address with a header in it is rejected, and no mail is sent', as
   await using mailbox = await Mailbox.start();
   await using app = await newApp({ environment: { ...mailbox.environment, KEYREEVE_SIGNUP: 'open' } });
   for (const email of ['a@b.example\r\nBcc:x@y.example', 'a@b.example>, x@y.example', 'a\u202e@b.example']) {
-    const asked = await app.call('POST', '/auth/accounts', { json: { email, password: goodPassword } });
-    assert.equal(asked.status, 400, email);
+    const response = await app.call('POST', '/auth/accounts', { json: { email, password: goodPassword } });
+    assert.equal(response.status, 400, email);
   }
   assert.equal(await waiting(app), 0);
   assert.deepEqual(mailbox.messages, []);

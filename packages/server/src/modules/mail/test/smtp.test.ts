@@ -143,9 +143,9 @@ test('a rejected sender or sign-in delays all mail', async () => {
   await using choosy = await Mailbox.start({ server: { onMailFrom } });
   assert.equal((await failureOf(serverAt(choosy.port).send(mail))).scope, 'queue');
 
-  let asked = '';
+  let credentials = '';
   const onAuth: SMTPServerOptions['onAuth'] = ({ username, password }, _session, done) => {
-    asked = `${username ?? ''} ${password ?? ''}`;
+    credentials = `${username ?? ''} ${password ?? ''}`;
     done(password === 'p@ss:/' ? null : new Error('wrong password'), { user: 'user' });
   };
   const signsIn = { disabledCommands: ['STARTTLS'], authMethods: ['PLAIN'], allowInsecureAuth: true, onAuth };
@@ -155,7 +155,7 @@ test('a rejected sender or sign-in delays all mail', async () => {
   assert.equal(failure.scope, 'queue');
   assert.doesNotMatch(failure.message, /us@er/);
   await serverAt(0, url('p%40ss%3A%2F')).send(mail);
-  assert.equal(asked, 'us@er p@ss:/');
+  assert.equal(credentials, 'us@er p@ss:/');
   assert.equal((await guarded.next()).subject, 'Confirm');
 });
 
