@@ -22,9 +22,10 @@ import { runDeletingKeys, recordDeletedKeys, revokeAllCredentialsTx } from './re
 import { mailbox, system, type SelfServiceOptions, type RemainingKey } from './options.ts';
 import { findKnownCode, takeKnownCode } from './store.ts';
 
-/** The stored payload of a job. */
+/** The stored payload of a job. Version 0.1.0 reads and writes these names too. */
 interface ResetJob {
-  readonly canonicalEmail: string;
+  /** The canonical email address. */
+  readonly emailKey: string;
   /** The client IP of the request. */
   readonly address: string;
 }
@@ -53,7 +54,7 @@ export class PasswordReset {
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const { canonicalEmail } = acceptEmail(emailText);
     await requests.countReset({ canonicalEmail, clientIp });
-    const job: ResetJob = { canonicalEmail, address: clientIp };
+    const job: ResetJob = { emailKey: canonicalEmail, address: clientIp };
     const row = outbox.delayed(outbox.prepare('password_reset', 'account-life', job));
     await db.transaction((tx) => insertJobTx(tx, row));
     outbox.pollSoon();
@@ -75,7 +76,7 @@ export class PasswordReset {
 
   async #send({ payload, finishTx }: Job): Promise<void> {
     const { db, clock, mailer } = this.#options;
-    const { canonicalEmail, address: clientIp } = payload as ResetJob;
+    const { emailKey: canonicalEmail, address: clientIp } = payload as ResetJob;
     const now = clock.now();
     await db.transaction(async (tx) => {
       await finishTx(tx);

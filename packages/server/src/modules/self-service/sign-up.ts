@@ -20,10 +20,11 @@ import { insertJobTx } from '../outbox/store.ts';
 import { system, type SelfServiceOptions } from './options.ts';
 import { newestSignUpHash } from './store.ts';
 
-/** The stored payload of a job. */
+/** The stored payload of a job. Version 0.1.0 reads and writes these names too. */
 interface SignUpJob {
   readonly address: string;
-  readonly canonicalEmail: string;
+  /** The canonical email address. */
+  readonly emailKey: string;
   /** Null if the job sends the mail of an earlier sign-up again. */
   readonly passwordHash: string | null;
   /** Absent in jobs of an older version. */
@@ -56,7 +57,7 @@ export class SignUp {
     const passwordHash = await hasher.hash(normal);
     await this.#enqueue({
       address: email.email,
-      canonicalEmail: email.canonicalEmail,
+      emailKey: email.canonicalEmail,
       passwordHash,
       language: language ?? null,
     });
@@ -68,7 +69,7 @@ export class SignUp {
     if (!mailer.isConfigured) throw new DomainError('mail_not_configured');
     const email = acceptEmail(emailText);
     await requests.countSignUp({ canonicalEmail: email.canonicalEmail, clientIp });
-    await this.#enqueue({ address: email.email, canonicalEmail: email.canonicalEmail, passwordHash: null });
+    await this.#enqueue({ address: email.email, emailKey: email.canonicalEmail, passwordHash: null });
   }
 
   async #enqueue(job: SignUpJob): Promise<void> {
@@ -80,7 +81,7 @@ export class SignUp {
 
   async #complete({ payload, finishTx }: Job): Promise<void> {
     const { db, mailer } = this.#options;
-    const { address, canonicalEmail, passwordHash, language = null } = payload as SignUpJob;
+    const { address, emailKey: canonicalEmail, passwordHash, language = null } = payload as SignUpJob;
     const now = this.#options.clock.now();
     await db.transaction(async (tx) => {
       await finishTx(tx);
