@@ -44,7 +44,8 @@ async function runTests({ files, names }: Selection, reporterArgs: readonly stri
   ];
   // Reading and compiling the program takes more than half of the time of most files.
   const compileCache = join(import.meta.dirname, '../node_modules/.cache/keyreeve');
-  return run(process.execPath, args, { TEST_POSTGRES_URL: server.url(), NODE_COMPILE_CACHE: compileCache });
+  // Awaited here: the server ends when this function returns.
+  return await run(process.execPath, args, { TEST_POSTGRES_URL: server.url(), NODE_COMPILE_CACHE: compileCache });
 }
 
 async function runAll(files: readonly string[]): Promise<number> {
