@@ -24,9 +24,9 @@ const accepted: readonly (readonly [text: string, key: string])[] = [
   ],
 ];
 
-for (const [text, key] of accepted) {
-  test(`the canonical form of ${text.slice(0, 40)} is ${key.slice(0, 40)}`, () => {
-    assert.deepEqual(parseEmail(text), { address: text.normalize('NFC'), key });
+for (const [text, canonicalEmail] of accepted) {
+  test(`the canonical form of ${text.slice(0, 40)} is ${canonicalEmail.slice(0, 40)}`, () => {
+    assert.deepEqual(parseEmail(text), { email: text.normalize('NFC'), canonicalEmail });
   });
 }
 
