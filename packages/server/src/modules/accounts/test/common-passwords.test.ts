@@ -100,7 +100,7 @@ test('a password that contains a listed one is accepted', () => {
 test('the error states the reason and does not contain the password', () => {
   const { status, title, meaning } = errors.password_common;
   assert.equal(status, 400);
-  assert.match(`${title}. ${meaning}`, /common one.*list of breached or frequent passwords/);
+  assert.match(`${title}. ${meaning}`, /too common.*list of breached or frequent passwords/);
   assert.throws(
     () => acceptNewPassword('passwordpassword', email, { lengthMin: 15, contextWords: [], common }),
     (error) => error instanceof DomainError && !JSON.stringify([error.message, error.options]).includes('passwordpass'),
