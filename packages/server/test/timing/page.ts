@@ -47,7 +47,7 @@ ${rows.join('\n')}
 
 **AUC** is the share of pairs in which the second kind takes longer; 0.5 means no difference. The result is “equal” if the 95 %
 intervals (1,000 bootstrap draws) lie between ${bar.from} and ${bar.to}. The next request shows work that continues after a response. The
-responses of equal kinds have the same bytes, except for the date and the request id.
+responses of equal kinds have the same bytes except the date and the request id.
 
 ## The measurement
 
@@ -55,16 +55,16 @@ responses of equal kinds have the same bytes, except for the date and the reques
 
 - ${machine}
 - load average over 1, 5 and 15 minutes: ${loadBefore} before; ${loadAfter} after
-- a real service on the embedded database, with real password hashes and without rate limits
+- one service on the embedded database, without rate limits
 - one client on the same machine, one request at a time, in random order
 - ${count} requests of each kind, three times as many where no password is hashed
 
 ## What it cannot show
 
-Noise on the machine hides small differences, and an attacker can send more requests. The interval is the bound of a hidden
-difference. The requests without a password show that the measurement detects differences.
+Noise on the machine hides differences within the interval, and an attacker can send more requests. The requests without a
+password show that the measurement detects differences.
 
-The [rate limits](limits.md#accounts) permit only a few sign-ups and resets per email address in an hour: three requests at an
+The [rate limits](limits.md#accounts) permit only a few sign-ups and resets per email address in an hour. Three requests at an
 AUC of 0.53 reveal almost nothing.
 `;
 }
