@@ -36,8 +36,8 @@ function signInSection(): string {
   const delays = `then delays of ${limits.loginPairDelaySecondsFirst} s, doubling to ${limits.loginPairDelaySecondsMax} s`;
   return `## Failed sign-ins
 
-The server counts each attempt before it checks the password, and removes the count when the password is right. Email
-addresses with and without an account count alike. Beyond a limit, even the right password gets \`429\` with \`Retry-After\`.
+The server counts each attempt before it checks the password, and removes the count if the password is right. It counts
+email addresses with and without an account. Beyond a limit, even the right password gets \`429\` with \`Retry-After\`.
 
 | counted | untrusted range | trusted range |
 | --- | --- | --- |

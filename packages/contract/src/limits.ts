@@ -1,6 +1,6 @@
 /**
  * The fixed bounds that a caller or an operator can reach, by subject: the value, its unit (in the name) and its meaning.
- * `npm run docs` writes `docs/limits.md` from these tables. The operator's settings are in the server's `config.ts`.
+ * `npm run docs` writes `docs/limits.md` from these tables. The operator's settings are in the server's `settings.ts`.
  */
 
 interface Limit {
@@ -68,7 +68,7 @@ const credentials = {
   scopeCharsMax: limit(64, 'One scope (RFC 6749 section 3.3).'),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.
-  refreshReuseSeconds: limit(5, 'Age below which a refresh returns the same refresh token, with a new access token.'),
+  refreshReuseSeconds: limit(5, 'A refresh within this time returns the same refresh token, with a new access token.'),
   // About 2 MiB.
   unansweredRefreshesMax: limit(
     10_000,
@@ -137,7 +137,7 @@ const accounts = {
   emailChangeCodeSeconds: limit(3_600, 'Validity of an email-change link.'),
   // A week, because an owner on holiday reads mail late.
   emailUndoSeconds: limit(604_800, 'Time for the previous email address to undo a change.'),
-  emailChangeKeptDays: limit(30, 'Time for an administrator to restore it.'),
+  emailChangeKeptDays: limit(30, 'Time for an administrator to restore the previous email address.'),
   // Each stores an email address, and none replaces an older one.
   emailChangesMax: limit(10, 'Email changes per account in that time.'),
   invitationCodeSeconds: limit(3_600, 'Validity of an invitation.'),
@@ -149,11 +149,11 @@ const accounts = {
     'Resets per email address in an hour from untrusted ranges, and from each trusted range.',
   ),
   signUpsPerEmailMax: limit(5, 'Sign-ups, repeated mails and email changes per email address in an hour.'),
-  mailRequestsPerAddressMax: limit(30, 'All these in an hour from one range.'),
-  mailRequestsPerNetworkMax: limit(120, 'All these in an hour from one IPv6 /48.'),
+  mailRequestsPerAddressMax: limit(30, 'Resets, sign-ups, repeated mails and email changes in an hour from one range.'),
+  mailRequestsPerNetworkMax: limit(120, 'The same from one IPv6 /48.'),
   mailRequestWindowSeconds: limit(3_600, 'Window of these counts.'),
   // Protects the reputation of the mail server; enough for a launch with more than one sign-up a second.
-  mailRequestsGlobalMax: limit(1_000, 'All these in total, except resets from trusted ranges.'),
+  mailRequestsGlobalMax: limit(1_000, 'The same in total, except resets from trusted ranges.'),
   // Short, because new users wait while the count is exhausted.
   mailRequestsGlobalWindowSeconds: limit(900, 'Window of that count.'),
   accountExistsMailsMax: limit(3, 'Mails in a day that report a repeated sign-up.'),
@@ -167,7 +167,7 @@ const queues = {
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
   writesWaitingMax: limit(
     1_000,
-    'Waiting writes. More: the account or range with the most loses its newest (429); if the caller has the most, it gets 503.',
+    'Waiting writes. More: the newest write of the account or range with the most gets 429; if that is the caller, it gets 503.',
   ),
   writesWaitingPerOwnerMax: limit(256, 'Waiting writes of one account or range. More: 429.'),
   writeWaitMsMax: limit(5_000, 'Wait of a write. Longer: 503, with nothing changed.'),
@@ -218,7 +218,7 @@ const postgres = {
   postgresWritersMax: limit(8, 'Connections per worker for everything else.'),
   postgresReservedWritersMax: limit(
     2,
-    'Of these, reserved for deletions, disabling, session ends and passwords; as many for everything else.',
+    'Of these, reserved for deletions, disabling, session ends and passwords. Two more are reserved for all other writes.',
   ),
   postgresConnectMsMax: limit(2_000, 'Wait for a connection. Longer: 503.'),
   postgresStatementMsMax: limit(2_000, 'Time of a statement, lock waits included. Longer: 503.'),
