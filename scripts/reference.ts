@@ -49,7 +49,6 @@ email addresses with and without an account. Beyond a limit, even the right pass
 
 - Clients in untrusted ranges cannot lock an owner out of a trusted range. Clients in the same range can.
 - A successful sign-in resets only the first row. The other counts of untrusted ranges decrease only with time.
-- A client that shares a range with an owner can find out from its first \`429\` whether the range is trusted.
 `;
 }
 

@@ -64,8 +64,7 @@ responses of equal kinds have the same bytes except the date and the request id.
 Noise on the machine hides differences within the interval, and an attacker can send more requests. The requests without a
 password show that the measurement detects differences.
 
-The [rate limits](limits.md#accounts) permit only a few sign-ups and resets per email address in an hour. Three requests at an
-AUC of 0.53 reveal almost nothing.
+The [rate limits](limits.md#accounts) permit only a few sign-ups and resets per email address in an hour.
 `;
 }
 
