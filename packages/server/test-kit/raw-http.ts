@@ -15,7 +15,7 @@ export interface RawExchange {
   readonly isClosed: boolean;
 }
 
-const waitMsMax = 10_000;
+const waitMsMax = 30_000;
 
 /**
  * Sends bytes on a new connection.

@@ -17,7 +17,7 @@ import { exchange, head } from '../../../../test-kit/raw-http.ts';
 const argon2 = { memoryKib: 64, passes: 1, lanes: 1 };
 const wrongPassword = 'not the password at all';
 const floodSize = 2_000;
-const email = (n: number): string => `user${n}@example.com`;
+const email = (n: number): string => `flood${n}@example.com`;
 
 /** Commits before that of the deletion. A commit for each sign-in of the flood would be 2,000. */
 const commitsAheadMax = 20;
