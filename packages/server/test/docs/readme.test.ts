@@ -1,4 +1,4 @@
-/** README.md: a newcomer pastes its blocks one after another, and each does what the text says. */
+/** The code blocks of README.md, run in order, do what the text states. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

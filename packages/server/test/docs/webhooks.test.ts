@@ -18,7 +18,7 @@ for (const [index, code] of examples.entries()) {
     using folder = newTempFolder();
     const secret = makeSigningSecret();
     process.env['KEYREEVE_WEBHOOK_SECRET'] = secret.reveal();
-    // Beside it there are no packages: the library is named by where it lies.
+    // The folder has no packages, so the library is imported by its path.
     const library = import.meta.resolve('standardwebhooks');
     const file = join(folder.path, 'receive.mjs');
     writeFileSync(file, code.replace("from 'standardwebhooks'", `from '${library}'`));
