@@ -69,7 +69,7 @@ test(
     using folder = newTempFolder();
     const early = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(limited.href) });
     assert.equal(early.status, 78, early.stderr);
-    assert.match(early.stderr, /run `keyreeve migrate` with one that may change the schema/);
+    assert.match(early.stderr, /run `keyreeve migrate` with a role that can change the schema/);
 
     assert.equal(
       (await runProgram(['migrate'], { folder: folder.path, environment: environmentOf(database.url) })).status,
@@ -150,7 +150,7 @@ test('a server that has become a standby is not read, because its data may be ou
   for (let attempt = 0; attempt < 3; attempt++) assert.equal(await forward(program, key), 503);
   using folder = newTempFolder();
   const other = await runProgram(['serve'], { folder: folder.path, environment: environmentOf(database.url) });
-  assert.match(other.stderr, /is a standby or read-only; Keyreeve asks the primary only/);
+  assert.match(other.stderr, /is a standby or read-only; Keyreeve needs the primary/);
   await new PostgresDatabases(server.url()).run('select pg_promote()');
   await untilAccepted(program, key);
 });
