@@ -190,7 +190,8 @@ export interface Backend extends Running {
 /** Records all requests, returns 200 or the status in `X-Test-Status`, and echoes the bytes of a WebSocket. */
 export async function startBackend(): Promise<Backend> {
   let reached: BackendRequest[] = [];
-  const server = createHttpServer((req, res) => {
+  // Longer than a test: a proxy must not reuse a connection that the backend is closing.
+  const server = createHttpServer({ keepAliveTimeout: 60_000 }, (req, res) => {
     const hash = createHash('sha256');
     let bodyBytes = 0;
     req.on('data', (chunk: Buffer) => {
