@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { readConfig } from '../../../app/config.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -30,7 +30,7 @@ for (const change of ['delete', 'disable'] as const) {
       async ({ db }) => {
         const line = new Line();
         const installation = { db: behind(db, line), keys, migrated: [] };
-        const config = readConfig({});
+        const config = testConfig();
         const services = wire({ config, installation, clock: new FakeClock(), issuer: 'http://localhost' });
         const { accounts, apiKeys, tokens, verifier, signingKeys } = services;
         await signingKeys.ensure();

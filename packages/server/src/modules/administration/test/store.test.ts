@@ -8,7 +8,7 @@ import { findUndoableChange, insertEmailChangeTx } from '../../accounts/email-ch
 import { sql } from '../../../foundation/database/sql.ts';
 import { setAccountRole } from '../../accounts/store.ts';
 import { findAccounts, findDetail } from '../store.ts';
-import { readConfig } from '../../../app/config.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -36,7 +36,7 @@ for (const [what, change] of Object.entries(changes)) {
         const line = new Line();
         const installation = { db: behind(db, line), keys, migrated: [] };
         const clock = new FakeClock();
-        const services = wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' });
+        const services = wire({ config: testConfig(mail), installation, clock, issuer: 'http://localhost' });
         const { apiKeys, verifier } = services;
         const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
         const held = await apiKeys.create(operator, ada, { nickname: 'held' });
@@ -128,7 +128,7 @@ for (const [what, change] of Object.entries(resets)) {
       return db.transaction(work, options);
     });
     const [clock, installation] = [new FakeClock(), { db: late, keys, migrated: [] }];
-    await change(wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' }), ada);
+    await change(wire({ config: testConfig(mail), installation, clock, issuer: 'http://localhost' }), ada);
     const [sent] = await claimJobs(db, 'mail', { now: clock.now(), claimedUntil: clock.now() + 1, max: 2 });
     assert.ok(sent);
     const { to } = JSON.parse(keys.outboxSeal.open(sent.id, sent.payload)) as { to: string };
@@ -142,7 +142,7 @@ onEachDatabase('recovering an account without a new link invalidates earlier lin
   const line = new Line();
   const clock = new FakeClock();
   const installation = { db: behind(db, line), keys, migrated: [] };
-  const services = wire({ config: readConfig(mail), installation, clock, issuer: 'http://localhost' });
+  const services = wire({ config: testConfig(mail), installation, clock, issuer: 'http://localhost' });
   const ada = await addAccount(db, 'ada');
   const [at, expiresAt] = [clock.now(), clock.now() + 60_000];
   const email = { email: 'old@example.com', canonicalEmail: 'old@example.com' };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Principal } from '../../../foundation/principal.ts';
-import { readConfig } from '../../../app/config.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -19,7 +19,7 @@ const client = { clientIp: '192.0.2.1', userAgent: '' };
 
 const instanceOn = (db: Db, clock: FakeClock): Services => {
   const installation = { db, keys, migrated: [] };
-  return wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost', argon2 });
+  return wire({ config: testConfig(), installation, clock, issuer: 'http://localhost', argon2 });
 };
 
 async function until(isSo: () => Promise<boolean> | boolean, what: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** A deletion of unknown outcome: verifications of the key return 503 until the deletion is known to be committed. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { readConfig } from '../../../app/config.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { wire } from '../../../app/wiring.ts';
@@ -18,7 +18,7 @@ for (const state of ['cut before', 'cut after'] as const) {
       const line = new Line();
       const clock = new FakeClock();
       const installation = { db: behind(db, line), keys, migrated: [] };
-      const { apiKeys, verifier } = wire({ config: readConfig({}), installation, clock, issuer: 'http://localhost' });
+      const { apiKeys, verifier } = wire({ config: testConfig(), installation, clock, issuer: 'http://localhost' });
       const accountId = await addAccount(db);
       const [key, other] = [
         await apiKeys.create(operator, accountId, { nickname: 'doubtful' }),

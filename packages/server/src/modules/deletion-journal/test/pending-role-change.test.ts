@@ -1,6 +1,6 @@
 /** A change of role of unknown outcome: verifications of the account's keys return 503 until it is known. */
 import assert from 'node:assert/strict';
-import { readConfig } from '../../../app/config.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { wire } from '../../../app/wiring.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
@@ -13,7 +13,7 @@ for (const state of ['cut before', 'cut after'] as const) {
     async ({ db }) => {
       const [line, clock] = [new Line(), new FakeClock()];
       const installation = { db: behind(db, line), keys, migrated: [] };
-      const config = readConfig({});
+      const config = testConfig();
       const { accounts, apiKeys, verifier } = wire({ config, installation, clock, issuer: 'http://localhost' });
       const accountId = await addAccount(db, 'ada', 'admin');
       await addSession(db, accountId, 'one');

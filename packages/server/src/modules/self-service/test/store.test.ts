@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CodePurpose } from '../../one-time-codes/one-time-codes.ts';
 import { insertCodeTx } from '../../one-time-codes/store.ts';
-import { readConfig } from '../../../app/config.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -64,7 +64,7 @@ for (const [what, prepare] of Object.entries(changes)) {
       async ({ db }) => {
         const line = new Line();
         const installation = { db: behind(db, line), keys, migrated: [] };
-        const config = readConfig({ KEYREEVE_THROTTLE: 'off' });
+        const config = testConfig({ KEYREEVE_THROTTLE: 'off' });
         const services = wire({
           config,
           installation,
