@@ -32,7 +32,7 @@ test('a test mail is sent over TLS with a trusted certificate, and the server’
 
 test('a rejection or an unreachable mail server is reported in one line, without the password', async () => {
   using folder = newTempFolder();
-  await using mailbox = await Mailbox.start({ refuse: () => '550 5.1.1 nobody here' });
+  await using mailbox = await Mailbox.start({ refuse: () => '550 5.1.1 no such mailbox' });
   const run = (url: string) =>
     runProgram(['mail', 'test', 'ada@example.com'], {
       folder: folder.path,
@@ -40,7 +40,7 @@ test('a rejection or an unreachable mail server is reported in one line, without
     });
   const rejected = await run(`smtp://127.0.0.1:${mailbox.port}`);
   assert.deepEqual([rejected.status, rejected.stdout], [1, '']);
-  assert.match(rejected.stderr, /^keyreeve: the mail server: .*550 5\.1\.1 nobody here\n$/);
+  assert.match(rejected.stderr, /^keyreeve: the mail server: .*550 5\.1\.1 no such mailbox\n$/);
   const unreachable = await run('smtps://user:pa55word@127.0.0.1:1');
   assert.equal(unreachable.status, 1);
   assert.match(unreachable.stderr, /^keyreeve: the mail server: .*ECONNREFUSED.*\n$/);

@@ -122,10 +122,10 @@ for (const kind of databaseKinds) {
         stderr: '',
       });
       assert.equal((await run(`account confirm-email ${id}`)).status, 0, 'a second confirmation changes nothing');
-      assert.deepEqual(await run('account confirm-email nobody@example.com'), {
+      assert.deepEqual(await run('account confirm-email unknown@example.com'), {
         status: 1,
         stdout: '',
-        stderr: 'keyreeve: There is no account nobody@example.com.\n',
+        stderr: 'keyreeve: There is no account unknown@example.com.\n',
       });
       assert.deepEqual(await unconfirmed(), []);
       await using second = await startProgram(folder.path, environment);

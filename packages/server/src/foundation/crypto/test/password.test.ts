@@ -1,7 +1,6 @@
 /** Password hashes: equal to an independent Argon2id, under the pepper, bounded, and renewed after a sign-in. */
 import assert from 'node:assert/strict';
 import { argon2Sync, randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { hashRaw } from '@node-rs/argon2';
 import { limits } from '@keyreeve/contract';
@@ -18,6 +17,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { SignInLimits } from '../../../modules/rate-limits/sign-in-limits.ts';
+import { until } from '../../../../test-kit/until.ts';
 
 const cheap: Argon2Parameters = { memoryKib: 64, passes: 1, lanes: 1 };
 const pepper = new KeyedHash(randomBytes(32));
@@ -177,15 +177,6 @@ function accountsOf(db: Db, hasher: PasswordHasher): Accounts {
   });
 }
 
-/** @throws AssertionError if the condition is false for five seconds */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 1_000; turn++) {
-    if (await condition()) return;
-    await sleep(5);
-  }
-  assert.fail('the condition stayed false');
-}
-
 const email = 'you@example.com';
 const storedHash = async (db: Db): Promise<string> => (await findCredentials(db, email))?.passwordHash ?? '';
 
@@ -206,7 +197,7 @@ test(
       // Two verifications: the renewal has not been computed when the sign-in returns.
       assert.equal(hasher.stats.hashed, 2);
       assert.equal(await storedHash(db), old);
-      await until(async () => (await storedHash(db)) !== old);
+      await until('the hash is renewed', 10_000, async () => (await storedHash(db)) !== old);
 
       assert.match(await storedHash(db), /^\$argon2id\$v=19\$m=128,/);
       const after = await accounts.authenticate(email, new Secret(goodPassword));

@@ -70,7 +70,7 @@ test('without its standby, the server acknowledges no commit, and no waiting com
   await on({}, async (db) => {
     await db.transaction((tx) => tx.run(createTable));
     for (const id of [1, 2]) await db.transaction((tx) => tx.run(insert, [id]));
-    await db.all(sql('test_standby', `alter system set synchronous_standby_names = 'nobody'`));
+    await db.all(sql('test_standby', `alter system set synchronous_standby_names = 'absent'`));
     await db.all(sql('test_reload', 'select pg_reload_conf()'));
     const remove1 = (): Promise<unknown> => outcomeOf(db.transaction((tx) => tx.run(remove, [1])));
     assert.equal(await remove1(), 'unavailable');

@@ -59,7 +59,7 @@ onEachDatabase('the list contains the account’s own keys, ordered by creation 
   await addKey(db, bob, 'foreign', { id: 1 });
   assert.deepEqual(await nicknames(db, ada), ['first', 'second', 'third']);
   assert.deepEqual(await nicknames(db, bob), ['foreign']);
-  assert.deepEqual(await nicknames(db, 'acc_nobody'), []);
+  assert.deepEqual(await nicknames(db, 'acc_unknown'), []);
 });
 
 onEachDatabase('of concurrent creations with one nickname, one succeeds', async (opened) => {
@@ -129,7 +129,7 @@ onEachDatabase('a rejected creation is not counted', async ({ db }) => {
 });
 
 onEachDatabase('no key is created for an unknown account', async ({ db }) => {
-  await assert.rejects(create(db, newKey('acc_nobody', 'one')), (error) => codeOf(error) === 'account_not_found');
+  await assert.rejects(create(db, newKey('acc_unknown', 'one')), (error) => codeOf(error) === 'account_not_found');
 });
 
 onEachDatabase('the id of a key is unique', async ({ db }) => {

@@ -101,7 +101,7 @@ const operations: Readonly<
   'account.deleted': {
     change: (db) => accounts.deleteAccount(db, operator, 'acc_ada', now),
     rows: aboutAda('account.deleted'),
-    refused: (db) => accounts.deleteAccount(db, operator, 'acc_nobody', now),
+    refused: (db) => accounts.deleteAccount(db, operator, 'acc_unknown', now),
   },
   'account.disabled': {
     change: (db) => accounts.disableAccount(db, operator, 'acc_ada', now),
@@ -112,12 +112,12 @@ const operations: Readonly<
     change: (db) => accounts.enableAccount(db, operator, 'acc_off', now),
     rows: [row('operator', 'account.enabled', 'acc_off', 'acc_off')],
     // Enabling an enabled account counts, so that it overrides a disabling of unknown outcome (`enabled_count`).
-    refused: (db) => accounts.enableAccount(db, operator, 'acc_nobody', now),
+    refused: (db) => accounts.enableAccount(db, operator, 'acc_unknown', now),
   },
   'account.password_set': {
     change: (db) => setPasswordHash(db, operator, 'acc_ada', 'new', now),
     rows: aboutAda('account.password_set'),
-    refused: (db) => setPasswordHash(db, operator, 'acc_nobody', 'new', now),
+    refused: (db) => setPasswordHash(db, operator, 'acc_unknown', 'new', now),
   },
   'account.password_rehashed': {
     change: (db) => replacePasswordHash(db, 'acc_ada', 'phc', 'newer', now),
@@ -127,7 +127,7 @@ const operations: Readonly<
   'account.language_changed': {
     change: (db) => accounts.setLanguage(db, operator, 'acc_ada', { language: 'de', now, guard: anyone }),
     rows: [row('operator', 'account.language_changed', 'acc_ada', 'acc_ada', { language: 'de' })],
-    refused: (db) => accounts.setLanguage(db, operator, 'acc_nobody', { language: 'de', now, guard: anyone }),
+    refused: (db) => accounts.setLanguage(db, operator, 'acc_unknown', { language: 'de', now, guard: anyone }),
   },
   'session.created': {
     change: (db) => tokens.createSession(db, newSession('acc_ada', 'new'), 50),

@@ -64,12 +64,12 @@ export const administration = {
   'account.password_voided': {
     change: (db: Db) => repeat(db, 'password_changed'),
     rows: [repeated('account.password_voided')],
-    refused: (db: Db) => repeat(db, 'password_changed', 'acc_nobody'),
+    refused: (db: Db) => repeat(db, 'password_changed', 'acc_unknown'),
   },
   'account.email_confirmation_required': {
     change: (db: Db) => repeat(db, 'email_changed'),
     rows: [repeated('account.email_confirmation_required')],
-    refused: (db: Db) => repeat(db, 'email_changed', 'acc_nobody'),
+    refused: (db: Db) => repeat(db, 'email_changed', 'acc_unknown'),
   },
   'account.email_confirmed': {
     change: async (db: Db) => {
@@ -98,12 +98,12 @@ export const administration = {
   'account.sessions_ended': {
     change: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_ada', now),
     rows: [row('account.sessions_ended', 'acc_ada')],
-    refused: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_nobody', now),
+    refused: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_unknown', now),
   },
   'account.second_factor_required': {
     change: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_ada', true, now),
     rows: [row('account.second_factor_required', 'acc_ada')],
-    refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_nobody', true, now),
+    refused: (db: Db) => accounts.requireSecondFactor(db, operator, 'acc_unknown', true, now),
   },
   'account.second_factor_waived': {
     change: async (db: Db) => {
@@ -116,11 +116,11 @@ export const administration = {
   'account.password_reset_requested': {
     change: (db: Db) => admin.sendReset(db, operator, 'acc_ada', () => byMail('reset_password', 'acc_ada'), now),
     rows: [row('account.password_reset_requested', 'acc_ada')],
-    refused: (db: Db) => admin.sendReset(db, operator, 'acc_nobody', () => byMail('reset_password', 'acc_nobody'), now),
+    refused: (db: Db) => admin.sendReset(db, operator, 'acc_unknown', () => byMail('reset_password', 'acc_unknown'), now),
   },
   'account.compromised': {
     change: (db: Db) => recoverAccount(db, operator, recoveryOf(db, 'acc_ada'), () => undefined),
     rows: [row('account.compromised', 'acc_ada'), row('api_key.deleted', 'acc_ada', '{"nickname":"held"}', '42')],
-    refused: (db: Db) => recoverAccount(db, operator, recoveryOf(db, 'acc_nobody'), () => undefined),
+    refused: (db: Db) => recoverAccount(db, operator, recoveryOf(db, 'acc_unknown'), () => undefined),
   },
 } as const;

@@ -115,7 +115,7 @@ onEachDatabase('an export covers one account and one span, with its start and wi
   assert.deepEqual(await targets({}), ['early', 'start', 'other', 'last', 'late']);
   assert.deepEqual(await targets({ since: now, until: now + 10 }), ['start', 'other', 'last']);
   assert.deepEqual(await targets({ since: now, until: now + 10, accountId: 'acc_ada' }), ['start', 'last']);
-  assert.deepEqual(await targets({ accountId: 'acc_nobody' }), []);
+  assert.deepEqual(await targets({ accountId: 'acc_unknown' }), []);
 });
 
 onEachDatabase('an export reads all pages, one at a time', async ({ db }) => {

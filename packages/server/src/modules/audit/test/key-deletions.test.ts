@@ -16,6 +16,6 @@ onEachDatabase('only deletions of the account’s own keys are counted', async (
   assert.equal(await deleteKey(db, operator, bob, other.id, now), 'deleted');
   assert.deepEqual(await countKeyDeletions(db, ada), new Map([[first.id, 1]]));
   assert.deepEqual(await countKeyDeletions(db, bob), new Map([[other.id, 1]]));
-  assert.deepEqual(await countKeyDeletions(db, 'acc_nobody'), new Map());
+  assert.deepEqual(await countKeyDeletions(db, 'acc_unknown'), new Map());
   assert.notEqual(second.id, first.id);
 });

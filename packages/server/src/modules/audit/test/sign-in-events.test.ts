@@ -45,7 +45,7 @@ test(
     const wrong = 'velvet orbit wombat 24';
     const refused: readonly (readonly [code: string, ask: () => Promise<Answered>])[] = [
       ['invalid_credentials', () => trySignIn(app, account.email, undefined, wrong)],
-      ['invalid_credentials', () => trySignIn(app, 'nobody@example.com', undefined, wrong)],
+      ['invalid_credentials', () => trySignIn(app, 'unknown@example.com', undefined, wrong)],
       ['second_factor_required', () => trySignIn(app, account.email)],
       ['second_factor_invalid', () => trySignIn(app, account.email, wrongCode(secret, app.clock.now()))],
     ];

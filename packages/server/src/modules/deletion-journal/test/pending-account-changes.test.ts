@@ -1,6 +1,5 @@
 /** Several changes of unknown outcome to one account are all finished, in the order of their requests. */
 import assert from 'node:assert/strict';
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Principal } from '../../../foundation/principal.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
@@ -11,6 +10,7 @@ import { wire, type Services } from '../../../app/wiring.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { keys, operator } from '../../../../test-kit/rows.ts';
+import { until } from '../../../../test-kit/until.ts';
 
 const waitMsMax = 10_000;
 const password = new Secret('wombat orbit velvet 42');
@@ -21,14 +21,6 @@ const instanceOn = (db: Db, clock: FakeClock): Services => {
   const installation = { db, keys, migrated: [] };
   return wire({ config: testConfig(), installation, clock, issuer: 'http://localhost', argon2 });
 };
-
-async function until(isSo: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  const deadline = performance.now() + waitMsMax;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, what);
-    await turn();
-  }
-}
 
 interface Stage {
   readonly line: Line;
@@ -80,7 +72,7 @@ for (const [first, second, actions] of pairs) {
 
     line.state = 'whole';
     const recorded = async () => (await listAuditEvents(db)).slice(before).map(({ action }) => action);
-    await until(async () => (await recorded()).length >= actions.length, 'a change was never finished');
+    await until('every change is finished', waitMsMax, async () => (await recorded()).length >= actions.length);
     assert.deepEqual(await recorded(), actions);
     assert.equal((await broken.verifier.verify(key)).valid, false);
     assert.equal((await broken.verifier.verify(accessToken)).valid, false);
@@ -99,7 +91,7 @@ for (const state of ['cut before', 'cut after'] as const) {
       assert.equal((await other.accounts.find(id)).disabledAt, null);
       const { commits } = line;
       line.state = 'whole';
-      await until(() => line.commits > commits, 'the disabling was never tried again');
+      await until('the disabling is retried', waitMsMax, () => line.commits > commits);
       assert.equal((await other.accounts.find(id)).disabledAt, null);
       assert.equal((await other.verifier.verify(key)).valid, true);
       const enabled = (await listAuditEvents(db)).filter(({ action }) => action === 'account.enabled');
@@ -115,7 +107,7 @@ onEachDatabase('a disabling after that request is finished, although an older on
   await other.accounts.enable(operator, id);
   await assert.rejects(broken.accounts.disable(operator, id), isUnavailable);
   line.state = 'whole';
-  await until(async () => (await other.accounts.find(id)).disabledAt !== null, 'it was never finished');
+  await until('the disabling is finished', waitMsMax, async () => (await other.accounts.find(id)).disabledAt !== null);
 });
 
 for (const [what, change] of [
@@ -137,7 +129,7 @@ for (const [what, change] of [
       await assert.rejects(change(broken, by, id), isUnavailable);
       await other.accounts.setRole(operator, byId, 'user');
       line.state = 'whole';
-      await until(async () => !(await other.verifier.verify(key)).valid, 'it was never finished');
+      await until('the change is finished', waitMsMax, async () => !(await other.verifier.verify(key)).valid);
     },
   );
 }

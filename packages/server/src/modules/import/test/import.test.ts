@@ -269,7 +269,7 @@ onEachDatabase('an invalid key is rejected with the same reason in an import and
   });
   const cases: readonly (readonly [line: object, reason: RegExp | undefined])[] = [
     [key('one'), undefined],
-    [key('nobody', { account: 'nobody@example.com' }), /^there is no such account$/],
+    [key('orphan', { account: 'unknown@example.com' }), /^there is no such account$/],
     [key('unverified', { account: 'eve@example.com' }), /^the account’s email is not verified$/],
     [key('laptop'), /^the account already has a key with this nickname$/],
     [key('one', { hash: sha256('other').toString('hex') }), /^the account already has a key with this nickname$/],

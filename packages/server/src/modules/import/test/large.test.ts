@@ -18,7 +18,7 @@ const hasher = new PasswordHasher(keys.passwordPepper);
 const bcrypt = '$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW';
 /** In each thousand lines, one is invalid and one repeats an email address. */
 const lineOf = (index: number): string => {
-  if (index % 1_000 === 500) return '{"email":"nobody"}\n';
+  if (index % 1_000 === 500) return '{"email":"invalid"}\n';
   const number = index % 1_000 === 501 ? index - 2 : index;
   const hash = index % 4 === 0 ? { passwordHash: bcrypt } : {};
   return `${JSON.stringify({ email: `user${number}@example.com`, ...hash })}\n`;

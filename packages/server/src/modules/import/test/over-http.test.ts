@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mock } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { limits, type VerifyResult } from '@keyreeve/contract';
 import { findCredentials } from '../../accounts/store.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
@@ -15,6 +14,7 @@ import { basic, bearer, newApp, operator, type TestApp } from '../../../../test-
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { foreignVectors } from '../../../foundation/crypto/test/foreign-hash-vectors.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { until } from '../../../../test-kit/until.ts';
 
 const masterKey = randomBytes(32);
 const newImportApp = () => newApp({ environment: { KEYREEVE_MASTER_KEY: masterKey.toString('base64url') } });
@@ -38,15 +38,6 @@ const importKeys = ({ db, clock }: TestApp, lines: readonly object[]): Promise<v
   return importLines(keyImporter(operator, { db, clock, keyHash, keysPerAccountMax: 100, isDryRun: false }), lines);
 };
 
-/** @throws after about ten seconds */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 1_000; turn++) {
-    if (await condition()) return;
-    await sleep(10);
-  }
-  assert.fail('the condition stayed false for ten seconds');
-}
-
 const signIn = async (app: TestApp, email: string, password: string): Promise<number> =>
   (await app.call('POST', '/auth/token', { headers: basic(email, password) })).status;
 
@@ -65,7 +56,7 @@ test('an account with an imported hash of any kind signs in with its password on
     assert.equal(await signIn(app, email, `~${password.slice(1)}`), 401, name);
     assert.equal(await stored(), before, name);
     assert.equal(await signIn(app, email, password), 200, name);
-    await until(async () => (await stored()) !== before);
+    await until('the hash is renewed', 10_000, async () => (await stored()) !== before);
     assert.match(await stored(), /^\$argon2id\$v=19\$m=64,t=1,p=1,keyid=cDE\$/, name);
     assert.equal(await signIn(app, email, password), 200, name);
     assert.equal(await signIn(app, email, `~${password.slice(1)}`), 401, name);

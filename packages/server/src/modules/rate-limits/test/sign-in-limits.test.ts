@@ -117,8 +117,8 @@ test('a trusted range has ten failures a minute, so nine failures do not lock th
 
 for (const [what, user] of [
   ['an account', email],
-  ['an email without an account', 'nobody@example.com'],
-  ['a text that is no email address', 'nobody'],
+  ['an email without an account', 'unknown@example.com'],
+  ['a text that is no email address', 'unknown'],
 ] as const) {
   test(
     `of 150 consecutive wrong passwords from 150 ranges 100 are hashed: ${what}`,
@@ -204,14 +204,14 @@ test('neither a sign-in of the owner nor a new password changes the count for un
   const { id } = await app.createAccount(email);
   assert.equal((await signIn(app, home)).status, 200);
   await reachEmailLimit(app, email);
-  await reachEmailLimit(app, 'nobody@example.com');
+  await reachEmailLimit(app, 'unknown@example.com');
   assert.equal((await signIn(app, home)).status, 200);
   const password = 'another velvet wombat 7';
   await app.service.services.accounts.setPassword(operator, id, new Secret(password));
-  for (const user of [email, 'nobody@example.com'])
+  for (const user of [email, 'unknown@example.com'])
     assertEmailLimited(await attempt(app, { email: user, from: otherIp(500) }), user);
   app.clock.advance({ seconds: limits.loginEmailLeakSeconds });
-  for (const user of [email, 'nobody@example.com']) {
+  for (const user of [email, 'unknown@example.com']) {
     assert.equal((await attempt(app, { email: user, from: otherIp(500) })).status, 401, user);
     assertEmailLimited(await attempt(app, { email: user, from: otherIp(501) }), user);
   }

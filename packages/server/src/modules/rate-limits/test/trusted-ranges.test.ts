@@ -101,15 +101,15 @@ for (const before of [0, 60, limits.loginEmailFailuresMax]) {
     async ({ db }) => {
       const signInLimits = signInLimitsOn(db);
       const home = { clientIp: clientIps.owner };
-      for (const canonicalEmail of ['ada@example.com', 'nobody@example.com']) {
-        if (canonicalEmail !== 'nobody@example.com') await signIn(signInLimits, { canonicalEmail, ...home });
+      for (const canonicalEmail of ['ada@example.com', 'unknown@example.com']) {
+        if (canonicalEmail !== 'unknown@example.com') await signIn(signInLimits, { canonicalEmail, ...home });
         for (let n = 0; n < before; n++) await signInLimits.reserve({ canonicalEmail, clientIp: `203.0.113.${n}` });
       }
       await signIn(signInLimits, { canonicalEmail: 'ada@example.com', ...home });
       await db.transaction((tx) => signInLimits.clearTrustedRangesTx(tx, 'ada@example.com', home.clientIp));
       await db.transaction((tx) => signInLimits.changeEmailOwnerTx(tx, 'ada@example.com', home.clientIp));
       const account = await observed(signInLimits, 'ada@example.com');
-      assert.deepEqual(account, await observed(signInLimits, 'nobody@example.com'));
+      assert.deepEqual(account, await observed(signInLimits, 'unknown@example.com'));
       assert.equal(account.filter((one) => one === 'allowed').length, limits.loginEmailFailuresMax - before);
     },
   );

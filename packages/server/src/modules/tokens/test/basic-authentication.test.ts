@@ -64,7 +64,7 @@ const malformed: readonly (readonly [what: string, authorization: string | undef
 /** Well formed but wrong: each costs the same work as a wrong password. */
 const wrong: readonly (readonly [what: string, email: string, password: string])[] = [
   ['a wrong password', email, `${goodPassword}!`],
-  ['an unknown email', 'nobody@example.com', goodPassword],
+  ['an unknown email', 'unknown@example.com', goodPassword],
   ['a disabled account', 'disabled@example.com', goodPassword],
   ['no email address', 'you', goodPassword],
   ['a byte order mark before the email', `\uFEFF${email}`, goodPassword],
