@@ -102,9 +102,9 @@ const lockInstallation = sql<{ id: number }>('lock_administration', {
   sqlite: lockText,
   postgres: `${lockText} for update`,
 });
-const countAdministrators = sql<{ any: number; able: number }>(
+const countAdministrators = sql<{ total: number; able: number }>(
   'count_administrators',
-  `select count(*) as any, coalesce(sum(case when disabled_at is null and password_hash <> '' then 1 else 0 end), 0) as able
+  `select count(*) as total, coalesce(sum(case when disabled_at is null and password_hash <> '' then 1 else 0 end), 0) as able
    from accounts where role = 'admin'`,
 );
 
@@ -304,7 +304,7 @@ export const awaitAdministration = (db: Db): Promise<void> => db.transaction(loc
 
 /** Whether an administrator exists. After {@link lockAdministrationTx}, no account gets the role until the transaction ends. */
 export const hasAdministratorTx = async (tx: Transaction): Promise<boolean> =>
-  ((await tx.get(countAdministrators))?.any ?? 0) > 0;
+  ((await tx.get(countAdministrators))?.total ?? 0) > 0;
 
 /** Voids the code for the first administrator. */
 async function prepareAdministratorTx(tx: Transaction): Promise<void> {
