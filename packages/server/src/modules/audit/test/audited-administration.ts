@@ -116,7 +116,8 @@ export const administration = {
   'account.password_reset_requested': {
     change: (db: Db) => admin.sendReset(db, operator, 'acc_ada', () => byMail('reset_password', 'acc_ada'), now),
     rows: [row('account.password_reset_requested', 'acc_ada')],
-    refused: (db: Db) => admin.sendReset(db, operator, 'acc_unknown', () => byMail('reset_password', 'acc_unknown'), now),
+    refused: (db: Db) =>
+      admin.sendReset(db, operator, 'acc_unknown', () => byMail('reset_password', 'acc_unknown'), now),
   },
   'account.compromised': {
     change: (db: Db) => recoverAccount(db, operator, recoveryOf(db, 'acc_ada'), () => undefined),
