@@ -56,7 +56,7 @@ export class Prober {
     if (results[0] === 'unknown') await setTimeout(pauseMs);
   }
 
-  /** Verifies many keys, valid and lately deleted ones, in one request. */
+  /** Verifies many keys, valid and recently deleted ones, in one request. */
   async probeBatch(): Promise<void> {
     const batches = this.targets.filter(({ method }) => method.keysMax > 1);
     const results = await this.probe(pick(batches), this.#otherKeys(batchKeys));

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/schema';
 import { errors, Problem, type ErrorCode } from '@keyreeve/contract';
 
 /** A response of `fetch` or of `raw-http.ts`. */
-export interface Judged {
+export interface CheckedResponse {
   readonly status: number;
   readonly header: (name: string) => string | null;
   readonly text: string;
@@ -21,7 +21,15 @@ export const securityHeaders = {
 
 const problem = Compile(Problem);
 
-export const fromFetch = ({ status, headers, text }: { status: number; headers: Headers; text: string }): Judged => ({
+export const fromFetch = ({
+  status,
+  headers,
+  text,
+}: {
+  status: number;
+  headers: Headers;
+  text: string;
+}): CheckedResponse => ({
   status,
   header: (name) => headers.get(name),
   text,
@@ -31,19 +39,19 @@ export const fromWire = (answer: {
   status: number;
   headers: ReadonlyMap<string, readonly string[]>;
   body: string;
-}): Judged => ({
+}): CheckedResponse => ({
   status: answer.status,
   header: (name) => answer.headers.get(name)?.join(', ') ?? null,
   text: Buffer.from(answer.body, 'latin1').toString('utf8'),
 });
 
-export function assertSecurityHeaders({ header }: Judged, what = ''): void {
+export function assertSecurityHeaders({ header }: CheckedResponse, what = ''): void {
   for (const [name, value] of Object.entries(securityHeaders)) assert.equal(header(name), value, `${what} ${name}`);
   for (const name of ['server', 'x-powered-by', 'set-cookie']) assert.equal(header(name), null, `${what} ${name}`);
 }
 
 /** @returns the problem, for further assertions */
-export function assertProblem(answer: Judged, code: ErrorCode, what = ''): Problem {
+export function assertProblem(answer: CheckedResponse, code: ErrorCode, what = ''): Problem {
   const { status, title } = errors[code];
   const body = JSON.parse(answer.text || 'null') as Problem | null;
   assert.deepEqual({ status: answer.status, code: body?.code }, { status, code }, `${what} ${answer.text}`);

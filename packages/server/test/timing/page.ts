@@ -1,7 +1,7 @@
 /** The page that `npm run timing` writes: `docs/timing.md`. */
 import type { Interval } from './auc.ts';
 
-/** How well the response times of two kinds of requests can be told apart. */
+/** How well response times distinguish two kinds of requests. */
 export interface Measurement {
   readonly mediansMs: readonly [number, number];
   readonly auc: number;

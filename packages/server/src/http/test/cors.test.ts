@@ -6,7 +6,7 @@ import { test } from '../../../test-kit/app-on-each-database.ts';
 const listed = 'https://app.example.com';
 const KEYREEVE_CORS_ORIGINS = `${listed}, http://localhost:3000`;
 
-const strangers = [
+const otherOrigins = [
   'https://evil.example',
   'http://app.example.com',
   'https://app.example.com:8443',
@@ -97,7 +97,7 @@ test(
   { tags: ['asvs:3.4.2', 'asvs:3.5.2'] },
   async () => {
     await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
-    for (const origin of strangers) {
+    for (const origin of otherOrigins) {
       const simple = await app.call('GET', '/health/live', { headers: { origin } });
       assert.deepEqual([simple.status, corsHeaders(simple)], [200, { vary: 'Origin' }], origin);
       const response = await app.call('OPTIONS', '/auth/token', { headers: { origin, ...preflight('POST') } });

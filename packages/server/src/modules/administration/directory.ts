@@ -86,14 +86,14 @@ export class Directory {
     const after = cursor === undefined ? '' : fromCursor(cursor, isCanonicalEmail);
     const text = parseEmail(query)?.canonicalEmail ?? query.normalize('NFC').toLowerCase();
     const filter = { text, role: role ?? '', state: state ?? '' } as const;
-    const { rows, lookedUntil } = await store.findAccounts(
+    const { rows, scannedUntil } = await store.findAccounts(
       this.#db,
       filter,
       after,
       sizeOf(limit),
       limits.adminRowsPerPageMax,
     );
-    return { accounts: rows.map(toAccount), nextCursor: lookedUntil === undefined ? null : toCursor(lookedUntil) };
+    return { accounts: rows.map(toAccount), nextCursor: scannedUntil === undefined ? null : toCursor(scannedUntil) };
   }
 
   /** Returns audit events, newest first. @throws DomainError `invalid_request` for an invalid cursor */

@@ -112,10 +112,10 @@ export async function findAccounts(
   after: string,
   limit: number,
   rowsMax: number,
-): Promise<{ rows: AdministeredRow[]; lookedUntil: string | undefined }> {
+): Promise<{ rows: AdministeredRow[]; scannedUntil: string | undefined }> {
   const bound = (await db.get(selectBound, [after, rowsMax - 1]))?.canonicalEmail;
   const rows = await db.all(selectPage, [after, bound ?? last, text, role, state, limit]);
-  return { rows, lookedUntil: rows.length === limit ? rows.at(-1)?.canonicalEmail : bound };
+  return { rows, scannedUntil: rows.length === limit ? rows.at(-1)?.canonicalEmail : bound };
 }
 
 /** @returns false when the email is taken. @throws DomainError `invalid_access_token` */

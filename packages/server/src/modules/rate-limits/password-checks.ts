@@ -2,7 +2,7 @@
  * Limits the password checks in progress in this process. A check costs a hash, the most expensive operation that any
  * client can request. Slots are shared fairly, and a check without a slot is rejected at once, before any write.
  *
- * - per email: two for trusted address ranges and two for all others, so that strangers cannot lock the owner out
+ * - per email: two for trusted address ranges and two for all others, so that other clients cannot lock the owner out
  * - per address range: at most as many slots as remain free. One range alone gets half of all slots, two get a third
  *   each (dynamic thresholds, Choudhury and Hahne 1998), and a range without a check in progress gets the last slot
  * - address ranges that are not trusted: at most three quarters of all slots

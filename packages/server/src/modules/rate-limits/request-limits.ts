@@ -58,7 +58,7 @@ export class RequestLimits {
 
   /**
    * Counts a request for a password reset. Address ranges from which the email signed in recently have a separate count,
-   * so that a stranger cannot use up the owner's allowance.
+   * so that another client cannot use up the owner's allowance.
    * @throws DomainError `too_many_requests`
    */
   async countReset(attempt: SignInAttempt): Promise<void> {

@@ -10,7 +10,7 @@ import { sql } from '../../foundation/database/sql.ts';
 import { isUniqueViolation } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 
-/** An account with what only it itself is told. */
+/** An account with the members that only its owner may read. */
 export interface OwnRow extends CredentialsRow {
   readonly hasSecondFactor: number;
 }
@@ -34,7 +34,7 @@ export const findOwnAccount = (reader: Pick<Reader, 'get'>, id: string): Promise
 export const newestSignUpHash = async (tx: Transaction, accountId: string): Promise<string | undefined> =>
   (await tx.get(selectSignUp, [accountId]))?.passwordHash;
 
-/** A code that was good for its purpose when it was looked at, and the account that it was sent for. */
+/** A code that was valid for its purpose when it was read, and its account. */
 export interface KnownCode {
   readonly hash: Buffer;
   readonly row: CodeRow;

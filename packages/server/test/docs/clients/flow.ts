@@ -1,4 +1,4 @@
-/** What a generated client is asked to do, and what it reports. */
+/** The steps of the test of generated clients, and the values that each client reports. */
 export interface Service {
   readonly baseUrl: string;
   readonly email: string;

@@ -76,18 +76,18 @@ onEachDatabase(
     for (const name of ['a1', 'b1', 'c1', 'd1', 'e2', 'f1', 'g2']) await addAccount(db, name);
     const wanted = { text: '2@', role: '', state: '' } as const;
     const seen: string[] = [];
-    const looked: (string | undefined)[] = [];
+    const scanned: (string | undefined)[] = [];
     let after: string | undefined = '';
     while (after !== undefined) {
       const page: Awaited<ReturnType<typeof findAccounts>> = await findAccounts(db, wanted, after, 10, 3);
       seen.push(...page.rows.map(({ id }) => id));
-      looked.push(page.lookedUntil);
-      after = page.lookedUntil;
+      scanned.push(page.scannedUntil);
+      after = page.scannedUntil;
     }
     assert.deepEqual(seen, ['acc_e2', 'acc_g2']);
-    assert.deepEqual(looked, ['c1@example.com', 'f1@example.com', undefined]);
+    assert.deepEqual(scanned, ['c1@example.com', 'f1@example.com', undefined]);
     const full = await findAccounts(db, { text: '', role: '', state: '' }, '', 2, 3);
-    assert.deepEqual([full.rows.length, full.lookedUntil], [2, 'b1@example.com']);
+    assert.deepEqual([full.rows.length, full.scannedUntil], [2, 'b1@example.com']);
   },
 );
 

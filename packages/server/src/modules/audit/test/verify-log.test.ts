@@ -11,7 +11,7 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, keys, now, operator } from '../../../../test-kit/rows.ts';
 
-const strangers = deriveKeys(Buffer.alloc(32, 8)).auditChain;
+const otherKey = deriveKeys(Buffer.alloc(32, 8)).auditChain;
 
 const verify = (db: Db, checkpoints: readonly string[] = [], key = keys.auditChain): Promise<Verified> =>
   db.snapshot((reader) => verifyLog(reader, key, checkpoints.flatMap(findCheckpoints)));
@@ -206,7 +206,7 @@ onEachDatabase('a checkpoint that was edited or is of another installation is re
   const text = await checkpoint(db);
   const [version, positions = '', mac = ''] = text.split('.');
   const fewer = positions.replace(/\d(?!.*\d)/, (digit) => String(Number(digit) - 1));
-  for (const wrong of [await checkpoint(db, strangers), `${version}.${fewer}.${mac}`]) {
+  for (const wrong of [await checkpoint(db, otherKey), `${version}.${fewer}.${mac}`]) {
     const { findings } = await verify(db, [wrong]);
     assert.deepEqual(
       findings.map(({ fault }) => fault),
@@ -219,7 +219,7 @@ onEachDatabase('a checkpoint that was edited or is of another installation is re
 
 onEachDatabase('no event is valid under another key', { tags: ['asvs:16.4.2'] }, async ({ db }) => {
   await fill(db);
-  const { findings, findingsTotal } = await verify(db, [], strangers);
+  const { findings, findingsTotal } = await verify(db, [], otherKey);
   assert.deepEqual([findingsTotal, findings.every(({ fault }) => fault === 'edited')], [6, true]);
 });
 

@@ -183,8 +183,8 @@ onEachDatabase(
     const { laptop } = await fill(db);
     await backUp(db, path);
     await deleteKey(db, operator, 'acc_ada', laptop.id, later);
-    const strangers = deriveKeys(Buffer.alloc(32, 8));
-    await new DeletionJournal({ folder, db, clock: new FakeClock(later), keys: strangers }).catchUp();
+    const otherKeys = deriveKeys(Buffer.alloc(32, 8));
+    await new DeletionJournal({ folder, db, clock: new FakeClock(later), keys: otherKeys }).catchUp();
     await using fresh = await databases[db.dialect]!();
     await assert.rejects(
       restore(fresh.db, path, { journalFolders: [folder] }),

@@ -18,7 +18,7 @@ import type { Revocation } from '../revocation.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 
 const keys = deriveKeys(Buffer.alloc(32, 7));
-const strangers = deriveKeys(Buffer.alloc(32, 8));
+const otherKeys = deriveKeys(Buffer.alloc(32, 8));
 const key = (id: number): Revocation => ({ kind: 'api_key', id: String(id), at: 1_000 + id });
 
 const readAll = (folder: string, by = keys): Promise<Revocation[]> => Array.fromAsync(readJournal(folder, by));
@@ -99,7 +99,7 @@ test('an incomplete last line is ignored, because it was never acknowledged', as
 test('a journal of another installation is rejected with that reason', async () => {
   using temp = newTempFolder();
   await written(temp.path, key(1));
-  await assert.rejects(readAll(temp.path, strangers), (error) => {
+  await assert.rejects(readAll(temp.path, otherKeys), (error) => {
     assert.ok(error instanceof JournalError);
     assert.match(error.message, /belongs to another installation/);
     return true;

@@ -286,11 +286,11 @@ onEachDatabase('a job without a handler waits for an instance that has one', asy
 
 onEachDatabase('an unreachable database is reported once, and jobs run when it is reachable again', async ({ db }) => {
   let isDown = true;
-  let asked = 0;
+  let polls = 0;
   const broken: Db = {
     ...withTransaction(db, (work, options) => db.transaction(work, options)),
     all: (...args) => {
-      asked++;
+      polls++;
       return isDown ? Promise.reject(new Error('down')) : db.all(...args);
     },
   };
@@ -300,7 +300,7 @@ onEachDatabase('an unreachable database is reported once, and jobs run when it i
   await worker.put('mail', 'one');
   await until('the database was polled repeatedly', waitMsMax, () => {
     worker.outbox.pollSoon();
-    return asked >= 5;
+    return polls >= 5;
   });
   assert.deepEqual(
     worker.failures.map(({ kind }) => kind),
