@@ -19,11 +19,18 @@ export interface AuditKey {
   mac(text: string): Uint8Array;
 }
 
-/** A transaction: its reads see its own writes, and either all of its writes commit or none. */
+/**
+ * A transaction: its reads see its own writes, and either all of its writes commit or none.
+ *
+ * Statements that are issued in one turn, without waiting for each other, run in that order and are sent together. After
+ * one fails, the following statements fail as well.
+ */
 export interface Transaction extends Reader {
   readonly auditKey: AuditKey;
   /** @returns the number of rows changed */
   run(statement: Statement<never>, values?: readonly SqlValue[]): Promise<number>;
+  /** Sends the statement together with the commit. If the statement fails, the transaction is rolled back. */
+  runWithCommit(statement: Statement<never>, values?: readonly SqlValue[]): void;
 }
 
 export interface TransactionOptions {

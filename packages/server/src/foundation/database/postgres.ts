@@ -139,7 +139,9 @@ export class PostgresDb implements Db {
       await this.#watched(orUnavailable(client.query(isLong ? beginLong : 'begin')));
       let value: T;
       try {
-        value = await body(new OpenTransaction(client, isLong, this.#auditKey));
+        const tx = new OpenTransaction(client, isLong, this.#auditKey);
+        value = await body(tx);
+        await tx.runDeferred();
       } catch (error) {
         // A broken connection would not respond to a rollback either.
         if (!isConnectionFailure(error)) isBroken = !(await didRollBack(client));
@@ -204,6 +206,7 @@ class OpenTransaction implements Transaction {
   readonly auditKey: AuditKey;
   readonly #client: pg.PoolClient;
   readonly #isLong: boolean;
+  readonly #deferred: (readonly [Statement<never>, readonly SqlValue[]])[] = [];
 
   constructor(client: pg.PoolClient, isLong: boolean, auditKey: AuditKey) {
     this.auditKey = auditKey;
@@ -221,6 +224,15 @@ class OpenTransaction implements Transaction {
 
   async run(statement: Statement<never>, values: readonly SqlValue[] = []): Promise<number> {
     return (await this.#query(statement, values)).rowCount ?? 0;
+  }
+
+  runWithCommit(statement: Statement<never>, values: readonly SqlValue[] = []): void {
+    this.#deferred.push([statement, values]);
+  }
+
+  /** Runs the statements of {@link runWithCommit}. */
+  async runDeferred(): Promise<void> {
+    for (const [statement, values] of this.#deferred) await this.#query(statement, values);
   }
 
   #query(statement: Statement<unknown>, values: readonly SqlValue[]): Promise<pg.QueryResult> {

@@ -216,8 +216,10 @@ async function runInSavepoint(writer: WriterThread, { body, resolve, reject }: O
   let deliver: () => void;
   try {
     const value = await body(writer);
+    await writer.runDeferred();
     deliver = () => resolve(value);
   } catch (error) {
+    writer.dropDeferred();
     await writer.request('exec', 'rollback to operation');
     deliver = () => reject(error);
   }
@@ -230,6 +232,7 @@ class WriterThread implements Transaction {
   readonly auditKey: AuditKey;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: unknown) => void }>();
+  readonly #deferred: (readonly [Statement<never>, readonly SqlValue[]])[] = [];
   #lastId = 0;
   #failure: Error | undefined;
 
@@ -265,6 +268,19 @@ class WriterThread implements Transaction {
 
   run(statement: Statement<never>, values: readonly SqlValue[] = []): Promise<number> {
     return this.request('run', statement.text.sqlite, values) as Promise<number>;
+  }
+
+  runWithCommit(statement: Statement<never>, values: readonly SqlValue[] = []): void {
+    this.#deferred.push([statement, values]);
+  }
+
+  /** Runs the statements of {@link runWithCommit}. */
+  async runDeferred(): Promise<void> {
+    await Promise.all(this.#deferred.splice(0).map(([statement, values]) => this.run(statement, values)));
+  }
+
+  dropDeferred(): void {
+    this.#deferred.length = 0;
   }
 
   get hasFailed(): boolean {
