@@ -29,8 +29,11 @@ export interface Transaction extends Reader {
   readonly auditKey: AuditKey;
   /** @returns the number of rows changed */
   run(statement: Statement<never>, values?: readonly SqlValue[]): Promise<number>;
-  /** Sends the statement together with the commit. If the statement fails, the transaction is rolled back. */
-  runWithCommit(statement: Statement<never>, values?: readonly SqlValue[]): void;
+  /**
+   * Sends the statement together with the next statement, before it, or with the commit. If the statement fails, the
+   * transaction is rolled back.
+   */
+  enqueue(statement: Statement<never>, values?: readonly SqlValue[]): void;
 }
 
 export interface TransactionOptions {

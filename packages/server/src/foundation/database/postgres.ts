@@ -141,7 +141,7 @@ export class PostgresDb implements Db {
       try {
         const tx = new OpenTransaction(client, isLong, this.#auditKey);
         value = await body(tx);
-        await tx.runDeferred();
+        await tx.runEnqueued();
       } catch (error) {
         // A broken connection would not respond to a rollback either.
         if (!isConnectionFailure(error)) isBroken = !(await didRollBack(client));
@@ -206,7 +206,7 @@ class OpenTransaction implements Transaction {
   readonly auditKey: AuditKey;
   readonly #client: pg.PoolClient;
   readonly #isLong: boolean;
-  readonly #deferred: (readonly [Statement<never>, readonly SqlValue[]])[] = [];
+  readonly #enqueued: Promise<unknown>[] = [];
 
   constructor(client: pg.PoolClient, isLong: boolean, auditKey: AuditKey) {
     this.auditKey = auditKey;
@@ -226,13 +226,15 @@ class OpenTransaction implements Transaction {
     return (await this.#query(statement, values)).rowCount ?? 0;
   }
 
-  runWithCommit(statement: Statement<never>, values: readonly SqlValue[] = []): void {
-    this.#deferred.push([statement, values]);
+  enqueue(statement: Statement<never>, values: readonly SqlValue[] = []): void {
+    const result = this.#query(statement, values);
+    result.catch(() => undefined);
+    this.#enqueued.push(result);
   }
 
-  /** Runs the statements of {@link runWithCommit}. */
-  async runDeferred(): Promise<void> {
-    for (const [statement, values] of this.#deferred) await this.#query(statement, values);
+  /** Waits for the statements of {@link enqueue}. */
+  async runEnqueued(): Promise<void> {
+    await Promise.all(this.#enqueued);
   }
 
   #query(statement: Statement<unknown>, values: readonly SqlValue[]): Promise<pg.QueryResult> {

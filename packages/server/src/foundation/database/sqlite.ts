@@ -216,10 +216,10 @@ async function runInSavepoint(writer: WriterThread, { body, resolve, reject }: O
   let deliver: () => void;
   try {
     const value = await body(writer);
-    await writer.runDeferred();
+    await writer.runEnqueued();
     deliver = () => resolve(value);
   } catch (error) {
-    writer.dropDeferred();
+    writer.dropEnqueued();
     await writer.request('exec', 'rollback to operation');
     deliver = () => reject(error);
   }
@@ -232,7 +232,7 @@ class WriterThread implements Transaction {
   readonly auditKey: AuditKey;
   readonly #worker: Worker;
   readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: unknown) => void }>();
-  readonly #deferred: (readonly [Statement<never>, readonly SqlValue[]])[] = [];
+  readonly #enqueued: Promise<unknown>[] = [];
   #lastId = 0;
   #failure: Error | undefined;
 
@@ -270,17 +270,19 @@ class WriterThread implements Transaction {
     return this.request('run', statement.text.sqlite, values) as Promise<number>;
   }
 
-  runWithCommit(statement: Statement<never>, values: readonly SqlValue[] = []): void {
-    this.#deferred.push([statement, values]);
+  enqueue(statement: Statement<never>, values: readonly SqlValue[] = []): void {
+    const result = this.run(statement, values);
+    result.catch(() => undefined);
+    this.#enqueued.push(result);
   }
 
-  /** Runs the statements of {@link runWithCommit}. */
-  async runDeferred(): Promise<void> {
-    await Promise.all(this.#deferred.splice(0).map(([statement, values]) => this.run(statement, values)));
+  /** Waits for the statements of {@link enqueue}. */
+  async runEnqueued(): Promise<void> {
+    await Promise.all(this.#enqueued.splice(0));
   }
 
-  dropDeferred(): void {
-    this.#deferred.length = 0;
+  dropEnqueued(): void {
+    this.#enqueued.length = 0;
   }
 
   get hasFailed(): boolean {

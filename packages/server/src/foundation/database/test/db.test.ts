@@ -53,28 +53,33 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('a statement that is sent with the commit is part of the transaction', async ({ db }) => {
-  await withThings(db, [1, 10]);
-  await db.transaction(async (tx) => {
-    tx.runWithCommit(insert, [2, 20]);
-    await tx.run(add, [1, 1]);
-  });
-  const rolledBack = db.transaction(async (tx) => {
-    tx.runWithCommit(insert, [3, 30]);
-    throw new DomainError('nickname_taken');
-  });
-  await assert.rejects(rolledBack, (error) => codeOf(error) === 'nickname_taken');
-  const failed = db.transaction(async (tx) => {
-    await tx.run(insert, [4, 40]);
-    tx.runWithCommit(broken, [1]);
-  });
-  await assert.rejects(failed, (error) => codeOf(error) === 'unavailable');
-  const rows = (await db.all(list)).map((row) => ({ ...row }));
-  assert.deepEqual(rows, [
-    { id: 1, n: 11 },
-    { id: 2, n: 20 },
-  ]);
-});
+onEachDatabase(
+  'an enqueued statement runs before later statements and commits with the transaction',
+  async ({ db }) => {
+    await withThings(db, [1, 10]);
+    await db.transaction(async (tx) => {
+      tx.enqueue(insert, [2, 19]);
+      await tx.run(addToAll);
+      tx.enqueue(insert, [5, 50]);
+    });
+    const rolledBack = db.transaction(async (tx) => {
+      tx.enqueue(insert, [3, 30]);
+      throw new DomainError('nickname_taken');
+    });
+    await assert.rejects(rolledBack, (error) => codeOf(error) === 'nickname_taken');
+    const failed = db.transaction(async (tx) => {
+      await tx.run(insert, [4, 40]);
+      tx.enqueue(broken, [1]);
+    });
+    await assert.rejects(failed, (error) => codeOf(error) === 'unavailable');
+    const rows = (await db.all(list)).map((row) => ({ ...row }));
+    assert.deepEqual(rows, [
+      { id: 1, n: 11 },
+      { id: 2, n: 20 },
+      { id: 5, n: 50 },
+    ]);
+  },
+);
 
 onEachDatabase(
   'a transaction whose body throws is rolled back and throws the same error',
