@@ -1,7 +1,8 @@
 /** The hot path on SQLite, compared with its limit: `npm run bench`. */
 import { join } from 'node:path';
 import { batchRequest, forwardRequest, keyreeve, limitRequest, signInRequest, verifyRequest } from './keyreeve.ts';
-import { load, residentMib, start, type Running } from './processes.ts';
+import { load, start, type Running } from './processes.ts';
+import { residentMib } from './processor-time.ts';
 import { writePool, type RequestTemplate } from './request.ts';
 import { alternate, ms, rate, table } from './rounds.ts';
 import { emailAt, seed, type Seeded } from './seed.ts';

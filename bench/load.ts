@@ -27,6 +27,8 @@ export interface LoadResult {
   readonly firstFailure?: string;
   readonly msP50: number;
   readonly msP99: number;
+  /** Processor time of the load generator divided by the duration. Near 1, the load generator is the bottleneck. */
+  readonly generatorShare: number;
 }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as LoadOptions;
@@ -97,10 +99,12 @@ function run(): Promise<void> {
 }
 
 const startedAt = performance.now();
+const usedBefore = process.cpuUsage();
 setTimeout(() => (isOver = true), options.seconds * 1000).unref();
 setTimeout(() => process.exit(3), options.seconds * 1000 + 10_000).unref();
 await Promise.all(Array.from({ length: connections }, run));
 const seconds = (performance.now() - startedAt) / 1000;
+const used = process.cpuUsage(usedBefore);
 latencies.sort((a, b) => a - b);
 const quantile = (q: number): number =>
   latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? Number.NaN;
@@ -112,5 +116,6 @@ const result: LoadResult = {
   ...(firstFailure === undefined ? {} : { firstFailure }),
   msP50: quantile(0.5),
   msP99: quantile(0.99),
+  generatorShare: (used.user + used.system) / 1e6 / seconds,
 };
 console.log(JSON.stringify(result));

@@ -13,17 +13,26 @@ import {
   forwardRequest,
   introspectRequest,
   keyreeve,
-  limitRequest,
   signInRequest,
   verifyRequest,
 } from './keyreeve.ts';
-import type { LoadResult } from './load.ts';
+import { constantRequest, contender } from './measure.ts';
 import * as peer from './peer-requests.ts';
-import { processorMs } from './processor-time.ts';
-import { load, Programs, run, type Running } from './processes.ts';
+import { Programs, run, type Running } from './processes.ts';
+import { barText, verdict } from './report.ts';
 import { writePool, type RequestTemplate } from './request.ts';
-import { alternate, ms, rate, table, type Contender, type Rounds } from './rounds.ts';
-import { seed } from './seed.ts';
+import {
+  alternate,
+  generatorNote,
+  ms,
+  rate,
+  table,
+  type Contender,
+  type Figure,
+  type Measured,
+  type Rounds,
+} from './rounds.ts';
+import { seed, signedInAccounts } from './seed.ts';
 import { basicOf, signIn } from './tokens.ts';
 
 export interface PeersOptions {
@@ -42,12 +51,34 @@ interface Setup {
   readonly newUrl: (name: string) => Promise<string>;
 }
 
+/** A program of ours, and the same request answered with a constant. */
+interface Ours {
+  readonly program: Contender;
+  readonly limit: Contender;
+}
+
 interface Comparison {
   readonly what: string;
   readonly peer: Contender;
-  readonly ours: readonly Contender[];
-  readonly limit: Contender;
+  readonly ours: readonly Ours[];
 }
+
+/** The results of one database. */
+interface Results {
+  readonly rows: readonly string[][];
+  /** Values by the name of a goal. */
+  readonly goals: ReadonlyMap<string, number>;
+}
+
+const titles: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+const forwardGoal = '`/auth/forward` / better-auth’s verification';
+const verifyGoal = '`POST /auth/verify` / better-auth’s verification';
+const signInGoal = 'sign-ins / bare hashes at the same priority';
+const bars: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  [forwardGoal]: { sqlite: 40, postgres: 25 },
+  [verifyGoal]: { sqlite: 25, postgres: 15 },
+  [signInGoal]: { sqlite: 0.95, postgres: 0.95 },
+};
 
 const connections = 64;
 /** A hash takes tens of milliseconds of one core, so four connections keep latency below a second. */
@@ -58,157 +89,178 @@ const signedInUsers = 32;
 
 export async function peers(options: PeersOptions): Promise<string> {
   installPeers();
-  const rows: string[][] = [];
+  const byDatabase = new Map<string, Results>();
   for (const name of options.databases) {
     const folder = join(options.folder, name);
     mkdirSync(folder);
     if (name === 'sqlite') {
       const newUrl = (file: string) => Promise.resolve(`sqlite:${join(folder, `${file}.db`)}`);
-      rows.push(...(await measure({ name, folder, newUrl }, options)));
+      byDatabase.set(name, await measureAll({ name, folder, newUrl }, options));
       continue;
     }
     await using server = await PostgresServer.start({ durable: true });
     const newUrl = async () => `${(await server.createDatabase()).url}?sslmode=disable`;
-    rows.push(...(await measure({ name, folder, newUrl }, options)));
+    byDatabase.set(name, await measureAll({ name, folder, newUrl }, options));
   }
-  return table(
-    [
-      'database',
-      'what',
-      'requests/s',
-      'p50 ms',
-      'p99 ms',
-      'processor µs/request',
-      'rate / peer',
-      'p50, times faster',
-      'p99, times faster',
-      'rate / limit',
-    ],
-    rows,
-  );
+  const columns = [
+    'what',
+    'requests/s',
+    'p50/p99 ms',
+    'processor µs/request',
+    'rate / peer',
+    'processor time, peer’s / ours',
+    'p50/p99, times faster',
+    'processor time / limit',
+  ];
+  const tables = [...byDatabase].map(([name, { rows }]) => `${titles[name] ?? name}:\n\n${table(columns, rows)}`);
+  return [...tables, generatorNote, goalTable(byDatabase)].join('\n\n');
 }
 
-async function measure(setup: Setup, { keys, rounds, seconds }: PeersOptions): Promise<string[][]> {
-  console.error(`${setup.name}: seeding ${keys} keys for each`);
-  const ourUrl = await setup.newUrl('keyreeve');
-  const seeded = await seed(ourUrl, join(setup.folder, 'keys'), keys);
-  const betterAuthUrl = await setup.newUrl('better-auth');
-  const betterAuth = await run<peer.BetterAuthSeeded>(
-    '0,1',
-    './peers/better-auth-seed.ts',
-    {
-      databaseUrl: betterAuthUrl,
-      keys,
-      users: userCount,
-      sessions: signedInUsers,
-      poolPath: join(setup.folder, 'better-auth'),
-    },
-    production,
-  );
-  const oidcUrl = await setup.newUrl('oidc-provider');
-  const oidc = await run<peer.OidcSeeded>(
-    '0,1',
-    './peers/oidc-provider-seed.ts',
-    { databaseUrl: oidcUrl, tokens: keys, poolPath: join(setup.folder, 'oidc-tokens') },
-    production,
-  );
+function goalTable(byDatabase: ReadonlyMap<string, Results>): string {
+  const names = [...byDatabase.keys()];
+  const rows = Object.entries(bars).map(([goal, atLeast]) => [
+    goal,
+    ...names.map((name) => {
+      const value = byDatabase.get(name)?.goals.get(goal) ?? Number.NaN;
+      const bar = { atLeast: atLeast[name] ?? 0 };
+      return `${times(value)}, ${barText(bar)}: ${verdict(value, bar)}`;
+    }),
+  ]);
+  return table(['goal', ...names.map((name) => titles[name] ?? name)], rows);
+}
 
+async function measureAll(setup: Setup, options: PeersOptions): Promise<Results> {
   await using programs = new Programs();
-  const running = {
-    limit: await programs.start('0', './limit-server.ts', ['0']),
-    keyreeve: programs.add(await keyreeve('0', seeded)),
-    betterAuth: await programs.start('0', './peers/better-auth-server.ts', [betterAuthUrl], production),
-    oidc: await programs.start('0', './peers/oidc-provider-server.ts', [oidcUrl], production),
-  };
-  const { accessTokens } = await signIn(running.keyreeve.port, setup.folder);
-  const logins = writePool(
-    join(setup.folder, 'logins'),
-    Array.from({ length: Math.min(accountsThatSignIn, seeded.accounts) }, (_, index) => basicOf(index + 1)),
-  );
-  const contender = (
-    name: string,
-    { port, process: measuredProcess }: Running,
-    request: RequestTemplate,
-    connectionCount = connections,
-  ): Contender => ({
-    name,
-    run: async () => {
-      const pid = measuredProcess.pid ?? 0;
-      const beforeMs = processorMs(pid);
-      const result = await load({ port, connections: connectionCount, seconds, request });
-      return { ...result, processorUs: ((processorMs(pid) - beforeMs) * 1000) / result.requests };
-    },
-  });
-  const bareHash = (): Promise<LoadResult> =>
-    run('0', './hash-limit.ts', { concurrency: signInConnections, seconds } satisfies HashLimitOptions);
-  const bare = contender('bare node:http', running.limit, limitRequest);
+  const comparisons = await prepare(setup, options, programs);
+  const rows: string[][] = [];
+  const goals = new Map<string, number>();
+  for (const comparison of comparisons) {
+    const { peer: thePeer, ours } = comparison;
+    const contenders = [thePeer, ...ours.flatMap(({ program, limit }) => [program, limit])];
+    // The first round is a warm-up.
+    await alternate(contenders, 1);
+    const rounds = await alternate(contenders, options.rounds);
+    const measured = rowsOf(comparison, rounds);
+    for (const row of measured) console.error(row.join(', '));
+    rows.push(...measured);
+    for (const [goal, value] of goalsOf(comparison, rounds)) goals.set(goal, value);
+  }
+  return { rows, goals };
+}
 
-  const comparisons: readonly Comparison[] = [
+/** Fills the databases and starts the programs. */
+async function prepare(
+  { name, folder, newUrl }: Setup,
+  { keys, seconds }: PeersOptions,
+  programs: Programs,
+): Promise<readonly Comparison[]> {
+  console.error(`${name}: seeding ${keys} keys for each`);
+  const seeded = await seed(await newUrl('keyreeve'), join(folder, 'keys'), keys);
+  const betterAuthUrl = await newUrl('better-auth');
+  const poolPath = join(folder, 'better-auth');
+  const betterAuthInput = { databaseUrl: betterAuthUrl, keys, users: userCount, sessions: signedInUsers, poolPath };
+  const betterAuthScript = './peers/better-auth-seed.ts';
+  const betterAuth = await run<peer.BetterAuthSeeded>('0,1', betterAuthScript, betterAuthInput, production);
+  const oidcUrl = await newUrl('oidc-provider');
+  const oidcInput = { databaseUrl: oidcUrl, tokens: keys, poolPath: join(folder, 'oidc-tokens') };
+  const oidc = await run<peer.OidcSeeded>('0,1', './peers/oidc-provider-seed.ts', oidcInput, production);
+
+  const limit = await programs.start('0', './limit-server.ts', ['0']);
+  const ours = programs.add(await keyreeve('0', seeded));
+  const betterAuthServer = await programs.start('0', './peers/better-auth-server.ts', [betterAuthUrl], production);
+  const oidcServer = await programs.start('0', './peers/oidc-provider-server.ts', [oidcUrl], production);
+  const { accessTokens } = await signIn(ours.port, folder);
+  // Other accounts than those of the access tokens, because sign-ins end old sessions.
+  const logins = writePool(
+    join(folder, 'logins'),
+    Array.from({ length: Math.min(accountsThatSignIn, seeded.accounts - signedInAccounts) }, (_, index) =>
+      basicOf(signedInAccounts + index + 1),
+    ),
+  );
+
+  const loaded = (title: string, running: Running, request: RequestTemplate): Contender =>
+    contender(title, running, { connections, seconds, request });
+  const signingIn = (title: string, running: Running, request: RequestTemplate): Contender =>
+    contender(title, running, { connections: signInConnections, seconds: seconds * 2, request });
+  const withLimit = (title: string, limitTitle: string, request: RequestTemplate): Ours => ({
+    program: loaded(title, ours, request),
+    limit: loaded(limitTitle, limit, constantRequest(request)),
+  });
+  // The server is pinned to one core, so it computes one hash at once.
+  const bareHashes: HashLimitOptions = { concurrency: 1, seconds: seconds * 2 };
+  const bareHash = (): Promise<Measured> => run('0', './hash-limit.ts', bareHashes);
+  const { keys: pool, serviceKey } = seeded;
+  return [
     {
       what: 'verification',
-      peer: contender('better-auth', running.betterAuth, peer.verifyRequest(betterAuth)),
+      peer: loaded('better-auth', betterAuthServer, peer.verifyRequest(betterAuth)),
       ours: [
-        contender('Keyreeve, /auth/verify', running.keyreeve, verifyRequest(seeded.keys, seeded.serviceKey)),
-        contender('Keyreeve, /auth/forward', running.keyreeve, forwardRequest(seeded.keys)),
+        withLimit('Keyreeve, /auth/verify', 'constant, /auth/verify', verifyRequest(pool, serviceKey)),
+        withLimit('Keyreeve, /auth/forward', 'constant, /auth/forward', forwardRequest(pool)),
       ],
-      limit: bare,
     },
     {
       what: 'introspection',
-      peer: contender('oidc-provider', running.oidc, peer.introspectRequest(oidc)),
-      ours: [contender('Keyreeve', running.keyreeve, introspectRequest(seeded.keys, seeded.serviceKey))],
-      limit: bare,
+      peer: loaded('oidc-provider', oidcServer, peer.introspectRequest(oidc)),
+      ours: [withLimit('Keyreeve', 'constant', introspectRequest(pool, serviceKey))],
     },
     {
       what: 'sign-in',
-      peer: contender('better-auth (scrypt)', running.betterAuth, peer.signInRequest(betterAuth), signInConnections),
-      ours: [contender('Keyreeve (Argon2id)', running.keyreeve, signInRequest(logins), signInConnections)],
-      limit: { name: 'Argon2id alone, in a loop', run: bareHash },
+      peer: signingIn('better-auth (scrypt)', betterAuthServer, peer.signInRequest(betterAuth)),
+      ours: [
+        {
+          program: signingIn('Keyreeve (Argon2id)', ours, signInRequest(logins)),
+          limit: { name: 'Argon2id alone, in a loop', run: bareHash },
+        },
+      ],
     },
     {
       what: 'key creation',
-      peer: contender('better-auth', running.betterAuth, peer.createRequest(betterAuth)),
-      ours: [contender('Keyreeve', running.keyreeve, createRequest(accessTokens))],
-      limit: bare,
+      peer: loaded('better-auth', betterAuthServer, peer.createRequest(betterAuth)),
+      ours: [withLimit('Keyreeve', 'constant', createRequest(accessTokens))],
     },
   ];
-  const rows: string[][] = [];
-  for (const comparison of comparisons) {
-    const contenders = [comparison.peer, ...comparison.ours, comparison.limit];
-    // The first round is a warm-up.
-    await alternate(contenders, 1);
-    const measured = rowsOf(setup.name, comparison, await alternate(contenders, rounds));
-    for (const row of measured) console.error(row.join(', '));
-    rows.push(...measured);
-  }
-  return rows;
 }
 
-function rowsOf(
-  database: string,
-  { what, peer: { name: peerName }, ours, limit }: Comparison,
-  rounds: Rounds,
-): string[][] {
+function rowsOf({ what, peer: { name: peerName }, ours }: Comparison, rounds: Rounds): string[][] {
   const measured = (name: string): string[] => [
-    database,
     `${what}: ${name}`,
-    rate(rounds.median(name, 'perSecond')),
-    ms(rounds.median(name, 'msP50')),
-    ms(rounds.median(name, 'msP99')),
+    rounds.rate(name),
+    `${ms(rounds.median(name, 'msP50'))}/${ms(rounds.median(name, 'msP99'))}`,
     processor(rounds.median(name, 'processorUs')),
   ];
-  const compared = ours.map(({ name }) => [
+  const faster = (name: string, figure: Figure): string => times(rounds.ratio(peerName, name, figure));
+  const compared = ours.map(({ program: { name }, limit }) => [
     ...measured(name),
     times(rounds.ratio(name, peerName, 'perSecond')),
-    times(rounds.ratio(peerName, name, 'msP50')),
-    times(rounds.ratio(peerName, name, 'msP99')),
-    rounds.ratio(name, limit.name, 'perSecond').toFixed(2),
+    faster(name, 'processorUs'),
+    `${faster(name, 'msP50')}/${faster(name, 'msP99')}`,
+    times(rounds.ratio(name, limit.name, 'processorUs')),
   ]);
   const nothing = ['', '', '', ''];
-  return [[...measured(peerName), ...nothing], ...compared, [...measured(limit.name), ...nothing]];
+  return [
+    [...measured(peerName), ...nothing],
+    ...compared,
+    ...ours.map(({ limit }) => [...measured(limit.name), ...nothing]),
+  ];
 }
 
-const processor = (us: number): string => (Number.isNaN(us) ? '' : rate(us));
+/** @returns times of the peer's rate, or of its processor time if the load generator was the bottleneck */
+function goalsOf({ what, peer: { name: peerName }, ours }: Comparison, rounds: Rounds): [string, number][] {
+  if (what === 'sign-in') {
+    return ours.map(({ program, limit }) => [signInGoal, rounds.ratio(program.name, limit.name, 'perSecond')]);
+  }
+  if (what !== 'verification') return [];
+  return ours.map(({ program: { name } }) => [
+    name.endsWith('forward') ? forwardGoal : verifyGoal,
+    rounds.isGeneratorBound(name)
+      ? rounds.ratio(peerName, name, 'processorUs')
+      : rounds.ratio(name, peerName, 'perSecond'),
+  ]);
+}
+
+/** Below ten microseconds a decimal matters. */
+const processor = (us: number): string => (us < 10 ? us.toFixed(1) : rate(us));
 const times = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
 
 const production = { NODE_ENV: 'production' };

@@ -1,6 +1,5 @@
 /** Starts the measured programs: the server on one core, the load generator on the other. */
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isAbsolute, join } from 'node:path';
 import type { LoadOptions, LoadResult } from './load.ts';
@@ -92,9 +91,3 @@ export function run<T>(cores: string, script: string, input: unknown, env: NodeJ
 }
 
 export const load = (options: LoadOptions, cores = '1'): Promise<LoadResult> => run(cores, './load.ts', options);
-
-/** @returns the current resident memory, in MiB */
-export function residentMib(pid: number): number {
-  const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kib) / 1024;
-}

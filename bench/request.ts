@@ -34,8 +34,8 @@ export function writePool(path: string, records: readonly string[], draw: Pool['
   return { path, recordBytes, draw };
 }
 
-/** A blank that is filled with a number, unique within a load. */
-export const serialBytes = 12;
+/** A blank that is filled with a number, unique over loads that follow each other within eleven days. */
+const serialBytes = 12;
 export const serial = '\u0001'.repeat(serialBytes);
 
 export const blank = (bytes: number): string => '\0'.repeat(bytes);
@@ -82,7 +82,8 @@ export class Records {
   readonly #recordBytes: number;
   readonly #isOnce: boolean;
   #nextRecord: number;
-  #nextSerial = Date.now();
+  /** Microseconds: with milliseconds, a load of more than 1,000 requests/s used the numbers of the next load. */
+  #nextSerial = Date.now() * 1_000;
 
   constructor(bytes: Buffer, pool: Pool | undefined) {
     this.#bytes = bytes;

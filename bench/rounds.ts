@@ -6,10 +6,15 @@ import type { LoadResult } from './load.ts';
 
 export type Figure = 'perSecond' | 'msP50' | 'msP99' | 'processorUs';
 
+/** Above this share of the time, a single-threaded program uses its core completely. */
+const busyShare = 0.9;
+
 /** The result of one round. */
 export interface Measured extends LoadResult {
   /** Processor time of the measured program per request. Other load on the machine affects it least. */
   readonly processorUs?: number;
+  /** Processor time of the measured program divided by the duration. */
+  readonly programShare?: number;
 }
 
 export interface Contender {
@@ -34,6 +39,23 @@ export class Rounds {
     return median(
       this.#of(name).map((round, index) => (round[figure] ?? Number.NaN) / (others[index]?.[figure] ?? Number.NaN)),
     );
+  }
+
+  /**
+   * @returns whether the load generator was busy in most rounds while the program was idle at times. The rate is then that
+   *   of the generator, and only processor times can be compared.
+   */
+  isGeneratorBound(name: string): boolean {
+    const rounds = this.#of(name);
+    const bound = rounds.filter(
+      ({ generatorShare, programShare = 1 }) => generatorShare >= busyShare && programShare < busyShare,
+    );
+    return bound.length * 2 > rounds.length;
+  }
+
+  /** @returns the median rate, with an asterisk if it is that of the load generator */
+  rate(name: string): string {
+    return `${rate(this.median(name, 'perSecond'))}${this.isGeneratorBound(name) ? '*' : ''}`;
   }
 
   #of(name: string): readonly Measured[] {
@@ -66,6 +88,9 @@ export function median(values: readonly number[]): number {
 /** @returns a Markdown table */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+
+/** Explains the asterisk of {@link Rounds.rate}. */
+export const generatorNote = '\\* The load generator was the bottleneck: compare processor times, not rates.';
 
 export const rate = (perSecond: number): string => Math.round(perSecond).toLocaleString('en');
 export const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 1);

@@ -8,8 +8,8 @@ import { limits } from '@keyreeve/contract';
 import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
-import { load, residentMib, type Running } from './processes.ts';
-import { processorMs, processTree } from './processor-time.ts';
+import { load, type Running } from './processes.ts';
+import { processorMs, processTree, treeResidentMib } from './processor-time.ts';
 import type { RequestTemplate } from './request.ts';
 import { alternate, median, ms, rate, table } from './rounds.ts';
 import { seed, type Seeded } from './seed.ts';
@@ -67,7 +67,7 @@ async function compare(programs: Programs, { keys }: Seeded, options: WorkersOpt
   const tokens = await signIn(programs.get(one)?.port ?? 0, folder);
   rows.push(...(await measure(programs, 'creations, 16 connections', createRequest(tokens.accessTokens), 16, options)));
   const memory = (name: string): string =>
-    `${Math.round(processTree(pidOf(programs, name)).reduce((sum, pid) => sum + residentMib(pid), 0))} MiB`;
+    `${Math.round(treeResidentMib(pidOf(programs, name)))} MiB`;
   return [...rows, ['resident, all processes', memory(one), memory(many), '']];
 }
 

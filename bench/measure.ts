@@ -1,0 +1,32 @@
+/** Measures one program under load: rate and latency by the load generator, processor time by the system. */
+import type { LoadOptions } from './load.ts';
+import { treeProcessorMs } from './processor-time.ts';
+import { load, type Running } from './processes.ts';
+import type { RequestTemplate } from './request.ts';
+import type { Contender, Measured } from './rounds.ts';
+
+export type Load = Omit<LoadOptions, 'port'>;
+
+/** @param cores of the load generator. Default: the core that the measured program does not use. */
+export async function measure(running: Running, options: Load, cores?: string): Promise<Measured> {
+  const pid = running.process.pid ?? 0;
+  const beforeMs = treeProcessorMs(pid);
+  const result = await load({ ...options, port: running.port }, cores);
+  const usedMs = treeProcessorMs(pid) - beforeMs;
+  return {
+    ...result,
+    processorUs: (usedMs * 1000) / result.requests,
+    programShare: usedMs / 1000 / result.seconds,
+  };
+}
+
+export const contender = (name: string, running: Running, options: Load, cores?: string): Contender => ({
+  name,
+  run: () => measure(running, options, cores),
+});
+
+/** The same request for the server with a constant, empty response. */
+export const constantRequest = ({ text, pool }: RequestTemplate): RequestTemplate => ({
+  text,
+  ...(pool ? { pool } : {}),
+});
