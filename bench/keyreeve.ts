@@ -23,8 +23,6 @@ export const keyreeve = (
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 
-export const limitRequest: RequestTemplate = { text: requestText({ method: 'GET', path: '/' }) };
-
 export const forwardRequest = (keys: Pool): RequestTemplate => ({
   text: requestText({ method: 'GET', path: '/auth/forward', headers: bearer(blank(keys.recordBytes)) }),
   pool: keys,

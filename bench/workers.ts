@@ -66,8 +66,7 @@ async function compare(programs: Programs, { keys }: Seeded, options: WorkersOpt
   }
   const tokens = await signIn(programs.get(one)?.port ?? 0, folder);
   rows.push(...(await measure(programs, 'creations, 16 connections', createRequest(tokens.accessTokens), 16, options)));
-  const memory = (name: string): string =>
-    `${Math.round(treeResidentMib(pidOf(programs, name)))} MiB`;
+  const memory = (name: string): string => `${Math.round(treeResidentMib(pidOf(programs, name)))} MiB`;
   return [...rows, ['resident, all processes', memory(one), memory(many), '']];
 }
 

@@ -1,0 +1,203 @@
+/**
+ * How much sign-ins, creations and deletions disturb verifications, and verifications them. The server, PostgreSQL and the
+ * load generators share all cores.
+ */
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { limits } from '@keyreeve/contract';
+import type { HashLimitOptions } from './hash-limit.ts';
+import { createRequest, deleteRequest, forwardRequest, keyreeve, signInRequest } from './keyreeve.ts';
+import type { LoadResult } from './load.ts';
+import { measure, type Load } from './measure.ts';
+import { Programs, run, type Running } from './processes.ts';
+import type { Report } from './report.ts';
+import { writePool, type Pool, type RequestTemplate } from './request.ts';
+import { alternate, rate, type Measured, type Rounds } from './rounds.ts';
+import { emailAt, keysPerAccount, signedInAccounts, type Seeded } from './seed.ts';
+import { p99s } from './throughput.ts';
+import { basicOf, signIn, type SignedIn } from './tokens.ts';
+
+export interface InterferenceOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly folder: string;
+}
+
+/** Rate of the deletions, and of the creations, during a measurement. */
+const changesPerSecond = 200;
+const changeConnections = 16;
+const verifyingConnections = 64;
+const signInConnections = 4;
+/** The flood requests more sign-ins than any machine with few cores can compute. */
+const flood = { connections: 32, rate: 400 };
+const allCores = Array.from({ length: availableParallelism() }, (_, core) => core).join(',');
+
+/** Distribution of verifications over time, at half the highest rate: p99 then shows interference and not saturation. */
+interface Calm {
+  readonly halfPerSecond: number;
+  readonly verify: () => Promise<Measured>;
+}
+
+export async function interference(report: Report, seeded: Seeded, options: InterferenceOptions): Promise<void> {
+  await using programs = new Programs();
+  const server = programs.add(await keyreeve(allCores, seeded));
+  const verifying: Load = {
+    connections: verifyingConnections,
+    seconds: options.seconds,
+    request: forwardRequest(seeded.keys),
+  };
+  await measure(server, verifying, allCores);
+  const halfPerSecond = Math.round((await measure(server, verifying, allCores)).perSecond / 2);
+  const calm: Calm = { halfPerSecond, verify: () => measure(server, { ...verifying, rate: halfPerSecond }, allCores) };
+  await floodOfSignIns(report, server, calm, options);
+  await changes(report, server, calm, options);
+  await signInRate(report, server, seeded, options);
+  await saturation(report, seeded, options);
+}
+
+async function floodOfSignIns(
+  report: Report,
+  server: Running,
+  calm: Calm,
+  options: InterferenceOptions,
+): Promise<void> {
+  const { rounds, seconds, folder } = options;
+  const wrong = Array.from({ length: 1_000 }, (_, index) => `${emailAt(index + 1)}:wrong horse battery staple`);
+  const logins = writePool(
+    join(folder, 'wrong-logins'),
+    wrong.map((text) => Buffer.from(text).toString('base64')),
+  );
+  const request = { ...signInRequest(logins), mayFail: true };
+  const signIns = (): Promise<LoadResult> => measure(server, { ...flood, seconds: seconds + 1, request }, allCores);
+  const found = await alternate(
+    [
+      { name: 'calm', run: calm.verify },
+      { name: 'disturbed', run: () => during(calm.verify, [signIns()]) },
+    ],
+    rounds,
+  );
+  reportP99(report, `verifications at ${rate(calm.halfPerSecond)}/s, with / without a flood of sign-ins`, found, 1.5);
+}
+
+/** Creations and deletions with verifications. */
+async function changes(report: Report, server: Running, calm: Calm, options: InterferenceOptions): Promise<void> {
+  const { rounds, seconds, folder } = options;
+  const tokens = await signIn(server.port, folder);
+  const change = (request: RequestTemplate, longerSeconds = 0): Promise<Measured> => {
+    const load = { connections: changeConnections, rate: changesPerSecond, seconds: seconds + longerSeconds, request };
+    return measure(server, load, allCores);
+  };
+  const deletions = nextDeletions(tokens, changesPerSecond * (seconds + 2));
+  const verification = await alternate(
+    [
+      { name: 'calm', run: calm.verify },
+      {
+        name: 'disturbed',
+        run: () => during(calm.verify, [change(deletions(), 1), change(createRequest(tokens.accessTokens), 1)]),
+      },
+    ],
+    rounds,
+  );
+  const both = `${changesPerSecond} creations/s and ${changesPerSecond} deletions/s`;
+  reportP99(report, `verifications at ${rate(calm.halfPerSecond)}/s, with / without ${both}`, verification);
+  const deletion = await alternate(
+    [
+      { name: 'calm', run: () => change(deletions()) },
+      { name: 'disturbed', run: () => during(() => change(deletions()), [calm.verify()]) },
+    ],
+    rounds,
+  );
+  const what = `${changesPerSecond} deletions/s, with / without ${rate(calm.halfPerSecond)} verifications/s`;
+  reportP99(report, what, deletion);
+}
+
+function reportP99(report: Report, what: string, found: Rounds, goal?: number): void {
+  const bar = { atMost: 3, ...(goal === undefined ? {} : { goal }) };
+  report.add(`p99 of ${what}`, found.ratio('disturbed', 'calm', 'msP99'), bar, p99s(found, 'disturbed', 'calm'));
+}
+
+/** The bare hashes run as many at once as the server's. */
+async function signInRate(
+  report: Report,
+  server: Running,
+  seeded: Seeded,
+  options: InterferenceOptions,
+): Promise<void> {
+  const { rounds, seconds, folder } = options;
+  const request = signInRequest(loginsOf(seeded, folder));
+  const concurrency = Math.max(1, availableParallelism() - 1);
+  const bare: HashLimitOptions = { concurrency, seconds };
+  const contenders = [
+    { name: 'sign-in', run: () => measure(server, { connections: signInConnections, seconds, request }, allCores) },
+    { name: 'hash', run: () => run<Measured>(allCores, './hash-limit.ts', bare) },
+  ];
+  await alternate(contenders, 1);
+  const found = await alternate(contenders, rounds);
+  report.add(
+    'rate of sign-ins / bare hashes at the same priority',
+    found.ratio('sign-in', 'hash', 'perSecond'),
+    { atLeast: 0.95 },
+    `${found.rate('sign-in')} against ${found.rate('hash')} per second`,
+  );
+}
+
+/** Sign-ins while verifications saturate all cores: a worker and a load generator for each core. */
+async function saturation(report: Report, seeded: Seeded, options: InterferenceOptions): Promise<void> {
+  const { rounds, seconds, folder } = options;
+  await using programs = new Programs();
+  const workers = String(availableParallelism());
+  const environment = { KEYREEVE_WORKERS: workers, KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
+  const server = programs.add(await keyreeve(allCores, seeded, undefined, environment));
+  const shared = { requestsPerConnectionMax: limits.requestsPerSharedConnectionMax - 100 };
+  const request = signInRequest(loginsOf(seeded, folder));
+  const signIns = (): Promise<Measured> =>
+    measure(server, { ...shared, connections: signInConnections, seconds, request }, allCores);
+  const verifying: Load = {
+    ...shared,
+    connections: verifyingConnections,
+    seconds: seconds + 1,
+    request: forwardRequest(seeded.keys),
+  };
+  const verifications = () => allCores.split(',').map(() => measure(server, verifying, allCores));
+  const contenders = [
+    { name: 'calm', run: signIns },
+    { name: 'disturbed', run: () => during(signIns, verifications()) },
+  ];
+  const found = await alternate(contenders, rounds);
+  report.add(
+    'rate of sign-ins, with / without verifications that saturate all cores',
+    found.ratio('disturbed', 'calm', 'perSecond'),
+    { atLeast: 0.25 },
+    `${found.rate('disturbed')} against ${found.rate('calm')} per second, ${workers} workers`,
+  );
+}
+
+/** Accounts without access tokens, because sign-ins end old sessions. */
+function loginsOf({ accounts }: Seeded, folder: string): Pool {
+  const count = Math.min(1_000, accounts - signedInAccounts);
+  const logins = Array.from({ length: count }, (_, index) => basicOf(signedInAccounts + index + 1));
+  return writePool(join(folder, 'logins'), logins);
+}
+
+/** @throws Error if a concurrent load failed */
+async function during(
+  measured: () => Promise<Measured>,
+  concurrent: readonly Promise<LoadResult>[],
+): Promise<Measured> {
+  const result = await measured();
+  for (const other of await Promise.all(concurrent)) {
+    if (other.failures > 0) throw new Error(`${other.failures} concurrent requests failed: ${other.firstFailure}`);
+  }
+  return result;
+}
+
+/** @returns a function whose results each delete other keys */
+function nextDeletions({ deletions }: SignedIn, keysPerLoad: number): () => RequestTemplate {
+  let first = 0;
+  return () => {
+    const pool = { ...deletions, first };
+    first += keysPerLoad;
+    if (first > signedInAccounts * keysPerAccount) throw new Error('not enough keys were seeded to delete');
+    return deleteRequest(pool);
+  };
+}
