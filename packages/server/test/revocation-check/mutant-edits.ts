@@ -9,7 +9,8 @@ export interface Edit {
 
 const lookUpKey = `else this.#reader.find(hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);`;
 export const beforeVerifier = `export class Verifier {`;
-export const deleteRow = `const deleted = await tx.get(deleteOwnKey, [id, accountId]);`;
+export const deleteRow = `const deleted = tx.get(deleteOwnKey, [id, accountId]);`;
+export const recordDeletion = `    await revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);`;
 export const unknownDeletion = `      if (isOutcomeUnknown(error)) {\n`;
 
 /** In `verify.ts`: a cache. @param lookUp the code that verifies a key with it */

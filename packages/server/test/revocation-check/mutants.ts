@@ -6,6 +6,7 @@ import { faults, type Fault } from './faults.ts';
 import {
   beforeVerifier,
   deleteRow,
+  recordDeletion,
   unknownDeletion,
   cached,
   readAndKeep,
@@ -133,9 +134,8 @@ export const mutants: readonly Mutant[] = [
       {
         // Without faults, every instance receives the notification within this time.
         file: 'modules/api-keys/api-keys.ts',
-        find: `        return record();`,
-        replace: `        await record();
-        return new Promise((resolve) => setTimeout(resolve, 200));`,
+        find: recordDeletion,
+        replace: `${recordDeletion}\n    await new Promise((resolve) => setTimeout(resolve, 200));`,
       },
     ],
     faults: [faults.refused, faults.refused, faults.refused],
@@ -218,18 +218,17 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'modules/api-keys/store.ts',
-        find: `  return db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
-    if (await deleteTx(tx, principal, accountId, id, now)) return 'deleted';
-    return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
-  });`,
-        replace: `  return new Promise((resolve, reject) => {
+        find: `  const deleted = db.transaction(async (tx) => {
+    await allInOrder([assertSessionValidTx(tx, principal, now), deleteTx(tx, principal, accountId, id, now)]);
+  });
+  await`,
+        replace: `  const deleted = new Promise<void>((resolve, reject) => {
     db.transaction(async (tx) => {
-      await assertSessionValidTx(tx, principal, now);
-      if (await deleteTx(tx, principal, accountId, id, now)) return resolve('deleted');
-      resolve((await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown');
+      await allInOrder([assertSessionValidTx(tx, principal, now), deleteTx(tx, principal, accountId, id, now)]);
+      resolve();
     }).catch(reject);
-  });`,
+  });
+  await`,
       },
     ],
     faults: [faults.cutBefore],
@@ -240,7 +239,7 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'modules/api-keys/api-keys.ts',
         find: unknownDeletion,
-        replace: `      if (isOutcomeUnknown(error)) return 'deleted' as const;\n${unknownDeletion}`,
+        replace: `      if (isOutcomeUnknown(error)) return;\n${unknownDeletion}`,
       },
     ],
     faults: [faults.cutBefore],
@@ -251,7 +250,7 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'modules/api-keys/api-keys.ts',
         find: unknownDeletion,
-        replace: `      if (isOutcomeUnknown(error)) return 'unknown' as const;\n${unknownDeletion}`,
+        replace: `      if (isOutcomeUnknown(error)) throw new DomainError('key_not_found');\n${unknownDeletion}`,
       },
     ],
     faults: [faults.cutBefore],
@@ -261,8 +260,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'modules/api-keys/api-keys.ts',
-        find: `      case 'unknown':\n        throw`,
-        replace: `      case 'unknown':\n        return; throw`,
+        find: unknownDeletion,
+        replace: `      if (error instanceof DomainError && error.code === 'key_not_found') return;\n${unknownDeletion}`,
       },
       {
         file: 'modules/api-keys/api-keys.ts',
@@ -336,7 +335,7 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'modules/api-keys/store.ts',
         find: `  await recordEventTx(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });\n`,
-        replace: '',
+        replace: `  await details;\n`,
       },
     ],
     faults: [],

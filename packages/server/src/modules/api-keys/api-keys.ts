@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import { isRecent, type Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
@@ -120,13 +121,13 @@ export class ApiKeys {
     creationLimits: KeyCreationLimits | undefined,
   ): Promise<void> {
     const { db, keysPerAccountMax } = this.#options;
-    const state = await this.#creations.read([accountId, nickname]);
+    const state = this.#creations.read([accountId, nickname]);
     // The transaction distinguishes an unknown account from a session that has just ended.
-    if (!state) return;
-    store.assertMayCreate(state);
-    if (creationLimits) await assertCreationAllowed(db, creationLimits, accountId, now);
-    store.assertBelowKeyLimit(state.keyCount, keysPerAccountMax);
-    if (state.isTaken > 0) throw new DomainError('nickname_taken');
+    await allInOrder([
+      state.then((found) => found && store.assertMayCreate(found)),
+      creationLimits && assertCreationAllowed(db, creationLimits, accountId, now),
+      state.then((found) => found && assertFree(found, keysPerAccountMax)),
+    ]);
   }
 
   /** All of the account's keys, oldest first. */
@@ -177,8 +178,7 @@ export class ApiKeys {
       await db.confirm();
       throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
     }
-    const record = async (): Promise<void> => revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);
-    const outcome = await store.deleteKey(db, principal, accountId, id, now).catch((error: unknown) => {
+    await store.deleteKey(db, principal, accountId, id, now).catch((error: unknown) => {
       if (isOutcomeUnknown(error)) {
         const finish = async (): Promise<void> => {
           await store.finishDeletion(db, principal, accountId, id, now);
@@ -188,15 +188,14 @@ export class ApiKeys {
       }
       throw error;
     });
-    switch (outcome) {
-      case 'deleted':
-        return record();
-      case 'foreign':
-        throw new DomainError('not_key_owner');
-      case 'unknown':
-        throw new DomainError('key_not_found');
-    }
+    await revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);
   }
+}
+
+/** @throws DomainError `key_limit_reached`, `nickname_taken` */
+function assertFree({ keyCount, isTaken }: store.CreationState, keysMax: number): void {
+  store.assertBelowKeyLimit(keyCount, keysMax);
+  if (isTaken > 0) throw new DomainError('nickname_taken');
 }
 
 /** A page starts after the key with this time and id. */

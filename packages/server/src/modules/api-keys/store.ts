@@ -4,6 +4,7 @@ import { recordEventTx, recordEventsTx } from '../audit/audit.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
@@ -58,13 +59,14 @@ const lockAccount = sql<{ pk: number; unverifiedSince: number | null }>('lock_ke
 });
 const countKeys = sql<{ count: number }>(
   'count_api_keys',
-  `select count(*) as count from api_keys where account_pk = $1`,
+  `select count(*) as count from api_keys where account_pk = (select pk from accounts where id = $1)`,
 );
 // The unique index decides whether the nickname is free.
 const insertKey = sql(
   'insert_api_key',
   `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role)
-   values ($1, $2, $3, $4, $5, $6, $7, null, $8, $8, $9) on conflict (account_pk, nickname) do nothing`,
+   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9 from accounts where id = $4
+   on conflict (account_pk, nickname) do nothing`,
 );
 const insertPrefix = sql(
   'insert_key_prefix',
@@ -153,8 +155,9 @@ const touchKeysStatement = sql('touch_api_keys', {
 });
 
 /**
- * @throws DomainError `invalid_access_token`, `account_not_found`, `email_unverified`, `key_limit_reached`,
- *   `nickname_taken`, `too_many_creations`; nothing is stored then
+ * Its statements are sent together, followed by the audit event and the commit.
+ * @throws DomainError `invalid_access_token`, `account_not_found`, `email_unverified`, `too_many_creations`,
+ *   `key_limit_reached`, `nickname_taken`, the first of them that applies; nothing is stored then
  */
 export async function createKey(
   db: Db,
@@ -164,33 +167,19 @@ export async function createKey(
   creationLimits: KeyCreationLimits | undefined,
 ): Promise<void> {
   const { id, hash, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
+  const role = needsRole ? 1 : 0;
+  const values = [lookupOf(hash), hash, id, accountId, nickname, scopes.join(' '), expiresAt, now, role];
+  const details = { nickname, scopes };
   await db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
-    const account = await tx.get(lockAccount, [accountId]);
-    assertMayCreate(account);
-    if (creationLimits) await countCreationTx(tx, creationLimits, accountId, now);
-    assertBelowKeyLimit((await tx.get(countKeys, [account.pk]))?.count ?? 0, keysMax);
-    const values = [
-      lookupOf(hash),
-      hash,
-      id,
-      account.pk,
-      nickname,
-      scopes.join(' '),
-      expiresAt,
-      now,
-      needsRole ? 1 : 0,
-    ];
-    if ((await tx.run(insertKey, values)) === 0) throw new DomainError('nickname_taken');
-    if (prefix !== undefined) await tx.run(insertPrefix, [prefix, now]);
-    await recordEventTx(tx, {
-      at: now,
-      principal,
-      action: 'api_key.created',
-      accountId,
-      target: String(id),
-      details: { nickname, scopes },
-    });
+    await allInOrder([
+      assertSessionValidTx(tx, principal, now),
+      tx.get(lockAccount, [accountId]).then(assertMayCreate),
+      creationLimits && countCreationTx(tx, creationLimits, accountId, now),
+      tx.get(countKeys, [accountId]).then((row) => assertBelowKeyLimit(row?.count ?? 0, keysMax)),
+      tx.run(insertKey, values).then(assertInserted),
+      prefix !== undefined && tx.run(insertPrefix, [prefix, now]),
+      recordEventTx(tx, { at: now, principal, action: 'api_key.created', accountId, target: String(id), details }),
+    ]);
   });
 }
 
@@ -238,6 +227,11 @@ export function assertMayCreate(account: Pick<CreationState, 'unverifiedSince'> 
   if (account.unverifiedSince !== null) throw new DomainError('email_unverified');
 }
 
+/** @throws DomainError `nickname_taken` */
+function assertInserted(rows: number): void {
+  if (rows === 0) throw new DomainError('nickname_taken');
+}
+
 /** @throws DomainError `key_limit_reached` */
 export function assertBelowKeyLimit(keyCount: number, keysMax: number): void {
   if (keyCount >= keysMax)
@@ -245,8 +239,8 @@ export function assertBelowKeyLimit(keyCount: number, keysMax: number): void {
 }
 
 /**
- * @returns `foreign` when the key is another account's, `unknown` when no key has the id
- * @throws DomainError `invalid_access_token`
+ * @throws DomainError `invalid_access_token`; `not_key_owner` when the key is another account's, `key_not_found` when no
+ *   key has the id
  */
 export async function deleteKey(
   db: Db,
@@ -254,22 +248,36 @@ export async function deleteKey(
   accountId: string,
   id: number,
   now: number,
-): Promise<'deleted' | 'foreign' | 'unknown'> {
-  return db.transaction(async (tx) => {
-    await assertSessionValidTx(tx, principal, now);
-    if (await deleteTx(tx, principal, accountId, id, now)) return 'deleted';
-    return (await tx.get(selectOwner, [id])) ? 'foreign' : 'unknown';
+): Promise<void> {
+  const deleted = db.transaction(async (tx) => {
+    await allInOrder([assertSessionValidTx(tx, principal, now), deleteTx(tx, principal, accountId, id, now)]);
+  });
+  await deleted.catch(async (error: unknown) => {
+    await confirmAbsence(db, error);
+    throw error;
   });
 }
 
 /** Repeats a deletion that was allowed and whose outcome is unknown, without another check. */
-export const finishDeletion = (
+export async function finishDeletion(
   db: Db,
   principal: Principal,
   accountId: string,
   id: number,
   now: number,
-): Promise<boolean> => db.transaction((tx) => deleteTx(tx, principal, accountId, id, now));
+): Promise<void> {
+  const deleted = db.transaction((tx) => deleteTx(tx, principal, accountId, id, now));
+  await deleted.catch(async (error: unknown) => {
+    if (!(await confirmAbsence(db, error))) throw error;
+  });
+}
+
+/** A key that is missing may have been deleted by a commit that has not reached the standby yet. */
+async function confirmAbsence(db: Db, error: unknown): Promise<boolean> {
+  const isAbsent = error instanceof DomainError && ['key_not_found', 'not_key_owner'].includes(error.code);
+  if (isAbsent) await db.confirm();
+  return isAbsent;
+}
 
 /**
  * Deletes the keys of an account, with an audit event for each. On PostgreSQL the lock of the account's row prevents
@@ -304,19 +312,24 @@ export async function deleteAccountKeysTx(
 export const finishDeletingKeys = (db: Db, principal: Principal, accountId: string, now: number): Promise<number[]> =>
   db.transaction((tx) => deleteAccountKeysTx(tx, principal, accountId, now));
 
-/** @returns whether the account had the key */
+/**
+ * The statements are sent together. The owner of the key, which decides the error, is read after the deletion.
+ * @throws DomainError `not_key_owner`, `key_not_found`; nothing is recorded then
+ */
 async function deleteTx(
   tx: Transaction,
   principal: Principal,
   accountId: string,
   id: number,
   now: number,
-): Promise<boolean> {
-  const deleted = await tx.get(deleteOwnKey, [id, accountId]);
-  if (!deleted) return false;
-  const details = { nickname: deleted.nickname };
+): Promise<void> {
+  const deleted = tx.get(deleteOwnKey, [id, accountId]);
+  const otherOwner = tx.get(selectOwner, [id]);
+  const details = allInOrder([deleted, otherOwner]).then(([key, owner]) => {
+    if (!key) throw new DomainError(owner ? 'not_key_owner' : 'key_not_found');
+    return { nickname: key.nickname };
+  });
   await recordEventTx(tx, { at: now, principal, action: 'api_key.deleted', accountId, target: String(id), details });
-  return true;
 }
 
 /** States of keys, in the order of their stored hashes, from one snapshot taken after the call. */

@@ -5,7 +5,7 @@
 import type { Principal } from '../../foundation/principal.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import type { AuditRow } from './chain.ts';
-import { appendAuditEventsTx, countEventsByTarget, listNewestEvents } from './store.ts';
+import { appendAuditEventsTx, countEventsByTarget, listNewestEvents, type NewAuditRow } from './store.ts';
 
 export type AuditAction =
   | 'account.created'
@@ -62,20 +62,26 @@ export interface AuditEvent {
   /** Id of the changed object. */
   readonly target?: string;
   /** Never contains a secret or an email address. */
-  readonly details?: Readonly<Record<string, string | number | readonly string[]>>;
+  readonly details?: AuditDetails;
 }
 
+export type AuditDetails = Readonly<Record<string, string | number | readonly string[]>>;
+
+/** An event whose details depend on a statement of the same turn. */
+export type NewAuditEvent = Omit<AuditEvent, 'details'> & { readonly details?: AuditDetails | Promise<AuditDetails> };
+
 /**
- * Records an event in the transaction of its change. Call it after the change has locked its rows: it locks the
- * account's chain until the transaction ends.
+ * Records an event in the transaction of its change. Call it after the statements that lock the rows of the change, or in
+ * the same turn: it locks the account's chain until the transaction ends.
+ * @throws the error of the details
  */
-export const recordEventTx = (tx: Transaction, event: AuditEvent): Promise<void> => recordEventsTx(tx, [event]);
+export const recordEventTx = (tx: Transaction, event: NewAuditEvent): Promise<void> => recordEventsTx(tx, [event]);
 
 /**
  * Records events of several accounts. Call it once, at the end of a transaction: two calls could cause a deadlock.
  * @param events a few thousand at most, in the order in which they happened
  */
-export const recordEventsTx = (tx: Transaction, events: readonly AuditEvent[]): Promise<void> =>
+export const recordEventsTx = (tx: Transaction, events: readonly NewAuditEvent[]): Promise<void> =>
   appendAuditEventsTx(tx, events.map(rowOf));
 
 /** An event that concerns an account itself: the account is its target too. */
@@ -85,17 +91,17 @@ export const recordAccountEventTx = (
   action: AuditAction,
   id: string,
   at: number,
-  details?: NonNullable<AuditEvent['details']>,
+  details?: AuditDetails,
 ): Promise<void> =>
   recordEventTx(tx, { at, principal, action, accountId: id, target: id, ...(details ? { details } : {}) });
 
-const rowOf = ({ at, principal, action, accountId, target, details }: AuditEvent): AuditRow => ({
+const rowOf = ({ at, principal, action, accountId, target, details }: NewAuditEvent): NewAuditRow => ({
   at,
   actor: principal.kind === 'account' ? `account:${principal.accountId}` : principal.kind,
   action,
   accountId: accountId ?? null,
   target: target ?? null,
-  details: details ? JSON.stringify(details) : null,
+  details: details instanceof Promise ? details.then(JSON.stringify) : details ? JSON.stringify(details) : null,
 });
 
 /** @returns by key id: the number of deletions of the account's key in the audit log; only keys with a deletion */

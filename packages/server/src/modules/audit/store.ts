@@ -1,20 +1,22 @@
 /** SQL of the audit log. */
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { chainOf, macOf, type AuditRow, type ChainedRow, type Head, type Place } from './chain.ts';
 
 // The row is a lock: other transactions wait before they add to the chain. A rollback leaves no gap.
-const reservePlaces = sql<{ events: number; before: Uint8Array | null }>(
-  'take_audit_places',
+const reservePlaces = sql<{ events: number }>(
+  'reserve_audit_places',
   `insert into audit_chains (chain, events) values ($1, $2)
    on conflict (chain) do update set events = audit_chains.events + excluded.events
-   returning events, (select mac from audit_events where chain = $1 and position = events - $2) as before`,
+   returning events`,
 );
-// On PostgreSQL, a statement that waited for the lock reads a snapshot from before the wait, which lacks the event of
-// the lock's previous holder. This statement reads it.
-const selectMac = sql<{ mac: Uint8Array | null }>(
-  'select_audit_mac',
-  `select mac from audit_events where chain = $1 and position = $2`,
+// Follows `reservePlaces`. It is a statement of its own, because on PostgreSQL a statement that waited for the lock reads
+// a snapshot from before the wait, which lacks the event of the lock's previous holder.
+const selectPrevious = sql<{ mac: Uint8Array | null }>(
+  'select_previous_audit_event',
+  `select mac from audit_events
+   where chain = $1 and position = (select events - $2 from audit_chains where chain = $1)`,
 );
 const insertEvent = sql(
   'insert_audit_event',
@@ -34,36 +36,52 @@ const insertEvents = sql('insert_audit_events', {
     order by ordinality`,
 });
 
+/** The row of an event. Its details may depend on a statement that is sent together with the reservation of its place. */
+export interface NewAuditRow extends Omit<AuditRow, 'details'> {
+  readonly details: AuditRow['details'] | Promise<AuditRow['details']>;
+}
+
 /**
- * Adds events to their chains. Chains are locked in ascending order, which prevents deadlocks.
+ * Adds events to their chains. The reservation of the places is issued before the function returns, so it is sent together
+ * with other statements of the same turn. The rows are sent with the next statement or the commit. Chains are locked in
+ * ascending order, which prevents deadlocks.
  * @param rows a few thousand at most
+ * @throws the error of `details`
  */
-export async function appendAuditEventsTx(tx: Transaction, rows: readonly AuditRow[]): Promise<void> {
+export async function appendAuditEventsTx(tx: Transaction, rows: readonly NewAuditRow[]): Promise<void> {
   const chained = await chain(tx, rows);
   const [first] = chained;
   if (first === undefined) return;
   if (chained.length === 1) {
     const { at, actor, action, accountId, target, details, chain: number, position, mac } = first;
-    await tx.run(insertEvent, [at, actor, action, accountId, target, details, number, position, mac]);
+    tx.enqueue(insertEvent, [at, actor, action, accountId, target, details, number, position, mac]);
     return;
   }
   const values = chained.map((row) => ({ ...row, mac: Buffer.from(row.mac).toString('hex') }));
-  await tx.run(insertEvents, [JSON.stringify(values)]);
+  tx.enqueue(insertEvents, [JSON.stringify(values)]);
 }
 
 /** @returns the events in the given order */
-async function chain(tx: Transaction, rows: readonly AuditRow[]): Promise<ChainedRow[]> {
+async function chain(tx: Transaction, rows: readonly NewAuditRow[]): Promise<ChainedRow[]> {
   const byChain = Map.groupBy(rows.keys(), (index) => chainOf(rows[index]?.accountId ?? null));
+  const reserved = [...byChain]
+    .toSorted(([one], [other]) => one - other)
+    .map(async ([number, indices]) => {
+      const values = [number, indices.length];
+      const [places, previous] = await allInOrder([tx.get(reservePlaces, values), tx.get(selectPrevious, values)]);
+      return { number, indices, before: (places?.events ?? 0) - indices.length, mac: previous?.mac };
+    });
+  const details = rows.map((row) => row.details);
+  const [chains, detailsOfRows] = await allInOrder([allInOrder(reserved), allInOrder(details)]);
   const chained: ChainedRow[] = [];
-  for (const [number, indices] of [...byChain].toSorted(([one], [other]) => one - other)) {
-    const { events = 0, before } = (await tx.get(reservePlaces, [number, indices.length])) ?? {};
-    let position = events - indices.length;
-    let previous = position === 0 ? undefined : (before ?? (await tx.get(selectMac, [number, position]))?.mac);
+  for (const { number, indices, before, mac } of chains) {
+    let position = before;
+    let previous = position === 0 ? undefined : mac;
     for (const index of indices) {
       const row = rows[index];
       if (row === undefined) continue;
       position++;
-      const place = { ...row, chain: number, position };
+      const place = { ...row, details: detailsOfRows[index] ?? null, chain: number, position };
       previous = macOf(tx.auditKey, place, previous);
       chained[index] = { ...place, mac: previous };
     }

@@ -5,6 +5,7 @@ import type { AccountPrincipal, Principal } from '../../foundation/principal.ts'
 import { recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
 
 export interface NewSession {
@@ -225,9 +226,10 @@ export async function assertSessionValidTx(tx: Transaction, principal: Principal
   if (principal.kind !== 'account') return;
   const { accountId, sessionId, kid = null, actsAs } = principal;
   const mustAdminister = actsAs === 'administrator' ? 1 : 0;
-  if (mustAdminister) await lockAdministrationTx(tx);
-  if (!(await tx.get(lockValid, [sessionId, accountId, now, kid, mustAdminister])))
-    throw new DomainError('invalid_access_token');
+  const locked = mustAdminister ? lockAdministrationTx(tx) : undefined;
+  const valid = tx.get(lockValid, [sessionId, accountId, now, kid, mustAdminister]);
+  const [, session] = await allInOrder([locked, valid]);
+  if (!session) throw new DomainError('invalid_access_token');
 }
 
 /** @returns whether the account had the session, and it was valid @throws DomainError `invalid_access_token` */

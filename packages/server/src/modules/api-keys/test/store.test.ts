@@ -142,10 +142,11 @@ onEachDatabase('the id of a key is unique', async ({ db }) => {
 onEachDatabase('of concurrent deletions of one key, one succeeds', async (opened) => {
   const ada = await addAccount(opened.db);
   const key = await addKey(opened.db, ada, 'one', { id: 42 });
-  const settled = await race(opened, rivalsMin * 2, (connection) =>
-    store.deleteKey(connection, operator, ada, 42, now),
-  );
-  assert.deepEqual(outcomes(settled), { deleted: 1, unknown: rivalsMin * 2 - 1 });
+  const settled = await race(opened, rivalsMin * 2, async (connection) => {
+    await store.deleteKey(connection, operator, ada, 42, now);
+    return 'deleted';
+  });
+  assert.deepEqual(outcomes(settled), { deleted: 1, key_not_found: rivalsMin * 2 - 1 });
   assert.deepEqual(await store.findKeyStates(opened.db, [key.hash]), [undefined]);
   const deletions = (await listAuditEvents(opened.db)).filter(({ action }) => action === 'api_key.deleted');
   assert.equal(deletions.length, 1);
@@ -157,8 +158,8 @@ onEachDatabase(
     const ada = await addAccount(db, 'ada');
     const bob = await addAccount(db, 'bob');
     await addKey(db, ada, 'one', { id: 42 });
-    assert.equal(await store.deleteKey(db, operator, bob, 42, now), 'foreign');
-    assert.equal(await store.deleteKey(db, operator, bob, 43, now), 'unknown');
+    await assert.rejects(store.deleteKey(db, operator, bob, 42, now), (error) => codeOf(error) === 'not_key_owner');
+    await assert.rejects(store.deleteKey(db, operator, bob, 43, now), (error) => codeOf(error) === 'key_not_found');
     assert.deepEqual(await nicknames(db, ada), ['one']);
   },
 );

@@ -10,10 +10,10 @@ onEachDatabase('only deletions of the account’s own keys are counted', async (
   const bob = await addAccount(db, 'bob');
   const [first, second, other] = [await addKey(db, ada, '1'), await addKey(db, ada, '2'), await addKey(db, bob, '3')];
   assert.deepEqual(await countKeyDeletions(db, ada), new Map());
-  assert.equal(await deleteKey(db, operator, ada, first.id, now), 'deleted');
-  assert.equal(await deleteKey(db, operator, ada, first.id, now), 'unknown');
-  assert.equal(await deleteKey(db, operator, ada, other.id, now), 'foreign');
-  assert.equal(await deleteKey(db, operator, bob, other.id, now), 'deleted');
+  await deleteKey(db, operator, ada, first.id, now);
+  await assert.rejects(deleteKey(db, operator, ada, first.id, now), { code: 'key_not_found' });
+  await assert.rejects(deleteKey(db, operator, ada, other.id, now), { code: 'not_key_owner' });
+  await deleteKey(db, operator, bob, other.id, now);
   assert.deepEqual(await countKeyDeletions(db, ada), new Map([[first.id, 1]]));
   assert.deepEqual(await countKeyDeletions(db, bob), new Map([[other.id, 1]]));
   assert.deepEqual(await countKeyDeletions(db, 'acc_unknown'), new Map());

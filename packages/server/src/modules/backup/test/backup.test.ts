@@ -109,7 +109,7 @@ onEachDatabase(
     await addAccount(db, 'eve');
     await addKey(db, 'acc_eve', 'hers');
     await backUp(db, path);
-    assert.equal(await deleteKey(db, operator, 'acc_ada', laptop.id, later), 'deleted');
+    await deleteKey(db, operator, 'acc_ada', laptop.id, later);
     await accounts.disableAccount(db, operator, 'acc_ada', later);
     await accounts.enableAccount(db, operator, 'acc_ada', later);
     await accounts.disableAccount(db, operator, 'acc_bob', later);
