@@ -34,6 +34,10 @@ export class SqliteConnection {
     this.#database.exec(text);
   }
 
+  get isTransaction(): boolean {
+    return this.#database.isTransaction;
+  }
+
   /** Prepares each text once. */
   prepare(text: string): StatementSync {
     let statement = this.#statements.get(text);

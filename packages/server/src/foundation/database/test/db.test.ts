@@ -120,6 +120,29 @@ onEachDatabase('a transaction that fails does not affect the others of the same 
   assert.deepEqual(plain(await db.all(list)), [{ id: 1, n: 25 }, ...kept]);
 });
 
+onEachDatabase('after a failed statement, the rest of the transaction fails and nothing commits', async ({ db }) => {
+  await withThings(db, [1, 10]);
+  const together = db.transaction(async (tx) => {
+    await Promise.all([tx.run(add, [1, 1]), tx.run(broken, [1]), tx.run(insert, [2, 20]), tx.get(select, [1])]);
+  });
+  const later: unknown[] = [];
+  const ignored = db.transaction(async (tx) => {
+    const failing = tx.run(broken, [1]);
+    const issuedTogether = [tx.run(insert, [3, 30]), tx.all(list)];
+    for (const statement of [failing, ...issuedTogether]) later.push(await statement.catch(codeOf));
+    later.push(await tx.run(insert, [4, 40]).catch(codeOf));
+  });
+  const other = db.transaction((tx) => tx.run(add, [1, 5]));
+  const settled = await Promise.allSettled([together, ignored]);
+  assert.deepEqual(settled.map(reasonOf).map(codeOf), ['unavailable', 'unavailable']);
+  assert.deepEqual(
+    later,
+    Array.from({ length: 4 }, () => 'unavailable'),
+  );
+  assert.equal(await other, 1);
+  assert.deepEqual(plain(await db.all(list)), [{ id: 1, n: 15 }]);
+});
+
 onEachDatabase('public error texts do not contain messages of the database', async ({ db }) => {
   const failures = [
     () => db.transaction((tx) => tx.run(broken, [1])),

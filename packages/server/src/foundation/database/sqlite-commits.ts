@@ -1,0 +1,157 @@
+/**
+ * Runs the transactions of an SQLite file through the writer thread. Operations that wait or arrive while a transaction is
+ * open share its commit, in the order of `fair-queue.ts`. Each has a savepoint, so its failure does not affect the others,
+ * and is acknowledged only after the commit.
+ *
+ * The end of an operation travels with the start of the next one, or with the commit. So a single operation whose
+ * statements are issued together needs two messages to the thread.
+ */
+import { monotonicMs } from '../clock.ts';
+import { FairQueue, writesWaiting } from './fair-queue.ts';
+import type { DatabaseFile } from './file-identity.ts';
+import { currentShare, type Share } from './share.ts';
+import type { IssueStatement, SqliteTransaction } from './sqlite-transaction.ts';
+import { WriterThread } from './sqlite-writer-thread.ts';
+import { isOutcomeUnknown, unavailable } from './unavailable.ts';
+import type { WriteHealth } from './write-health.ts';
+
+/** Maximum of operations that share a commit. */
+const operationsPerCommitMax = 64;
+/**
+ * No operation joins a batch after this time, or after the duration of the last commit if that is longer. So the next
+ * operation waits for little more than that, and at least half of the time is not spent waiting for the disk.
+ */
+const batchWorkMsMax = 10;
+
+export type OperationBody<T> = (tx: SqliteTransaction) => Promise<T>;
+
+interface Operation {
+  readonly body: OperationBody<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface SqliteCommitsOptions {
+  readonly path: string;
+  readonly thread: WriterThread;
+  readonly file: DatabaseFile;
+  readonly health: WriteHealth;
+  readonly newTransaction: (issue: IssueStatement) => SqliteTransaction;
+  /** Receives the duration of each commit with its operations. */
+  readonly onCommit: (ms: number) => void;
+}
+
+export class SqliteCommits {
+  readonly #options: SqliteCommitsOptions;
+  #thread: WriterThread;
+  readonly #waiting = new FairQueue<Operation>(writesWaiting);
+  #committing: Promise<void> | undefined;
+  #lastCommitMs = 0;
+
+  constructor(options: SqliteCommitsOptions) {
+    this.#options = options;
+    this.#thread = options.thread;
+  }
+
+  transaction<T>(body: OperationBody<T>, share: Share = currentShare()): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const operation = { body, resolve: resolve as (value: unknown) => void, reject };
+      this.#waiting.push(share, operation, reject);
+      this.#committing ??= this.#commitAll();
+    });
+  }
+
+  /** Waits for the waiting operations. */
+  async settled(): Promise<void> {
+    await this.#committing;
+  }
+
+  closeThread(): Promise<void> {
+    return this.#thread.close();
+  }
+
+  async #commitAll(): Promise<void> {
+    for (let first = this.#waiting.take(); first; first = this.#waiting.take()) await this.#commitTogether(first);
+    // Synchronous with the last check of the queue, so a later operation starts the loop again.
+    this.#committing = undefined;
+  }
+
+  /**
+   * Replaces a writer thread that has failed.
+   * @throws DatabaseReplacedError, also if the new thread opened another file
+   */
+  async #workingThread(): Promise<WriterThread> {
+    const { path, file } = this.#options;
+    file.compare();
+    if (!this.#thread.hasFailed) return this.#thread;
+    await this.#thread.terminate();
+    this.#thread = new WriterThread(path);
+    await this.#thread.opened();
+    file.compare();
+    return this.#thread;
+  }
+
+  /**
+   * Runs the first operation and those that wait or arrive before the commit. Results are delivered after the commit.
+   * Errors are too: they may depend on the writes of another operation of the batch.
+   */
+  async #commitTogether(first: Operation): Promise<void> {
+    const { file, health, onCommit } = this.#options;
+    const operations = [first];
+    const deliveries: (() => Promise<void>)[] = [];
+    const startedMs = monotonicMs();
+    const workMsMax = Math.max(batchWorkMsMax, this.#lastCommitMs);
+    let committingMs: number;
+    try {
+      const thread = await this.#workingThread();
+      void thread.step('begin');
+      for (let next: Operation | undefined = first; next;) {
+        deliveries.push(await this.#run(thread, next));
+        const isFull = operations.length >= operationsPerCommitMax || monotonicMs() - startedMs > workMsMax;
+        next = isFull ? undefined : this.#waiting.take();
+        if (next) operations.push(next);
+      }
+      committingMs = monotonicMs();
+      await thread.commit();
+      assertInPlace(file);
+    } catch (error) {
+      health.failed();
+      // A later flush could report success although this one lost data, so the file is opened again.
+      if (isOutcomeUnknown(error)) this.#thread.markFailed();
+      for (const { reject } of operations) reject(unavailable(error));
+      return;
+    }
+    health.succeeded();
+    this.#lastCommitMs = monotonicMs() - committingMs;
+    onCommit(monotonicMs() - startedMs);
+    for (const deliver of deliveries) void deliver();
+  }
+
+  /**
+   * @returns a function that delivers the result, to be called after the commit
+   * @throws DomainError `unavailable` if the transaction cannot continue
+   */
+  async #run(thread: WriterThread, { body, resolve, reject }: Operation): Promise<() => Promise<void>> {
+    void thread.step('savepoint');
+    const tx = this.#options.newTransaction((kind, text, values) => thread.statement(kind, text, values));
+    try {
+      const value = await body(tx);
+      tx.end();
+      const released = thread.step('release');
+      return () => released.then(() => resolve(value), reject);
+    } catch (error) {
+      tx.end();
+      await thread.step('undo');
+      return async () => reject(error);
+    }
+  }
+}
+
+/** A change in a replaced file is lost, so it is not acknowledged. @throws DomainError `unavailable` */
+function assertInPlace(file: DatabaseFile): void {
+  try {
+    file.compare();
+  } catch (error) {
+    throw unavailable(error, true);
+  }
+}

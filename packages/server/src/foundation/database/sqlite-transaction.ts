@@ -1,0 +1,48 @@
+/** The transaction that the body of an operation on SQLite gets. */
+import type { AuditKey, Transaction } from './db.ts';
+import type { SqlValue, Statement } from './sql.ts';
+import type { StatementKind } from './sqlite-writer.ts';
+import { unavailable } from './unavailable.ts';
+
+export type IssueStatement = (kind: StatementKind, text: string, values: readonly SqlValue[]) => Promise<unknown>;
+
+export class SqliteTransaction implements Transaction {
+  readonly auditKey: AuditKey;
+  readonly #issue: IssueStatement;
+  #isOver = false;
+
+  constructor(auditKey: AuditKey, issue: IssueStatement) {
+    this.auditKey = auditKey;
+    this.#issue = issue;
+  }
+
+  all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return this.#statement('all', statement, values) as Promise<Row[]>;
+  }
+
+  get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return this.#statement('get', statement, values) as Promise<Row | undefined>;
+  }
+
+  run(statement: Statement<never>, values: readonly SqlValue[] = []): Promise<number> {
+    return this.#statement('run', statement, values) as Promise<number>;
+  }
+
+  enqueue(statement: Statement<never>, values: readonly SqlValue[] = []): void {
+    void this.#statement('run', statement, values);
+  }
+
+  /** Later statements are rejected: they would run in another operation. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  #statement(kind: StatementKind, { text }: Statement<unknown>, values: readonly SqlValue[]): Promise<unknown> {
+    const result = this.#isOver
+      ? Promise.reject(unavailable(new Error('the transaction has ended')))
+      : this.#issue(kind, text.sqlite, values);
+    // A failed statement fails the operation, so a rejection that no code awaits must not end the process.
+    result.catch(() => undefined);
+    return result;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The main thread's side of the writer thread (`sqlite-writer.ts`). Steps that are issued in one turn of the event loop,
+ * including the promises that are settled in it, are sent as one message.
+ */
+import { Worker } from 'node:worker_threads';
+import type { SqlValue } from './sql.ts';
+import type { StatementKind, StepFailure, WriterRequest, WriterResponse, WriterStep } from './sqlite-writer.ts';
+import { unavailable } from './unavailable.ts';
+
+interface PendingStep {
+  readonly step: WriterStep;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class WriterThread {
+  readonly #worker: Worker;
+  /** Steps of this turn, which have not been sent. */
+  #issued: PendingStep[] = [];
+  /** The steps of each message that has no response, in order. */
+  readonly #sent: (readonly PendingStep[])[] = [];
+  #failure: Error | undefined;
+
+  constructor(path: string) {
+    this.#worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), { workerData: { path } });
+    this.#worker.on('message', (response: WriterResponse) => this.#settle(response));
+    this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
+    this.#worker.on('exit', () => this.#fail(new Error('the writer thread has ended')));
+  }
+
+  /** Resolves when the thread has the file open. @throws DomainError `unavailable` */
+  async opened(): Promise<void> {
+    await this.#issue(['open']);
+  }
+
+  /** @throws DomainError `unavailable`, and so do all statements that follow in the operation */
+  statement(kind: StatementKind, text: string, values: readonly SqlValue[]): Promise<unknown> {
+    return this.#issue([kind, text, values.map(compact)]);
+  }
+
+  /** The results are promises that need not be awaited: `commit` throws after a failure of `begin` or `savepoint`. */
+  step(kind: 'begin' | 'savepoint' | 'release' | 'undo'): Promise<unknown> {
+    return this.#issue([kind]);
+  }
+
+  /** @throws DomainError `unavailable`, with `isOutcomeUnknown` if the commit may have reached the disk */
+  commit(): Promise<unknown> {
+    return this.#issue(['commit']);
+  }
+
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Rejects all further steps, so that the file is opened again. */
+  markFailed(): void {
+    this.#fail(new Error('a commit failed; the file is opened again'));
+  }
+
+  /** Resolves when the thread has stopped. */
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  async close(): Promise<void> {
+    if (!this.hasFailed) await this.#issue(['close']);
+    await this.terminate();
+  }
+
+  #issue(step: WriterStep): Promise<unknown> {
+    if (this.#failure) return handled(Promise.reject(unavailable(this.#failure)));
+    // Runs after the promise callbacks of this turn.
+    if (this.#issued.length === 0) process.nextTick(() => this.#send());
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#issued.push({ step, resolve, reject });
+    return handled(promise);
+  }
+
+  #send(): void {
+    if (this.#issued.length === 0) return;
+    const steps = this.#issued;
+    this.#issued = [];
+    this.#sent.push(steps);
+    this.#worker.postMessage(steps.map(({ step }) => step) satisfies WriterRequest);
+  }
+
+  #settle([results, failures]: WriterResponse): void {
+    for (const [index, { resolve, reject }] of (this.#sent.shift() ?? []).entries()) {
+      const failure = failures?.get(index);
+      if (failure) reject(errorOf(failure));
+      else resolve(results[index]);
+    }
+  }
+
+  /** Rejects all pending steps. A commit that was sent may have reached the disk. */
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    for (const { step, reject } of this.#sent.splice(0).flat()) reject(unavailable(error, step[0] === 'commit'));
+    for (const { reject } of this.#issued.splice(0)) reject(unavailable(error));
+  }
+}
+
+const errorOf = ({ message, isOutcomeUnknown }: StepFailure): unknown =>
+  unavailable(new Error(message), isOutcomeUnknown);
+
+/** A message would contain the whole memory that the bytes are a view of: 64 KiB for a small Buffer. */
+const compact = (value: SqlValue): SqlValue =>
+  value instanceof Uint8Array && value.byteLength < value.buffer.byteLength ? new Uint8Array(value) : value;
+
+/** The commit or the end of the operation reports the failure as well, so not every step is awaited. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}

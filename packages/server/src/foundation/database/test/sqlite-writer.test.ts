@@ -1,0 +1,163 @@
+/** The messages between the main thread and the writer thread, and the end of the thread at each of them. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import type { Db } from '../db.ts';
+import { sql } from '../sql.ts';
+import type { WriterResponse } from '../sqlite-writer.ts';
+import { isOutcomeUnknown } from '../unavailable.ts';
+import { emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
+import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
+
+const createTable = sql('test_create', 'create table things (id integer primary key)');
+const insert = sql('test_insert', 'insert into things (id) values ($1)');
+const count = sql<{ count: number }>('test_count', 'select count(*) as count from things');
+const endTransaction = sql('test_end', 'rollback');
+const list = sql<{ id: number }>('test_list', 'select id from things order by id');
+
+async function newSqlite(): Promise<TestDb> {
+  const opened = (await emptyDatabases['sqlite']?.()) ?? assert.fail();
+  await opened.db.transaction((tx) => tx.run(createTable));
+  return opened;
+}
+
+const idsIn = async (db: Db): Promise<number[]> => (await db.all(list)).map(({ id }) => id);
+
+/** The steps of each message to the thread from now on. `onMessage` is called before a message is sent; false drops it. */
+function watchMessages(t: TestContext, onMessage: (worker: Worker, number: number) => boolean = () => true): string[] {
+  const messages: string[] = [];
+  const post = Reflect.get(Worker.prototype, 'postMessage') as (...args: unknown[]) => unknown;
+  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, steps: readonly [string][]): unknown {
+    messages.push(steps.map(([kind]) => kind).join(' '));
+    return onMessage(this, messages.length) ? Reflect.apply(post, this, [steps]) : undefined;
+  });
+  return messages;
+}
+
+/** Adds a row in two steps: statements that are issued together, and statements that use their results. */
+const add = (db: Db, id: number): Promise<number> =>
+  db.transaction(async (tx) => {
+    const [, found] = await Promise.all([tx.run(insert, [id]), tx.get(count)]);
+    tx.enqueue(insert, [id + 100]);
+    return found?.count ?? 0;
+  });
+
+test('a change whose statements are issued together exchanges two messages with the writer thread', async (t) => {
+  await using opened = await newSqlite();
+  const messages = watchMessages(t);
+  assert.equal(await add(opened.db, 1), 1);
+  assert.deepEqual(messages, ['begin savepoint run get', 'run release commit']);
+});
+
+test('changes that share a commit exchange one message each and one for the commit', async (t) => {
+  await using opened = await newSqlite();
+  const messages = watchMessages(t);
+  const { db } = opened;
+  await Promise.all([
+    add(db, 1),
+    db.transaction((tx) => tx.run(insert, [2])),
+    db.transaction(() => Promise.resolve()),
+    add(db, 3),
+  ]);
+  assert.deepEqual(messages, [
+    'begin savepoint run get',
+    'run release savepoint run',
+    'release savepoint release savepoint run get',
+    'run release commit',
+  ]);
+  assert.deepEqual(await idsIn(db), [1, 2, 3, 101, 103]);
+});
+
+test('a statement that fails with the commit undoes its change and no other of the commit', async () => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  const added = add(db, 1);
+  const fails = db.transaction(async (tx) => {
+    await tx.run(insert, [5]);
+    tx.enqueue(insert, [1]);
+    tx.enqueue(insert, [6]);
+  });
+  assert.deepEqual(await Promise.all([added, fails.catch(codeOf)]), [1, 'unavailable']);
+  assert.deepEqual(await idsIn(db), [1, 101]);
+});
+
+test('a transaction that SQLite ends commits nothing of its changes, and the next one succeeds', async () => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  // As after a full disk: without its transaction, the next statement would commit alone.
+  const ending = db.transaction(async (tx) => {
+    await tx.run(insert, [1]);
+    await tx.run(endTransaction);
+    await tx.run(insert, [2]);
+  });
+  const next = add(db, 3);
+  const error: unknown = await ending.catch((reason: unknown) => reason);
+  assert.deepEqual([codeOf(error), isOutcomeUnknown(error)], ['unavailable', false]);
+  assert.equal(await next, 1);
+  assert.deepEqual(await idsIn(db), [3, 103]);
+});
+
+test('a statement after the end of its transaction is rejected', async () => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  const tx = await db.transaction((it) => Promise.resolve({ it }));
+  tx.it.enqueue(insert, [1]);
+  assert.equal(await tx.it.run(insert, [2]).catch(codeOf), 'unavailable');
+  await add(db, 3);
+  assert.deepEqual(await idsIn(db), [3, 103]);
+});
+
+/** The thread ends at a message of the change: before it arrives, or after it is performed and before the response. */
+const ends = {
+  'before the first message': { message: 1, isPerformed: false, isUnknown: false, stored: [] },
+  'after the first message': { message: 1, isPerformed: true, isUnknown: false, stored: [] },
+  'before the message with the commit': { message: 2, isPerformed: false, isUnknown: true, stored: [] },
+  'after the commit, before the response': { message: 2, isPerformed: true, isUnknown: true, stored: [1, 101] },
+} as const;
+
+for (const [name, { message, isPerformed, isUnknown, stored }] of Object.entries(ends)) {
+  test(`a writer thread that ends ${name}: the change is not acknowledged and its outcome is ${isUnknown ? 'unknown' : 'known'}`, async (t) => {
+    await using opened = await newSqlite();
+    const { db } = opened;
+    let isLost = false;
+    const emit = Reflect.get(Worker.prototype, 'emit') as (...args: unknown[]) => boolean;
+    t.mock.method(Worker.prototype, 'emit', function (this: Worker, event: string, ...args: unknown[]): boolean {
+      if (event !== 'message' || !isLost) return Reflect.apply(emit, this, [event, ...args]);
+      isLost = false;
+      void this.terminate();
+      return true;
+    });
+    watchMessages(t, (worker, number) => {
+      if (number !== message) return true;
+      if (isPerformed) isLost = true;
+      else void worker.terminate();
+      return isPerformed;
+    });
+    const error: unknown = await add(db, 1).catch((reason: unknown) => reason);
+    assert.deepEqual([codeOf(error), isOutcomeUnknown(error)], ['unavailable', isUnknown]);
+    assert.equal(db.writes.isHealthy, false);
+    assert.deepEqual(await idsIn(db), stored);
+    assert.equal(await add(db, 7), stored.length + 1);
+    assert.equal(db.writes.isHealthy, true);
+  });
+}
+
+test('a commit that fails leaves the outcome of all its changes unknown, and the file is opened again', async (t) => {
+  await using opened = await newSqlite();
+  const { db } = opened;
+  const threads = new Set<Worker>();
+  watchMessages(t, (worker) => threads.add(worker) !== undefined);
+  const emit = Reflect.get(Worker.prototype, 'emit') as (...args: unknown[]) => boolean;
+  let isFailing = true;
+  t.mock.method(Worker.prototype, 'emit', function (this: Worker, event: string, ...args: unknown[]): boolean {
+    const [results] = event === 'message' ? (args[0] as WriterResponse) : [];
+    if (!isFailing || results?.length !== 3) return Reflect.apply(emit, this, [event, ...args]);
+    isFailing = false;
+    const failures = new Map([[2, { message: 'disk I/O error', isOutcomeUnknown: true }]]);
+    return Reflect.apply(emit, this, [event, [results, failures] satisfies WriterResponse]);
+  });
+  const error: unknown = await add(db, 1).catch((reason: unknown) => reason);
+  assert.deepEqual([codeOf(error), isOutcomeUnknown(error)], ['unavailable', true]);
+  await add(db, 2);
+  assert.equal(threads.size, 2);
+});
