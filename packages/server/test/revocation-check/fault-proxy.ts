@@ -10,6 +10,12 @@ import { MessageReader, type Message } from './postgres-messages.ts';
 /** Where the connection is cut: the server does not receive the commit, or the instance does not receive its response. */
 export type CommitCut = 'before it is sent' | 'before its response';
 
+/** Where a connection is cut: before a message of the next transaction, counted from 0 in one direction. */
+export interface MessageCut {
+  readonly direction: 'request' | 'response';
+  readonly index: number;
+}
+
 interface CommitCutting {
   readonly cut: CommitCut;
   /** Cuts one in so many of the commits that qualify. */
@@ -43,6 +49,10 @@ export class FaultProxy implements AsyncDisposable {
   readonly #links = new Set<Link>();
   #cutting: CommitCutting | undefined;
   #isRefusing = false;
+  /** Cuts the next transaction that reaches the message. */
+  messageCut: MessageCut | undefined;
+  /** Called for each commit. @param transaction contains the names of its statements */
+  onCommit: ((transaction: string, roundTrips: number) => void) | undefined;
   /** Added to every response. */
   delayMs = 0;
   isBlackHole = false;
@@ -88,6 +98,7 @@ export class FaultProxy implements AsyncDisposable {
   /** Forwards all data again. Dropped data is lost. */
   clearFaults(): void {
     this.#cutting = undefined;
+    this.messageCut = undefined;
     this.#isRefusing = false;
     this.delayMs = 0;
     // A connection with missing bytes is unusable.
@@ -131,6 +142,11 @@ class Link {
   readonly #proxy: FaultProxy;
   /** The messages of the open transaction, which contain the names of its statements. */
   #transaction = '';
+  /** Times that the instance has waited for a response since the transaction began, including the current one. */
+  #roundTrips = 0;
+  #hasResponded = true;
+  /** Messages since the transaction began; undefined outside one. */
+  #messages: Record<MessageCut['direction'], number> | undefined;
   /** The response to the current commit is not forwarded. */
   #isCutAtCommitted = false;
   /** Keeps responses in order when the delay changes. */
@@ -143,7 +159,7 @@ class Link {
     const fromClient = new MessageReader({ hasStartup: true });
     const fromServer = new MessageReader({ hasStartup: false });
     client.on('data', (chunk: Buffer) => fromClient.read(chunk).forEach((message) => this.#forwardRequest(message)));
-    server.on('data', (chunk: Buffer) => this.#forwardResponse(chunk, fromServer.read(chunk)));
+    server.on('data', (chunk: Buffer) => this.#forwardResponse(fromServer.read(chunk)));
     for (const socket of [client, server]) socket.on('error', () => this.destroy()).on('close', () => this.destroy());
   }
 
@@ -159,7 +175,22 @@ class Link {
       return;
     }
     const text = bytes.toString('latin1');
-    if (type === 'Q' && /(?:^|; *)commit\b/i.test(text.slice(5))) {
+    if (type === 'B' && /^\0begin_[0-9a-f]+\0/.test(text.slice(5))) {
+      this.#messages = { request: 0, response: 0 };
+      this.#roundTrips = 0;
+      this.#hasResponded = true;
+    }
+    if (this.#isCutAt('request')) {
+      this.#server.end();
+      this.#client.destroy();
+      return;
+    }
+    if (this.#hasResponded) this.#roundTrips++;
+    this.#hasResponded = false;
+    const isCommit =
+      type === 'Q' ? text.slice(5) === 'commit\0' : type === 'B' && /^\0commit_[0-9a-f]+\0/.test(text.slice(5));
+    if (isCommit) {
+      this.#proxy.onCommit?.(this.#transaction, this.#roundTrips);
       const cut = this.#proxy.cutOf(this.#transaction);
       if (cut === 'before it is sent') {
         this.#proxy.counts.commitsCut[cut]++;
@@ -168,12 +199,22 @@ class Link {
       }
       this.#isCutAtCommitted = cut === 'before its response';
     }
-    if (type === 'Q') this.#transaction = '';
+    if (isCommit) this.#transaction = '';
     else this.#transaction += text;
     this.#server.write(bytes);
   }
 
-  #forwardResponse(chunk: Buffer, messages: readonly Message[]): void {
+  /** Counts a message. @returns whether the connection is cut before it */
+  #isCutAt(direction: MessageCut['direction']): boolean {
+    if (!this.#messages) return false;
+    const index = this.#messages[direction]++;
+    const cut = this.#proxy.messageCut;
+    if (cut?.direction !== direction || cut.index !== index) return false;
+    this.#proxy.messageCut = undefined;
+    return true;
+  }
+
+  #forwardResponse(messages: readonly Message[]): void {
     const { counts, delayMs, isBlackHole } = this.#proxy;
     if (this.#isCutAtCommitted) {
       // Without this response, the server may not have committed.
@@ -186,10 +227,23 @@ class Link {
       counts.dropped++;
       return;
     }
+    const cutAt = messages.findIndex(() => this.#isCutAt('response'));
+    if (cutAt >= 0) {
+      this.#client.end(Buffer.concat(messages.slice(0, cutAt).map(({ bytes }) => bytes)));
+      this.#server.destroy();
+      return;
+    }
+    for (const { type, bytes } of messages) {
+      if (type === 'Z') this.#hasResponded = true;
+      if (type === 'Z' && bytes[5] === idle) this.#messages = undefined;
+    }
+    const bytes = Buffer.concat(messages.map((message) => message.bytes));
     if (delayMs > 0) counts.delayed++;
     const delay = delayMs > 0 ? new Promise<void>((resolve) => setTimeout(resolve, delayMs)) : undefined;
-    this.#lastSent = this.#lastSent.then(() => delay).then(() => void this.#client.write(chunk));
+    this.#lastSent = this.#lastSent.then(() => delay).then(() => void this.#client.write(bytes));
   }
 }
 
+/** The status of ReadyForQuery outside a transaction. */
+const idle = 'I'.charCodeAt(0);
 const isCommitted = ({ type, bytes }: Message): boolean => type === 'C' && bytes.toString('latin1', 5) === 'COMMIT\0';

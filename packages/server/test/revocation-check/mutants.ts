@@ -189,8 +189,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'foundation/database/postgres.ts',
-        find: `const { rows } = await orUnavailable(this.#readers.query(queryOf(statement, columns)));`,
-        replace: `const { rows } = await orUnavailable(this.replica().then((client) => client.query(queryOf(statement, columns))));`,
+        find: `await orUnavailable(readFrom(this.#readers, statement, columns));`,
+        replace: `await orUnavailable(this.replica().then((client) => readOn(client, statement, columns)));`,
       },
       {
         file: 'foundation/database/postgres.ts',
@@ -229,6 +229,17 @@ export const mutants: readonly Mutant[] = [
     }).catch(reject);
   });
   await`,
+      },
+    ],
+    faults: [faults.cutBefore],
+  },
+  {
+    name: 'a transaction that is acknowledged when its commit has been sent',
+    edits: [
+      {
+        file: 'foundation/database/postgres-transaction.ts',
+        find: `    await this.#send(new BatchItem(commitStatement, [], false));`,
+        replace: `    void this.#send(new BatchItem(commitStatement, [], false));`,
       },
     ],
     faults: [faults.cutBefore],

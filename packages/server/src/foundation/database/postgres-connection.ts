@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import { DatabaseError, Pool, types as pgTypes, type ClientBase, type CustomTypesConfig } from 'pg';
+import { DatabaseError, Pool, types as pgTypes, type ClientBase } from 'pg';
 import { limits } from '@keyreeve/contract';
 import type { PostgresLocation } from './postgres-url.ts';
 
@@ -15,13 +15,9 @@ const longResponseMsMax = 3_600_000;
 export const queryMsMax = (isLong: boolean): number => (isLong ? longResponseMsMax : limits.postgresAnswerMsMax);
 
 const int8 = 20;
-/** Returns 64-bit integers as numbers: ids and times are below 2^53. */
-const types = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === int8 && format !== 'binary'
-      ? Number
-      : pgTypes.getTypeParser(oid, format)) as CustomTypesConfig['getTypeParser'],
-};
+/** @returns the parser of a type's texts. Returns 64-bit integers as numbers: ids and times are below 2^53. */
+export const parserOf = (oid: number): ((text: string) => unknown) =>
+  oid === int8 ? Number : (pgTypes.getTypeParser(oid, 'text') as (text: string) => unknown);
 
 interface Session {
   readonly isStandby: boolean;
@@ -69,7 +65,6 @@ export function newPool(location: PostgresLocation, connectionsMax: number, purp
     query_timeout: limits.postgresAnswerMsMax,
     idleTimeoutMillis: 0,
     keepAlive: true,
-    types,
     onConnect: async (client) => {
       await assertPrimary(client);
       if (purpose === 'reader') await client.query(prepareReader);

@@ -6,15 +6,16 @@
 import type pg from 'pg';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
-import { DomainError } from '../errors.ts';
 import type { AuditKey, Db, DbTimes, ReadOptions, Reader, Transaction, TransactionOptions } from './db.ts';
 import { CoalescedCall } from './coalesced-call.ts';
 import type { PostgresLocation } from './postgres-url.ts';
-import { commit } from './postgres-commit.ts';
-import { isWorthRetrying, newPool, queryMsMax, sqlState } from './postgres-connection.ts';
+import { Batch, BatchItem } from './postgres-batch.ts';
+import { isWorthRetrying, newPool, queryMsMax } from './postgres-connection.ts';
+import type { ParameterValue } from './postgres-parameters.ts';
+import { PostgresTransaction } from './postgres-transaction.ts';
 import { currentShare, runInShare, type Share } from './share.ts';
-import type { ManyStatement, SqlValue, Statement } from './sql.ts';
-import { isUniqueViolation, unavailable } from './unavailable.ts';
+import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
+import { unavailable } from './unavailable.ts';
 import { WriteHealth } from './write-health.ts';
 import { WriterSlots } from './writer-slots.ts';
 
@@ -62,7 +63,7 @@ export class PostgresDb implements Db {
   ): Promise<Row[]> {
     const read = async (): Promise<Row[]> => {
       const pool = isShared ? this.#readers : this.#writers;
-      return (await orUnavailable(pool.query(queryOf(statement, values)))).rows as Row[];
+      return (await orUnavailable(readFrom(pool, statement, values))) as Row[];
     };
     return this.#tracked(() => (isShared ? read() : this.#slots.run(readShare(currentShare()), read)));
   }
@@ -80,8 +81,8 @@ export class PostgresDb implements Db {
     if (first === undefined) return Promise.resolve(results);
     return this.#tracked(async () => {
       const startedMs = monotonicMs();
-      const columns = first.map((_, column) => valuesOfEach.map((values) => values[column]));
-      const { rows } = await orUnavailable(this.#readers.query(queryOf(statement, columns)));
+      const columns = first.map((_, column) => valuesOfEach.map((values) => values[column] ?? null));
+      const rows = await orUnavailable(readFrom(this.#readers, statement, columns));
       for (const row of rows as (Row & { ordinal: number })[]) results[row.ordinal - 1] = row;
       this.times.observe('read', monotonicMs() - startedMs);
       return results;
@@ -112,10 +113,9 @@ export class PostgresDb implements Db {
     const run = async (): Promise<T> => {
       const client = await orUnavailable(this.#writers.connect());
       try {
-        await orUnavailable(client.query(beginSnapshot));
-        // The first statement takes the snapshot.
-        await orUnavailable(client.query('select 1'));
-        return await body(new OpenTransaction(client, true, this.#auditKey));
+        const tx = new PostgresTransaction(client, { auditKey: this.#auditKey, isLong: true, isSnapshot: true });
+        await tx.get(takeSnapshot);
+        return await body(tx);
       } finally {
         // Closing the connection ends the transaction.
         client.release(true);
@@ -132,40 +132,26 @@ export class PostgresDb implements Db {
   }
 
   async #attempt<T>(body: (tx: Transaction) => Promise<T>, isLong: boolean): Promise<T> {
-    const client = await this.#watched(orUnavailable(this.#writers.connect()));
+    const client = await orUnavailable(this.#writers.connect()).catch((error: unknown) => {
+      this.writes.failed();
+      throw error;
+    });
+    const tx = new PostgresTransaction(client, { auditKey: this.#auditKey, isLong });
     // The connection is closed unless the transaction is committed or rolled back.
-    let isBroken = true;
+    let isReusable = false;
     try {
-      await this.#watched(orUnavailable(client.query(isLong ? beginLong : 'begin')));
-      let value: T;
-      try {
-        const tx = new OpenTransaction(client, isLong, this.#auditKey);
-        value = await body(tx);
-        await tx.runEnqueued();
-      } catch (error) {
-        // A broken connection would not respond to a rollback either.
-        if (!isConnectionFailure(error)) isBroken = !(await didRollBack(client));
-        throw error;
-      }
-      await this.#watched(commit(client, queryMsMax(isLong))).catch((error: unknown) => {
-        if (isConnectionFailure(error)) void this.#cancelCommit(client);
-        throw error;
-      });
-      isBroken = false;
+      const value = await body(tx);
+      await tx.commit();
+      isReusable = true;
       this.writes.succeeded();
       return value;
-    } finally {
-      client.release(isBroken);
-    }
-  }
-
-  /** Reports a failure, except conflicts with other transactions. */
-  async #watched<T>(step: Promise<T>): Promise<T> {
-    try {
-      return await step;
     } catch (error) {
-      if (!(error instanceof Error && isWorthRetrying(error.cause)) && !isUniqueViolation(error)) this.writes.failed();
+      isReusable = await tx.rollBack();
+      if (tx.didWriteFail) this.writes.failed();
+      if (tx.mayCommitWait) void this.#cancelCommit(client);
       throw error;
+    } finally {
+      client.release(!isReusable);
     }
   }
 
@@ -193,78 +179,39 @@ const changeNothing = async (): Promise<void> => undefined;
 /** Reads lock nothing, so they have their own turns: they neither wait for their owner's changes nor delay them. */
 const readShare = (share: Share): Share => ({ ...share, owner: `${share.owner}, reads`, isOneAtATime: false });
 
-/** Long transactions wait for files between statements. The idle bound ends those whose client has gone. */
-const setLong =
-  "set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = '60s'";
 // Meanwhile the process id may belong to another connection, so the conditions identify the waiting commit.
 const cancelWaiting = `select pg_cancel_backend(pid) from pg_stat_activity
   where pid = $1 and wait_event = 'SyncRep' and usename = current_user and application_name like 'keyreeve%'`;
-const beginLong = `begin; ${setLong}`;
-const beginSnapshot = `begin isolation level repeatable read read only; ${setLong}`;
+// The first statement of a transaction takes its snapshot.
+const takeSnapshot = sql<object>('take_snapshot', 'select 1');
 
-class OpenTransaction implements Transaction {
-  readonly auditKey: AuditKey;
-  readonly #client: pg.PoolClient;
-  readonly #isLong: boolean;
-  readonly #enqueued: Promise<unknown>[] = [];
-
-  constructor(client: pg.PoolClient, isLong: boolean, auditKey: AuditKey) {
-    this.auditKey = auditKey;
-    this.#client = client;
-    this.#isLong = isLong;
-  }
-
-  async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
-    return (await this.#query(statement, values)).rows as Row[];
-  }
-
-  async get<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row | undefined> {
-    return (await this.all(statement, values))[0];
-  }
-
-  async run(statement: Statement<never>, values: readonly SqlValue[] = []): Promise<number> {
-    return (await this.#query(statement, values)).rowCount ?? 0;
-  }
-
-  enqueue(statement: Statement<never>, values: readonly SqlValue[] = []): void {
-    const result = this.#query(statement, values);
-    result.catch(() => undefined);
-    this.#enqueued.push(result);
-  }
-
-  /** Waits for the statements of {@link enqueue}. */
-  async runEnqueued(): Promise<void> {
-    await Promise.all(this.#enqueued);
-  }
-
-  #query(statement: Statement<unknown>, values: readonly SqlValue[]): Promise<pg.QueryResult> {
-    return orUnavailable(this.#client.query(queryOf(statement, values, queryMsMax(this.#isLong))));
+async function readFrom(
+  pool: pg.Pool,
+  statement: Statement<unknown>,
+  values: readonly ParameterValue[],
+): Promise<unknown[]> {
+  const client = await pool.connect();
+  let isBroken = true;
+  try {
+    const rows = await readOn(client, statement, values);
+    isBroken = false;
+    return rows;
+  } finally {
+    client.release(isBroken);
   }
 }
 
-/** A connection prepares each named statement once. */
-const queryOf = (
-  { preparedName, text }: Statement<unknown>,
-  values: readonly unknown[],
-  query_timeout?: number,
-): pg.QueryConfig => ({
-  name: preparedName,
-  text: text.postgres,
-  values: [...values],
-  ...(query_timeout === undefined ? {} : { query_timeout }),
-});
+async function readOn(
+  client: pg.ClientBase,
+  statement: Statement<unknown>,
+  values: readonly ParameterValue[],
+): Promise<unknown[]> {
+  const item = new BatchItem(statement, values, true);
+  await new Batch([item], queryMsMax(false)).run(client);
+  return item.rows ?? [];
+}
 
 const orUnavailable = <T>(result: Promise<T>): Promise<T> =>
   result.catch((error: unknown) => {
     throw unavailable(error);
   });
-
-/** Whether the connection failed and not the statement. */
-const isConnectionFailure = (error: unknown): boolean =>
-  error instanceof DomainError && error.code === 'unavailable' && sqlState(error.cause) === undefined;
-
-const didRollBack = (client: pg.PoolClient): Promise<boolean> =>
-  client.query('rollback').then(
-    () => true,
-    () => false,
-  );
