@@ -3,7 +3,6 @@
  * Starts the program with the pinned Node (`bundled-node.js`). Plain JavaScript, because an older Node may run this file.
  */
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { findNode } from './bundled-node.js';
 
@@ -16,8 +15,6 @@ if (node === undefined) {
   process.exit(69);
 }
 
-// Password hashes run on libuv's threads, as do file access and DNS lookups: one thread per concurrent hash, and four more.
-const hashThreads = Math.min(4, availableParallelism());
 const args = [
   '--disable-proto=delete',
   // By default, SIGUSR1 opens a debugger, which can read every secret of the process.
@@ -31,7 +28,6 @@ const args = [
 const env = {
   // Caches compiled code, which is most of the time of a start, if this user can write to the folder.
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../../node_modules/.cache/keyreeve', import.meta.url)),
-  UV_THREADPOOL_SIZE: String(hashThreads + 4),
   ...process.env,
 };
 

@@ -282,6 +282,7 @@ async function stopService(
   await services.outbox.stop();
   await housekeeping.stop();
   services.journal?.stop();
+  await services.hasher.close();
   await installation.db.close();
   return isDrained;
 }

@@ -106,7 +106,9 @@ export function wire(options: WiringOptions): Services {
   const { isRateLimited: enabled, passwordLengthMin: lengthMin } = config;
   // The limits per machine are divided among its workers.
   const share = 1 / config.workers;
-  const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share);
+  const hasher = new PasswordHasher(keys.passwordPepper, argon2, undefined, share, (detail) =>
+    log?.warn({ event: 'hashing_priority', detail: `password hashes can delay verifications: ${detail}` }),
+  );
   const limitOptions = { db, clock, bucketHash: keys.throttleBucket };
   const signInLimits = new SignInLimits({ ...limitOptions, ipRangeLimits: config.ipRangeLimits, enabled });
   const common = new CommonPasswords();

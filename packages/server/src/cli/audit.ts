@@ -34,6 +34,7 @@ interface ExportOptions {
 
 export function auditCommand(setStatus: SetStatus): Command {
   const audit = new CliCommand('audit')
+    .lowPriority()
     .description('Verify and export the audit log.')
     .references('docs/audit.md', 'database', 'masterKey');
   audit

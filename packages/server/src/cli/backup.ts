@@ -17,6 +17,7 @@ interface BackupCommandOptions extends OutputOptions {
 
 export function backupCommand(): Command {
   return new CliCommand('backup')
+    .lowPriority()
     .description('Write accounts, keys and the audit log to a file. The service can run meanwhile.')
     .requiredOption('--to <file>', 'file to create; compressed if its name ends in .gz')
     .json()

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { Config } from '../app/config.ts';
 import { settings } from '../app/settings.ts';
+import { lowerPriority } from '../foundation/priority.ts';
 
 /** Sets the exit status of the program. */
 export type SetStatus = (status: number) => void;
@@ -22,6 +23,11 @@ export class CliCommand extends Command {
 
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name);
+  }
+
+  /** Runs the command and its subcommands at a lower priority than the service, if the system permits it. */
+  lowPriority(): this {
+    return this.hook('preAction', () => void lowerPriority());
   }
 
   json(): this {

@@ -23,6 +23,7 @@ const progressMs = 500;
 
 export function importCommand(setStatus: SetStatus): Command {
   const command = new CliCommand('import')
+    .lowPriority()
     .description('Import accounts and API keys with their hashes. The service can run meanwhile.')
     .references('docs/import.md', 'database', 'masterKey');
   command

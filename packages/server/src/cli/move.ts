@@ -23,6 +23,7 @@ interface MoveOptions extends OutputOptions {
 
 export function moveCommand(): Command {
   return new CliCommand('move')
+    .lowPriority()
     .description('Move an SQLite installation to PostgreSQL with all ids, keys and sessions. Stop the service first.')
     .requiredOption('--to <url>', 'URL of an empty PostgreSQL database')
     .option('--dry-run', 'check the move and print what it would copy; change nothing')

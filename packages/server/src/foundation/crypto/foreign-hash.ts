@@ -1,11 +1,7 @@
 /**
- * Password hashes of other systems: their parameters, bounds, computation and cost. `foreign-hash-formats.ts` parses
- * them. `password.ts` stores them under the pepper until the first sign-in replaces them.
+ * Password hashes of other systems: their parameters, bounds and cost. `foreign-hash-formats.ts` parses them,
+ * `digest.ts` computes them. `password.ts` stores them under the pepper until the first sign-in replaces them.
  */
-import { pbkdf2, scrypt } from 'node:crypto';
-import { promisify } from 'node:util';
-import { hashRaw } from '@node-rs/argon2';
-import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import { limits } from '@keyreeve/contract';
 
 /** The names of each scheme's parameters. */
@@ -43,15 +39,6 @@ const argon2SaltBytesMin = 8;
 const lanesMax = 16;
 const scryptBlockSizeMax = 32;
 const sha1Bytes = 20;
-/** The digest of bcrypt is stored in its text form. */
-const bcryptDigestChars = 31;
-
-const scryptAsync = promisify<Buffer, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
-  scrypt,
-);
-const pbkdf2Async = promisify(pbkdf2);
-/** A bound for OpenSSL; `assertBounds` limits scrypt to half of it. */
-const scryptMemoryBytesMax = 2 ** 29;
 
 /** @throws ForeignHashError if a sign-in with the hash would cost too much, or the parameters are invalid */
 export function assertBounds({ scheme, parameters, salt, digestBytes }: ForeignRecipe): void {
@@ -93,39 +80,6 @@ export function assertBounds({ scheme, parameters, salt, digestBytes }: ForeignR
 
 function assertAtMost(name: string, value: number, max: number): void {
   if (!(value <= max)) throw new ForeignHashError(`it costs too much: ${name} is ${value}, at most ${max}`);
-}
-
-/** Computes the digest of a password in a thread pool. @param recipe within the bounds of {@link assertBounds} */
-export async function deriveForeign(recipe: ForeignRecipe, password: string): Promise<Buffer> {
-  const { scheme, parameters, salt, digestBytes } = recipe;
-  const { v = 0, m = 0, t = 0, p = 0, c = 0, n = 0, r = 0, i = 0 } = parameters;
-  switch (scheme) {
-    case 'argon2d':
-    case 'argon2i':
-    case 'argon2id':
-      return hashRaw(password, {
-        // The numbers of the library's enumeration.
-        algorithm: ['argon2d', 'argon2i', 'argon2id'].indexOf(scheme),
-        version: v === 19 ? 1 : 0,
-        memoryCost: m,
-        timeCost: t,
-        parallelism: p,
-        outputLen: digestBytes,
-        salt,
-      });
-    case 'bcrypt':
-      // bcrypt uses only the first 72 bytes, as the other system did.
-      return Buffer.from((await hashBcrypt(password, c, salt)).slice(-bcryptDigestChars));
-    case 'scrypt':
-    case 'scrypt-nfkc': {
-      const text = scheme === 'scrypt' ? password : password.normalize('NFKC');
-      return scryptAsync(Buffer.from(text), salt, digestBytes, { N: n, r, p, maxmem: scryptMemoryBytesMax });
-    }
-    case 'pbkdf2-sha1':
-    case 'pbkdf2-sha256':
-    case 'pbkdf2-sha512':
-      return pbkdf2Async(password, salt, i, digestBytes, scheme.slice('pbkdf2-'.length));
-  }
 }
 
 /** The cost of a sign-in with the hash, as a share of the maximum that an import accepts: 1 is one to two seconds. */

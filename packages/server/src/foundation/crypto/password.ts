@@ -9,12 +9,12 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { hashRaw } from '@node-rs/argon2';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import { parseForeignHash } from './foreign-hash-formats.ts';
-import { costOf, decodeParameters, deriveForeign, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
+import { costOf, decodeParameters, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
+import { HashingThreads } from './hashing-threads.ts';
 import type { KeyedHash } from './keyed-hash.ts';
 
 export interface Argon2Parameters {
@@ -26,6 +26,8 @@ export interface Argon2Parameters {
 /** ASVS 5.0 appendix C. 46 MiB for each hash that runs. */
 export const argon2Default: Argon2Parameters = { memoryKib: 47_104, passes: 1, lanes: 1 };
 
+/** Maximum of concurrent hashes on a machine with enough processors. Each uses 46 MiB. */
+const concurrencyMax = 4;
 const saltBytes = 16;
 const tagBytes = 32;
 /** Base64 of `p1`, the name of the first pepper. */
@@ -49,27 +51,42 @@ export interface PasswordStats {
 
 export class PasswordHasher {
   readonly stats: PasswordStats = { running: 0, waiting: 0, hashed: 0, refused: 0 };
-  /** Maximum of concurrent hashes. Each uses a thread and {@link Argon2Parameters.memoryKib} of memory. */
+  /**
+   * Maximum of concurrent hashes. Each uses a thread and {@link Argon2Parameters.memoryKib} of memory. One processor is left
+   * to verifications.
+   */
   readonly concurrency: number;
   /** Maximum of waiting hashes. */
   readonly queueMax: number;
   readonly #pepper: KeyedHash;
   readonly #parameters: Argon2Parameters;
+  readonly #threads: HashingThreads;
   readonly #queue: (() => void)[] = [];
   readonly #dummy: string;
   /** Moving average of the duration of a hash, in milliseconds. */
   #hashMs = 30;
 
-  /** @param share of the machine's bounds for this process: 1/n for one of n workers. At least one hash can run. */
-  constructor(pepper: KeyedHash, parameters: Argon2Parameters = argon2Default, concurrency?: number, share = 1) {
+  /**
+   * @param share of the machine's bounds for this process: 1/n for one of n workers. At least one hash can run.
+   * @param onWarning receives, once, why hashes run at the usual priority
+   */
+  constructor(
+    pepper: KeyedHash,
+    parameters: Argon2Parameters = argon2Default,
+    concurrency?: number,
+    share = 1,
+    onWarning?: (detail: string) => void,
+  ) {
     this.#pepper = pepper;
     this.#parameters = parameters;
-    this.concurrency = concurrency ?? Math.max(1, Math.floor(Math.min(4, availableParallelism()) * share));
+    this.#threads = new HashingThreads(onWarning);
+    const whole = Math.min(concurrencyMax, availableParallelism() - 1);
+    this.concurrency = concurrency ?? Math.max(1, Math.floor(whole * share));
     this.queueMax = Math.ceil(limits.hashQueueMax * share);
     this.#dummy = encodePhc(parameters, randomBytes(saltBytes), randomBytes(tagBytes));
   }
 
-  /** @returns a PHC string */
+  /** @returns a PHC string @throws DomainError `overloaded` before any hashing; `unavailable` if the hashing thread ended */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(saltBytes);
     return encodePhc(this.#parameters, salt, await this.#derive(password, salt, this.#parameters));
@@ -88,11 +105,11 @@ export class PasswordHasher {
    * Whether the password matches the stored string. For an unknown account (undefined) or an account without a password
    * (empty), it does the same work on a dummy, so that the duration does not reveal which accounts exist.
    * @param asTyped the password before normalisation, which another system may not have applied
-   * @throws DomainError `overloaded` before any hashing
+   * @throws DomainError `overloaded` before any hashing; `unavailable` if the hashing thread ended
    */
   async verify(password: string, phc: string | undefined, asTyped = password): Promise<boolean> {
     const imported = phc === undefined ? undefined : decodeImported(phc);
-    if (imported) return timingSafeEqual(await this.#compute(() => deriveForeign(imported, asTyped)), imported.tag);
+    if (imported) return timingSafeEqual(await this.#compute(imported, asTyped), imported.tag);
     const stored = phc === '' ? undefined : phc;
     const { parameters, salt, tag } = decodePhc(stored ?? this.#dummy);
     const matches = timingSafeEqual(await this.#derive(password, salt, parameters), tag);
@@ -117,7 +134,7 @@ export class PasswordHasher {
       const isOwn = recipe === ownRecipe;
       const computed = isOwn && imported ? imported : decodeImported(`${recipe},keyid=${pepperId}$${dummyRest}`);
       if (!computed) throw new Error('a recipe has an unknown format');
-      const digest = await this.#compute(() => deriveForeign(computed, asTyped));
+      const digest = await this.#compute(computed, asTyped);
       const matches = timingSafeEqual(digest, computed.tag);
       if (isOwn) isRight = matches;
     }
@@ -150,20 +167,25 @@ export class PasswordHasher {
     throw new DomainError('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(expectedWaitMs / 1000)) });
   }
 
-  #derive(password: string, salt: Uint8Array, parameters: Argon2Parameters): Promise<Buffer> {
-    const { memoryKib: memoryCost, passes: timeCost, lanes: parallelism } = parameters;
-    return this.#compute(() => hashRaw(password, { memoryCost, timeCost, parallelism, outputLen: tagBytes, salt }));
+  /** Ends the threads. Hashes in progress and later ones fail with `unavailable`. */
+  close(): Promise<void> {
+    return this.#threads.close();
   }
 
-  /** Computes the hash when a slot is free, then its MAC under the pepper. */
-  async #compute(hash: () => Promise<Buffer>): Promise<Buffer> {
+  #derive(password: string, salt: Buffer, { memoryKib, passes, lanes }: Argon2Parameters): Promise<Buffer> {
+    const parameters = { v: 19, m: memoryKib, t: passes, p: lanes };
+    return this.#compute({ scheme: 'argon2id', parameters, salt, digestBytes: tagBytes }, password);
+  }
+
+  /** Computes the digest when a slot is free, then its MAC under the pepper. */
+  async #compute({ scheme, parameters, salt, digestBytes }: ForeignRecipe, password: string): Promise<Buffer> {
     this.assertCapacity();
     await this.#acquireSlot();
     const startedMs = monotonicMs();
     try {
-      const raw = await hash();
+      const digest = await this.#threads.compute({ scheme, parameters, salt, digestBytes }, password);
       this.stats.hashed++;
-      return this.#pepper.mac(raw);
+      return this.#pepper.mac(digest);
     } finally {
       this.#hashMs = this.#hashMs * 0.9 + (monotonicMs() - startedMs) * 0.1;
       this.#releaseSlot();

@@ -1,0 +1,32 @@
+/**
+ * The hashing thread computes one password digest after another at a lower priority than the threads that answer requests.
+ * `hashing-threads.ts` starts it.
+ */
+import { parentPort } from 'node:worker_threads';
+import { lowerPriority } from '../priority.ts';
+import { computeDigest } from './digest.ts';
+import type { ForeignRecipe } from './foreign-hash.ts';
+
+export interface HashingRequest {
+  readonly recipe: ForeignRecipe;
+  readonly password: string;
+}
+/** `warning`: the reason why the thread has the usual priority. Before any digest. */
+export type HashingResponse =
+  { readonly digest: Uint8Array } | { readonly error: string } | { readonly warning: string };
+
+const port = parentPort;
+if (!port) throw new Error('hashing-thread must run as a worker thread');
+const send = (response: HashingResponse): void => port.postMessage(response);
+
+// Elsewhere, the priority of the whole process would be lowered.
+const warning = process.platform === 'linux' ? lowerPriority() : `${process.platform} has no priorities of threads`;
+if (warning !== undefined) send({ warning });
+
+port.on('message', ({ recipe, password }: HashingRequest) => {
+  try {
+    send({ digest: computeDigest(recipe, password) });
+  } catch (error) {
+    send({ error: error instanceof Error ? error.message : String(error) });
+  }
+});

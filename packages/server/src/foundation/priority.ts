@@ -1,0 +1,28 @@
+/**
+ * The priority of work that can wait, below that of threads that answer requests: password hashes, imports, backups,
+ * verification of the audit log (docs/decisions/0020-priorities.md).
+ */
+import { constants, getPriority, setPriority } from 'node:os';
+
+/**
+ * With 4, the kernel gives the work 29 % of a core that a thread of the usual priority uses too. With much more, a
+ * transaction of an import would keep its locks for too long while verifications use every core.
+ */
+const niceIncrement = 4;
+/** Before the first call. */
+let usual: number | undefined;
+
+/**
+ * Lowers the priority: on Linux that of the calling thread and of the threads that it starts later (setpriority(2)),
+ * elsewhere that of the process. Further calls change nothing. An unprivileged process cannot raise it again.
+ * @returns the reason if the priority is unchanged
+ */
+export function lowerPriority(): string | undefined {
+  try {
+    usual ??= getPriority();
+    setPriority(Math.min(constants.priority.PRIORITY_LOW, usual + niceIncrement));
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
