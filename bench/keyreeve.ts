@@ -1,25 +1,33 @@
 /** Starts the measured Keyreeve, and defines the requests of the benchmarks. */
 import { keyIdBytes, type Seeded } from './seed.ts';
-import { start, type Running } from './processes.ts';
+import { execute, start, type Running } from './processes.ts';
 import { blank, formRequest, jsonRequest, requestText, serial, type Pool, type RequestTemplate } from './request.ts';
+
+const defaultProgram = '../packages/server/bin/keyreeve.js';
+
+/** The environment of the server and of commands on its database. */
+export const environmentOf = ({ databaseUrl, masterKey }: Seeded): Readonly<Record<string, string>> => ({
+  KEYREEVE_PORT: '0',
+  KEYREEVE_ADMIN_PORT: '0',
+  KEYREEVE_DATABASE_URL: databaseUrl,
+  KEYREEVE_MASTER_KEY: masterKey,
+  KEYREEVE_THROTTLE: 'off',
+  KEYREEVE_KEYS_PER_ACCOUNT_MAX: '100000',
+  KEYREEVE_LOG_LEVEL: 'info',
+  KEYREEVE_DRAIN_SECONDS: '0',
+});
 
 export const keyreeve = (
   cores: string,
-  { databaseUrl, masterKey }: Seeded,
-  program = '../packages/server/bin/keyreeve.js',
+  seeded: Seeded,
+  program = defaultProgram,
   environment: Readonly<Record<string, string>> = {},
-): Promise<Running> =>
-  start(cores, program, ['serve'], {
-    KEYREEVE_PORT: '0',
-    KEYREEVE_ADMIN_PORT: '0',
-    KEYREEVE_DATABASE_URL: databaseUrl,
-    KEYREEVE_MASTER_KEY: masterKey,
-    KEYREEVE_THROTTLE: 'off',
-    KEYREEVE_KEYS_PER_ACCOUNT_MAX: '100000',
-    KEYREEVE_LOG_LEVEL: 'info',
-    KEYREEVE_DRAIN_SECONDS: '0',
-    ...environment,
-  });
+): Promise<Running> => start(cores, program, ['serve'], { ...environmentOf(seeded), ...environment });
+
+/** Runs a command of the program beside the server. @throws Error if it fails */
+export async function keyreeveCommand(cores: string, seeded: Seeded, args: readonly string[]): Promise<void> {
+  await execute(cores, defaultProgram, args, environmentOf(seeded));
+}
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 

@@ -19,6 +19,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 export interface Running {
   readonly process: ChildProcess;
   readonly port: number;
+  /** Undefined for programs without an admin listener. */
+  readonly adminUrl: string | undefined;
   /** Time from the start to the first response. */
   readonly startMs: number;
   readonly stop: () => Promise<void>;
@@ -37,12 +39,12 @@ export async function start(
   servers.add(child);
   child.on('exit', () => servers.delete(child));
   const lines = createInterface({ input: child.stdout });
-  const url = await new Promise<string>((resolve, reject) => {
+  const { url, adminUrl } = await new Promise<{ url: string; adminUrl?: string }>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${script} ended`)));
     lines.on('line', (line) => {
       if (!line.startsWith('{')) return;
-      const record = JSON.parse(line) as { event?: string; url?: string };
-      if (record.event === 'listening' && record.url) resolve(record.url);
+      const record = JSON.parse(line) as { event?: string; url: string; adminUrl?: string };
+      if (record.event === 'listening') resolve(record);
     });
   });
   await fetch(`${url}/health/live`).then((response) => response.arrayBuffer());
@@ -53,7 +55,7 @@ export async function start(
       child.on('exit', () => resolve());
       child.kill('SIGTERM');
     });
-  return { process: child, port: Number(new URL(url).port), startMs, stop };
+  return { process: child, port: Number(new URL(url).port), adminUrl, startMs, stop };
 }
 
 /** Stops the started programs together, before the resources that they use. */
@@ -74,20 +76,25 @@ export class Programs implements AsyncDisposable {
   }
 }
 
-/** Runs a program of this folder. @returns its output, parsed as JSON */
-export function run<T>(cores: string, script: string, input: unknown, env: NodeJS.ProcessEnv = {}): Promise<T> {
-  const [command = '', ...args] = pinned(cores, [process.execPath, path(script), JSON.stringify(input)]);
+/** Runs a script to its end. @returns its output @throws Error if it fails */
+export function execute(
+  cores: string,
+  script: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
+  const [command = '', ...rest] = pinned(cores, [process.execPath, path(script), ...args]);
+  const options = { encoding: 'utf8', maxBuffer: 2 ** 24, env: { ...process.env, ...env } } as const;
   return new Promise((resolve, reject) => {
-    execFile(
-      command,
-      args,
-      { encoding: 'utf8', maxBuffer: 2 ** 24, env: { ...process.env, ...env } },
-      (error, stdout, stderr) => {
-        if (error) reject(new Error(`${script}: ${stderr || error.message}`));
-        else resolve(JSON.parse(stdout) as T);
-      },
-    );
+    execFile(command, rest, options, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${script}: ${stderr || error.message}`));
+      else resolve(stdout);
+    });
   });
 }
+
+/** Runs a program of this folder. @returns its output, parsed as JSON */
+export const run = async <T>(cores: string, script: string, input: unknown, env: NodeJS.ProcessEnv = {}): Promise<T> =>
+  JSON.parse(await execute(cores, script, [JSON.stringify(input)], env)) as T;
 
 export const load = (options: LoadOptions, cores = '1'): Promise<LoadResult> => run(cores, './load.ts', options);

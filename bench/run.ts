@@ -5,6 +5,7 @@
  *     npm run bench -- peers [--keys 100000] [--rounds 5] [--seconds 1.5] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
+ *     npm run bench -- delays [--keys 200000] [--rounds 5] [--seconds 10] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` checks in a minute that a command works; its numbers mean nothing.
@@ -13,6 +14,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { delays } from './delays.ts';
 import { fairness } from './fairness.ts';
 import { hotPath } from './hot-path.ts';
 import { peers } from './peers.ts';
@@ -51,6 +53,7 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
   },
   peers: () => peers({ ...bounds(100_000, 5, 1.5), databases: values.databases.split(','), folder }),
   workers: () => workers({ ...bounds(1_000_000, 5, 2), databases: values.databases.split(','), folder }),
+  delays: () => delays({ ...bounds(200_000, 5, 10), folder }),
   fairness: () => {
     const { seconds } = bounds(0, 1, 10);
     return fairness({
