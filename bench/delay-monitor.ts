@@ -1,18 +1,31 @@
-/** Loaded into a measured server: appends its longest event-loop delays to a file, as lines of a time and milliseconds. */
+/**
+ * Loaded into a measured server: appends its longest event-loop delays to a file, as lines of a time, the delay and its
+ * processor time. A delay without processor time is caused by other programs on the same cores.
+ */
 import { appendFileSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
-/** Interval of the measurement, which each sample includes. */
-const resolutionMs = 1;
+const intervalMs = 2;
 const reportEveryMs = 100;
 
 const path = process.env['BENCH_DELAYS'];
 if (path !== undefined && isMainThread) {
-  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
-  delay.enable();
+  const processorMs = (): number => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1e3;
+  };
+  let sampled = { at: performance.now(), processor: processorMs() };
+  let longest = { delay: 0, processor: 0 };
   setInterval(() => {
-    appendFileSync(path, `${Date.now()} ${Math.max(0, delay.max / 1e6 - resolutionMs)}\n`);
-    delay.reset();
+    const now = { at: performance.now(), processor: processorMs() };
+    longest = {
+      delay: Math.max(longest.delay, now.at - sampled.at - intervalMs),
+      processor: Math.max(longest.processor, now.processor - sampled.processor),
+    };
+    sampled = now;
+  }, intervalMs).unref();
+  setInterval(() => {
+    appendFileSync(path, `${Date.now()} ${longest.delay} ${longest.processor}\n`);
+    longest = { delay: 0, processor: 0 };
   }, reportEveryMs).unref();
 }

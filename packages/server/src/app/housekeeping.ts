@@ -6,6 +6,7 @@ import type { Clock } from '../foundation/clock.ts';
 import { deleteExpiredCodes } from '../modules/one-time-codes/store.ts';
 import { deleteOldEmailChanges } from '../modules/accounts/email-change-store.ts';
 import type { AuditKey, Db } from '../foundation/database/db.ts';
+import { EventLoopDelay } from './event-loop-delay.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
@@ -24,6 +25,7 @@ export class Housekeeping {
   readonly #verifier: Verifier;
   readonly #log: Log;
   readonly #checkpoint: () => Promise<void>;
+  readonly #delay = new EventLoopDelay();
   #lastCheckpoint = '';
   #lastCounts: Readonly<Record<string, number>> = {};
 
@@ -50,18 +52,21 @@ export class Housekeeping {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#logVerifications();
+    this.#delay.stop();
     await this.#run(() => this.#verifier.flush());
     await this.#run(this.#checkpoint);
   }
 
-  /** Logs the verifications since the last call, by result. */
+  /** Logs the verifications since the last call, by result, and the longest delay of the event loop. */
   #logVerifications(): void {
+    const eventLoopDelayMaxMs = Math.round(this.#delay.takeMaxMs());
     const { counts } = this.#verifier;
     const previous = this.#lastCounts;
     this.#lastCounts = { ...counts };
     const added = Object.entries(counts).map(([result, count]) => [result, count - (previous[result] ?? 0)] as const);
     const changed = added.filter(([, count]) => count > 0);
-    if (changed.length > 0) this.#log.info({ event: 'verifications', ...Object.fromEntries(changed) });
+    if (changed.length === 0) return;
+    this.#log.info({ event: 'verifications', ...Object.fromEntries(changed), eventLoopDelayMaxMs });
   }
 
   /** An attacker who can change the database cannot change the log. `keyreeve audit verify --checkpoint` compares both. */

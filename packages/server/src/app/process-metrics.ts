@@ -1,6 +1,6 @@
 /** Metrics of a Node process: memory, CPU time, garbage collection and event loop. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Gauge, type Registry } from '@prometheus-io/client';
+import { EventLoopDelay } from './event-loop-delay.ts';
 
 /**
  * Default metrics of the library that are not exported: `promtool check metrics` rejects their names, or their values are
@@ -22,14 +22,10 @@ const excluded = [
   'nodejs_eventloop_lag_p99_seconds',
 ];
 
-/** Interval of the measurement of the event loop, which each sample includes. */
-const resolutionMs = 10;
-
 export function collectProcessMetrics(register: Registry, labels: Readonly<Record<string, string>>): void {
   collectDefaultMetrics({ register, labels });
   for (const name of excluded) register.removeSingleMetric(name);
-  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
-  delay.enable();
+  const delay = new EventLoopDelay();
   new Gauge({
     name: 'keyreeve_event_loop_delay_max_seconds',
     help: 'Longest delay of the event loop since the last scrape',
@@ -37,8 +33,7 @@ export function collectProcessMetrics(register: Registry, labels: Readonly<Recor
     registers: [register],
     // The maximum: a mean would hide the delay of single requests.
     collect() {
-      this.set(labels, delay.count === 0 ? 0 : Math.max(0, delay.max / 1e9 - resolutionMs / 1e3));
-      delay.reset();
+      this.set(labels, delay.takeMaxMs() / 1e3);
     },
   });
 }

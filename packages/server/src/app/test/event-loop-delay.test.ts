@@ -1,0 +1,40 @@
+/** The longest delay of the event loop, and its place in the log. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../foundation/clock.ts';
+import { newApp } from '../../../test-kit/new-app.ts';
+import { test } from '../../../test-kit/app-on-each-database.ts';
+import { EventLoopDelay } from '../event-loop-delay.ts';
+
+const blockedMs = 60;
+const shortestReportedMs = 40;
+
+test('the delay of a blocked event loop is reported once, also when the last period has just ended', async () => {
+  const delay = new EventLoopDelay();
+  try {
+    for (let period = 0; period < 3; period++) {
+      delay.takeMaxMs();
+      for (const until = monotonicMs() + blockedMs; monotonicMs() < until;);
+      // The sample is overdue, so it is taken before this timer ends.
+      await sleep(1);
+      const reportedMs = delay.takeMaxMs();
+      assert.ok(reportedMs >= shortestReportedMs, `${reportedMs} ms`);
+      assert.equal(delay.takeMaxMs(), 0);
+    }
+  } finally {
+    delay.stop();
+  }
+});
+
+test('the log contains the results of verifications with the longest delay of the event loop', async () => {
+  const app = await newApp();
+  const authorization = `Bearer ${await app.serviceKey()}`;
+  assert.equal((await app.call('GET', '/auth/forward', { headers: { authorization } })).status, 200);
+  await app[Symbol.asyncDispose]();
+  const [line] = app.logLines
+    .map((text) => JSON.parse(text) as Record<string, unknown>)
+    .filter(({ event }) => event === 'verifications');
+  const { api_key: verified, eventLoopDelayMaxMs } = line ?? {};
+  assert.equal(verified, 1);
+  assert.ok(Number.isSafeInteger(eventLoopDelayMaxMs), JSON.stringify(line));
+});
