@@ -83,7 +83,7 @@ export class App {
 
   /** The hot path. */
   #forward(request: IncomingMessage, response: ServerResponse): void {
-    answerForward(this.#options.verifier, this.#security.data, request, response, (error) =>
+    answerForward(this.#options.verifier, request, response, (error) =>
       this.#refuse(request, response, error, { route: forward.path }),
     );
   }

@@ -1,4 +1,4 @@
-/** The security headers of all responses (OWASP REST Security Cheat Sheet). They are computed once, for the hot path. */
+/** The security headers of responses (OWASP REST Security Cheat Sheet). They are computed once, for the hot path. */
 
 export type HeaderPairs = readonly string[];
 

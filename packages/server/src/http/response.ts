@@ -1,4 +1,4 @@
-/** Writes responses. Every response has the security headers. */
+/** Writes responses with the security headers. Only the 200 of `/auth/forward` has none. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SecurityHeaders } from './headers.ts';
 import type { ProblemResponse } from './problem.ts';

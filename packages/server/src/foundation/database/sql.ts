@@ -22,6 +22,8 @@ export interface Statement<Row> {
 /** A read of one row for each of several lists of values: {@link sqlMany}. */
 export interface ManyStatement<Row> extends Statement<Row> {
   readonly isMany: true;
+  /** Makes a row of the statement's columns on SQLite. Set if the statement reads all rows at once there. */
+  readonly toRow: ((columns: readonly SqlValue[]) => Row) | undefined;
 }
 
 /**
@@ -38,12 +40,18 @@ export function sql<Row = never>(name: string, text: string | Readonly<Record<Di
 }
 
 /**
- * The read of one row for each of several lookups. On SQLite, the statement runs once for each lookup. On PostgreSQL, it
- * runs once: its parameters are arrays with the values of all lookups, and `ordinal` (from 1) in a row is the number of
- * the lookup: `unnest($1::bigint[]) with ordinality`.
+ * The read of one row for each of several lookups. On PostgreSQL, the statement runs once: its parameters are arrays with
+ * the values of all lookups, and `ordinal` (from 1) in a row is the number of the lookup: `unnest($1::bigint[]) with
+ * ordinality`. On SQLite, it runs once for each lookup, except with `toRow`.
+ * @param toRow for frequent reads, which run once on SQLite as well. The text contains `$requested`, for a list of the
+ *   lookups: `with requested (ordinal, id) as ($requested)`. Columns are numbered; the first one is `ordinal`
  */
-export function sqlMany<Row>(name: string, text: Readonly<Record<Dialect, string>>): ManyStatement<Row> {
-  return { ...sql<Row>(name, text), isMany: true };
+export function sqlMany<Row>(
+  name: string,
+  text: Readonly<Record<Dialect, string>>,
+  toRow?: (columns: never) => Row,
+): ManyStatement<Row> {
+  return { ...sql<Row>(name, text), isMany: true, toRow: toRow as ManyStatement<Row>['toRow'] };
 }
 
 /** PostgreSQL truncates longer identifiers (NAMEDATALEN - 1). */

@@ -6,6 +6,7 @@ import { monotonicMs } from '../clock.ts';
 import type { AuditKey, Db, DbTimes, Reader, Transaction } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
 import { SqliteCommits } from './sqlite-commits.ts';
+import { SqliteBatchReader } from './sqlite-batch.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
@@ -28,6 +29,7 @@ export class SqliteDb implements Db {
   readonly file: DatabaseFile;
   readonly #path: string;
   readonly #reader: SqliteConnection;
+  readonly #batches: SqliteBatchReader;
   readonly writes = new WriteHealth(() => this.transaction((tx) => tx.run(rewritePage)));
   readonly #commits: SqliteCommits;
   #isClosing = false;
@@ -50,6 +52,7 @@ export class SqliteDb implements Db {
   private constructor(path: string, thread: WriterThread, auditKey: AuditKey) {
     this.#path = path;
     this.#reader = new SqliteConnection(path, 'read');
+    this.#batches = new SqliteBatchReader(this.#reader);
     this.file = new DatabaseFile(path);
     this.#commits = new SqliteCommits({
       path,
@@ -75,7 +78,13 @@ export class SqliteDb implements Db {
   ): Promise<(Row | undefined)[]> {
     return orUnavailable(() => {
       const startedMs = monotonicMs();
-      const prepared = this.#checkedReader.prepare(statement.text.sqlite);
+      const connection = this.#checkedReader;
+      if (statement.toRow) {
+        const rows = this.#batches.read(statement, statement.toRow, valuesOfEach);
+        this.times.observe('read', monotonicMs() - startedMs);
+        return rows;
+      }
+      const prepared = connection.prepare(statement.text.sqlite);
       // One transaction for all reads: taking a snapshot costs as much as a read.
       this.#reader.prepare('begin').run();
       try {

@@ -131,17 +131,59 @@ const selectForCreation = sqlMany<CreationState>('select_for_api_key_creation', 
 });
 // The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
 // hash, which is a MAC, so the time of the comparison discloses nothing.
-const stateColumns = `k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
+type StateColumns = readonly [
+  ordinal: number,
+  id: number,
+  accountId: string,
+  nickname: string,
+  scopes: string,
+  needsRole: number,
+  ownerRole: string,
+  expiresAt: number | null,
+  lastUsedAt: number | null,
+  createdAt: number,
+  accountDisabledAt: number | null,
+];
+const stateColumns = `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt"`;
-const selectState = sqlMany<KeyState>('select_api_key_state', {
-  sqlite: `select ${stateColumns}
-   from api_keys k join accounts a on a.pk = k.account_pk
-   where k.lookup = $1 and k.key_hash = $2`,
-  postgres: `select requested.ordinal, ${stateColumns}
+const selectState = sqlMany<KeyState>(
+  'select_api_key_state',
+  {
+    // `cross join` keeps the order of the tables.
+    sqlite: `with requested (ordinal, lookup, key_hash) as ($requested)
+   select ${stateColumns}
+   from requested cross join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash
+     cross join accounts a on a.pk = k.account_pk`,
+    postgres: `select ${stateColumns}
    from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal)
      join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash
      join accounts a on a.pk = k.account_pk`,
-});
+  },
+  ([
+    ,
+    id,
+    accountId,
+    nickname,
+    scopes,
+    needsRole,
+    ownerRole,
+    expiresAt,
+    lastUsedAt,
+    createdAt,
+    accountDisabledAt,
+  ]: StateColumns) => ({
+    id,
+    accountId,
+    nickname,
+    scopes,
+    needsRole,
+    ownerRole,
+    expiresAt,
+    lastUsedAt,
+    createdAt,
+    accountDisabledAt,
+  }),
+);
 // One statement per batch. $1: a JSON object of ids and times.
 const touchKeysStatement = sql('touch_api_keys', {
   sqlite: `update api_keys set last_used_at = used.at

@@ -8,7 +8,6 @@ import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
-import type { HeaderPairs } from '../../http/headers.ts';
 import { hasScope, type AcceptedKey, type AcceptedToken, type VerificationResult, type Verifier } from './verify.ts';
 
 const { account, credential, keyId, nickname, scopes } = identityHeaders;
@@ -26,7 +25,6 @@ export function isForwardTarget(target: string): boolean {
 /** Responds to an accepted credential; `refuse` responds to everything else. */
 export function answerForward(
   verifier: Verifier,
-  security: HeaderPairs,
   request: IncomingMessage,
   response: ServerResponse,
   refuse: (error: unknown) => void,
@@ -36,7 +34,7 @@ export function answerForward(
     const answer = (result: VerificationResult): void => {
       if (!result.valid) return refuse(new DomainError('invalid_credential'));
       assertScopes(request, result);
-      response.writeHead(200, identityOf(result, security)).end();
+      response.writeHead(200, identityOf(result)).end();
     };
     if (presented.kind === 'bearer') verifier.startVerification(presented.text, answer, refuse);
     else verifier.startKeyVerification(presented.text, answer, refuse);
@@ -57,11 +55,15 @@ function readCredential({ method, rawHeaders }: IncomingMessage): Extract<Reques
   return presented;
 }
 
-/** Always all five headers: a proxy that copies them overwrites those that the client sent under the same names. */
-function identityOf(result: AcceptedKey | AcceptedToken, security: HeaderPairs): string[] {
+/**
+ * Always all five identity headers: a proxy that copies them overwrites those that the client sent under the same names.
+ * The headers that protect browsers are absent: a proxy reads this response, and no proxy passes it on.
+ */
+function identityOf(result: AcceptedKey | AcceptedToken): string[] {
   const isKey = result.type === 'api_key';
   return [
-    ...security,
+    'Cache-Control',
+    'no-store',
     'Content-Length',
     '0',
     account,
