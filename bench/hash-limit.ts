@@ -4,9 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { hashRaw } from '@node-rs/argon2';
 import { argon2Default } from '../packages/server/src/foundation/crypto/password.ts';
+import { lowerPriority } from '../packages/server/src/foundation/priority.ts';
 import type { Measured } from './rounds.ts';
 
 export interface HashLimitOptions {
@@ -19,8 +20,9 @@ const { memoryKib, passes, lanes } = argon2Default;
 const salt = randomBytes(16);
 const latencies: number[] = [];
 
-// On Linux each thread has a priority. New threads inherit it.
-for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+lowerPriority();
+// Threads of the pool that have already started keep their priority.
+for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), getPriority());
 const startedAt = performance.now();
 const usedBefore = process.cpuUsage();
 const elapsedSeconds = (): number => (performance.now() - startedAt) / 1000;

@@ -4,7 +4,6 @@
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { limits } from '@keyreeve/contract';
 import type { HashLimitOptions } from './hash-limit.ts';
 import { createRequest, deleteRequest, forwardRequest, keyreeve, signInRequest } from './keyreeve.ts';
 import type { LoadResult } from './load.ts';
@@ -23,6 +22,10 @@ export interface InterferenceOptions {
   readonly folder: string;
 }
 
+interface SignInOptions extends InterferenceOptions {
+  readonly logins: Pool;
+}
+
 /** Rate of the deletions, and of the creations, during a measurement. */
 const changesPerSecond = 200;
 const changeConnections = 16;
@@ -32,7 +35,7 @@ const signInConnections = 4;
 const flood = { connections: 32, rate: 400 };
 const allCores = Array.from({ length: availableParallelism() }, (_, core) => core).join(',');
 
-/** Distribution of verifications over time, at half the highest rate: p99 then shows interference and not saturation. */
+/** Verifications at half the highest rate: p99 then shows interference and not saturation. */
 interface Calm {
   readonly halfPerSecond: number;
   readonly verify: () => Promise<Measured>;
@@ -51,8 +54,9 @@ export async function interference(report: Report, seeded: Seeded, options: Inte
   const calm: Calm = { halfPerSecond, verify: () => measure(server, { ...verifying, rate: halfPerSecond }, allCores) };
   await floodOfSignIns(report, server, calm, options);
   await changes(report, server, calm, options);
-  await signInRate(report, server, seeded, options);
-  await saturation(report, seeded, options);
+  const withLogins = { ...options, logins: loginsOf(seeded, options.folder) };
+  await signInRate(report, server, withLogins);
+  await saturation(report, server, verifying, withLogins);
 }
 
 async function floodOfSignIns(
@@ -117,14 +121,9 @@ function reportP99(report: Report, what: string, found: Rounds, goal?: number): 
 }
 
 /** The bare hashes run as many at once as the server's. */
-async function signInRate(
-  report: Report,
-  server: Running,
-  seeded: Seeded,
-  options: InterferenceOptions,
-): Promise<void> {
-  const { rounds, seconds, folder } = options;
-  const request = signInRequest(loginsOf(seeded, folder));
+async function signInRate(report: Report, server: Running, options: SignInOptions): Promise<void> {
+  const { rounds, seconds, logins } = options;
+  const request = signInRequest(logins);
   const concurrency = Math.max(1, availableParallelism() - 1);
   const bare: HashLimitOptions = { concurrency, seconds };
   const contenders = [
@@ -141,34 +140,25 @@ async function signInRate(
   );
 }
 
-/** Sign-ins while verifications saturate all cores: a worker and a load generator for each core. */
-async function saturation(report: Report, seeded: Seeded, options: InterferenceOptions): Promise<void> {
-  const { rounds, seconds, folder } = options;
-  await using programs = new Programs();
-  const workers = String(availableParallelism());
-  const environment = { KEYREEVE_WORKERS: workers, KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
-  const server = programs.add(await keyreeve(allCores, seeded, undefined, environment));
-  const shared = { requestsPerConnectionMax: limits.requestsPerSharedConnectionMax - 100 };
-  const request = signInRequest(loginsOf(seeded, folder));
+/** A load generator for each core, so that they and the server use all of them. */
+async function saturation(report: Report, server: Running, verifying: Load, options: SignInOptions): Promise<void> {
+  const { rounds, seconds, logins } = options;
   const signIns = (): Promise<Measured> =>
-    measure(server, { ...shared, connections: signInConnections, seconds, request }, allCores);
-  const verifying: Load = {
-    ...shared,
-    connections: verifyingConnections,
-    seconds: seconds + 1,
-    request: forwardRequest(seeded.keys),
-  };
-  const verifications = () => allCores.split(',').map(() => measure(server, verifying, allCores));
-  const contenders = [
-    { name: 'calm', run: signIns },
-    { name: 'disturbed', run: () => during(signIns, verifications()) },
-  ];
-  const found = await alternate(contenders, rounds);
+    measure(server, { connections: signInConnections, seconds, request: signInRequest(logins) }, allCores);
+  const longer = { ...verifying, seconds: seconds + 1 };
+  const verifications = () => allCores.split(',').map(() => measure(server, longer, allCores));
+  const found = await alternate(
+    [
+      { name: 'calm', run: signIns },
+      { name: 'disturbed', run: () => during(signIns, verifications()) },
+    ],
+    rounds,
+  );
   report.add(
     'rate of sign-ins, with / without verifications that saturate all cores',
     found.ratio('disturbed', 'calm', 'perSecond'),
     { atLeast: 0.25 },
-    `${found.rate('disturbed')} against ${found.rate('calm')} per second, ${workers} workers`,
+    `${found.rate('disturbed')} against ${found.rate('calm')} per second`,
   );
 }
 
