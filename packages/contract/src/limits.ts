@@ -171,6 +171,10 @@ const queues = {
   ),
   writesWaitingPerOwnerMax: limit(256, 'Waiting writes of one account or range. More: 429.'),
   writeWaitMsMax: limit(5_000, 'Wait of a write. Longer: 503, with nothing changed.'),
+  workerStallMsMax: limit(
+    2_000,
+    'Time in which a worker continues a write that it has started on SQLite. Longer: 503, with nothing changed.',
+  ),
   requestsPerCredentialMax: limit(128, 'Requests in progress per token, except verifications. More: 429.'),
   requestsPerAccountMax: limit(256, 'The same per account. More: 429.'),
   requestsPerRangeMax: limit(512, 'The same per range. More: 429.'),

@@ -34,9 +34,10 @@ export class Metrics {
   constructor(sources: MetricsSources, worker?: number) {
     const { verifications, signIns, passwords, dbTimes, writes, outbox, webhooks } = sources;
     collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
-    this.#counter('keyreeve_verifications_total', 'Credentials verified, by result', () => verifications);
-    this.#counter('keyreeve_logins_total', 'Sign-ins, by result', () => signIns);
-    this.#counter(
+    addCounter(this.#registry, 'keyreeve_verifications_total', 'Credentials verified, by result', () => verifications);
+    addCounter(this.#registry, 'keyreeve_logins_total', 'Sign-ins, by result', () => signIns);
+    addCounter(
+      this.#registry,
       'keyreeve_password_hashes_total',
       'Password hashes computed, or rejected because the queue was full',
       () => ({
@@ -44,11 +45,15 @@ export class Metrics {
         refused: passwords.refused,
       }),
     );
-    this.#counter('keyreeve_webhook_deliveries_total', 'Attempts to deliver webhooks, by result', () => webhooks);
+    addCounter(
+      this.#registry,
+      'keyreeve_webhook_deliveries_total',
+      'Attempts to deliver webhooks, by result',
+      () => webhooks,
+    );
     this.#gauge('keyreeve_password_hashes_running', 'Password hashes in progress', () => passwords.running);
     this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => passwords.waiting);
-    this.#databaseTimes(dbTimes);
-    this.#counter('keyreeve_database_commits_total', 'Commits to the database, by result', () => writes.commits);
+    collectDatabase(this.#registry, dbTimes, writes);
     const help = '1 while commits succeed, 0 while they fail';
     this.#gauge('keyreeve_database_writes', help, () => (writes.isHealthy ? 1 : 0), worker);
     this.#requestErrors(sources.errors);
@@ -68,20 +73,6 @@ export class Metrics {
 
   snapshot(): Promise<MetricsSnapshot> {
     return this.#registry.getMetricsAsJSON();
-  }
-
-  #counter(name: string, help: string, read: () => Readonly<Record<string, number>>): void {
-    const registers = [this.#registry];
-    new Counter({
-      name,
-      help,
-      labelNames: ['result'],
-      registers,
-      collect() {
-        this.reset();
-        for (const [result, count] of Object.entries(read())) this.inc({ result }, count);
-      },
-    });
   }
 
   /** @param worker number of the worker, for metrics of a process */
@@ -148,15 +139,36 @@ export class Metrics {
       },
     });
   }
+}
 
-  #databaseTimes(dbTimes: DbTimes): void {
-    const times = new Histogram({
-      name: 'keyreeve_database_seconds',
-      help: 'Time of a shared database read, or of a shared commit',
-      labelNames: ['operation'],
-      buckets: databaseBucketsSeconds,
-      registers: [this.#registry],
-    });
-    dbTimes.observe = (operation, ms) => times.observe({ operation }, ms / 1000);
-  }
+/** Durations of reads and commits, and counts of commits. Workers on SQLite leave their commits to the supervisor. */
+export function collectDatabase(registry: Registry, dbTimes: DbTimes, writes: WriteHealth): void {
+  const registers = [registry];
+  const times = new Histogram({
+    name: 'keyreeve_database_seconds',
+    help: 'Time of a shared database read, or of a shared commit',
+    labelNames: ['operation'],
+    buckets: databaseBucketsSeconds,
+    registers,
+  });
+  dbTimes.observe = (operation, ms) => times.observe({ operation }, ms / 1000);
+  addCounter(registry, 'keyreeve_database_commits_total', 'Commits to the database, by result', () => writes.commits);
+}
+
+function addCounter(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => Readonly<Record<string, number>>,
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames: ['result'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [result, count] of Object.entries(read())) this.inc({ result }, count);
+    },
+  });
 }

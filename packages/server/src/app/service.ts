@@ -9,6 +9,7 @@ import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
+import type { RemoteCommits } from '../foundation/database/remote-commits.ts';
 import { durabilityOf } from '../foundation/database/durability.ts';
 import { pingDatabase } from '../foundation/database/installation.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
@@ -91,17 +92,25 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
 }
 
+export interface WorkerStart {
+  /** Number of the worker, from 1; worker 1 deletes expired rows. */
+  readonly worker: number;
+  /** The SQLite files that the supervisor has open. */
+  readonly database: FileIdentity | undefined;
+  /** What writes to SQLite for the worker. */
+  readonly remote: RemoteCommits | undefined;
+}
+
 /**
  * Starts one of several processes that share the port. Their supervisor has created and migrated the database.
- * @param start number of the worker, from 1; worker 1 deletes expired rows. And the SQLite files that the supervisor has open
  * @throws DatabaseReplacedError if this process has opened other files
  */
 export async function startWorkerService(
   options: ServiceOptions,
-  { worker, database }: { readonly worker: number; readonly database: FileIdentity | undefined },
+  { worker, database, remote }: WorkerStart,
 ): Promise<WorkerService> {
   const { config, clock, log } = options;
-  const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false });
+  const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false, remote });
   const { file } = installation.db;
   return closeOnError(installation, async () => {
     file?.compare(database);

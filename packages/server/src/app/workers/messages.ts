@@ -1,5 +1,6 @@
 /** Messages between the supervisor and its workers, over the channel of node:cluster. */
 import type { FileIdentity } from '../../foundation/database/file-identity.ts';
+import type { OperationPart, RemoteResponse } from '../../foundation/database/remote-messages.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
 import type { UnansweredRefresh } from '../../modules/tokens/unanswered-refreshes.ts';
 
@@ -18,6 +19,8 @@ export type ToWorker =
     }
   | { readonly kind: 'metrics'; readonly id: number }
   | { readonly kind: 'stop' }
+  /** About operations on SQLite. */
+  | { readonly kind: 'writes'; readonly responses: readonly RemoteResponse[] }
   | Broadcast;
 
 export type ToSupervisor =
@@ -25,4 +28,6 @@ export type ToSupervisor =
   /** The files at this path were replaced. The worker returns 503 from now on. */
   | { readonly kind: 'database_replaced'; readonly path: string }
   | { readonly kind: 'metrics'; readonly id: number; readonly snapshot: MetricsSnapshot }
+  /** Operations on SQLite, which the supervisor runs. */
+  | { readonly kind: 'writes'; readonly parts: readonly OperationPart[] }
   | Broadcast;

@@ -3,6 +3,7 @@
  * the admin listener and replaces workers that exit. It does not serve clients.
  */
 import { createServer } from 'node:http';
+import type { Db } from '../../foundation/database/db.ts';
 import type { DatabaseReplacedError } from '../../foundation/database/file-identity.ts';
 import { pingDatabase } from '../../foundation/database/installation.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -23,7 +24,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
   const { host, port, workers: count, drainSeconds } = config;
   const installation = await openAndMigrate(options);
   const { db } = installation;
-  const pool = new WorkerPool({ count, port, database: db.file?.identity, log });
+  const pool = new WorkerPool({ count, port, db, log });
   const health: Health = {
     isStopping: false,
     isClosed: false,
@@ -43,7 +44,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
   try {
     await ensureSigningKey(installation, options);
     if (port !== 0) await assertFree(host, port);
-    const admin = await startAdmin(options, health, lazyMetrics(pool));
+    const admin = await startAdmin(options, health, lazyMetrics(pool, db));
     const { url, publicUrl } = await pool.start();
     const stop = async (): Promise<boolean> => {
       health.isStopping = true;
@@ -72,7 +73,8 @@ async function assertFree(host: string, port: number): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
-function lazyMetrics(pool: WorkerPool): () => Promise<MetricsPage> {
+function lazyMetrics(pool: WorkerPool, db: Db): () => Promise<MetricsPage> {
   let metrics: Promise<MetricsPage> | undefined;
-  return () => (metrics ??= import('./worker-pool-metrics.ts').then((module) => new module.WorkerPoolMetrics(pool)));
+  return () =>
+    (metrics ??= import('./worker-pool-metrics.ts').then((module) => new module.WorkerPoolMetrics(pool, db)));
 }

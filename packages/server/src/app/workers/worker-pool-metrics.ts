@@ -5,7 +5,8 @@
  */
 import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type { MetricsPage } from '../admin-listener.ts';
-import type { MetricsSnapshot } from '../metrics.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { collectDatabase, type MetricsSnapshot } from '../metrics.ts';
 import { collectProcessMetrics } from '../process-metrics.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
@@ -19,11 +20,12 @@ export class WorkerPoolMetrics implements MetricsPage {
   /** The sums of exited workers. */
   #exited: MetricsSnapshot = [];
 
-  constructor(pool: WorkerPool) {
+  constructor(pool: WorkerPool, { times, writes }: Pick<Db, 'times' | 'writes'>) {
     this.#pool = pool;
     this.contentType = this.#own.contentType;
     const registers = [this.#own];
     collectProcessMetrics(this.#own, { worker: 'supervisor' });
+    collectDatabase(this.#own, times, writes);
     new Gauge({
       name: 'keyreeve_workers_listening',
       help: 'Worker processes that accept connections',

@@ -7,7 +7,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../foundation/clock.ts';
-import { DatabaseReplacedError, type FileIdentity } from '../../foundation/database/file-identity.ts';
+import type { Db, WorkerClient } from '../../foundation/database/db.ts';
+import { DatabaseReplacedError } from '../../foundation/database/file-identity.ts';
 import type { Log } from '../../foundation/log.ts';
 import type { MetricsSnapshot } from '../metrics.ts';
 import type { Broadcast, ToSupervisor, ToWorker } from './messages.ts';
@@ -43,6 +44,7 @@ export interface ListeningUrls {
 interface Slot {
   readonly worker: number;
   process: Worker | undefined;
+  writes: WorkerClient | undefined;
   isListening: boolean;
   startedMs: number;
   failedStarts: number;
@@ -55,14 +57,14 @@ export interface WorkerPoolOptions {
   readonly count: number;
   /** With 0, the system selects one. */
   readonly port: number;
-  /** The SQLite files that each worker must open. */
-  readonly database: FileIdentity | undefined;
+  /** On SQLite, each worker must open the same files, and this process writes for it. */
+  readonly db: Pick<Db, 'file' | 'serve'>;
   readonly log: Log;
 }
 
 export class WorkerPool {
   readonly #log: Log;
-  readonly #database: FileIdentity | undefined;
+  readonly #db: Pick<Db, 'file' | 'serve'>;
   readonly #slots: readonly Slot[];
   readonly #started = Promise.withResolvers<ListeningUrls>();
   readonly #failed = Promise.withResolvers<WorkerPoolError | DatabaseReplacedError>();
@@ -77,13 +79,14 @@ export class WorkerPool {
   /** Number of replacements since the start. */
   replaced = 0;
 
-  constructor({ count, port, database, log }: WorkerPoolOptions) {
+  constructor({ count, port, db, log }: WorkerPoolOptions) {
     this.#log = log;
-    this.#database = database;
+    this.#db = db;
     this.#port = port;
     this.#slots = Array.from({ length: count }, (_, index) => ({
       worker: index + 1,
       process: undefined,
+      writes: undefined,
       isListening: false,
       startedMs: 0,
       failedStarts: 0,
@@ -151,9 +154,11 @@ export class WorkerPool {
     // With port 0, all workers share the selected port while one of them listens. Otherwise request that port explicitly.
     if (this.#urls && this.listening === 0) this.#port = Number(new URL(this.#urls.url).port);
     const process = cluster.fork();
-    Object.assign(slot, { process, isListening: false, startedMs: monotonicMs() });
+    const writes = this.#db.serve?.((responses) => send(process, { kind: 'writes', responses }));
+    Object.assign(slot, { process, writes, isListening: false, startedMs: monotonicMs() });
     process.on('message', (message: ToSupervisor) => {
-      if (message.kind === 'listening') this.#onListening(slot, process, message);
+      if (message.kind === 'writes') writes?.receive(message.parts);
+      else if (message.kind === 'listening') this.#onListening(slot, process, message);
       else if (message.kind === 'metrics') this.#metricsRequests.get(message.id)?.(message.snapshot);
       else if (message.kind === 'database_replaced') this.#failed.resolve(new DatabaseReplacedError(message.path));
       else this.#forward(process, message);
@@ -164,7 +169,7 @@ export class WorkerPool {
       // If no process was created, there is no event `exit`.
       if (process.process.pid === undefined) this.#onExit(slot, process, 1, null);
     });
-    send(process, { kind: 'start', worker: slot.worker, port: this.#port, database: this.#database });
+    send(process, { kind: 'start', worker: slot.worker, port: this.#port, database: this.#db.file?.identity });
   }
 
   #forward(from: Worker, message: Broadcast): void {
@@ -190,6 +195,7 @@ export class WorkerPool {
     if (slot.process !== process) return;
     const { worker, isListening: wasListening } = slot;
     slot.process = undefined;
+    slot.writes?.end();
     slot.isListening = false;
     if (this.#isStopping) {
       if (wasListening && status !== 0) this.#isCleanStop = false;

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Config } from '../config.ts';
+import { RemoteCommits } from '../../foundation/database/remote-commits.ts';
 import { createLog, type Log } from '../../foundation/log.ts';
 import { startWorkerService } from '../service.ts';
 import type { ToSupervisor, ToWorker } from './messages.ts';
@@ -16,7 +17,9 @@ export async function runWorker(config: Config, clock: Clock): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);
   const [start] = (await once(process, 'message')) as [Extract<ToWorker, { kind: 'start' }>];
   const log = createLog(config.logLevel).child({ worker: start.worker });
-  const service = await startWorkerService({ config: { ...config, port: start.port }, clock, log }, start);
+  const remote = start.database && remoteWriter();
+  const options = { config: { ...config, port: start.port }, clock, log };
+  const service = await startWorkerService(options, { ...start, remote });
   const { unanswered } = service.services.tokens;
   unanswered.onRecord = (refresh) => send({ kind: 'unanswered_refresh', ...refresh });
   void service.replaced?.then(({ path }) => send({ kind: 'database_replaced', path }));
@@ -33,6 +36,16 @@ export async function runWorker(config: Config, clock: Clock): Promise<number> {
     });
     send({ kind: 'listening', url: service.url, publicUrl: service.publicUrl });
   });
+}
+
+/** The supervisor writes to SQLite for its workers. */
+function remoteWriter(): RemoteCommits {
+  const remote = new RemoteCommits((parts) => send({ kind: 'writes', parts }));
+  process.on('message', (message: ToWorker) => {
+    if (message.kind === 'writes') remote.receive(message.responses);
+  });
+  process.on('disconnect', () => remote.fail(new Error('the supervisor has exited')));
+  return remote;
 }
 
 async function sendMetrics(

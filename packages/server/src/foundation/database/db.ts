@@ -1,5 +1,6 @@
 /** The database interface of stores. `sqlite.ts` is the embedded driver, `postgres.ts` the driver for many instances. */
 import type { DatabaseFile } from './file-identity.ts';
+import type { OperationPart, RemoteResponse } from './remote-messages.ts';
 import type { WriteHealth } from './write-health.ts';
 import type { Dialect, ManyStatement, SqlValue, Statement } from './sql.ts';
 
@@ -46,6 +47,13 @@ export interface ReadOptions {
   readonly isShared?: boolean;
 }
 
+/** A worker whose transactions this process runs. */
+export interface WorkerClient {
+  receive(parts: readonly OperationPart[]): void;
+  /** The worker has exited. */
+  end(): void;
+}
+
 /** How the coalescing reader groups lookups for this database. */
 export interface SharedReads {
   /** Maximum of concurrent reads. Further lookups wait for the next read. */
@@ -65,6 +73,8 @@ export interface Db {
   readonly writes: WriteHealth;
   /** Only for an embedded database. After the file was replaced, every read and write throws DomainError `unavailable`. */
   readonly file?: DatabaseFile;
+  /** Only for an embedded database: runs the transactions of a worker. @param send sends responses to the worker */
+  serve?(send: (responses: readonly RemoteResponse[]) => void): WorkerClient;
   all<Row>(statement: Statement<Row>, values?: readonly SqlValue[], options?: ReadOptions): Promise<Row[]>;
   get<Row>(statement: Statement<Row>, values?: readonly SqlValue[]): Promise<Row | undefined>;
   /** The same single-row read for several lists of values, in one snapshot that is taken after the call. Results in order. */

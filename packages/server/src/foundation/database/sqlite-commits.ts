@@ -9,8 +9,8 @@
 import { monotonicMs } from '../clock.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { DatabaseFile } from './file-identity.ts';
-import { currentShare, type Share } from './share.ts';
-import type { IssueStatement, SqliteTransaction } from './sqlite-transaction.ts';
+import type { Share } from './share.ts';
+import type { OperationBody, OperationRunner } from './sqlite-transaction.ts';
 import { WriterThread } from './sqlite-writer-thread.ts';
 import { isOutcomeUnknown, unavailable } from './unavailable.ts';
 import type { WriteHealth } from './write-health.ts';
@@ -23,8 +23,6 @@ const operationsPerCommitMax = 64;
  */
 const batchWorkMsMax = 10;
 
-export type OperationBody<T> = (tx: SqliteTransaction) => Promise<T>;
-
 interface Operation {
   readonly body: OperationBody<unknown>;
   readonly resolve: (value: unknown) => void;
@@ -36,12 +34,11 @@ export interface SqliteCommitsOptions {
   readonly thread: WriterThread;
   readonly file: DatabaseFile;
   readonly health: WriteHealth;
-  readonly newTransaction: (issue: IssueStatement) => SqliteTransaction;
   /** Receives the duration of each commit with its operations. */
   readonly onCommit: (ms: number) => void;
 }
 
-export class SqliteCommits {
+export class SqliteCommits implements OperationRunner {
   readonly #options: SqliteCommitsOptions;
   #thread: WriterThread;
   readonly #waiting = new FairQueue<Operation>(writesWaiting);
@@ -53,7 +50,7 @@ export class SqliteCommits {
     this.#thread = options.thread;
   }
 
-  transaction<T>(body: OperationBody<T>, share: Share = currentShare()): Promise<T> {
+  run<T>(body: OperationBody<T>, share: Share): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const operation = { body, resolve: resolve as (value: unknown) => void, reject };
       this.#waiting.push(share, operation, reject);
@@ -61,12 +58,11 @@ export class SqliteCommits {
     });
   }
 
-  /** Waits for the waiting operations. */
   async settled(): Promise<void> {
     await this.#committing;
   }
 
-  closeThread(): Promise<void> {
+  close(): Promise<void> {
     return this.#thread.close();
   }
 
@@ -106,7 +102,7 @@ export class SqliteCommits {
       const thread = await this.#workingThread();
       void thread.step('begin');
       for (let next: Operation | undefined = first; next;) {
-        deliveries.push(await this.#run(thread, next));
+        deliveries.push(await runInSavepoint(thread, next));
         const isFull = operations.length >= operationsPerCommitMax || monotonicMs() - startedMs > workMsMax;
         next = isFull ? undefined : this.#waiting.take();
         if (next) operations.push(next);
@@ -126,24 +122,24 @@ export class SqliteCommits {
     onCommit(monotonicMs() - startedMs);
     for (const deliver of deliveries) void deliver();
   }
+}
 
-  /**
-   * @returns a function that delivers the result, to be called after the commit
-   * @throws DomainError `unavailable` if the transaction cannot continue
-   */
-  async #run(thread: WriterThread, { body, resolve, reject }: Operation): Promise<() => Promise<void>> {
-    void thread.step('savepoint');
-    const tx = this.#options.newTransaction((kind, text, values) => thread.statement(kind, text, values));
-    try {
-      const value = await body(tx);
-      tx.end();
-      const released = thread.step('release');
-      return () => released.then(() => resolve(value), reject);
-    } catch (error) {
-      tx.end();
-      await thread.step('undo');
-      return async () => reject(error);
-    }
+/**
+ * @returns a function that delivers the result, to be called after the commit
+ * @throws DomainError `unavailable` if the transaction cannot continue
+ */
+async function runInSavepoint(
+  thread: WriterThread,
+  { body, resolve, reject }: Operation,
+): Promise<() => Promise<void>> {
+  void thread.step('savepoint');
+  try {
+    const value = await body((kind, text, values) => thread.statement(kind, text, values));
+    const released = thread.step('release');
+    return () => released.then(() => resolve(value), reject);
+  } catch (error) {
+    await thread.step('undo');
+    return async () => reject(error);
   }
 }
 

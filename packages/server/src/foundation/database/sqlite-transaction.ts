@@ -1,10 +1,22 @@
-/** The transaction that the body of an operation on SQLite gets. */
-import type { AuditKey, Transaction } from './db.ts';
+/** Transactions on SQLite: what runs them, and the interface that a transaction's body gets. */
+import type { AuditKey, Transaction, TransactionOptions } from './db.ts';
+import type { Share } from './share.ts';
 import type { SqlValue, Statement } from './sql.ts';
 import type { StatementKind } from './sqlite-writer.ts';
 import { unavailable } from './unavailable.ts';
 
+/** Statements run in the order in which they are issued. After one fails, the rest of the operation fails. */
 export type IssueStatement = (kind: StatementKind, text: string, values: readonly SqlValue[]) => Promise<unknown>;
+export type OperationBody<T> = (issue: IssueStatement) => Promise<T>;
+
+/** Runs operations that share commits: in this process (`SqliteCommits`) or in another (`RemoteCommits`). */
+export interface OperationRunner {
+  /** Resolves when the commit is durable. If `body` throws, its statements are undone. @throws DomainError `unavailable` */
+  run<T>(body: OperationBody<T>, share: Share, options: TransactionOptions): Promise<T>;
+  /** Resolves when no operation waits or runs. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
 
 export class SqliteTransaction implements Transaction {
   readonly auditKey: AuditKey;

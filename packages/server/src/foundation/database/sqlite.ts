@@ -3,13 +3,17 @@
  * Reads take their snapshot when they run (WAL mode), so they see every commit that was acknowledged before.
  */
 import { monotonicMs } from '../clock.ts';
-import type { AuditKey, Db, DbTimes, Reader, Transaction } from './db.ts';
+import type { AuditKey, Db, DbTimes, Reader, Transaction, TransactionOptions } from './db.ts';
 import { DatabaseFile, DatabaseReplacedError, identityOf } from './file-identity.ts';
+import { RemoteClient } from './remote-client.ts';
+import type { RemoteCommits } from './remote-commits.ts';
+import type { RemoteResponse } from './remote-messages.ts';
+import { currentShare } from './share.ts';
 import { SqliteCommits } from './sqlite-commits.ts';
 import { SqliteBatchReader } from './sqlite-batch.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
-import { SqliteTransaction } from './sqlite-transaction.ts';
+import { SqliteTransaction, type IssueStatement, type OperationRunner } from './sqlite-transaction.ts';
 import { WriterThread } from './sqlite-writer-thread.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
 import { orUnavailable, unavailable } from './unavailable.ts';
@@ -31,7 +35,9 @@ export class SqliteDb implements Db {
   readonly #reader: SqliteConnection;
   readonly #batches: SqliteBatchReader;
   readonly writes = new WriteHealth(() => this.transaction((tx) => tx.run(rewritePage)));
-  readonly #commits: SqliteCommits;
+  readonly #auditKey: AuditKey;
+  readonly #runner: OperationRunner;
+  readonly #clients = new Set<RemoteClient>();
   #isClosing = false;
 
   /** @param path of the file, which is created if it does not exist */
@@ -41,7 +47,7 @@ export class SqliteDb implements Db {
       const found = identityOf(path);
       const thread = new WriterThread(path);
       await thread.opened();
-      const db = new SqliteDb(path, thread, auditKey);
+      const db = new SqliteDb(path, auditKey, thread);
       // Then both connections have the same file open. An overlay changes the inode when a file is first opened for writing.
       if (db.file.identity[0] === found) return db;
       await db.close();
@@ -49,19 +55,31 @@ export class SqliteDb implements Db {
     throw unavailable(new DatabaseReplacedError(path));
   }
 
-  private constructor(path: string, thread: WriterThread, auditKey: AuditKey) {
+  /**
+   * Opens a file that the supervisor has open. Its process writes.
+   * @throws DomainError `unavailable`
+   */
+  static openRemote(path: string, auditKey: AuditKey, remote: RemoteCommits): SqliteDb {
+    return orUnavailable(() => new SqliteDb(path, auditKey, remote));
+  }
+
+  private constructor(path: string, auditKey: AuditKey, writer: WriterThread | RemoteCommits) {
     this.#path = path;
+    this.#auditKey = auditKey;
     this.#reader = new SqliteConnection(path, 'read');
     this.#batches = new SqliteBatchReader(this.#reader);
     this.file = new DatabaseFile(path);
-    this.#commits = new SqliteCommits({
-      path,
-      thread,
-      file: this.file,
-      health: this.writes,
-      newTransaction: (issue) => new SqliteTransaction(auditKey, issue),
-      onCommit: (ms) => this.times.observe('commit', ms),
-    });
+    if (writer instanceof WriterThread) {
+      const { file, writes: health } = this;
+      const onCommit = (ms: number): void => this.times.observe('commit', ms);
+      this.#runner = new SqliteCommits({ path, thread: writer, file, health, onCommit });
+      health.onChange = (isHealthy) => {
+        for (const client of this.#clients) client.respond({ isHealthy });
+      };
+    } else {
+      this.#runner = writer;
+      writer.onHealth = (isHealthy) => this.writes.observe(isHealthy);
+    }
   }
 
   async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
@@ -96,9 +114,25 @@ export class SqliteDb implements Db {
     });
   }
 
-  transaction<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
-    if (this.#isClosing) return Promise.reject(unavailable(new Error('the database is closed')));
-    return this.#commits.transaction(body);
+  async transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    if (this.#isClosing) throw unavailable(new Error('the database is closed'));
+    orUnavailable(() => this.file.assertInPlace());
+    const run = async (issue: IssueStatement): Promise<T> => {
+      const tx = new SqliteTransaction(this.#auditKey, issue);
+      try {
+        return await body(tx);
+      } finally {
+        tx.end();
+      }
+    };
+    return this.#runner.run(run, currentShare(), options);
+  }
+
+  serve(send: (responses: readonly RemoteResponse[]) => void): RemoteClient {
+    const client = new RemoteClient(this.#runner, { send, onEnd: () => this.#clients.delete(client) });
+    this.#clients.add(client);
+    if (!this.writes.isHealthy) client.respond({ isHealthy: false });
+    return client;
   }
 
   /**
@@ -125,10 +159,10 @@ export class SqliteDb implements Db {
     this.#isClosing = true;
     this.writes.stop();
     this.file.stop();
-    await this.#commits.settled();
+    await this.#runner.settled();
     // SQLite neither checkpoints nor deletes a `-wal` for a file that has moved (`sqlite3PagerClose`).
     this.#reader.close();
-    await this.#commits.closeThread();
+    await this.#runner.close();
   }
 
   /** @throws DatabaseReplacedError */

@@ -9,6 +9,8 @@ export class WriteHealth {
   /** Commits since the start. */
   readonly commits = { committed: 0, failed: 0 };
   readonly #probe: () => Promise<unknown>;
+  /** Receives each change of {@link isHealthy}. */
+  onChange: (isHealthy: boolean) => void = () => undefined;
   #isFailing = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -23,15 +25,22 @@ export class WriteHealth {
 
   succeeded(): void {
     this.commits.committed++;
-    this.#isFailing = false;
+    this.observe(true);
     this.stop();
   }
 
   /** A commit or the start of a transaction failed. A change that was rejected is not a failure. */
   failed(): void {
     this.commits.failed++;
-    this.#isFailing = true;
+    this.observe(false);
     this.#timer ??= setInterval(() => void this.#probe().catch(() => undefined), probeEveryMs).unref();
+  }
+
+  /** Takes the state from the process that commits. */
+  observe(isHealthy: boolean): void {
+    if (isHealthy !== this.#isFailing) return;
+    this.#isFailing = !isHealthy;
+    this.onChange(isHealthy);
   }
 
   stop(): void {
