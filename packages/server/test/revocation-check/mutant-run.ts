@@ -55,11 +55,19 @@ function makeCopy(folder: string, edits: readonly Edit[]): string {
 }
 
 /** Runs until the first violation or the last fault. Without edits, it runs the program itself. */
-export async function runMutant({ edits, faults, database }: Mutant, postgres: PostgresServer): Promise<Report> {
+export async function runMutant(
+  { edits, faults, database, workers = 1 }: Mutant,
+  postgres: PostgresServer,
+): Promise<Report> {
   using folder = newTempFolder();
   const bin = makeCopy(folder.path, edits);
   const embedded = database === 'embedded';
-  await using cluster = await Cluster.start({ instances: 2, bin, postgres: embedded ? undefined : postgres });
+  await using cluster = await Cluster.start({
+    instances: 2,
+    bin,
+    postgres: embedded ? undefined : postgres,
+    environment: { KEYREEVE_WORKERS: String(workers) },
+  });
   return await runWithFaults(cluster, {
     ...ordinaryRun,
     faults,

@@ -12,7 +12,7 @@ import { applyEdits, runMutant, serverOptions } from './mutant-run.ts';
 import { mutants } from './mutants.ts';
 
 const source = new URL('../../src/', import.meta.url);
-/** Mistakes in creation, authentication of callers, reader, driver, deletion, and the embedded database. */
+/** Mistakes in creation, authentication of callers, reader, driver, deletion, the embedded database, and workers. */
 const selected = [
   'a cache of 2 s that the creation of a key over HTTP fills',
   'a cache of callers, of 5 s',
@@ -21,6 +21,7 @@ const selected = [
   'a deletion with an unknown outcome that returns success',
   'acknowledged commits that a crash may lose',
   'a deletion whose response precedes a group commit of 100 ms (embedded)',
+  'a worker whose response to a deletion precedes the commit of its supervisor (embedded)',
 ];
 
 let postgres: PostgresServer;

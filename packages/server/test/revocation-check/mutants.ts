@@ -23,7 +23,16 @@ export interface Mutant {
   /** The faults that reveal the mistake; empty if it shows without faults. */
   readonly faults: readonly Fault[];
   readonly database?: 'embedded';
+  /** Workers of each instance. Default: 1. */
+  readonly workers?: number;
 }
+
+/** A group commit of 100 ms on the embedded database. */
+const delayedCommit: Edit = {
+  file: 'foundation/database/sqlite-commits.ts',
+  find: `      committingMs = monotonicMs();\n`,
+  replace: `      await new Promise((resolve) => setTimeout(resolve, 100));\n      committingMs = monotonicMs();\n`,
+};
 
 export const mutants: readonly Mutant[] = [
   {
@@ -356,23 +365,35 @@ export const mutants: readonly Mutant[] = [
     name: 'a deletion whose response precedes a group commit of 100 ms (embedded)',
     edits: [
       {
-        file: 'foundation/database/sqlite.ts',
+        file: 'foundation/database/sqlite-commits.ts',
         find: `      const operation = { body, resolve: resolve as (value: unknown) => void, reject };`,
-        replace: `      const isEarly = currentShare().workClass === 'narrowing';
-      const early = async (tx: Transaction): Promise<T> => {
-        const value = await body(tx);
-        if (isEarly) resolve(value);
+        replace: `      const early = async (issue: any): Promise<T> => {
+        const value = await body(issue);
+        if (share.workClass === 'narrowing') resolve(value);
         return value;
       };
       const operation = { body: early, resolve: resolve as (value: unknown) => void, reject };`,
       },
-      {
-        file: 'foundation/database/sqlite.ts',
-        find: `      committingMs = monotonicMs();\n`,
-        replace: `      await new Promise((resolve) => setTimeout(resolve, 100));\n      committingMs = monotonicMs();\n`,
-      },
+      delayedCommit,
     ],
     faults: [],
     database: 'embedded',
+  },
+  {
+    name: 'a worker whose response to a deletion precedes the commit of its supervisor (embedded)',
+    edits: [
+      {
+        file: 'foundation/database/remote-commits.ts',
+        find: `        (value) => finish('commit', () => resolve(value)),`,
+        replace: `        (value) => {
+          finish('commit', () => resolve(value));
+          if (share.workClass === 'narrowing') resolve(value);
+        },`,
+      },
+      delayedCommit,
+    ],
+    faults: [],
+    database: 'embedded',
+    workers: 2,
   },
 ];
