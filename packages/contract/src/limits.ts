@@ -29,6 +29,8 @@ const requests = {
   preferenceCharsMax: limit(1_024, '`Accept` or `Accept-Language`. A longer header is ignored.'),
   bodyBytesMax: limit(16_384, 'Request body. More: 413.'),
   batchBodyBytesMax: limit(batchBodyBytes, 'Body of `POST /auth/verify/batch`. More: 413.'),
+  // An API key or an access token fits. Larger bodies are read after the caller was authenticated.
+  sharedReadBodyBytesMax: limit(1_024, 'Body of a verification for which one read returns the caller’s key as well.'),
   // No body costs more than three times its parsing.
   validationErrorsMax: limit(20, 'Validation errors in one response.'),
   errorNameCharsMax: limit(64, 'A field name in an error.'),

@@ -9,14 +9,17 @@ export interface DatabaseReads extends Disposable {
   readonly count: () => number;
   /** Lookups of shared reads. */
   readonly shared: () => number;
+  /** The number of lookups of each shared read. */
+  readonly sharedLengths: () => number[];
 }
 
 export function countDatabaseReads(): DatabaseReads {
   // `get` of PostgreSQL calls `all`.
   const single = [mock.method(SqliteDb.prototype, 'get'), ...drivers.map((driver) => mock.method(driver, 'all'))];
   const shared = drivers.map((driver) => mock.method(driver, 'getMany'));
-  const sharedCount = (): number =>
-    sum(shared.flatMap((spy) => spy.mock.calls.map(({ arguments: [, lookups] }) => lookups.length)));
+  const sharedLengths = (): number[] =>
+    shared.flatMap((spy) => spy.mock.calls.map(({ arguments: [, lookups] }) => lookups.length));
+  const sharedCount = (): number => sum(sharedLengths());
   const singleCount = (): number =>
     sum(
       single.map(
@@ -26,6 +29,7 @@ export function countDatabaseReads(): DatabaseReads {
   return {
     count: () => singleCount() + sharedCount(),
     shared: sharedCount,
+    sharedLengths,
     [Symbol.dispose]: () => [...single, ...shared].forEach((spy) => spy.mock.restore()),
   };
 }

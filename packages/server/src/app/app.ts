@@ -13,12 +13,11 @@ import { ipRange } from '../foundation/ip-address.ts';
 import { answerForward, isForwardTarget } from '../modules/verification/forward.ts';
 import { pathOf, queryOf, write, writeProblem, type RouteResponse } from '../http/response.ts';
 import { authenticateService, callerOf } from './authenticate.ts';
-import { bodyReader, toRecord, type ReadBody } from '../http/body.ts';
-import { usedPlainHttp, clientIpOf } from '../http/client-ip.ts';
+import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
+import { clientIpOf, usedPlainHttp } from '../http/client-ip.ts';
 import { Cors } from '../http/cors.ts';
 import { credentialOf } from '../http/request-credential.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
-import { preferredLanguage, prefersPage } from '../http/language.ts';
 import { logProblem } from '../http/problem-log.ts';
 import type { RequestErrors } from '../http/request-errors.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
@@ -26,6 +25,7 @@ import type { Call } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
 import { StartQueue } from '../http/start-queue.ts';
 import { validator } from '../http/validation.ts';
+import { RequestCall } from './request-call.ts';
 import { routesOf, type RouteOptions } from './routes.ts';
 
 export interface AppOptions extends RouteOptions {
@@ -117,10 +117,7 @@ export class App {
 
   async #answer(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract } = match.route;
-    if (contract.auth === 'service_key') {
-      const presented = credentialOf(request.rawHeaders);
-      await authenticateService(this.#options.verifier, presented, contract.body?.type === 'form');
-    }
+    if (contract.auth === 'service_key') return this.#answerService(match, request);
     if (!isBounded(contract)) return match.route.handle(await this.#call(match, request, undefined));
     await this.#starts.wait({ workClass: classOf(contract), owner: callerKey(request) });
     const slots = this.#gate.newRequest();
@@ -133,6 +130,31 @@ export class App {
     } finally {
       slots.release();
     }
+  }
+
+  /**
+   * With a short body, one read returns the caller's key and the credential. So the handler starts before the caller is
+   * authenticated, and its response waits for that. This is safe because handlers of these routes only verify credentials,
+   * which every client can do at `/auth/forward`.
+   */
+  async #answerService(match: Match, request: IncomingMessage): Promise<RouteResponse> {
+    const { contract, handle } = match.route;
+    const { verifier } = this.#options;
+    const presented = credentialOf(request.rawHeaders);
+    const authenticate = (): Promise<void> => authenticateService(verifier, presented, contract.body?.type === 'form');
+    const isPlausible = 'text' in presented || presented.kind === 'basic';
+    const isShort = isPlausible && hasShortBody(request, limits.sharedReadBodyBytesMax);
+    if (!isShort) await authenticate();
+    let call: Call;
+    try {
+      call = await this.#call(match, request, undefined);
+    } catch (error) {
+      // A client without a valid key gets the same response for every body.
+      if (isShort) await authenticate();
+      throw error;
+    }
+    if (!isShort) return handle(call);
+    return verifier.together(() => afterwards(authenticate(), handle(call)));
   }
 
   /** The handler's reads and writes use the share of the calling account, or of the client IP range. */
@@ -163,24 +185,9 @@ export class App {
     const parsers = this.#parsers.get(route.contract);
     const query = parsers?.checkQuery?.(toRecord(queryOf(request)));
     const body = await parsers?.readBody?.(request);
-    const { 'user-agent': userAgent = '', 'x-keyreeve-otp': otp } = request.headers;
-    const call = {
-      principal,
-      params,
-      query,
-      body,
-      credential: credentialOf(request.rawHeaders),
-      clientIp: clientIpOf(request, this.#options.trustedProxies, this.#warnOfProxy),
-      userAgent: userAgent.slice(0, limits.programCharsMax),
-      get prefersPage() {
-        return prefersPage(request.headers.accept);
-      },
-      get language() {
-        return preferredLanguage(request.headers['accept-language']);
-      },
-      oneTimePassword: typeof otp === 'string' ? otp : undefined,
-    };
-    return call as unknown as Call;
+    return new RequestCall(request, { principal, params, query, body }, (of) =>
+      clientIpOf(of, this.#options.trustedProxies, this.#warnOfProxy),
+    ) as unknown as Call;
   }
 
   /** The value is not logged: a header may contain anything. */
@@ -211,6 +218,14 @@ export class App {
     }
     writeProblem(response, this.#security, problem, cors);
   }
+}
+
+/** The second result, if the first promise is fulfilled. */
+async function afterwards<T>(first: Promise<void>, second: Promise<T>): Promise<T> {
+  // Without it, a rejection that precedes the first result would be unhandled.
+  second.catch(() => undefined);
+  await first;
+  return second;
 }
 
 const classOf = ({ isNarrowing }: RouteContract): WorkClass => (isNarrowing ? 'narrowing' : 'ordinary');

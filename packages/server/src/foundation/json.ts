@@ -5,12 +5,14 @@ import { DomainError } from './errors.ts';
 /** Names through which careless code could reach an object's prototype. */
 const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype']);
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** @throws DomainError `malformed_json` for invalid UTF-8 or JSON, a repeated member name, or too deep nesting */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   let value: unknown;
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    text = utf8.decode(bytes);
     value = JSON.parse(text);
   } catch {
     throw new DomainError('malformed_json');

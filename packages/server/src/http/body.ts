@@ -27,8 +27,11 @@ export function bodyReader({ type, schema, bytesMax = limits.bodyBytesMax, isOpt
 }
 
 /** Whether the client sends no body (RFC 9112 section 6.3). */
-const isWithoutBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+const isWithoutBody = (request: IncomingMessage): boolean => hasShortBody(request, 0);
+
+/** Whether the client announces a body of at most this many bytes. */
+export const hasShortBody = ({ headers }: IncomingMessage, bytesMax: number): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= bytesMax;
 
 function assertMediaType(request: IncomingMessage, expected: string): void {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;

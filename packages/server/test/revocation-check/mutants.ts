@@ -72,6 +72,11 @@ export const mutants: readonly Mutant[] = [
     faults: [],
   },
   {
+    name: 'a response to a service that does not wait for the verification of its own key',
+    edits: [{ file: 'app/app.ts', find: `  await first;\n`, replace: `  first.catch(() => undefined);\n` }],
+    faults: [],
+  },
+  {
     name: 'a cache of 2 s for paths below /auth/forward',
     edits: rememberedForwards(`request.url?.startsWith('/auth/forward/') === true`),
     faults: [],

@@ -24,6 +24,7 @@ export class CoalescingReader<Lookup, Row> {
   #waiting: Waiting<Lookup, Row>[] = [];
   #readsInProgress = 0;
   #isScheduled = false;
+  #isCollecting = false;
 
   constructor(readMany: ReadMany<Lookup, Row>, { concurrentReadsMax, immediateBatchSize }: SharedReads) {
     this.#readMany = readMany;
@@ -35,14 +36,30 @@ export class CoalescingReader<Lookup, Row> {
   find(lookup: Lookup, onRow: (row: Row | undefined) => void, onError: (error: unknown) => void): void {
     if (this.#waiting.length >= limits.lookupsWaitingMax) return onError(unavailable(new Error('too many reads wait')));
     this.#waiting.push({ lookup, onRow, onError });
-    const mayRead = this.#readsInProgress < this.#concurrentReadsMax;
-    if (this.#waiting.length >= this.#immediateBatchSize && mayRead) void this.#readNext();
-    else this.#schedule();
+    if (!this.#isCollecting) this.#readOrSchedule();
+  }
+
+  /** The lookups that `start` makes before it returns share one read, up to `limits.lookupBatchMax`. */
+  together<T>(start: () => T): T {
+    const isNested = this.#isCollecting;
+    this.#isCollecting = true;
+    try {
+      return start();
+    } finally {
+      this.#isCollecting = isNested;
+      if (!isNested && this.#waiting.length > 0) this.#readOrSchedule();
+    }
   }
 
   /** {@link find} as a promise. */
   read(lookup: Lookup): Promise<Row | undefined> {
     return new Promise((resolve, reject) => this.find(lookup, resolve, reject));
+  }
+
+  #readOrSchedule(): void {
+    const mayRead = this.#readsInProgress < this.#concurrentReadsMax;
+    if (this.#waiting.length >= this.#immediateBatchSize && mayRead) void this.#readNext();
+    else this.#schedule();
   }
 
   /** Reads at the end of this turn of the event loop, when all lookups of the turn have joined. */

@@ -120,7 +120,7 @@ export class Verifier {
       const failures: unknown[] = [];
       let missing = texts.length;
       if (missing === 0) resolve(results);
-      for (const [index, text] of texts.entries()) {
+      const start = (text: string, index: number): void => {
         const answer = (result: BatchVerificationResult): void => {
           results[index] = result;
           if (--missing > 0) return;
@@ -132,8 +132,14 @@ export class Verifier {
           failures.push(error);
           answer({ valid: false, code: 'unavailable' });
         });
-      }
+      };
+      this.together(() => texts.forEach(start));
     });
+  }
+
+  /** The API keys that `start` begins to verify before it returns share one read. */
+  together<T>(start: () => T): T {
+    return this.#reader.together(start);
   }
 
   /** {@link verify} with callbacks instead of a promise, for the hot path. */

@@ -65,6 +65,27 @@ test('lookups of one turn share one read, and each gets its own row', async () =
   assert.deepEqual(await Promise.all(results), ['A', undefined, 'C', 'A']);
 });
 
+test('lookups that one call makes share a read, however many they are, with those that wait', async () => {
+  const { reads, reader, lookUp } = newReader(2);
+  const names = Array.from({ length: 3 * immediateBatchSize }, (_, index) => `key ${index}`);
+  const waiting = lookUp('waiting');
+  const results = reader.together(() => names.map((name) => reader.together(() => lookUp(name))));
+  assert.deepEqual(
+    reads.map(({ lookups }) => lookups),
+    [['waiting', ...names]],
+  );
+  sent(reads, 0).complete(['W', ...names]);
+  assert.deepEqual(await Promise.all([waiting, ...results]), ['W', ...names]);
+  assert.throws(() =>
+    reader.together(() => {
+      void lookUp('before an error');
+      throw new Error('from the callback');
+    }),
+  );
+  await settle();
+  assert.deepEqual(sent(reads, 1).lookups, ['before an error'], 'an error keeps no lookup from being read');
+});
+
 test('a lookup that arrives during a read gets its row from a later read', async () => {
   const { reads, lookUp } = newReader(1);
   const early = lookUp('key');

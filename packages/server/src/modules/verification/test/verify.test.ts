@@ -1,5 +1,6 @@
 /** `/auth/verify` and its batch: the results, and which callers get them. */
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import {
   limits,
   oneTimeCodePrefix,
@@ -12,6 +13,7 @@ import { checksum } from '../../../foundation/crypto/secret.ts';
 import { basic, bearer, goodPassword, newApp, operator } from '../../../../test-kit/new-app.ts';
 import { assertProblem, assertSecurityHeaders, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { countDatabaseReads } from '../../../../test-kit/database-reads.ts';
+import { head } from '../../../../test-kit/raw-http.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 type Headers = Record<string, string>;
@@ -253,6 +255,73 @@ test(
     await assertRejected(header, 'invalid_service_key', 'a disabled account’s service key');
   },
 );
+
+test('one read returns the key of the caller and the verified credential', async () => {
+  await using at = await fixture();
+  const { key } = await at.create({ nickname: 'worker' });
+  const lookups = async (call: () => Promise<unknown>): Promise<number[]> => {
+    using reads = countDatabaseReads();
+    await call();
+    return reads.sharedLengths();
+  };
+  assert.deepEqual(await lookups(() => at.verify(key)), [2]);
+  assert.deepEqual(await lookups(() => at.batch([key, key])), [3]);
+  const many = Array.from({ length: 100 }, () => key);
+  assert.deepEqual(await lookups(() => at.batch(many)), [1, 100], 'a batch is one read, after that of the caller');
+});
+
+test('a caller without a valid key gets the same response for every body', async () => {
+  await using at = await fixture();
+  const { id, secret } = await at.app.service.services.apiKeys.create(operator, at.account.id, {
+    nickname: 'deleted',
+    scopes: ['keyreeve:verify'],
+    expiresAt: null,
+  });
+  await at.app.service.services.apiKeys.delete(operator, at.account.id, id);
+  const bodies: Readonly<Record<string, readonly [type: string, body: string]>> = {
+    malformed: ['application/json', '{"credential":'],
+    invalid: ['application/json', '{"credential":5}'],
+    'of another type': ['text/plain', 'credential'],
+    'too large': ['application/json', `{"credential":"${'x'.repeat(limits.bodyBytesMax)}"}`],
+    'longer than a shared read': ['application/json', `{"credential":"${'x'.repeat(limits.sharedReadBodyBytesMax)}"}`],
+    empty: ['application/json', ''],
+  };
+  for (const [what, [type, body]] of Object.entries(bodies)) {
+    const headers = { ...bearer(secret.reveal()), 'content-type': type };
+    const rejected = await at.app.call('POST', '/auth/verify', { headers, body });
+    assertProblem(fromFetch(rejected), 'invalid_service_key', what);
+  }
+});
+
+test('a caller whose key is deleted while a short body arrives is rejected', async () => {
+  await using at = await fixture();
+  const { key } = await at.create({ nickname: 'worker' });
+  const { apiKeys } = at.app.service.services;
+  const { id, secret } = await apiKeys.create(operator, at.account.id, {
+    nickname: 'service',
+    scopes: ['keyreeve:verify'],
+    expiresAt: null,
+  });
+  const body = JSON.stringify({ credential: key });
+  const { hostname, port } = new URL(at.app.url);
+  const socket = connect(Number(port), hostname);
+  const answered = new Promise<string>((resolve) => socket.once('data', (bytes) => resolve(bytes.toString('latin1'))));
+  socket.write(
+    head(
+      'POST /auth/verify HTTP/1.1',
+      'Host: a',
+      `Authorization: Bearer ${secret.reveal()}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ) + body.slice(0, 5),
+  );
+  // The server has parsed the head when it has answered a later request of another client.
+  await at.verify(key);
+  await apiKeys.delete(operator, at.account.id, id);
+  socket.write(body.slice(5));
+  assert.match(await answered, /^HTTP\/1\.1 401 /);
+  socket.destroy();
+});
 
 test('a verification with a result writes no log record at any level', async () => {
   await using at = await fixture();

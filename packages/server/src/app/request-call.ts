@@ -1,0 +1,63 @@
+/**
+ * What a handler gets of its request. The values of headers are computed when a handler reads them: verifications, which are
+ * the most frequent requests, read none.
+ */
+import type { IncomingMessage } from 'node:http';
+import { limits, type Language } from '@keyreeve/contract';
+import type { AccountPrincipal } from '../foundation/principal.ts';
+import { preferredLanguage, prefersPage } from '../http/language.ts';
+import { credentialOf, type RequestCredential } from '../http/request-credential.ts';
+
+/** The parts that were authenticated or validated. */
+interface Parsed {
+  readonly principal: AccountPrincipal | undefined;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** The type `Call` gives these members the types of the route. */
+export class RequestCall {
+  readonly principal: Parsed['principal'];
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly #request: IncomingMessage;
+  readonly #clientIpOf: (request: IncomingMessage) => string;
+  #clientIp: string | undefined;
+
+  constructor(request: IncomingMessage, parsed: Parsed, clientIpOf: (request: IncomingMessage) => string) {
+    this.principal = parsed.principal;
+    this.params = parsed.params;
+    this.query = parsed.query;
+    this.body = parsed.body;
+    this.#request = request;
+    this.#clientIpOf = clientIpOf;
+  }
+
+  get credential(): RequestCredential {
+    return credentialOf(this.#request.rawHeaders);
+  }
+
+  /** Kept, because a closed socket has no IP address. */
+  get clientIp(): string {
+    return (this.#clientIp ??= this.#clientIpOf(this.#request));
+  }
+
+  get userAgent(): string {
+    return (this.#request.headers['user-agent'] ?? '').slice(0, limits.programCharsMax);
+  }
+
+  get prefersPage(): boolean {
+    return prefersPage(this.#request.headers.accept);
+  }
+
+  get language(): Language | undefined {
+    return preferredLanguage(this.#request.headers['accept-language']);
+  }
+
+  get oneTimePassword(): string | undefined {
+    const otp = this.#request.headers['x-keyreeve-otp'];
+    return typeof otp === 'string' ? otp : undefined;
+  }
+}
