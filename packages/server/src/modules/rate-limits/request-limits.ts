@@ -5,6 +5,7 @@
  * no effect and is not counted. Numbers: `limits`.
  */
 import { limits } from '@keyreeve/contract';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -104,8 +105,11 @@ export class RequestLimits {
     for (const [index, counter] of counters.entries())
       assertBelow(predictIncrement(rows[index], now, decayOf(counter)), counter, now);
     await db.transaction(async (tx) => {
-      for (const counter of counters)
-        assertBelow(await incrementTx(tx, counter.bucket, now, decayOf(counter)), counter, now);
+      await allInOrder(
+        counters.map(async (counter) =>
+          assertBelow(await incrementTx(tx, counter.bucket, now, decayOf(counter)), counter, now),
+        ),
+      );
     });
   }
 

@@ -45,7 +45,7 @@ export class SecondFactorLimits {
       const counted = await store.incrementTx(tx, bucket, now);
       assertAllowed(counted);
       const delayed = counted.count - limits.secondFactorFreeFailures;
-      if (delayed >= 0) await store.blockTx(tx, bucket, now + delayMs(delayed));
+      if (delayed >= 0) store.blockTx(tx, bucket, now + delayMs(delayed));
     });
   }
 
@@ -54,7 +54,7 @@ export class SecondFactorLimits {
     const { db, enabled = true } = this.#options;
     if (!enabled) return;
     const bucket = this.#bucket(target);
-    await db.transaction((tx) => store.clearTx(tx, bucket));
+    await db.transaction(async (tx) => store.clearTx(tx, bucket));
   }
 
   /** Removes the guess from the count: it was not checked. */
@@ -63,8 +63,8 @@ export class SecondFactorLimits {
     if (!enabled) return;
     const bucket = this.#bucket(target);
     await db.transaction(async (tx) => {
-      await store.decrementTx(tx, bucket);
-      await store.blockTx(tx, bucket, 0);
+      store.decrementTx(tx, bucket);
+      store.blockTx(tx, bucket, 0);
     });
   }
 

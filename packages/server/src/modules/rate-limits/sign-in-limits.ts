@@ -16,6 +16,7 @@
  * with the old password. When an email gets another owner, all its trusted ranges are cleared.
  */
 import { limits } from '@keyreeve/contract';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
@@ -124,16 +125,20 @@ export class SignInLimits {
     const { pair, trusted, untrusted, failures } = this.#buckets(attempt);
     const now = clock.now();
     const before = await db.transaction(async (tx) => {
-      if (!isTrusted) {
-        const counted = await store.incrementTx(tx, pair, now, pairDecay);
-        assertUnblocked(counted, now);
-        const delayed = counted.count - limits.loginPairFreeFailures;
-        if (delayed >= 0) await store.blockTx(tx, pair, now + delayMs(delayed));
-      }
-      for (const counter of isTrusted ? trusted : untrusted)
-        assertBelow(await store.incrementTx(tx, counter.bucket, now, counter.decay), counter, now);
-      // For the mail about a suspicious sign-in. It rejects nothing, so that a success may clear it.
-      return (await store.incrementTx(tx, failures, now)).count - 1;
+      // The counts are sent together. Each is checked afterwards, because an error rolls all of them back.
+      const [counted, , { count }] = await allInOrder([
+        isTrusted ? undefined : store.incrementTx(tx, pair, now, pairDecay).then((row) => assertUnblocked(row, now)),
+        allInOrder(
+          (isTrusted ? trusted : untrusted).map(async (counter) =>
+            assertBelow(await store.incrementTx(tx, counter.bucket, now, counter.decay), counter, now),
+          ),
+        ),
+        // For the mail about a suspicious sign-in. It rejects nothing, so that a success may clear it.
+        store.incrementTx(tx, failures, now),
+      ]);
+      const delayed = counted ? counted.count - limits.loginPairFreeFailures : -1;
+      if (delayed >= 0) store.blockTx(tx, pair, now + delayMs(delayed));
+      return count - 1;
     });
     return { ...assessed, failures: before };
   }
@@ -148,12 +153,14 @@ export class SignInLimits {
     const { pair, trusted, successes, failures, signedIn } = this.#buckets(reservation);
     const [{ bucket: trustedPair }] = trusted;
     const now = clock.now();
-    await store.clearTx(tx, reservation.isTrusted ? trustedPair : pair);
-    await this.#decrementTx(tx, reservation);
-    assertBelow(await store.incrementTx(tx, successes.bucket, now, successes.decay), successes, now);
-    await store.clearTx(tx, failures);
+    store.clearTx(tx, reservation.isTrusted ? trustedPair : pair);
+    this.#decrementTx(tx, reservation);
+    const succeeded = store.incrementTx(tx, successes.bucket, now, successes.decay);
+    store.clearTx(tx, failures);
     // As of before the password was checked: a password that was replaced since makes no range trusted.
-    await store.incrementTx(tx, signedIn, reservation.startedAt);
+    const trust = store.incrementTx(tx, signedIn, reservation.startedAt);
+    const [row] = await allInOrder([succeeded, trust]);
+    assertBelow(row, successes, now);
   }
 
   /** {@link succeedTx} in a transaction of its own. */
@@ -168,11 +175,11 @@ export class SignInLimits {
     const { pair, failures } = this.#buckets(reservation);
     await db.transaction(async (tx) => {
       if (!reservation.isTrusted) {
-        await store.decrementTx(tx, pair);
-        await store.blockTx(tx, pair, 0);
+        store.decrementTx(tx, pair);
+        store.blockTx(tx, pair, 0);
       }
-      await this.#decrementTx(tx, reservation);
-      await store.decrementTx(tx, failures);
+      this.#decrementTx(tx, reservation);
+      store.decrementTx(tx, failures);
     });
   }
 
@@ -212,9 +219,9 @@ export class SignInLimits {
     if (clientIp !== undefined) await store.incrementTx(tx, this.#buckets({ canonicalEmail, clientIp }).signedIn, from);
   }
 
-  async #decrementTx(tx: Transaction, reservation: Reservation): Promise<void> {
+  #decrementTx(tx: Transaction, reservation: Reservation): void {
     const { trusted, untrusted } = this.#buckets(reservation);
-    for (const { bucket } of reservation.isTrusted ? trusted : untrusted) await store.decrementTx(tx, bucket);
+    for (const { bucket } of reservation.isTrusted ? trusted : untrusted) store.decrementTx(tx, bucket);
   }
 
   #read(buckets: readonly Buffer[]): Promise<Row[]> {
@@ -282,9 +289,10 @@ export const withoutTag = (canonicalEmail: string): string => canonicalEmail.rep
 const isRecent = (signedIn: Row, now: number): signedIn is NonNullable<Row> =>
   signedIn !== undefined && signedIn.touchedAt >= now - limits.loginOriginTrustDays * dayMs;
 
-/** @throws DomainError `too_many_attempts` */
-function assertUnblocked({ blockedUntil }: store.Bucket, now: number): void {
-  if (blockedUntil > now) throw tooManyAttempts(blockedUntil - now);
+/** @returns the counter @throws DomainError `too_many_attempts` */
+function assertUnblocked(counter: store.Bucket, now: number): store.Bucket {
+  if (counter.blockedUntil > now) throw tooManyAttempts(counter.blockedUntil - now);
+  return counter;
 }
 
 /** @throws DomainError `too_many_attempts` */

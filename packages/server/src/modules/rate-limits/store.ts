@@ -73,17 +73,17 @@ export async function incrementTx(tx: Transaction, bucket: Buffer, now: number, 
   return row;
 }
 
-export async function blockTx(tx: Transaction, bucket: Buffer, until: number): Promise<void> {
-  await tx.run(blockBucket, [bucket, until]);
+export function blockTx(tx: Transaction, bucket: Buffer, until: number): void {
+  tx.enqueue(blockBucket, [bucket, until]);
 }
 
 /** Never below zero. */
-export async function decrementTx(tx: Transaction, bucket: Buffer): Promise<void> {
-  await tx.run(decrementBucket, [bucket]);
+export function decrementTx(tx: Transaction, bucket: Buffer): void {
+  tx.enqueue(decrementBucket, [bucket]);
 }
 
-export async function clearTx(tx: Transaction, bucket: Buffer): Promise<void> {
-  await tx.run(deleteBucket, [bucket]);
+export function clearTx(tx: Transaction, bucket: Buffer): void {
+  tx.enqueue(deleteBucket, [bucket]);
 }
 
 /** The committed counters, in order, from one snapshot taken after the call. Does not wait for writes. */

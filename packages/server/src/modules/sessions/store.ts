@@ -2,10 +2,10 @@
 import { endSessionsTx } from '../accounts/session-epoch-store.ts';
 import { lockAdministrationTx } from '../accounts/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import { recordEventTx, type AuditAction, type AuditEvent } from '../audit/audit.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
-import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
 
 export interface NewSession {
@@ -141,23 +141,32 @@ const deleteExpired = sql(
   `delete from sessions where id in (select id from sessions where expires_at <= $1 limit $2)`,
 );
 
-/** Inserts the session and ends the account's oldest sessions beyond the limit. @returns false when the account has changed since */
-export const createSession = (db: Db, session: NewSession, sessionsMax: number): Promise<boolean> =>
+/**
+ * Inserts the session and ends the account's oldest sessions beyond the limit.
+ * @throws DomainError `invalid_credentials` when the account has changed since; nothing is stored then
+ */
+export const createSession = (db: Db, session: NewSession, sessionsMax: number): Promise<void> =>
   db.transaction((tx) => createSessionTx(tx, session, sessionsMax));
 
-/** As {@link createSession}. */
-export async function createSessionTx(tx: Transaction, session: NewSession, sessionsMax: number): Promise<boolean> {
+/** As {@link createSession}. Its statements are issued before it returns; only the events of ended sessions follow. */
+export async function createSessionTx(tx: Transaction, session: NewSession, sessionsMax: number): Promise<void> {
   const { id, accountId, accountEpoch, tokenHash, now, idleExpiresAt, expiresAt, clientIp, userAgent } = session;
   const principal: Principal = { kind: 'account', accountId, sessionId: id };
   const times = [now, tokenHash, idleExpiresAt, expiresAt];
-  if ((await tx.run(insertSession, [id, accountId, accountEpoch, ...times, clientIp, userAgent])) === 0) return false;
   const details = session.details && Object.keys(session.details).length > 0 ? { details: session.details } : {};
-  await recordEventTx(tx, { at: now, principal, action: 'session.created', accountId, target: id, ...details });
-  await tx.run(deleteEnded, [accountId, accountEpoch, now]);
-  for (const evicted of await tx.all(deleteOldest, [accountId, sessionsMax])) {
-    await recordEventTx(tx, { at: now, principal, action: 'session.evicted', accountId, target: evicted.id });
-  }
-  return true;
+  const [, , , oldest] = await allInOrder([
+    tx.run(insertSession, [id, accountId, accountEpoch, ...times, clientIp, userAgent]).then(assertInserted),
+    recordEventTx(tx, { at: now, principal, action: 'session.created', accountId, target: id, ...details }),
+    tx.run(deleteEnded, [accountId, accountEpoch, now]),
+    tx.all(deleteOldest, [accountId, sessionsMax]),
+  ]);
+  for (const { id: target } of oldest)
+    await recordEventTx(tx, { at: now, principal, action: 'session.evicted', accountId, target });
+}
+
+/** @throws DomainError `invalid_credentials` */
+function assertInserted(rows: number): void {
+  if (rows === 0) throw new DomainError('invalid_credentials');
 }
 
 /** The part of a session that its account may read. */

@@ -1,5 +1,6 @@
 /** The last step of a sign-in: one transaction creates the session, uses the one-time code and queues the mail. */
 import { limits } from '@keyreeve/contract';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { AuthenticatedAccount } from '../accounts/accounts.ts';
 import { findAccount } from '../accounts/store.ts';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
@@ -32,16 +33,17 @@ export interface SessionStart {
 }
 
 /**
- * @param onCreatedTx called in the same transaction; when it throws, nothing is stored
- * @returns false when the account has changed since its password was checked: then there is no session
- * @throws DomainError `second_factor_invalid` when another request used the one-time code first; nothing is stored
+ * @param succeedTx called in the same transaction; its first statements are sent together with those of the session
+ * @throws DomainError `invalid_credentials` when the account has changed since its password was checked,
+ *   `second_factor_invalid` when another request used the one-time code first, or the error of `succeedTx`; nothing is
+ *   stored then
  */
 export async function startSession(
   db: Db,
   mailer: Mailer,
   start: SessionStart,
-  onCreatedTx: (tx: Transaction) => Promise<void>,
-): Promise<boolean> {
+  succeedTx: (tx: Transaction) => Promise<void>,
+): Promise<void> {
   const { account, session, proof, failures, sessionsMax, revocations } = start;
   const { id: sessionId, now } = session;
   const principal: AccountPrincipal = { kind: 'account', accountId: account.id, sessionId };
@@ -53,19 +55,16 @@ export async function startSession(
     ...(isSuspicious ? { failuresBefore: failures } : {}),
   };
   const row: NewSession = { ...session, accountId: account.id, accountEpoch: account.sessionEpoch, details };
-  const createTx = async (tx: Transaction): Promise<boolean> => {
-    if (!(await createSessionTx(tx, row, sessionsMax))) return false;
+  const createTx = async (tx: Transaction): Promise<void> => {
+    await allInOrder([createSessionTx(tx, row, sessionsMax), succeedTx(tx)]);
     const used = proof && (await redeemProofTx(tx, principal, account.id, proof, now));
     if (proof && !used) throw new DomainError('second_factor_invalid');
     if (to !== undefined) await queueMailsTx(tx, mailer, to, { row, failures: isSuspicious ? failures : 0, ...used });
-    await onCreatedTx(tx);
-    return true;
   };
-  const isCreated = await (proof?.kind === 'recovery_code'
+  await (proof?.kind === 'recovery_code'
     ? recordingChanges(revocations, { accountId: account.id, at: now }, () => db.transaction(createTx))
     : db.transaction(createTx));
-  if (isCreated && to !== undefined) mailer.sendSoon();
-  return isCreated;
+  if (to !== undefined) mailer.sendSoon();
 }
 
 async function queueMailsTx(

@@ -353,8 +353,7 @@ export class Tokens {
     const { sessionsPerAccountMax: sessionsMax, revocations } = this.#options;
     const { failures } = reservation;
     const start = { account, session, proof, failures, sessionsMax, revocations };
-    const isCreated = await startSession(db, mailer, start, (tx) => signInLimits.succeedTx(tx, reservation));
-    if (!isCreated) throw new DomainError('invalid_credentials');
+    await startSession(db, mailer, start, (tx) => signInLimits.succeedTx(tx, reservation));
     if (proof) await secondFactors.succeed(account.id);
     return pairOf(sign, { accountId: account.id, createdAt: now }, token);
   }

@@ -106,7 +106,7 @@ onEachDatabase('ending other sessions keeps one session, and rejects a sign-in i
   assert.equal(await tokens.endOtherSessions(db, ada, now), 2);
   assert.deepEqual(await liveOf(db, ['one', 'two', 'three', 'foreign']), ['one', 'foreign']);
   const late = { ...(await addSession(db, 'acc_ada', 'new', { accountEpoch: 1 })), id: 'ses_late', accountEpoch: 0 };
-  assert.equal(await tokens.createSession(db, late, 50), false);
+  assert.equal(await tokens.createSession(db, late, 50).catch(codeOf), 'invalid_credentials');
 });
 
 onEachDatabase('a refresh succeeds while the other sessions are ended', async (opened) => {

@@ -5,7 +5,7 @@ import { disableAccount } from '../../accounts/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { createSigningKey } from '../../signing-keys/store.ts';
 import * as store from '../store.ts';
-import { onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
+import { codeOf, onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
 import {
   addAccount,
   addSession,
@@ -66,11 +66,20 @@ onEachDatabase('no session is created if the account changed while its password 
   await addAccount(db, 'bob');
   await setPasswordHash(db, operator, 'acc_ada', 'new', now);
   await disableAccount(db, operator, 'acc_bob', now);
-  assert.equal(await store.createSession(db, newSession('acc_ada', 'old epoch'), 50), false);
-  assert.equal(await store.createSession(db, newSession('acc_bob', 'disabled', { accountEpoch: 1 }), 50), false);
-  assert.equal(await store.createSession(db, newSession('acc_unknown', 'unknown'), 50), false);
+  assert.equal(
+    await store.createSession(db, newSession('acc_ada', 'old epoch'), 50).catch(codeOf),
+    'invalid_credentials',
+  );
+  assert.equal(
+    await store.createSession(db, newSession('acc_bob', 'disabled', { accountEpoch: 1 }), 50).catch(codeOf),
+    'invalid_credentials',
+  );
+  assert.equal(
+    await store.createSession(db, newSession('acc_unknown', 'unknown'), 50).catch(codeOf),
+    'invalid_credentials',
+  );
   assert.deepEqual(await liveIds(db, ['old epoch', 'disabled', 'unknown']), []);
-  assert.equal(await store.createSession(db, newSession('acc_ada', 'new epoch', { accountEpoch: 1 }), 50), true);
+  await store.createSession(db, newSession('acc_ada', 'new epoch', { accountEpoch: 1 }), 50);
 });
 
 onEachDatabase('beyond the limit the oldest session ends; ended sessions do not count', async ({ db }) => {
@@ -81,9 +90,9 @@ onEachDatabase('beyond the limit the oldest session ends; ended sessions do not 
   await addSession(db, ada, 'second', { now: now - 2 });
   await addSession(db, ada, 'idle', { now: now - 1, idleExpiresAt: now });
   const names = ['foreign', 'first', 'second', 'idle', 'third', 'fourth'];
-  assert.equal(await store.createSession(db, newSession(ada, 'third'), 3), true);
+  await store.createSession(db, newSession(ada, 'third'), 3);
   assert.deepEqual(await liveIds(db, names), ['foreign', 'first', 'second', 'third']);
-  assert.equal(await store.createSession(db, newSession(ada, 'fourth', { now: now + 1 }), 3), true);
+  await store.createSession(db, newSession(ada, 'fourth', { now: now + 1 }), 3);
   assert.deepEqual(await liveIds(db, names), ['foreign', 'second', 'third', 'fourth']);
 });
 
@@ -93,7 +102,7 @@ onEachDatabase('concurrent sign-ins never leave more sessions than the limit', a
   const created = await raceToValues(opened, names.length, (connection, rival) =>
     store.createSession(connection, newSession(ada, `s${rival}`), 5),
   );
-  assert.deepEqual(tally(created), { true: names.length });
+  assert.deepEqual(tally(created), { undefined: names.length });
   assert.equal((await liveIds(opened.db, names)).length, 5);
 });
 
