@@ -68,6 +68,19 @@ test(
   },
 );
 
+test('if the priority cannot be lowered, hashes run and one warning is given', async (t) => {
+  const workers = watchWorkers(t);
+  const warnings: string[] = [];
+  const hasher = new PasswordHasher(pepper, cheap, 2, 1, (detail) => warnings.push(detail));
+  const hashTwice = () => Promise.all([hasher.hash(password), hasher.hash(password)]);
+  await hashTwice();
+  assert.equal(workers.size, 2);
+  for (const worker of workers) worker.emit('message', { warning: 'setpriority is not permitted' });
+  await hashTwice();
+  assert.deepEqual(warnings, ['setpriority is not permitted']);
+  await hasher.close();
+});
+
 test('one processor is left to verifications, and one hash can always run', () => {
   const processors = availableParallelism();
   assert.equal(new PasswordHasher(pepper, cheap).concurrency, Math.max(1, Math.min(4, processors - 1)));
