@@ -1,17 +1,18 @@
 /**
- * One worker compared with one per core, on the same database. The load generator shares the cores, so rates are lower than
- * on a separate machine. The processor time per request shows the cost of sharing.
+ * One worker compared with one per core, on the same database. The load generator and PostgreSQL share the cores, so on two
+ * cores the second worker competes with them. The processor time per request shows the cost of sharing.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { limits } from '@keyreeve/contract';
 import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
-import type { LoadResult } from './load.ts';
-import { load, type Running } from './processes.ts';
-import { processorMs, processTree, treeResidentMib } from './processor-time.ts';
+import { contender } from './measure.ts';
+import { Programs, type Running } from './processes.ts';
+import { treeResidentMib } from './processor-time.ts';
+import { barText, verdict } from './report.ts';
 import type { RequestTemplate } from './request.ts';
-import { alternate, median, ms, rate, table } from './rounds.ts';
+import { alternate, ms, rate, table, type Figure } from './rounds.ts';
 import { seed, type Seeded } from './seed.ts';
 import { signIn } from './tokens.ts';
 
@@ -24,110 +25,93 @@ export interface WorkersOptions {
 }
 
 const counts = [1, Math.max(2, availableParallelism())] as const;
+const title = counts.join('/');
 const cores = Array.from({ length: availableParallelism() }, (_, core) => core).join(',');
 const nameOf = (count: number): string => `${count} worker${count === 1 ? '' : 's'}`;
 const [one, many] = [nameOf(counts[0]), nameOf(counts[1])];
 
 /** Below the limit of servers with several workers. */
 const requestsPerConnectionMax = limits.requestsPerSharedConnectionMax - 100;
+const creationsBar = { atLeast: 1 };
 
-type Programs = ReadonlyMap<string, Running>;
+/** The programs with one and with several workers. */
+type Both = Readonly<Record<string, Running>>;
 type Row = readonly string[];
 
+interface Rows {
+  readonly measured: Row[];
+  readonly costs: Row[];
+  readonly goals: Row[];
+}
+
 export async function workers(options: WorkersOptions): Promise<string> {
-  const rows: Row[] = [];
+  const rows: Rows = { measured: [], costs: [], goals: [] };
   for (const database of options.databases) {
     await using postgres = database === 'postgres' ? await PostgresServer.start({ durable: true }) : undefined;
     const path = join(options.folder, database);
     const url = postgres ? `${(await postgres.createDatabase()).url}?sslmode=disable` : `sqlite:${path}.db`;
     console.error(`seeding ${options.keys} keys in ${database}`);
     const seeded = await seed(url, `${path}.keys`, options.keys);
-    const programs = new Map<string, Running>();
+    await using programs = new Programs();
+    const both: Record<string, Running> = {};
     for (const count of counts) {
       const environment = { KEYREEVE_WORKERS: String(count), KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
-      programs.set(nameOf(count), await keyreeve(cores, seeded, undefined, environment));
+      both[nameOf(count)] = programs.add(await keyreeve(cores, seeded, undefined, environment));
     }
-    for (const row of await compare(programs, seeded, options)) {
-      rows.push([database, ...row]);
-      console.error(row.join(': '));
-    }
-    for (const program of programs.values()) await program.stop();
+    await compare(postgres ? 'PostgreSQL' : 'SQLite', both, seeded, options, rows);
   }
-  return table(['database', 'what', one, many, 'ratio'], rows);
+  return [
+    table([`what (${title} workers, ratio)`, 'requests/s', 'p99 ms', 'processor µs/request'], rows.measured),
+    table([`${title} workers`, 'start to first response', 'resident, all processes'], rows.costs),
+    table(['what', 'measured', 'bar', ''], rows.goals),
+  ].join('\n\n');
 }
 
-async function compare(programs: Programs, { keys }: Seeded, options: WorkersOptions): Promise<Row[]> {
-  const { folder } = options;
-  const rows: Row[] = [startRow(programs)];
+async function compare(
+  database: string,
+  both: Both,
+  { keys }: Seeded,
+  options: WorkersOptions,
+  rows: Rows,
+): Promise<void> {
   for (const connections of [64, 4]) {
-    rows.push(
-      ...(await measure(programs, `forward, ${connections} connections`, forwardRequest(keys), connections, options)),
-    );
+    const what = `${database}, forward, ${connections} connections`;
+    await measureBoth(what, both, forwardRequest(keys), connections, options, rows);
   }
-  const tokens = await signIn(programs.get(one)?.port ?? 0, folder);
-  rows.push(...(await measure(programs, 'creations, 16 connections', createRequest(tokens.accessTokens), 16, options)));
-  const memory = (name: string): string => `${Math.round(treeResidentMib(pidOf(programs, name)))} MiB`;
-  return [...rows, ['resident, all processes', memory(one), memory(many), '']];
+  const { accessTokens } = await signIn(both[one]?.port ?? 0, options.folder);
+  const what = `${database}, creations, 16 connections`;
+  const ratio = await measureBoth(what, both, createRequest(accessTokens), 16, options, rows);
+  rows.goals.push([
+    `${what}: rate with ${many} / ${one}`,
+    ratio.toFixed(2),
+    barText(creationsBar),
+    verdict(ratio, creationsBar),
+  ]);
+  const each = (text: (running: Running) => string): string => Object.values(both).map(text).join('/');
+  rows.costs.push([
+    database,
+    `${each(({ startMs }) => startMs.toFixed(0))} ms`,
+    `${each(({ process: { pid = 0 } }) => treeResidentMib(pid).toFixed(0))} MiB`,
+  ]);
 }
 
-const pidOf = (programs: Programs, name: string): number => programs.get(name)?.process.pid ?? 0;
-
-const startRow = (programs: Programs): Row => {
-  const startMs = (name: string): string => `${Math.round(programs.get(name)?.startMs ?? Number.NaN)} ms`;
-  return ['start to first response', startMs(one), startMs(many), ''];
-};
-
-/** Measures rate, p99, processor time per request, and each worker's share of it. */
-async function measure(
-  programs: Programs,
+/** @returns the ratio of the rates */
+async function measureBoth(
   what: string,
+  both: Both,
   request: RequestTemplate,
   connections: number,
   { rounds, seconds }: WorkersOptions,
-): Promise<Row[]> {
-  const times = new Map<string, { perRequestUs: number[]; shares: string[] }>();
-  const contenders = [...programs].map(([name, { port }]) => ({
-    name,
-    run: async (): Promise<LoadResult> => {
-      const pids = processTree(pidOf(programs, name));
-      const before = pids.map(processorMs);
-      const result = await load({ port, connections, seconds, request, requestsPerConnectionMax }, cores);
-      const used = pids.map((pid, index) => processorMs(pid) - (before[index] ?? 0));
-      const total = used.reduce((sum, msUsed) => sum + msUsed, 0);
-      const figures = times.get(name) ?? { perRequestUs: [], shares: [] };
-      figures.perRequestUs.push((total * 1000) / result.requests);
-      // The first process is the supervisor, which uses almost no processor time.
-      figures.shares.push(
-        used
-          .slice(1)
-          .map((msUsed) => Math.round((msUsed / total) * 100))
-          .join('/'),
-      );
-      times.set(name, figures);
-      return result;
-    },
-  }));
+  rows: Rows,
+): Promise<number> {
+  const load = { connections, seconds, request, requestsPerConnectionMax };
+  const contenders = Object.entries(both).map(([name, running]) => contender(name, running, load, cores));
   await alternate(contenders, 1);
-  times.clear();
   const found = await alternate(contenders, rounds);
-  const both = (text: (name: string) => string): Row => [text(one), text(many)];
-  const us = (name: string): number => median(times.get(name)?.perRequestUs ?? []);
-  return [
-    [
-      `${what}: requests/s`,
-      ...both((name) => rate(found.median(name, 'perSecond'))),
-      found.ratio(many, one, 'perSecond').toFixed(2),
-    ],
-    [
-      `${what}: p99`,
-      ...both((name) => `${ms(found.median(name, 'msP99'))} ms`),
-      found.ratio(many, one, 'msP99').toFixed(2),
-    ],
-    [
-      `${what}: processor time per request`,
-      ...both((name) => `${Math.round(us(name))} µs`),
-      (us(many) / us(one)).toFixed(2),
-    ],
-    [`${what}: shares of the workers in %, each round`, '', (times.get(many)?.shares ?? []).join(', '), ''],
-  ];
+  const cell = (figure: Figure, text: (value: number) => string): string =>
+    `${text(found.median(one, figure))}/${text(found.median(many, figure))} (${found.ratio(many, one, figure).toFixed(2)})`;
+  const row = [what, cell('perSecond', rate), cell('msP99', ms), cell('processorUs', rate)];
+  console.error(row.join(' | '));
+  rows.measured.push(row);
+  return found.ratio(many, one, 'perSecond');
 }
