@@ -13,6 +13,7 @@ import type { FloodOptions } from './flood.ts';
 import { keyreeve } from './keyreeve.ts';
 import { run } from './processes.ts';
 import { jsonRequest, requestText } from './request.ts';
+import { titleOf } from './report.ts';
 import { ms, table } from './rounds.ts';
 import { emailAt, password, seed, type Seeded } from './seed.ts';
 
@@ -174,15 +175,17 @@ const percent = ([succeeded, tried]: readonly [number, number]): string =>
 
 type Row = readonly string[];
 
-function rowOf(name: string, { deletionsMs, done }: Outcome, unloadedMs: number, responses: string): Row {
-  const p99 = quantile(deletionsMs, 0.99);
+function rowOf(name: string, quiet: Outcome, loaded: Outcome, responses: string): Row {
+  const p99 = ({ deletionsMs }: Outcome): number => quantile(deletionsMs, 0.99);
+  const latency = (outcome: Outcome): string => `${ms(quantile(outcome.deletionsMs, 0.5))}/${ms(p99(outcome))}`;
+  const { deletion, creation, 'sign-in': signIns } = loaded.done;
   return [
     name,
-    percent(done.deletion),
-    `${ms(quantile(deletionsMs, 0.5))} / ${ms(p99)}`,
-    (p99 / unloadedMs).toFixed(1),
-    percent(done.creation),
-    percent(done['sign-in']),
+    `${quiet.deletionsMs.length}/${loaded.deletionsMs.length}`,
+    latency(quiet),
+    latency(loaded),
+    (p99(loaded) / p99(quiet)).toFixed(1),
+    [deletion, creation, signIns].map(percent).join(', '),
     responses,
   ];
 }
@@ -207,10 +210,9 @@ async function measure(database: string, seeded: Seeded, options: FairnessOption
     const flooding = run<Record<string, number>>('1', './flood.ts', flood);
     const loaded = await useService(program.port, access, signInEmail, seconds);
     const responses = Object.entries(await flooding).map(([status, times]) => `${status}: ${times}`);
-    const unloadedMs = quantile(quiet.deletionsMs, 0.99);
-    rows.push([database, ...rowOf('no load', quiet, unloadedMs, '')]);
-    rows.push([database, ...rowOf(name, loaded, unloadedMs, responses.join(', '))]);
-    for (const row of rows.slice(-2)) console.error(row.join(' | '));
+    const row = rowOf(`${database}: ${name}`, quiet, loaded, responses.join(', '));
+    console.error(row.join(' | '));
+    rows.push(row);
   }
   await program.stop();
   return rows;
@@ -222,8 +224,16 @@ export async function fairness(options: FairnessOptions): Promise<string> {
     await using postgres = database === 'postgres' ? await PostgresServer.start({ durable: true }) : undefined;
     const path = join(options.folder, database);
     const url = postgres ? `${(await postgres.createDatabase()).url}?sslmode=disable` : `sqlite:${path}.db`;
-    rows.push(...(await measure(database, await seed(url, `${path}.keys`, 1_000), options)));
+    rows.push(...(await measure(titleOf(database), await seed(url, `${path}.keys`, 1_000), options)));
   }
-  const columns = ['deletions', 'their p50 / p99', 'p99 / no load', 'creations', 'sign-ins', 'responses to the flood'];
-  return table(['database', 'flood', ...columns], rows);
+  const columns = [
+    'flood',
+    'deletions without/with flood',
+    'p50/p99 ms without',
+    'p50/p99 ms with',
+    'p99 ratio',
+    'successful deletions, creations, sign-ins',
+    'responses to the flood',
+  ];
+  return table(columns, rows);
 }

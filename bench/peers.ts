@@ -19,7 +19,7 @@ import {
 import { constantRequest, contender } from './measure.ts';
 import * as peer from './peer-requests.ts';
 import { Programs, run, type Running } from './processes.ts';
-import { barText, verdict } from './report.ts';
+import { barText, titleOf, verdict } from './report.ts';
 import { writePool, type RequestTemplate } from './request.ts';
 import {
   alternate,
@@ -70,7 +70,6 @@ interface Results {
   readonly goals: ReadonlyMap<string, number>;
 }
 
-const titles: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 const forwardGoal = '`/auth/forward` / better-auth’s verification';
 const verifyGoal = '`POST /auth/verify` / better-auth’s verification';
 const signInGoal = 'sign-ins / bare hashes at the same priority';
@@ -112,7 +111,7 @@ export async function peers(options: PeersOptions): Promise<string> {
     'p50/p99, times faster',
     'processor time / limit',
   ];
-  const tables = [...byDatabase].map(([name, { rows }]) => `${titles[name] ?? name}:\n\n${table(columns, rows)}`);
+  const tables = [...byDatabase].map(([name, { rows }]) => `${titleOf(name)}:\n\n${table(columns, rows)}`);
   return [...tables, generatorNote, goalTable(byDatabase)].join('\n\n');
 }
 
@@ -126,7 +125,7 @@ function goalTable(byDatabase: ReadonlyMap<string, Results>): string {
       return `${times(value)}, ${barText(bar)}: ${verdict(value, bar)}`;
     }),
   ]);
-  return table(['goal', ...names.map((name) => titles[name] ?? name)], rows);
+  return table(['goal', ...names.map(titleOf)], rows);
 }
 
 async function measureAll(setup: Setup, options: PeersOptions): Promise<Results> {

@@ -1,6 +1,9 @@
 /** A table of measurements with their bars, in the form of RESULTS.md. */
 import { table } from './rounds.ts';
 
+/** @param database `sqlite` or `postgres` */
+export const titleOf = (database: string): string => (database === 'postgres' ? 'PostgreSQL' : 'SQLite');
+
 /** What a measurement must reach, and a stricter goal. Without bounds, the measurement is only reported. */
 export interface Bar {
   readonly atMost?: number;

@@ -10,7 +10,7 @@ import { createRequest, forwardRequest, keyreeve } from './keyreeve.ts';
 import { contender } from './measure.ts';
 import { Programs, type Running } from './processes.ts';
 import { treeResidentMib } from './processor-time.ts';
-import { barText, verdict } from './report.ts';
+import { barText, titleOf, verdict } from './report.ts';
 import type { RequestTemplate } from './request.ts';
 import { alternate, ms, rate, table, type Figure } from './rounds.ts';
 import { seed, type Seeded } from './seed.ts';
@@ -58,7 +58,7 @@ export async function workers(options: WorkersOptions): Promise<string> {
       const environment = { KEYREEVE_WORKERS: String(count), KEYREEVE_PUBLIC_URL: 'http://localhost:8787' };
       both[nameOf(count)] = programs.add(await keyreeve(cores, seeded, undefined, environment));
     }
-    await compare(postgres ? 'PostgreSQL' : 'SQLite', both, seeded, options, rows);
+    await compare(titleOf(database), both, seeded, options, rows);
   }
   return [
     table([`what (${title} workers, ratio)`, 'requests/s', 'p99 ms', 'processor µs/request'], rows.measured),
