@@ -51,6 +51,8 @@ export class FaultProxy implements AsyncDisposable {
   #isRefusing = false;
   /** Cuts the next transaction that reaches the message. */
   messageCut: MessageCut | undefined;
+  /** Ends the next connection that commits as a server does that shuts down meanwhile: with an error after the commit. */
+  isShutDownAfterCommit = false;
   /** Called for each commit. @param transaction contains the names of its statements */
   onCommit: ((transaction: string, roundTrips: number) => void) | undefined;
   /** Added to every response. */
@@ -99,6 +101,7 @@ export class FaultProxy implements AsyncDisposable {
   clearFaults(): void {
     this.#cutting = undefined;
     this.messageCut = undefined;
+    this.isShutDownAfterCommit = false;
     this.#isRefusing = false;
     this.delayMs = 0;
     // A connection with missing bytes is unusable.
@@ -233,6 +236,13 @@ class Link {
       this.#server.destroy();
       return;
     }
+    const committedAt = this.#proxy.isShutDownAfterCommit ? messages.findIndex(isCommitted) : -1;
+    if (committedAt >= 0) {
+      this.#proxy.isShutDownAfterCommit = false;
+      this.#client.end(Buffer.concat([...messages.slice(0, committedAt + 1).map(({ bytes }) => bytes), shutDown]));
+      this.#server.destroy();
+      return;
+    }
     for (const { type, bytes } of messages) {
       if (type === 'Z') this.#hasResponded = true;
       if (type === 'Z' && bytes[5] === idle) this.#messages = undefined;
@@ -247,3 +257,7 @@ class Link {
 /** The status of ReadyForQuery outside a transaction. */
 const idle = 'I'.charCodeAt(0);
 const isCommitted = ({ type, bytes }: Message): boolean => type === 'C' && bytes.toString('latin1', 5) === 'COMMIT\0';
+
+/** ErrorResponse of a server that shuts down (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
+const shutDownFields = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
+const shutDown = Buffer.concat([Buffer.of(0x45, 0, 0, 0, 4 + shutDownFields.length), Buffer.from(shutDownFields)]);

@@ -134,8 +134,13 @@ export class PostgresTransaction implements Transaction {
     } catch (error) {
       const failed = batch.next;
       const isConnection = sqlState(error) === undefined;
-      const isCommit = commit !== undefined && (isConnection || failed === commit || failed === last[0]);
-      const isUnknown = isCommit && (isConnection ? batch.isSent : failed === commit && !wasRejected(error));
+      // A server that shuts down reports it after the commit has completed, before the end of the batch.
+      const isAfterCommit = commit !== undefined && failed === undefined;
+      const isDuringCommit = commit !== undefined && failed === commit;
+      const isCommit = commit !== undefined && (isConnection || isAfterCommit || isDuringCommit || failed === last[0]);
+      const isUnknown = isConnection
+        ? isCommit && batch.isSent
+        : isAfterCommit || (isDuringCommit && !wasRejected(error));
       if (isConnection) this.#isReusable = false;
       this.#mayCommitWait = isConnection && isUnknown;
       this.#fail(error, isCommit || batch.completed < begin.length, isUnknown);

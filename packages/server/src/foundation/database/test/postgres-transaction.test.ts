@@ -135,6 +135,17 @@ for (const direction of ['request', 'response'] as const) {
   });
 }
 
+test('the outcome of a commit is unknown when the server shuts down after it, before the end of the batch', async () => {
+  await using fixture = await newFixture();
+  const { db, proxy, ids } = fixture;
+  await db.transaction(change(1));
+  proxy.isShutDownAfterCommit = true;
+  await assert.rejects(db.transaction(change(2)), isOutcomeUnknown);
+  assert.equal(proxy.isShutDownAfterCommit, false);
+  assert.equal(db.writes.isHealthy, false);
+  assert.deepEqual(await ids(), [1, 2, 1_001, 1_002]);
+});
+
 test('after a statement fails, the others of its batch, later ones and the commit fail with its error', async (t) => {
   watchRejections(t);
   await using fixture = await newFixture();
