@@ -33,6 +33,7 @@ export interface Transaction extends Reader {
   /**
    * Sends the statement together with the next statement, before it, or with the commit. If the statement fails, the
    * transaction is rolled back.
+   * @throws Error if the transaction has ended
    */
   enqueue(statement: Statement<never>, values?: readonly SqlValue[]): void;
 }

@@ -72,6 +72,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   enqueue(statement: Statement<never>, values: readonly SqlValue[] = []): void {
+    if (this.#hasEnded) throw ended();
     const item = new BatchItem(statement, values, false);
     this.#waiting.push({ item, resolve: () => undefined, reject: () => undefined });
   }

@@ -41,6 +41,7 @@ export class SqliteTransaction implements Transaction {
   }
 
   enqueue(statement: Statement<never>, values: readonly SqlValue[] = []): void {
+    if (this.#isOver) throw ended();
     void this.#statement('run', statement, values);
   }
 
@@ -50,11 +51,11 @@ export class SqliteTransaction implements Transaction {
   }
 
   #statement(kind: StatementKind, { text }: Statement<unknown>, values: readonly SqlValue[]): Promise<unknown> {
-    const result = this.#isOver
-      ? Promise.reject(unavailable(new Error('the transaction has ended')))
-      : this.#issue(kind, text.sqlite, values);
+    const result = this.#isOver ? Promise.reject(ended()) : this.#issue(kind, text.sqlite, values);
     // A failed statement fails the operation, so a rejection that no code awaits must not end the process.
     result.catch(() => undefined);
     return result;
   }
 }
+
+const ended = (): Error => unavailable(new Error('the transaction has ended'));

@@ -36,6 +36,9 @@ const insertEvents = sql('insert_audit_events', {
     order by ordinality`,
 });
 
+/** Transactions whose events have a place and no row yet. After an error, a transaction appends no more. */
+const appending = new WeakSet<Transaction>();
+
 /** The row of an event. Its details may depend on a statement that is sent together with the reservation of its place. */
 export interface NewAuditRow extends Omit<AuditRow, 'details'> {
   readonly details: AuditRow['details'] | Promise<AuditRow['details']>;
@@ -46,10 +49,14 @@ export interface NewAuditRow extends Omit<AuditRow, 'details'> {
  * with other statements of the same turn. The rows are sent with the next statement or the commit. Chains are locked in
  * ascending order, which prevents deadlocks.
  * @param rows a few thousand at most
- * @throws the error of `details`
+ * @throws the error of `details`; Error during another call of the same transaction, whose events the new ones would have
+ *   to follow
  */
 export async function appendAuditEventsTx(tx: Transaction, rows: readonly NewAuditRow[]): Promise<void> {
+  if (appending.has(tx)) throw new Error('a transaction appends audit events with one call at a time');
+  appending.add(tx);
   const chained = await chain(tx, rows);
+  appending.delete(tx);
   const [first] = chained;
   if (first === undefined) return;
   if (chained.length === 1) {

@@ -126,6 +126,17 @@ onEachDatabase('events that are recorded together are in the order in which they
   assert.equal(await assertWhole(db), targets.length);
 });
 
+onEachDatabase(
+  'a transaction that records two events at once fails, because one has to follow the other',
+  async ({ db }) => {
+    const both = db.transaction((tx) =>
+      Promise.all([recordEventsTx(tx, [signedIn('acc_0', 'one')]), recordEventsTx(tx, [signedIn('acc_0', 'two')])]),
+    );
+    await assert.rejects(both, /one call at a time/);
+    assert.deepEqual(await db.all(listPlaces), []);
+  },
+);
+
 onEachDatabase('a transaction that is rolled back leaves no gap', async ({ db }) => {
   await addAccount(db, 'ada');
   const failing = db.transaction(async (tx) => {
