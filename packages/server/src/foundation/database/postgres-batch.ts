@@ -9,7 +9,10 @@ import type { Statement } from './sql.ts';
 
 interface Columns {
   readonly names: readonly string[];
-  readonly parsers: readonly ((text: string) => unknown)[];
+  /** Undefined for texts. */
+  readonly parsers: readonly (((text: string) => unknown) | undefined)[];
+  /** A row of nulls. A copy of it takes half the time of a new object. */
+  readonly empty: Readonly<Record<string, unknown>>;
 }
 
 /** A statement with its values and, after it has completed, its results. */
@@ -110,10 +113,9 @@ export class Batch implements Submittable {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly { name: string; dataTypeID: number }[] }): void {
-    this.#columns = {
-      names: fields.map(({ name }) => name),
-      parsers: fields.map(({ dataTypeID }) => parserOf(dataTypeID)),
-    };
+    const names = fields.map(({ name }) => name);
+    const empty = Object.fromEntries(names.map((name) => [name, null]));
+    this.#columns = { names, parsers: fields.map(({ dataTypeID }) => parserOf(dataTypeID)), empty };
     if (this.name !== undefined) this.#known.set(this.name, this.#columns);
   }
 
@@ -156,11 +158,13 @@ export class Batch implements Submittable {
 
 function rowOf(columns: Columns | undefined, fields: readonly (string | null)[]): Record<string, unknown> {
   if (!columns) throw new Error('PostgreSQL sent a row without its columns');
-  const { names, parsers } = columns;
-  const row: Record<string, unknown> = {};
-  for (const [index, name] of names.entries()) {
+  const { names, parsers, empty } = columns;
+  const row = { ...empty };
+  for (let index = 0; index < names.length; index++) {
     const field = fields[index] ?? null;
-    row[name] = field === null ? null : parsers[index]?.(field);
+    if (field !== null) row[names[index] as string] = valueOf(field, parsers[index]);
   }
   return row;
 }
+
+const valueOf = (field: string, parse: Columns['parsers'][number]): unknown => (parse ? parse(field) : field);

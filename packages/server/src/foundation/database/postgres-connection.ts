@@ -15,9 +15,14 @@ const longResponseMsMax = 3_600_000;
 export const queryMsMax = (isLong: boolean): number => (isLong ? longResponseMsMax : limits.postgresAnswerMsMax);
 
 const int8 = 20;
-/** @returns the parser of a type's texts. Returns 64-bit integers as numbers: ids and times are below 2^53. */
-export const parserOf = (oid: number): ((text: string) => unknown) =>
-  oid === int8 ? Number : (pgTypes.getTypeParser(oid, 'text') as (text: string) => unknown);
+const text = 25;
+const textParser: unknown = pgTypes.getTypeParser(text, 'text');
+/** @returns the parser of a type; undefined for texts. 64-bit integers are numbers: ids and times are below 2^53. */
+export function parserOf(oid: number): ((text: string) => unknown) | undefined {
+  if (oid === int8) return Number;
+  const parser = pgTypes.getTypeParser(oid, 'text') as (text: string) => unknown;
+  return parser === textParser ? undefined : parser;
+}
 
 interface Session {
   readonly isStandby: boolean;

@@ -23,6 +23,14 @@ const insertReturning = sql<{ id: number; n: number }>(
 const select = sql<{ id: number; n: number }>('test_select', 'select id, n from things where id = $1');
 const list = sql<{ id: number }>('test_list', 'select id from things order by id');
 const warn = sql('test_warn', `do $$ begin raise warning 'a warning of a statement'; end $$`);
+const createWarning = sql(
+  'test_create_warning',
+  `create function warn() returns trigger language plpgsql as $$ begin raise warning 'a warning of the commit'; return null; end $$`,
+);
+const warnAtCommit = sql(
+  'test_warn_at_commit',
+  `create constraint trigger warned after insert on things deferrable initially deferred for each row execute function warn()`,
+);
 const conflict = sql('test_conflict', `do $$ begin raise exception 'a conflict' using errcode = '40001'; end $$`);
 const sleep = sql('test_sleep', 'select pg_sleep(10)');
 const waitMsMax = 20_000;
@@ -250,6 +258,21 @@ test('a warning of a statement is not a warning of the commit that it is sent wi
     tx.enqueue(warn);
   });
   assert.deepEqual(await ids(), [1]);
+});
+
+test('a commit that succeeds with a warning has an unknown outcome, because its standby may not have it', async () => {
+  await using fixture = await newFixture();
+  const { db, ids } = fixture;
+  await db.transaction(async (tx) => {
+    await tx.run(createWarning);
+    await tx.run(warnAtCommit);
+  });
+  await assert.rejects(
+    db.transaction(async (tx) => tx.enqueue(insert, [1, 1])),
+    isOutcomeUnknown,
+  );
+  assert.deepEqual(await ids(), [1]);
+  await db.transaction(async () => undefined);
 });
 
 test('a statement without a response fails within its time, and only a commit that was sent has an unknown outcome', async () => {
