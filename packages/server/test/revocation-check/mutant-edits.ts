@@ -103,3 +103,30 @@ function listen(): void {
   client.connect().then(() => client.query('listen deleted')).catch(again);
 }
 listen();`;
+
+/** In `postgres.ts`: shared reads from a snapshot that is up to 100 ms old. */
+export const laggingReplica: readonly Edit[] = [
+  {
+    file: 'foundation/database/postgres.ts',
+    find: `await orUnavailable(readFrom(this.#readers, statement, columns));`,
+    replace: `await orUnavailable(this.replica().then((client) => readOn(client, statement, columns)));`,
+  },
+  {
+    file: 'foundation/database/postgres.ts',
+    find: `  #isClosing = false;\n`,
+    replace: `  #isClosing = false;
+  lagging: Promise<pg.PoolClient> | undefined;
+  replica(): Promise<pg.PoolClient> {
+    this.lagging ??= this.#readers.connect().then(async (client) => {
+      await client.query('begin isolation level repeatable read; select count(*) from accounts');
+      setTimeout(() => {
+        this.lagging = undefined;
+        void client.query('commit').catch(() => undefined).finally(() => client.release());
+      }, 100);
+      return client;
+    });
+    this.lagging.catch(() => (this.lagging = undefined));
+    return this.lagging;
+  }\n`,
+  },
+];

@@ -14,6 +14,7 @@ import {
   rememberedForwards,
   rememberedCallers,
   listener,
+  laggingReplica,
   type Edit,
 } from './mutant-edits.ts';
 
@@ -200,31 +201,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'reads from a replica that lags by up to 100 ms',
-    edits: [
-      {
-        file: 'foundation/database/postgres.ts',
-        find: `await orUnavailable(readFrom(this.#readers, statement, columns));`,
-        replace: `await orUnavailable(this.replica().then((client) => readOn(client, statement, columns)));`,
-      },
-      {
-        file: 'foundation/database/postgres.ts',
-        find: `  #isClosing = false;\n`,
-        replace: `  #isClosing = false;
-  lagging: Promise<pg.PoolClient> | undefined;
-  replica(): Promise<pg.PoolClient> {
-    this.lagging ??= this.#readers.connect().then(async (client) => {
-      await client.query('begin isolation level repeatable read; select count(*) from accounts');
-      setTimeout(() => {
-        this.lagging = undefined;
-        void client.query('commit').catch(() => undefined).finally(() => client.release());
-      }, 100);
-      return client;
-    });
-    this.lagging.catch(() => (this.lagging = undefined));
-    return this.lagging;
-  }\n`,
-      },
-    ],
+    edits: laggingReplica,
     faults: [],
   },
   {
