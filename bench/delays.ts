@@ -2,7 +2,7 @@
  * The longest delays of the server's event loop on SQLite while it does other work than verifications, with verifications at
  * a constant rate in the background.
  *
- *     npm run bench -- delays [--keys 200000] [--rounds 5] [--seconds 10] [--quick]
+ *     npm run bench -- delays [--keys 200000] [--rounds 3] [--seconds 10] [--quick]
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -18,7 +18,7 @@ export interface PostgresOptions {
   readonly folder: string;
 }
 
-const bars = { forward: { atMost: 2.2, goal: 1.7 }, verify: {}, batch: {} };
+const bars = { forward: { atMost: 2.2, goal: 1.7 }, nodeHttp: {}, verify: {}, batch: {} };
 const manyConnections = [64, 256];
 
 export async function postgres(options: PostgresOptions): Promise<string> {

@@ -37,7 +37,9 @@ export function barText({ atMost, atLeast, goal, unit = '' }: Bar): string {
 
 export function verdict(value: number, { atMost, atLeast, goal }: Bar): string {
   if (atMost === undefined && atLeast === undefined) return '';
-  const reaches = (most = Infinity, least = -Infinity): boolean => value <= most && value >= least;
+  // As the table shows it.
+  const rounded = Math.round(value * 100) / 100;
+  const reaches = (most = Infinity, least = -Infinity): boolean => rounded <= most && rounded >= least;
   if (!reaches(atMost, atLeast)) return '**missed**';
   if (goal === undefined) return 'met';
   return (atMost === undefined ? reaches(undefined, goal) : reaches(goal)) ? 'goal met' : 'met';

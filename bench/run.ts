@@ -1,11 +1,11 @@
 /**
  * `npm run bench`: measures every published figure together with its limit or its peers in the same run.
  *
- *     npm run bench -- [hot-path] [--keys 1000000] [--many 10000000] [--rounds 7] [--seconds 3] [--quick]
+ *     npm run bench -- [hot-path] [--keys 1000000] [--many 10000000] [--rounds 5] [--seconds 3] [--quick]
  *     npm run bench -- peers [--keys 100000] [--rounds 5] [--seconds 1.5] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
- *     npm run bench -- delays [--keys 200000] [--rounds 5] [--seconds 10] [--quick]
+ *     npm run bench -- delays [--keys 200000] [--rounds 3] [--seconds 10] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` checks in a minute that a command works; its numbers mean nothing.
@@ -49,11 +49,11 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
     const defaults = values.quick
       ? { many: 40_000, verifications: 20_000 }
       : { many: 10_000_000, verifications: 1_000_000 };
-    return hotPath({ ...bounds(1_000_000, 7, 3), ...defaults, many: Number(values.many ?? defaults.many), folder });
+    return hotPath({ ...bounds(1_000_000, 5, 3), ...defaults, many: Number(values.many ?? defaults.many), folder });
   },
   peers: () => peers({ ...bounds(100_000, 5, 1.5), databases: values.databases.split(','), folder }),
   workers: () => workers({ ...bounds(1_000_000, 5, 2), databases: values.databases.split(','), folder }),
-  delays: () => delays({ ...bounds(200_000, 5, 10), folder }),
+  delays: () => delays({ ...bounds(200_000, 3, 10), folder }),
   fairness: () => {
     const { seconds } = bounds(0, 1, 10);
     return fairness({

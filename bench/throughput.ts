@@ -14,10 +14,16 @@ export interface ThroughputOptions {
   readonly connections: number;
   readonly rounds: number;
   readonly seconds: number;
-  readonly bars: { readonly forward: Bar; readonly verify: Bar; readonly batch: Bar };
+  readonly bars: { readonly forward: Bar; readonly nodeHttp: Bar; readonly verify: Bar; readonly batch: Bar };
 }
 
 const batchSize = 100;
+
+/** The short path of the server does not answer a request with a second space before a value. */
+const throughNodeHttp = (request: RequestTemplate): RequestTemplate => ({
+  ...request,
+  text: request.text.replace('Host: ', 'Host:  '),
+});
 
 export async function throughput(report: Report, options: ThroughputOptions): Promise<void> {
   const { server, limit, seeded, connections, rounds, seconds, bars } = options;
@@ -28,6 +34,7 @@ export async function throughput(report: Report, options: ThroughputOptions): Pr
   const verify = verifyRequest(keys, serviceKey);
   const contenders = [
     named('forward', server, forward),
+    named('through node:http', server, throughNodeHttp(forward)),
     named('constant to forward', limit, constantRequest(forward)),
     named('verify', server, verify),
     named('constant to verify', limit, constantRequest(verify)),
@@ -41,6 +48,12 @@ export async function throughput(report: Report, options: ThroughputOptions): Pr
     found.ratio('forward', 'constant to forward', 'processorUs'),
     bars.forward,
     beside(found, 'forward', 'constant to forward'),
+  );
+  report.add(
+    `the same without the short path, ${connections} connections`,
+    found.ratio('through node:http', 'constant to forward', 'processorUs'),
+    bars.nodeHttp,
+    beside(found, 'through node:http', 'constant to forward'),
   );
   report.add(
     `processor time of a constant / \`POST /auth/verify\`, ${connections} connections`,
