@@ -10,9 +10,8 @@ import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { masterKey } from './config-values.ts';
 import { deriveKeys, masterKeyBytes, type InstallationKeys } from '../foundation/crypto/master-key.ts';
-import { describeDatabase, openDatabase } from '../foundation/database/database.ts';
+import { describeDatabase, openDatabase, type EmbeddedWriter } from '../foundation/database/database.ts';
 import type { Db } from '../foundation/database/db.ts';
-import type { RemoteCommits } from '../foundation/database/remote-commits.ts';
 import { claimInstallation, isInstallationOf } from '../foundation/database/installation.ts';
 import { markAsInitialised, markAsNew, masterKeyPath, refusalBeside, tracesOfEarlier } from './earlier-installation.ts';
 import { isForbidden } from '../foundation/database/unavailable.ts';
@@ -37,8 +36,8 @@ export interface OpenOptions {
    * that, so that the result of a failed restore cannot start as a new installation.
    */
   readonly isToBeFilled?: boolean;
-  /** In a worker on SQLite: what writes for it. */
-  readonly remote?: RemoteCommits | undefined;
+  /** What writes to SQLite. Default: a thread. */
+  readonly writer?: EmbeddedWriter | undefined;
 }
 
 /** The path of an SQLite database after it was moved to PostgreSQL. It is no longer used. */
@@ -46,10 +45,10 @@ export const movedPath = (databasePath: string): string => `${databasePath}.move
 
 /** @throws ConfigError, SchemaError, DomainError `unavailable` */
 export async function openInstallation(config: Config, options: OpenOptions): Promise<Installation> {
-  const { clock, mayMigrate, isToBeFilled = false, remote } = options;
+  const { clock, mayMigrate, isToBeFilled = false, writer } = options;
   const traces = isToBeFilled ? [] : await tracesOfEarlier(config);
   const keys = deriveKeys(await masterKeyOf(config, options, traces));
-  const db = await openDatabase(config.database, keys.auditChain, remote);
+  const db = await openDatabase(config.database, keys.auditChain, writer);
   const where = describeDatabase(config.database);
   try {
     const isNew = (await isEmptyDatabase(db)) || (await isInstallationOf(db, keys.check)) === undefined;

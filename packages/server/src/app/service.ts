@@ -9,7 +9,7 @@ import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
-import type { RemoteCommits } from '../foundation/database/remote-commits.ts';
+import type { EmbeddedWriter } from '../foundation/database/database.ts';
 import { durabilityOf } from '../foundation/database/durability.ts';
 import { pingDatabase } from '../foundation/database/installation.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
@@ -98,7 +98,7 @@ export interface WorkerStart {
   /** The SQLite files that the supervisor has open. */
   readonly database: FileIdentity | undefined;
   /** What writes to SQLite for the worker. */
-  readonly remote: RemoteCommits | undefined;
+  readonly writer: EmbeddedWriter | undefined;
 }
 
 /**
@@ -107,10 +107,10 @@ export interface WorkerStart {
  */
 export async function startWorkerService(
   options: ServiceOptions,
-  { worker, database, remote }: WorkerStart,
+  { worker, database, writer }: WorkerStart,
 ): Promise<WorkerService> {
   const { config, clock, log } = options;
-  const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false, remote });
+  const installation = await openInstallation(config, { clock, mayCreate: false, mayMigrate: false, writer });
   const { file } = installation.db;
   return closeOnError(installation, async () => {
     file?.compare(database);
@@ -124,10 +124,13 @@ export async function startWorkerService(
 }
 
 /** Opens the installation in the process that may create it and migrate its schema. */
-export async function openAndMigrate({ config, clock, log }: ServiceOptions): Promise<Installation> {
+export async function openAndMigrate(
+  { config, clock, log }: ServiceOptions,
+  writer?: EmbeddedWriter,
+): Promise<Installation> {
   // Reports invalid templates as errors of the configuration, before the database is opened.
   mailTemplates(config);
-  const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true });
+  const installation = await openInstallation(config, { clock, mayCreate: true, mayMigrate: true, writer });
   if (installation.migrated.length > 0) log.info({ event: 'migrated', migrations: installation.migrated });
   const { db } = installation;
   const warnings = await closeOnError(installation, async () => {

@@ -22,7 +22,7 @@ export interface Supervisor extends Running {
 export async function startSupervisor(options: ServiceOptions): Promise<Supervisor> {
   const { config, log } = options;
   const { host, port, workers: count, drainSeconds } = config;
-  const installation = await openAndMigrate(options);
+  const installation = await openAndMigrate(options, 'direct');
   const { db } = installation;
   const pool = new WorkerPool({ count, port, db, log });
   const health: Health = {

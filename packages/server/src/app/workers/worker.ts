@@ -17,9 +17,9 @@ export async function runWorker(config: Config, clock: Clock): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);
   const [start] = (await once(process, 'message')) as [Extract<ToWorker, { kind: 'start' }>];
   const log = createLog(config.logLevel).child({ worker: start.worker });
-  const remote = start.database && remoteWriter();
+  const writer = start.database && remoteWriter();
   const options = { config: { ...config, port: start.port }, clock, log };
-  const service = await startWorkerService(options, { ...start, remote });
+  const service = await startWorkerService(options, { ...start, writer });
   const { unanswered } = service.services.tokens;
   unanswered.onRecord = (refresh) => send({ kind: 'unanswered_refresh', ...refresh });
   void service.replaced?.then(({ path }) => send({ kind: 'database_replaced', path }));

@@ -11,22 +11,28 @@ export interface SqliteLocation {
 
 export type DatabaseLocation = SqliteLocation | PostgresLocation;
 
+export type EmbeddedWriter = 'thread' | 'direct' | RemoteCommits;
+
 /**
  * Opens a database. An embedded database is created if it does not exist.
  * @param auditKey for the audit events of transactions
- * @param remote what writes for this process to an embedded database that another process has created
+ * @param writer what writes to an embedded database: a thread (default), this thread, or another process, which has
+ *   created it
  * @throws DomainError `unavailable`
  */
 export async function openDatabase(
   location: DatabaseLocation,
   auditKey: AuditKey,
-  remote?: RemoteCommits,
+  writer: EmbeddedWriter = 'thread',
 ): Promise<Db> {
   // Loads only the driver in use.
   switch (location.kind) {
     case 'sqlite': {
       const { SqliteDb } = await import('./sqlite.ts');
-      return remote ? SqliteDb.openRemote(location.path, auditKey, remote) : SqliteDb.open(location.path, auditKey);
+      if (writer === 'thread') return SqliteDb.open(location.path, auditKey);
+      if (writer !== 'direct') return SqliteDb.openRemote(location.path, auditKey, writer);
+      const { DirectWriter } = await import('./direct-writer.ts');
+      return SqliteDb.open(location.path, auditKey, (path) => new DirectWriter(path));
     }
     case 'postgres':
       return (await import('./postgres.ts')).PostgresDb.open(location, auditKey);

@@ -2,7 +2,7 @@
 import type { ErrorCode } from '@keyreeve/contract';
 import type { Share } from './share.ts';
 import type { SqlValue } from './sql.ts';
-import type { StatementKind } from './sqlite-writer.ts';
+import type { StatementKind } from './sqlite-steps.ts';
 
 /** Statements of one operation. */
 export interface OperationPart {

@@ -1,5 +1,5 @@
 /**
- * Runs the transactions of an SQLite file through the writer thread. Operations that wait or arrive while a transaction is
+ * Runs the transactions of an SQLite file. Operations that wait or arrive while a transaction is
  * open share its commit, in the order of `fair-queue.ts`. Each has a savepoint, so its failure does not affect the others,
  * and is acknowledged only after the commit.
  *
@@ -11,7 +11,7 @@ import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { DatabaseFile } from './file-identity.ts';
 import type { Share } from './share.ts';
 import type { OperationBody, OperationRunner } from './sqlite-transaction.ts';
-import { WriterThread } from './sqlite-writer-thread.ts';
+import type { StepRunner } from './sqlite-steps.ts';
 import { isOutcomeUnknown, unavailable } from './unavailable.ts';
 import type { WriteHealth } from './write-health.ts';
 
@@ -30,8 +30,9 @@ interface Operation {
 }
 
 export interface SqliteCommitsOptions {
-  readonly path: string;
-  readonly thread: WriterThread;
+  readonly writer: StepRunner;
+  /** Replaces a writer that has failed. */
+  readonly newWriter: () => StepRunner;
   readonly file: DatabaseFile;
   readonly health: WriteHealth;
   /** Receives the duration of each commit with its operations. */
@@ -40,14 +41,14 @@ export interface SqliteCommitsOptions {
 
 export class SqliteCommits implements OperationRunner {
   readonly #options: SqliteCommitsOptions;
-  #thread: WriterThread;
+  #writer: StepRunner;
   readonly #waiting = new FairQueue<Operation>(writesWaiting);
   #committing: Promise<void> | undefined;
   #lastCommitMs = 0;
 
   constructor(options: SqliteCommitsOptions) {
     this.#options = options;
-    this.#thread = options.thread;
+    this.#writer = options.writer;
   }
 
   run<T>(body: OperationBody<T>, share: Share): Promise<T> {
@@ -63,7 +64,7 @@ export class SqliteCommits implements OperationRunner {
   }
 
   close(): Promise<void> {
-    return this.#thread.close();
+    return this.#writer.close();
   }
 
   async #commitAll(): Promise<void> {
@@ -73,18 +74,18 @@ export class SqliteCommits implements OperationRunner {
   }
 
   /**
-   * Replaces a writer thread that has failed.
-   * @throws DatabaseReplacedError, also if the new thread opened another file
+   * Replaces a writer that has failed.
+   * @throws DatabaseReplacedError, also if the new one opened another file
    */
-  async #workingThread(): Promise<WriterThread> {
-    const { path, file } = this.#options;
+  async #workingWriter(): Promise<StepRunner> {
+    const { newWriter, file } = this.#options;
     file.compare();
-    if (!this.#thread.hasFailed) return this.#thread;
-    await this.#thread.terminate();
-    this.#thread = new WriterThread(path);
-    await this.#thread.opened();
+    if (!this.#writer.hasFailed) return this.#writer;
+    await this.#writer.terminate();
+    this.#writer = newWriter();
+    await this.#writer.opened();
     file.compare();
-    return this.#thread;
+    return this.#writer;
   }
 
   /**
@@ -99,21 +100,21 @@ export class SqliteCommits implements OperationRunner {
     const workMsMax = Math.max(batchWorkMsMax, this.#lastCommitMs);
     let committingMs: number;
     try {
-      const thread = await this.#workingThread();
-      void thread.step('begin');
+      const writer = await this.#workingWriter();
+      void writer.step('begin');
       for (let next: Operation | undefined = first; next;) {
-        deliveries.push(await runInSavepoint(thread, next));
+        deliveries.push(await runInSavepoint(writer, next));
         const isFull = operations.length >= operationsPerCommitMax || monotonicMs() - startedMs > workMsMax;
         next = isFull ? undefined : this.#waiting.take();
         if (next) operations.push(next);
       }
       committingMs = monotonicMs();
-      await thread.commit();
+      await writer.commit();
       assertInPlace(file);
     } catch (error) {
       health.failed();
       // A later flush could report success although this one lost data, so the file is opened again.
-      if (isOutcomeUnknown(error)) this.#thread.markFailed();
+      if (isOutcomeUnknown(error)) this.#writer.markFailed();
       for (const { reject } of operations) reject(unavailable(error));
       return;
     }
@@ -128,17 +129,14 @@ export class SqliteCommits implements OperationRunner {
  * @returns a function that delivers the result, to be called after the commit
  * @throws DomainError `unavailable` if the transaction cannot continue
  */
-async function runInSavepoint(
-  thread: WriterThread,
-  { body, resolve, reject }: Operation,
-): Promise<() => Promise<void>> {
-  void thread.step('savepoint');
+async function runInSavepoint(writer: StepRunner, { body, resolve, reject }: Operation): Promise<() => Promise<void>> {
+  void writer.step('savepoint');
   try {
-    const value = await body((kind, text, values) => thread.statement(kind, text, values));
-    const released = thread.step('release');
+    const value = await body((kind, text, values) => writer.statement(kind, text, values));
+    const released = writer.step('release');
     return () => released.then(() => resolve(value), reject);
   } catch (error) {
-    await thread.step('undo');
+    await writer.step('undo');
     return async () => reject(error);
   }
 }

@@ -5,7 +5,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
 /** Older versions can corrupt a WAL file that two processes open (https://sqlite.org/wal.html#walresetbug). */
 const sqliteOldest = [3, 51, 3] as const;
-const busyTimeoutMs = 5_000;
+export const busyTimeoutMs = 5_000;
 /** Page cache, which is most of the service's memory. */
 const cacheKib = { read: 40_960, write: 4_096 } as const;
 

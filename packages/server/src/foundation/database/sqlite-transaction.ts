@@ -2,7 +2,7 @@
 import type { AuditKey, Transaction, TransactionOptions } from './db.ts';
 import type { Share } from './share.ts';
 import type { SqlValue, Statement } from './sql.ts';
-import type { StatementKind } from './sqlite-writer.ts';
+import type { StatementKind } from './sqlite-steps.ts';
 import { unavailable } from './unavailable.ts';
 
 /** Statements run in the order in which they are issued. After one fails, the rest of the operation fails. */

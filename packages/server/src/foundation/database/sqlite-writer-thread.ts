@@ -4,16 +4,17 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from './sql.ts';
-import type { StatementKind, StepFailure, WriterRequest, WriterResponse, WriterStep } from './sqlite-writer.ts';
+import type { StatementKind, Step, StepRunner } from './sqlite-steps.ts';
+import type { StepFailure, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { unavailable } from './unavailable.ts';
 
 interface PendingStep {
-  readonly step: WriterStep;
+  readonly step: Step;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export class WriterThread {
+export class WriterThread implements StepRunner {
   readonly #worker: Worker;
   /** Steps of this turn, which have not been sent. */
   #issued: PendingStep[] = [];
@@ -28,22 +29,18 @@ export class WriterThread {
     this.#worker.on('exit', () => this.#fail(new Error('the writer thread has ended')));
   }
 
-  /** Resolves when the thread has the file open. @throws DomainError `unavailable` */
   async opened(): Promise<void> {
     await this.#issue(['open']);
   }
 
-  /** @throws DomainError `unavailable`, and so do all statements that follow in the operation */
   statement(kind: StatementKind, text: string, values: readonly SqlValue[]): Promise<unknown> {
     return this.#issue([kind, text, values.map(compact)]);
   }
 
-  /** The results are promises that need not be awaited: `commit` throws after a failure of `begin` or `savepoint`. */
   step(kind: 'begin' | 'savepoint' | 'release' | 'undo'): Promise<unknown> {
     return this.#issue([kind]);
   }
 
-  /** @throws DomainError `unavailable`, with `isOutcomeUnknown` if the commit may have reached the disk */
   commit(): Promise<unknown> {
     return this.#issue(['commit']);
   }
@@ -52,12 +49,10 @@ export class WriterThread {
     return this.#failure !== undefined;
   }
 
-  /** Rejects all further steps, so that the file is opened again. */
   markFailed(): void {
     this.#fail(new Error('a commit failed; the file is opened again'));
   }
 
-  /** Resolves when the thread has stopped. */
   async terminate(): Promise<void> {
     await this.#worker.terminate();
   }
@@ -67,7 +62,7 @@ export class WriterThread {
     await this.terminate();
   }
 
-  #issue(step: WriterStep): Promise<unknown> {
+  #issue(step: Step): Promise<unknown> {
     if (this.#failure) return handled(Promise.reject(unavailable(this.#failure)));
     // Runs after the promise callbacks of this turn.
     if (this.#issued.length === 0) process.nextTick(() => this.#send());

@@ -9,10 +9,11 @@ import { RemoteClient } from './remote-client.ts';
 import type { RemoteCommits } from './remote-commits.ts';
 import type { RemoteResponse } from './remote-messages.ts';
 import { currentShare } from './share.ts';
-import { SqliteCommits } from './sqlite-commits.ts';
+import { SqliteCommits, type SqliteCommitsOptions } from './sqlite-commits.ts';
 import { SqliteBatchReader } from './sqlite-batch.ts';
 import { createFile, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteReader } from './sqlite-reader.ts';
+import type { StepRunner } from './sqlite-steps.ts';
 import { SqliteTransaction, type IssueStatement, type OperationRunner } from './sqlite-transaction.ts';
 import { WriterThread } from './sqlite-writer-thread.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
@@ -21,6 +22,10 @@ import { WriteHealth } from './write-health.ts';
 
 /** Attempts to open a file that is replaced meanwhile. */
 const openAttemptsMax = 3;
+
+type CommitsOptions = Omit<SqliteCommitsOptions, 'writer' | 'newWriter'>;
+
+const newWriterThread = (path: string): StepRunner => new WriterThread(path);
 
 export class SqliteDb implements Db {
   readonly dialect = 'sqlite';
@@ -40,14 +45,21 @@ export class SqliteDb implements Db {
   readonly #clients = new Set<RemoteClient>();
   #isClosing = false;
 
-  /** @param path of the file, which is created if it does not exist */
-  static async open(path: string, auditKey: AuditKey): Promise<SqliteDb> {
+  /**
+   * @param path of the file, which is created if it does not exist
+   * @param newWriter default: a thread
+   */
+  static async open(path: string, auditKey: AuditKey, newWriter = newWriterThread): Promise<SqliteDb> {
     for (let attempt = 0; attempt < openAttemptsMax; attempt++) {
       createFile(path);
       const found = identityOf(path);
-      const thread = new WriterThread(path);
-      await thread.opened();
-      const db = new SqliteDb(path, auditKey, thread);
+      const writer = newWriter(path);
+      await writer.opened();
+      const db = new SqliteDb(
+        path,
+        auditKey,
+        (options) => new SqliteCommits({ ...options, writer, newWriter: () => newWriter(path) }),
+      );
       // Then both connections have the same file open. An overlay changes the inode when a file is first opened for writing.
       if (db.file.identity[0] === found) return db;
       await db.close();
@@ -60,26 +72,22 @@ export class SqliteDb implements Db {
    * @throws DomainError `unavailable`
    */
   static openRemote(path: string, auditKey: AuditKey, remote: RemoteCommits): SqliteDb {
-    return orUnavailable(() => new SqliteDb(path, auditKey, remote));
+    const db = orUnavailable(() => new SqliteDb(path, auditKey, () => remote));
+    remote.onHealth = (isHealthy) => db.writes.observe(isHealthy);
+    return db;
   }
 
-  private constructor(path: string, auditKey: AuditKey, writer: WriterThread | RemoteCommits) {
+  private constructor(path: string, auditKey: AuditKey, newRunner: (options: CommitsOptions) => OperationRunner) {
     this.#path = path;
     this.#auditKey = auditKey;
     this.#reader = new SqliteConnection(path, 'read');
     this.#batches = new SqliteBatchReader(this.#reader);
     this.file = new DatabaseFile(path);
-    if (writer instanceof WriterThread) {
-      const { file, writes: health } = this;
-      const onCommit = (ms: number): void => this.times.observe('commit', ms);
-      this.#runner = new SqliteCommits({ path, thread: writer, file, health, onCommit });
-      health.onChange = (isHealthy) => {
-        for (const client of this.#clients) client.respond({ isHealthy });
-      };
-    } else {
-      this.#runner = writer;
-      writer.onHealth = (isHealthy) => this.writes.observe(isHealthy);
-    }
+    const { file, writes: health } = this;
+    this.#runner = newRunner({ file, health, onCommit: (ms) => this.times.observe('commit', ms) });
+    health.onChange = (isHealthy) => {
+      for (const client of this.#clients) client.respond({ isHealthy });
+    };
   }
 
   async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {

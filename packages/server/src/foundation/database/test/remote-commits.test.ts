@@ -1,17 +1,21 @@
 /** Workers whose transactions another process runs, and the end of each side at each message. */
 import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { limits } from '@keyreeve/contract';
+import { databaseUrl } from '../../../app/config-values.ts';
 import { DomainError } from '../../errors.ts';
+import { openDatabase, type EmbeddedWriter } from '../database.ts';
 import type { Db, WorkerClient } from '../db.ts';
 import { RemoteCommits } from '../remote-commits.ts';
 import type { OperationPart, RemoteResponse } from '../remote-messages.ts';
 import { accountShare, runInShare } from '../share.ts';
 import { sql } from '../sql.ts';
+import { SqliteConnection } from '../sqlite-connection.ts';
 import { SqliteDb } from '../sqlite.ts';
 import { isOutcomeUnknown } from '../unavailable.ts';
-import { emptyDatabases, testKeys } from '../../../../test-kit/new-db.ts';
+import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';
 import { codeOf, outcomes } from '../../../../test-kit/store-on-each-database.ts';
 
 const createTable = sql('test_create', 'create table things (id integer primary key)');
@@ -53,12 +57,18 @@ class TestWorker implements AsyncDisposable {
 
 async function withWorkers(
   prove: (supervisor: Db, first: TestWorker, second: TestWorker) => Promise<void>,
+  writer: EmbeddedWriter = 'direct',
 ): Promise<void> {
-  await using opened = (await emptyDatabases['sqlite']?.()) ?? assert.fail();
-  await opened.db.transaction((tx) => tx.run(createTable));
-  await using first = new TestWorker(opened.db, opened.url);
-  await using second = new TestWorker(opened.db, opened.url);
-  await prove(opened.db, first, second);
+  await using place = await newPlace('sqlite');
+  const supervisor = await openDatabase(databaseUrl(place.url), testKeys.auditChain, writer);
+  try {
+    await supervisor.transaction((tx) => tx.run(createTable));
+    await using first = new TestWorker(supervisor, place.url);
+    await using second = new TestWorker(supervisor, place.url);
+    await prove(supervisor, first, second);
+  } finally {
+    await supervisor.close();
+  }
 }
 
 const idsIn = async (db: Db): Promise<number[]> => (await db.all(list)).map(({ id }) => id);
@@ -270,7 +280,7 @@ for (const message of [1, 2]) {
       await new Promise(setImmediate);
       assert.deepEqual([first.db.writes.isHealthy, second.db.writes.isHealthy], [true, true]);
       assert.deepEqual(await idsIn(supervisor), [2, 102]);
-    });
+    }, 'thread');
   });
 }
 
@@ -282,4 +292,42 @@ test('closing a worker’s database waits for its changes', async () => {
     assert.equal((await idsIn(supervisor)).length, 20);
     assert.equal(codeOf(await failureOf(add(first.db, 50))), 'unavailable');
   });
+});
+
+test('the supervisor serves other events while another process holds the lock of the file', async () => {
+  await using place = await newPlace('sqlite');
+  const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain, 'direct');
+  await db.transaction((tx) => tx.run(createTable));
+  const other = new DatabaseSync(place.url.slice('sqlite:'.length));
+  other.exec('begin immediate');
+  const changes = Promise.all([add(db, 1), add(db, 2)]);
+  let isDone = false;
+  void changes.then(() => (isDone = true));
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+  assert.equal(isDone, false);
+  other.exec('commit');
+  other.close();
+  assert.deepEqual(await changes, [1, 3]);
+  await db.close();
+});
+
+test('a commit of the supervisor that fails leaves the outcome unknown, and the file is opened again', async (t) => {
+  await using place = await newPlace('sqlite');
+  const db = await openDatabase(databaseUrl(place.url), testKeys.auditChain, 'direct');
+  await db.transaction((tx) => tx.run(createTable));
+  const prepare = Reflect.get(SqliteConnection.prototype, 'prepare') as (...args: unknown[]) => unknown;
+  const connections = new Set<unknown>();
+  let isFailing = true;
+  t.mock.method(SqliteConnection.prototype, 'prepare', function (this: unknown, text: string): unknown {
+    if (text === 'begin immediate') connections.add(this);
+    if (text !== 'commit' || !isFailing) return Reflect.apply(prepare, this, [text]);
+    isFailing = false;
+    throw new Error('disk I/O error');
+  });
+  const error = await failureOf(add(db, 1));
+  assert.deepEqual([codeOf(error), isOutcomeUnknown(error), db.writes.isHealthy], ['unavailable', true, false]);
+  assert.equal(await add(db, 2), 1);
+  assert.deepEqual([connections.size, db.writes.isHealthy], [2, true]);
+  assert.deepEqual(await idsIn(db), [2, 102]);
+  await db.close();
 });

@@ -1,0 +1,108 @@
+/**
+ * A writer without a thread, for the supervisor of several workers. It serves no clients, so a commit may block it, and each
+ * exchange with a worker needs two messages between threads less.
+ */
+import { monotonicMs } from '../clock.ts';
+import type { SqlValue } from './sql.ts';
+import { busyTimeoutMs, SqliteConnection } from './sqlite-connection.ts';
+import { CommitError, messageOf, SqliteSteps, type StatementKind, type Step, type StepRunner } from './sqlite-steps.ts';
+import { unavailable } from './unavailable.ts';
+
+/** Interval of attempts while another process, such as a restore, holds the lock of the file. */
+const lockRetryMs = 10;
+/** https://sqlite.org/rescode.html#busy */
+const sqliteBusy = 5;
+
+export class DirectWriter implements StepRunner {
+  readonly #connection: SqliteConnection;
+  readonly #steps: SqliteSteps;
+  /** Steps behind a `begin` that waits for the lock of the file. */
+  readonly #waiting: { readonly step: Step; readonly settle: (result: Promise<unknown>) => void }[] = [];
+  #failure: Error | undefined;
+  #isClosed = false;
+
+  constructor(path: string) {
+    this.#connection = new SqliteConnection(path, 'write');
+    // SQLite would block this thread while it waits.
+    this.#connection.exec('pragma busy_timeout = 0');
+    this.#steps = new SqliteSteps(this.#connection);
+  }
+
+  async opened(): Promise<void> {
+    // The constructor has opened the file.
+  }
+
+  statement(kind: StatementKind, text: string, values: readonly SqlValue[]): Promise<unknown> {
+    return this.#issue([kind, text, values]);
+  }
+
+  step(kind: 'begin' | 'savepoint' | 'release' | 'undo'): Promise<unknown> {
+    return this.#issue([kind]);
+  }
+
+  commit(): Promise<unknown> {
+    return this.#issue(['commit']);
+  }
+
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  markFailed(): void {
+    this.#failure ??= new Error('a commit failed; the file is opened again');
+  }
+
+  async terminate(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#connection.close();
+  }
+
+  close(): Promise<void> {
+    return this.terminate();
+  }
+
+  #issue(step: Step): Promise<unknown> {
+    if (this.#waiting.length === 0 && step[0] !== 'begin') return handled(this.#perform(step));
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    this.#waiting.push({ step, settle: resolve });
+    if (this.#waiting.length === 1) this.#performWaiting(monotonicMs() + busyTimeoutMs);
+    return handled(promise);
+  }
+
+  #performWaiting(untilMs: number): void {
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      let result: Promise<unknown>;
+      try {
+        if (this.#failure) throw this.#failure;
+        result = Promise.resolve(this.#steps.perform(next.step));
+      } catch (error) {
+        if (isBusy(error) && next.step[0] === 'begin' && monotonicMs() < untilMs)
+          return void setTimeout(() => this.#performWaiting(untilMs), lockRetryMs);
+        result = handled(Promise.reject(toUnavailable(error)));
+      }
+      this.#waiting.shift();
+      next.settle(result);
+    }
+  }
+
+  async #perform(step: Step): Promise<unknown> {
+    if (this.#failure) throw unavailable(this.#failure);
+    try {
+      return this.#steps.perform(step);
+    } catch (error) {
+      throw toUnavailable(error);
+    }
+  }
+}
+
+const toUnavailable = (error: unknown): Error => unavailable(new Error(messageOf(error)), error instanceof CommitError);
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy;
+
+/** The commit or the end of the operation reports the failure as well, so not every step is awaited. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}

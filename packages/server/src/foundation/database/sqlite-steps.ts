@@ -1,0 +1,133 @@
+/**
+ * The steps of transactions on the writing connection of an SQLite file.
+ *
+ * A transaction is `begin`, operations and `commit`. An operation is `savepoint`, statements and `release` or `undo`. A
+ * failed statement fails the rest of its operation, which `release` then undoes; the other operations continue. If SQLite
+ * has ended the transaction, everything up to the commit fails: a statement outside of a transaction would commit alone.
+ */
+import type { SqliteConnection } from './sqlite-connection.ts';
+import type { SqlValue } from './sql.ts';
+
+export type StatementKind = 'all' | 'get' | 'run';
+export type Step =
+  | readonly [kind: StatementKind, text: string, values: readonly SqlValue[]]
+  | readonly [kind: 'open' | 'begin' | 'savepoint' | 'release' | 'undo' | 'commit' | 'close'];
+
+/** Performs steps: on the writer thread (`WriterThread`) or on this one (`DirectWriter`). Steps run in order. */
+export interface StepRunner {
+  /** Resolves when the file is open. @throws DomainError `unavailable` */
+  opened(): Promise<void>;
+  /** @throws DomainError `unavailable`, and so do all statements that follow in the operation */
+  statement(kind: StatementKind, text: string, values: readonly SqlValue[]): Promise<unknown>;
+  /** The results are promises that need not be awaited: `commit` throws after a failure of `begin` or `savepoint`. */
+  step(kind: 'begin' | 'savepoint' | 'release' | 'undo'): Promise<unknown>;
+  /** @throws DomainError `unavailable`, with `isOutcomeUnknown` if the commit may have reached the disk */
+  commit(): Promise<unknown>;
+  readonly hasFailed: boolean;
+  /** Rejects all further steps, so that the file is opened again. */
+  markFailed(): void;
+  /** Resolves when the connection is closed or its thread has stopped. */
+  terminate(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** SQLite has attempted a commit, which may have reached the disk. */
+export class CommitError extends Error {}
+
+/** It does so after some failures (https://sqlite.org/lang_transaction.html, section 3). */
+const endedBySqlite = 'SQLite has ended the transaction';
+const noTransaction = 'no transaction has begun';
+
+export class SqliteSteps {
+  readonly #connection: SqliteConnection;
+  /** Why the transaction cannot continue. */
+  #transactionFailure: string | undefined = noTransaction;
+  /** Why the operation cannot continue. */
+  #operationFailure: string | undefined;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  /** @throws CommitError, or Error with the message of SQLite */
+  perform(step: Step): unknown {
+    switch (step[0]) {
+      case 'all':
+      case 'get':
+      case 'run':
+        return this.#statement(step[0], step[1], step[2]);
+      case 'open':
+        // The connection was opened before.
+        return undefined;
+      case 'begin':
+        this.#transactionFailure = undefined;
+        return this.#control(() => this.#begin());
+      case 'savepoint':
+        this.#operationFailure = undefined;
+        return this.#control(() => this.#run('savepoint operation'));
+      case 'undo':
+        return this.#control(() => this.#undoOperation());
+      case 'release':
+        if (this.#operationFailure === undefined) return this.#control(() => this.#run('release operation'));
+        this.#control(() => this.#undoOperation());
+        throw new Error(this.#operationFailure);
+      case 'commit':
+        return this.#commit();
+      case 'close':
+        return this.#connection.close();
+    }
+  }
+
+  #statement(kind: StatementKind, text: string, values: readonly SqlValue[]): unknown {
+    if (!this.#connection.isTransaction) this.#transactionFailure ??= endedBySqlite;
+    const failure = this.#transactionFailure ?? this.#operationFailure;
+    if (failure !== undefined) throw new Error(failure);
+    try {
+      const statement = this.#connection.prepare(text);
+      return kind === 'run' ? Number(statement.run(...values).changes) : statement[kind](...values);
+    } catch (error) {
+      this.#operationFailure = messageOf(error);
+      throw error;
+    }
+  }
+
+  /** Performs a step without which the transaction cannot continue. */
+  #control(step: () => void): void {
+    if (this.#transactionFailure !== undefined) throw new Error(this.#transactionFailure);
+    try {
+      step();
+      if (!this.#connection.isTransaction) throw new Error(endedBySqlite);
+    } catch (error) {
+      this.#transactionFailure = messageOf(error);
+      throw error;
+    }
+  }
+
+  #begin(): void {
+    // A failure has left the previous transaction open.
+    if (this.#connection.isTransaction) this.#run('rollback');
+    this.#run('begin immediate');
+  }
+
+  #undoOperation(): void {
+    this.#run('rollback to operation');
+    this.#run('release operation');
+  }
+
+  #commit(): void {
+    if (!this.#connection.isTransaction) this.#transactionFailure ??= endedBySqlite;
+    if (this.#transactionFailure !== undefined) throw new Error(this.#transactionFailure);
+    try {
+      this.#run('commit');
+    } catch (error) {
+      throw new CommitError(messageOf(error));
+    }
+    this.#transactionFailure = noTransaction;
+  }
+
+  #run(text: string): void {
+    this.#connection.prepare(text).run();
+  }
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
