@@ -130,3 +130,10 @@ export const laggingReplica: readonly Edit[] = [
   }\n`,
   },
 ];
+
+/** A group commit of 100 ms on the embedded database. */
+export const delayedCommit: Edit = {
+  file: 'foundation/database/sqlite-commits.ts',
+  find: `      committingMs = monotonicMs();\n`,
+  replace: `      await new Promise((resolve) => setTimeout(resolve, 100));\n      committingMs = monotonicMs();\n`,
+};

@@ -5,6 +5,7 @@
 import { faults, type Fault } from './faults.ts';
 import {
   beforeVerifier,
+  delayedCommit,
   deleteRow,
   recordDeletion,
   unknownDeletion,
@@ -27,13 +28,6 @@ export interface Mutant {
   /** Workers of each instance. Default: 1. */
   readonly workers?: number;
 }
-
-/** A group commit of 100 ms on the embedded database. */
-const delayedCommit: Edit = {
-  file: 'foundation/database/sqlite-commits.ts',
-  find: `      committingMs = monotonicMs();\n`,
-  replace: `      await new Promise((resolve) => setTimeout(resolve, 100));\n      committingMs = monotonicMs();\n`,
-};
 
 export const mutants: readonly Mutant[] = [
   {
