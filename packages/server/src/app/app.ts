@@ -10,7 +10,7 @@ import { monotonicMs } from '../foundation/clock.ts';
 import { accountShare, runInShare, rangeShare, type WorkClass } from '../foundation/database/share.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { ipRange } from '../foundation/ip-address.ts';
-import { answerForward, isForwardTarget } from '../modules/verification/forward.ts';
+import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/verification/forward.ts';
 import { pathOf, queryOf, write, writeProblem, type RouteResponse } from '../http/response.ts';
 import { authenticateService, callerOf } from './authenticate.ts';
 import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
@@ -23,6 +23,7 @@ import type { RequestErrors } from '../http/request-errors.ts';
 import { delayRejection, RequestGate, type RequestSlots, type RequestBounds } from '../http/request-gate.ts';
 import type { Call } from '../http/route.ts';
 import { Router, type Match } from '../http/router.ts';
+import type { BareResponse } from '../http/short-path.ts';
 import { StartQueue } from '../http/start-queue.ts';
 import { validator } from '../http/validation.ts';
 import { RequestCall } from './request-call.ts';
@@ -81,8 +82,14 @@ export class App {
     else void this.#serve(request, response);
   };
 
+  /** For the short path of connections that stay open. */
+  readonly shortPath = {
+    mayAnswer: (url: string): boolean => !this.#options.health.isClosed && isForwardTarget(url),
+    handle: (request: ForwardRequest, response: BareResponse): void => this.#forward(request, response),
+  };
+
   /** The hot path. */
-  #forward(request: IncomingMessage, response: ServerResponse): void {
+  #forward(request: ForwardRequest, response: BareResponse): void {
     answerForward(this.#options.verifier, request, response, (error) =>
       this.#refuse(request, response, error, { route: forward.path }),
     );
@@ -205,8 +212,8 @@ export class App {
   }
 
   #refuse(
-    request: IncomingMessage,
-    response: ServerResponse,
+    request: Pick<IncomingMessage, 'method'>,
+    response: BareResponse,
     error: unknown,
     { route, cors = [], ms }: { route?: string | undefined; cors?: readonly string[]; ms?: number },
   ): void {

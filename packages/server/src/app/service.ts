@@ -164,7 +164,17 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
   const ready = Promise.withResolvers<App>();
   let listener: RequestListener = (request, response) =>
     void ready.promise.then((app) => app.listener(request, response));
-  const server = createHttpServer(security, log, (request, response) => listener(request, response));
+  let app: App | undefined;
+  const server = createHttpServer(
+    security,
+    log,
+    (request, response) => listener(request, response),
+    {},
+    {
+      mayAnswer: (url) => app?.shortPath.mayAnswer(url) ?? false,
+      handle: (request, response) => app?.shortPath.handle(request, response),
+    },
+  );
   // A burst of connections may reach a single worker. Closing connections after some requests spreads them over all workers.
   if (config.workers > 1) server.maxRequestsPerSocket = limits.requestsPerSharedConnectionMax;
   const address = await listen(server, config.host, config.port);
@@ -189,7 +199,7 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
     });
     const { trustedProxies, corsOrigins } = config;
     const linkPages = linkPagesOf(config, publicUrl);
-    const app = new App({
+    app = new App({
       ...services,
       errors,
       health,

@@ -12,6 +12,8 @@ import type { Socket } from 'node:net';
 import { limits, type ErrorCode } from '@keyreeve/contract';
 import type { Backlog } from './backlog.ts';
 import { breakBody } from './broken-body.ts';
+import { ShortPath, type ShortPathOptions } from './short-path.ts';
+import { isShortRequest } from './short-request.ts';
 
 /** Time for which a connection is read after its last response (RFC 9112 section 9.6). */
 const lingerMs = 1_000;
@@ -27,6 +29,7 @@ export interface ConnectionOptions {
   readonly process: (request: IncomingMessage, response: ServerResponse) => void;
   /** Writes a response to bytes that are not a request. */
   readonly writeError: (socket: Socket, code: ErrorCode) => void;
+  readonly shortPath: ShortPathOptions | undefined;
 }
 
 /** A response that notifies its connection when its request can be processed and when it has drained. */
@@ -67,6 +70,13 @@ export class Connection {
   #isHeld = false;
   #isBroken = false;
   #isClosing = false;
+  #shortPath: ShortPath | undefined;
+  #mayStartShortPath = true;
+  /** Whether a response of the short path has not drained. */
+  #isShortHeld = false;
+  /** The request that waits for it. Node has no previous response for which it would let the request wait. */
+  #behindShort: QueuedResponse | undefined;
+  #onRequest: ((request: IncomingMessage) => void) | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.socket = socket;
@@ -76,19 +86,25 @@ export class Connection {
   }
 
   get waitingBytes(): number {
-    return this.#waitingBytes;
+    if (this.#waitingBytes === 0 || this.#shortPath === undefined) return this.#waitingBytes;
+    // After the short path, Node reads ahead into the socket's own buffer.
+    return this.#waitingBytes + this.socket.readableHighWaterMark;
   }
 
   /** Processes a parsed request, or lets it wait for the previous response. */
   accept(request: IncomingMessage, response: QueuedResponse): void {
     if (this.#isClosing || this.socket.destroyed) return;
+    this.#onRequest?.(request);
     this.#latest = response;
     this.#pending++;
     response.client = this;
     if (++this.#requests >= this.#options.requestsMax()) response.shouldKeepAlive = false;
     if (response.socket !== null) {
-      this.#options.process(request, response);
-      return;
+      if (!this.#isShortHeld) {
+        this.#options.process(request, response);
+        return;
+      }
+      this.#behindShort = response;
     }
     if (this.#pending > limits.pipelinedRequestsMax + 1) {
       this.socket.destroy();
@@ -114,10 +130,60 @@ export class Connection {
     this.#pending--;
     if (response === this.#latest && response.req.complete) this.#latest = undefined;
     if (this.#isHeld) this.#isHeld = this.#options.backlog.settle(this);
-    if (this.#pending > 0 || this.#afterPending === undefined) return;
+    if (this.#pending > 0) return;
+    if (this.#mayStartShortPath) this.#startShortPath(response);
+    if (this.#afterPending === undefined) return;
     // After Node has finished its own processing of this response.
     process.nextTick(this.#afterPending);
     this.#afterPending = undefined;
+  }
+
+  /** Starts the short path if the first response for its target is the response to a request of its subset. */
+  #startShortPath({ req, shouldKeepAlive }: QueuedResponse): void {
+    const { shortPath: options } = this.#options;
+    if (!options?.mayAnswer(req.url ?? '')) return;
+    this.#mayStartShortPath = false;
+    if (!shouldKeepAlive || !isShortRequest(req)) return;
+    // After Node has finished its own processing of this response.
+    process.nextTick(() => {
+      if (this.isBusy || this.#isClosing || this.#isBroken || this.socket.destroyed) return;
+      const [parser] = this.socket.listeners('data') as ((bytes: Buffer) => void)[];
+      // After CONNECT, Node does not parse.
+      if (parser) this.#shortPath = new ShortPath(this, options, parser);
+    });
+  }
+
+  get isBusy(): boolean {
+    return this.#pending > 0 || this.#isShortHeld;
+  }
+
+  get isNextLast(): boolean {
+    return this.#requests + 1 >= this.#options.requestsMax();
+  }
+
+  countRequest(): void {
+    this.#requests++;
+  }
+
+  requestsOf(parse: () => void): readonly IncomingMessage[] {
+    const requests: IncomingMessage[] = [];
+    this.#onRequest = (request) => void requests.push(request);
+    parse();
+    this.#onRequest = undefined;
+    return requests;
+  }
+
+  holdShortResponse(): void {
+    this.#isShortHeld = true;
+    this.holdBytes();
+    // Called when the response before it has drained.
+    this.socket.write('', () => {
+      this.#isShortHeld = false;
+      if (this.#isHeld) this.#isHeld = this.#options.backlog.settle(this);
+      const next = this.#behindShort;
+      this.#behindShort = undefined;
+      if (next) this.processWaiting(next);
+    });
   }
 
   /**

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SecurityHeaders } from './headers.ts';
 import type { ProblemResponse } from './problem.ts';
+import type { BareResponse } from './short-path.ts';
 
 /** The result of a route's handler. */
 export interface RouteResponse {
@@ -21,8 +22,12 @@ export interface RouteResponse {
 }
 
 export function write(response: ServerResponse, security: SecurityHeaders, result: RouteResponse): void {
-  const { status, body, contentType = 'application/json; charset=utf-8', headers = [] } = result;
   if (result.onLost) whenLost(response, result.onLost);
+  send(response, security, result);
+}
+
+function send(response: BareResponse, security: SecurityHeaders, result: RouteResponse): void {
+  const { status, body, contentType = 'application/json; charset=utf-8', headers = [] } = result;
   const isData = result.cacheControl === undefined && result.policy === undefined;
   const pairs = [...(isData ? security.data : security.with(result)), ...headers];
   if (body === undefined) {
@@ -44,12 +49,12 @@ function whenLost(response: ServerResponse, onLost: () => void): void {
 }
 
 export function writeProblem(
-  response: ServerResponse,
+  response: BareResponse,
   security: SecurityHeaders,
   problem: ProblemResponse,
   extra: readonly string[] = [],
 ): void {
-  write(response, security, {
+  send(response, security, {
     status: problem.status,
     headers: [...problem.headers, ...extra],
     body: problem.body,
@@ -58,12 +63,12 @@ export function writeProblem(
 }
 
 /** The request target without its query. */
-export function pathOf({ url = '/' }: IncomingMessage): string {
+export function pathOf({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
 }
 
-export function queryOf({ url = '/' }: IncomingMessage): URLSearchParams {
+export function queryOf({ url = '/' }: Pick<IncomingMessage, 'url'>): URLSearchParams {
   const query = url.indexOf('?');
   return new URLSearchParams(query < 0 ? '' : url.slice(query + 1));
 }

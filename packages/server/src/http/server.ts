@@ -2,6 +2,7 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { limits, type ErrorCode } from '@keyreeve/contract';
+import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { Log } from '../foundation/log.ts';
 import { writeProblem } from './response.ts';
@@ -10,6 +11,7 @@ import { bodyErrorOf } from './broken-body.ts';
 import { Connection, QueuedResponse, type ConnectionOptions } from './connection.ts';
 import type { SecurityHeaders } from './headers.ts';
 import { logProblem } from './problem-log.ts';
+import type { ShortPathOptions } from './short-path.ts';
 
 /** Interval of Node's check for slow clients. */
 const connectionsCheckingIntervalMs = 1_000;
@@ -19,6 +21,7 @@ export function createHttpServer(
   log: Log,
   onRequest: RequestListener,
   backlogOptions: BacklogOptions = {},
+  shortPath?: Pick<ShortPathOptions, 'mayAnswer' | 'handle'>,
 ): Server {
   const server = createServer({
     ServerResponse: QueuedResponse,
@@ -56,8 +59,32 @@ export function createHttpServer(
       writeProblem(response, security, logProblem(log, new DomainError(code), { method: request.method }));
     },
     writeError: (socket, code) => writeError(socket, code, security, log),
+    shortPath: shortPath && { ...shortPath, ...sharedWith(server) },
   });
   return server;
+}
+
+/** Makes the short path and node:http consistent. */
+function sharedWith(server: Server): Pick<ShortPathOptions, 'lastLines' | 'count'> {
+  let inProgress = 0;
+  // Node considers connections with a request of the short path idle. The caller repeats it until no connection is left.
+  const closeIdleConnections = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    if (inProgress === 0) closeIdleConnections();
+  };
+  let second = 0;
+  let lines = '';
+  const lastLines = (): string => {
+    const now = Math.floor(systemClock.now() / 1000);
+    if (now !== second) {
+      second = now;
+      lines =
+        `Date: ${new Date(now * 1000).toUTCString()}\r\nConnection: keep-alive\r\n` +
+        `Keep-Alive: timeout=${Math.floor(server.keepAliveTimeout / 1000)}, max=${server.maxRequestsPerSocket}\r\n`;
+    }
+    return lines;
+  };
+  return { lastLines, count: (change) => void (inProgress += change) };
 }
 
 /** Passes the requests of each client to its {@link Connection}. */

@@ -3,11 +3,12 @@
  * Proxies call this for every request, so it is the shortest request flow: no body is read, no input is parsed twice,
  * and an acceptance is not logged.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
+import type { BareResponse } from '../../http/short-path.ts';
 import { hasScope, type AcceptedKey, type AcceptedToken, type VerificationResult, type Verifier } from './verify.ts';
 
 const { account, credential, keyId, nickname, scopes } = identityHeaders;
@@ -22,11 +23,13 @@ export function isForwardTarget(target: string): boolean {
   return Number.isNaN(next) || next === 0x3f || next === 0x2f;
 }
 
+export type ForwardRequest = Pick<IncomingMessage, 'method' | 'url' | 'rawHeaders'>;
+
 /** Responds to an accepted credential; `refuse` responds to everything else. */
 export function answerForward(
   verifier: Verifier,
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: ForwardRequest,
+  response: BareResponse,
   refuse: (error: unknown) => void,
 ): void {
   try {
@@ -43,7 +46,7 @@ export function answerForward(
   }
 }
 
-function readCredential({ method, rawHeaders }: IncomingMessage): Extract<RequestCredential, { text: string }> {
+function readCredential({ method, rawHeaders }: ForwardRequest): Extract<RequestCredential, { text: string }> {
   if (rawHeaders.length > limits.headerFieldsMax * 2) throw new DomainError('headers_too_large');
   if (method === 'TRACE' || method === 'CONNECT') {
     throw new DomainError('method_not_allowed', { allowed: commonMethods });
@@ -80,7 +83,7 @@ function identityOf(result: AcceptedKey | AcceptedToken): string[] {
 }
 
 /** An access token has no scopes, so every requested scope is missing. @throws DomainError `insufficient_scope` */
-function assertScopes(request: IncomingMessage, result: AcceptedKey | AcceptedToken): void {
+function assertScopes(request: ForwardRequest, result: AcceptedKey | AcceptedToken): void {
   if (!request.url?.includes('?')) return;
   const wanted = queryOf(request)
     .getAll('scope')

@@ -1,0 +1,85 @@
+/** `/auth/forward` on connections that stay open, as proxies use them. */
+import assert from 'node:assert/strict';
+import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
+import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { head } from '../../../../test-kit/raw-http.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+
+const proxied = (key: string, ...lines: readonly string[]): string =>
+  head('GET /auth/forward HTTP/1.1', 'Host: a', `Authorization: Bearer ${key}`, ...lines);
+
+/** @returns a connection whose next request takes the short path */
+async function shortConnection(app: TestApp): Promise<KeptConnection> {
+  const connection = new KeptConnection(Number(new URL(app.url).port));
+  const missing = head('GET /auth/forward HTTP/1.1', 'Host: a');
+  await connection.ask(missing);
+  await connection.ask(missing);
+  return connection;
+}
+
+async function fixture() {
+  const app = await newApp();
+  const { account, accessToken } = await app.signIn();
+  const { apiKeys } = app.service.services;
+  const { id, secret } = await apiKeys.create(operator, account.id, { nickname: 'naïve', scopes: ['a'] });
+  return {
+    app,
+    account,
+    accessToken,
+    id,
+    key: secret.reveal(),
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+const statusOf = (response: string): number => Number(response.split(' ')[1]);
+const withoutRequestId = (response: string): string => response.replace(/"requestId":"[^"]+"/, '');
+
+test('a deleted key is rejected on a connection on which it was accepted before', async () => {
+  await using at = await fixture();
+  using connection = await shortConnection(at.app);
+  for (let n = 0; n < 3; n++) assert.equal(statusOf(await connection.ask(proxied(at.key))), 200);
+  const headers = { authorization: `Bearer ${at.accessToken}` };
+  assert.equal((await at.app.call('DELETE', `/auth/api-keys/${at.id}`, { headers })).status, 200);
+  assert.equal(statusOf(await connection.ask(proxied(at.key))), 401);
+});
+
+test('every response on a connection that stays open has the bytes of a response on a new one', async () => {
+  await using at = await fixture();
+  using connection = await shortConnection(at.app);
+  const requests: Readonly<Record<string, readonly [request: string, status: number]>> = {
+    'a key': [proxied(at.key), 200],
+    'an access token': [proxied(at.accessToken), 200],
+    'a scope of the key': [proxied(at.key).replace('forward ', 'forward?scope=a '), 200],
+    'another scope': [proxied(at.key).replace('forward ', 'forward?scope=b '), 403],
+    'no credential': [head('GET /auth/forward HTTP/1.1', 'Host: a'), 401],
+    'two credentials': [proxied(at.key, `X-API-Key: ${at.key}`), 401],
+    'a malformed key': [proxied('krv_a'), 401],
+    'too many headers': [proxied(at.key, ...Array.from({ length: 99 }, (_, n) => `X-${n}: a`)), 431],
+  };
+  for (const [what, [request, status]] of Object.entries(requests)) {
+    using fresh = new KeptConnection(Number(new URL(at.app.url).port));
+    const expected = await fresh.ask(request);
+    const actual = await connection.ask(request);
+    assert.equal(statusOf(actual), status, what);
+    assert.equal(withoutRequestId(actual), withoutRequestId(expected), what);
+  }
+});
+
+test('verifications and rejections on a connection that stays open are counted once', async () => {
+  await using at = await fixture();
+  using connection = await shortConnection(at.app);
+  const rejections = async (): Promise<number> => {
+    const page = await (await fetch(`${at.app.service.adminUrl}/metrics`)).text();
+    const line = page.split('\n').find((text) => text.includes('route="/auth/forward"') && text.includes('401'));
+    return Number(line?.split(' ').at(-1));
+  };
+  const { counts } = at.app.service.services.verifier;
+  const before = { ...counts, rejections: await rejections() };
+  for (const key of [at.key, at.key, `${at.key}x`, at.accessToken]) await connection.ask(proxied(key));
+  const { api_key: keys, access_token: tokens, malformed } = counts;
+  assert.deepEqual(
+    [keys, tokens, malformed, await rejections()],
+    [before.api_key + 2, before.access_token + 1, before.malformed + 1, before.rejections + 1],
+  );
+});

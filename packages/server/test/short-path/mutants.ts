@@ -1,0 +1,65 @@
+/** Mistakes in the parser of the short path, and in its use, as edits of the sources. The differential test must find each. */
+import type { Edit } from '../revocation-check/mutant-edits.ts';
+
+export interface ParserMutant {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+}
+
+const inParser = (find: string, replace: string): readonly Edit[] => [{ file: 'http/short-request.ts', find, replace }];
+const inPath = (find: string, replace: string): readonly Edit[] => [{ file: 'http/short-path.ts', find, replace }];
+
+const value = String.raw`([\x21-\x7e]+(?: [\x21-\x7e]+)*)`;
+const name = String.raw`([\w!#$%&'*+.^\x60|~-]+):`;
+
+export const parserMutants: readonly ParserMutant[] = [
+  { name: 'Content-Length is ignored', edits: inParser(`  'content-length',\n`, '') },
+  { name: 'Transfer-Encoding is ignored', edits: inParser(`  'transfer-encoding',\n`, '') },
+  { name: 'Connection is ignored', edits: inParser('  String.raw`connection(?!: ?keep-alive\\r\\n)`,\n', '') },
+  { name: 'Expect is ignored', edits: inParser(`  'expect',\n`, '') },
+  { name: 'only names in lower case are critical', edits: inParser(`'iy'`, `'y'`) },
+  { name: 'a second Host is accepted', edits: inParser('hosts !== 1', 'hosts === 0') },
+  { name: 'no Host is accepted', edits: inParser('hosts !== 1', 'hosts > 1') },
+  { name: 'a space before the colon is accepted', edits: inParser(name, name.replace(/:$/, ' ?:')) },
+  { name: 'any visible character is accepted in a name', edits: inParser(name, String.raw`([!-9;-~]+):`) },
+  {
+    name: 'control characters are accepted in a value',
+    edits: inParser(value, String.raw`([^\r\n ]+(?: [^\r\n ]+)*)`),
+  },
+  { name: 'spaces at the end belong to the value', edits: inParser(value, String.raw`([\x20-\x7e]+)`) },
+  { name: 'a folded line continues the value', edits: inParser(value, String.raw`((?:[\x20-\x7e]|\r\n )+)`) },
+  { name: 'a line may end in a bare line feed', edits: inParser('*)\\r\\n`', '*)\\r?\\n`') },
+  { name: 'HTTP/1.0 is accepted', edits: inParser(String.raw`HTTP\/1\.1`, String.raw`HTTP\/1\.[01]`) },
+  { name: 'other methods are accepted as GET', edits: inParser('/GET (', '/(?:GET|HEAD|POST) (') },
+  {
+    name: 'bytes behind the request are dropped',
+    edits: inParser(`text.length !== at + 2 || !text.endsWith`, `!text.slice(at).startsWith`),
+  },
+  {
+    name: 'a request without an empty line is accepted',
+    edits: inParser(`text.length !== at + 2 || !text.endsWith('\\r\\n')`, 'text.length > at + 2'),
+  },
+  {
+    name: 'a partial request in the parser of node:http is ignored',
+    edits: inPath('isDeepStrictEqual(found, [[method, url, rawHeaders]])', 'true'),
+  },
+  {
+    name: 'a request is answered while another is in progress',
+    edits: inPath('this.#inProgress === undefined && ', ''),
+  },
+  { name: 'a request is answered while node:http answers another', edits: inPath(' && !isBusy', '') },
+  {
+    name: 'the request in progress is lost when the connection leaves',
+    edits: inPath('this.#parser.call(socket, earlier);', ''),
+  },
+  { name: 'the request in progress is answered twice', edits: inPath('response.abandon();', '') },
+  {
+    name: 'the connection returns to the short path without confirmation',
+    edits: inPath(
+      `removeListener('end', this.#onEnd).on('data', this.#parser);`,
+      `removeListener('end', this.#onEnd).on('data', this.#parser);\n    if (bytes) setImmediate(() => this.#enter());`,
+    ),
+  },
+  { name: 'a half-closed client gets no response', edits: inPath('if (this.#inProgress) this.#leave();', '') },
+  { name: 'the number of requests is not bounded', edits: inPath(' && !isNextLast', '') },
+];
