@@ -3,6 +3,7 @@
  * `hashing-threads.ts` starts it.
  */
 import { parentPort } from 'node:worker_threads';
+import { monotonicMs } from '../clock.ts';
 import { lowerPriority } from '../priority.ts';
 import { computeDigest } from './digest.ts';
 import type { ForeignRecipe } from './foreign-hash.ts';
@@ -11,9 +12,15 @@ export interface HashingRequest {
   readonly recipe: ForeignRecipe;
   readonly password: string;
 }
+
+export interface Digest {
+  readonly digest: Uint8Array;
+  /** Duration of the computation, in milliseconds. */
+  readonly ms: number;
+}
+
 /** `warning`: the reason why the thread has the usual priority. Before any digest. */
-export type HashingResponse =
-  { readonly digest: Uint8Array } | { readonly error: string } | { readonly warning: string };
+export type HashingResponse = Digest | { readonly error: string } | { readonly warning: string };
 
 const port = parentPort;
 if (!port) throw new Error('hashing-thread must run as a worker thread');
@@ -25,7 +32,9 @@ if (warning !== undefined) send({ warning });
 
 port.on('message', ({ recipe, password }: HashingRequest) => {
   try {
-    send({ digest: computeDigest(recipe, password) });
+    const startedMs = monotonicMs();
+    const digest = computeDigest(recipe, password);
+    send({ digest, ms: monotonicMs() - startedMs });
   } catch (error) {
     send({ error: error instanceof Error ? error.message : String(error) });
   }

@@ -2,28 +2,30 @@
 import { Worker } from 'node:worker_threads';
 import { DomainError } from '../errors.ts';
 import type { ForeignRecipe } from './foreign-hash.ts';
-import type { HashingRequest, HashingResponse } from './hashing-thread.ts';
+import type { Digest, HashingRequest, HashingResponse } from './hashing-thread.ts';
 
 export class HashingThreads {
+  readonly #threadsMax: number;
   readonly #onWarning: (detail: string) => void;
   readonly #threads = new Set<HashingThread>();
-  readonly #idle: HashingThread[] = [];
   #hasWarned = false;
   #isClosed = false;
 
   /** @param onWarning receives, once, why the threads have the usual priority */
-  constructor(onWarning: (detail: string) => void = () => undefined) {
+  constructor(threadsMax: number, onWarning: (detail: string) => void = () => undefined) {
+    this.#threadsMax = threadsMax;
     this.#onWarning = onWarning;
   }
 
-  /** @throws DomainError `unavailable` if the thread ended before its response; the next digest gets another thread */
-  async compute(recipe: ForeignRecipe, password: string): Promise<Uint8Array> {
+  /**
+   * A thread computes its digests one after another. One that waits at the thread starts without the main thread.
+   * @throws DomainError `unavailable` if the thread ended before its response; later digests get another thread
+   */
+  async compute(recipe: ForeignRecipe, password: string): Promise<Digest> {
     if (this.#isClosed) throw unavailable(new Error('the hashing threads are closed'));
-    const thread = this.#idle.pop() ?? this.#start();
-    const digest = await thread.compute({ recipe, password }).finally(() => {
-      if (this.#threads.has(thread)) this.#idle.push(thread);
-    });
-    return digest;
+    const [least] = [...this.#threads].toSorted((one, other) => one.pending - other.pending);
+    const isUsed = least && (least.pending === 0 || this.#threads.size >= this.#threadsMax);
+    return (isUsed ? least : this.#start()).compute({ recipe, password });
   }
 
   /** Resolves when the threads have ended, which a running hash delays. */
@@ -38,11 +40,7 @@ export class HashingThreads {
         if (!this.#hasWarned) this.#onWarning(detail);
         this.#hasWarned = true;
       },
-      onEnd: () => {
-        this.#threads.delete(thread);
-        const index = this.#idle.indexOf(thread);
-        if (index >= 0) this.#idle.splice(index, 1);
-      },
+      onEnd: () => this.#threads.delete(thread),
     });
     this.#threads.add(thread);
     return thread;
@@ -54,32 +52,40 @@ interface ThreadEvents {
   readonly onEnd: () => void;
 }
 
-/** Computes one digest at a time. An idle thread does not keep the process running. */
+/** An idle thread does not keep the process running. */
 class HashingThread {
   readonly #worker: Worker;
-  #pending: PromiseWithResolvers<Uint8Array> | undefined;
+  /** In the order of the requests, which is that of the responses. */
+  readonly #pending: PromiseWithResolvers<Digest>[] = [];
 
   constructor({ onWarning, onEnd }: ThreadEvents) {
     this.#worker = new Worker(new URL('./hashing-thread.ts', import.meta.url), { name: 'hashing' });
     this.#worker.unref();
     this.#worker.on('message', (response: HashingResponse) => {
-      if ('warning' in response) onWarning(response.warning);
-      else if ('digest' in response) this.#pending?.resolve(response.digest);
-      else this.#pending?.reject(new Error(response.error));
+      if ('warning' in response) return onWarning(response.warning);
+      const pending = this.#pending.shift();
+      if (this.#pending.length === 0) this.#worker.unref();
+      if ('error' in response) pending?.reject(new Error(response.error));
+      else pending?.resolve(response);
     });
     const end = (error: unknown): void => {
       onEnd();
-      this.#pending?.reject(unavailable(error));
+      for (const { reject } of this.#pending.splice(0)) reject(unavailable(error));
     };
     this.#worker.on('error', end);
     this.#worker.on('exit', () => end(new Error('the hashing thread has ended')));
   }
 
-  async compute(request: HashingRequest): Promise<Uint8Array> {
-    const pending = (this.#pending = Promise.withResolvers<Uint8Array>());
+  get pending(): number {
+    return this.#pending.length;
+  }
+
+  compute(request: HashingRequest): Promise<Digest> {
+    const pending = Promise.withResolvers<Digest>();
+    this.#pending.push(pending);
     this.#worker.ref();
     this.#worker.postMessage(request);
-    return pending.promise.finally(() => this.#worker.unref());
+    return pending.promise;
   }
 
   async terminate(): Promise<void> {

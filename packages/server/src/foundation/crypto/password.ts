@@ -10,7 +10,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { limits } from '@keyreeve/contract';
-import { monotonicMs } from '../clock.ts';
 import { DomainError } from '../errors.ts';
 import { parseForeignHash } from './foreign-hash-formats.ts';
 import { costOf, decodeParameters, encodeParameters, type ForeignRecipe } from './foreign-hash.ts';
@@ -43,14 +42,14 @@ const importedPattern = /^\$imported\$([a-z0-9-]+)\$([a-z0-9=,]+),keyid=cDE\$([A
 
 /** State of the queue, for metrics. */
 export interface PasswordStats {
-  running: number;
-  waiting: number;
+  readonly running: number;
+  readonly waiting: number;
   hashed: number;
   refused: number;
 }
 
 export class PasswordHasher {
-  readonly stats: PasswordStats = { running: 0, waiting: 0, hashed: 0, refused: 0 };
+  readonly stats: PasswordStats;
   /**
    * Maximum of concurrent hashes. Each uses a thread and {@link Argon2Parameters.memoryKib} of memory. One processor is left
    * to verifications.
@@ -63,6 +62,8 @@ export class PasswordHasher {
   readonly #threads: HashingThreads;
   readonly #queue: (() => void)[] = [];
   readonly #dummy: string;
+  /** Hashes that were sent to the threads: one runs in each thread, and one waits there. */
+  #sent = 0;
   /** Moving average of the duration of a hash, in milliseconds. */
   #hashMs = 30;
 
@@ -79,9 +80,10 @@ export class PasswordHasher {
   ) {
     this.#pepper = pepper;
     this.#parameters = parameters;
-    this.#threads = new HashingThreads(onWarning);
     const whole = Math.min(concurrencyMax, availableParallelism() - 1);
     this.concurrency = concurrency ?? Math.max(1, Math.floor(whole * share));
+    this.#threads = new HashingThreads(this.concurrency, onWarning);
+    this.stats = this.#newStats();
     this.queueMax = Math.ceil(limits.hashQueueMax * share);
     this.#dummy = encodePhc(parameters, randomBytes(saltBytes), randomBytes(tagBytes));
   }
@@ -159,9 +161,9 @@ export class PasswordHasher {
 
   /** @throws DomainError `overloaded` if a hash that is requested now would wait too long */
   assertCapacity(): void {
-    const waiting = this.#queue.length;
+    const { running, waiting } = this.stats;
     const expectedWaitMs = ((waiting + 1) / this.concurrency) * this.#hashMs;
-    if (this.stats.running < this.concurrency) return;
+    if (running < this.concurrency) return;
     if (waiting < this.queueMax && expectedWaitMs <= limits.hashWaitMsMax) return;
     this.stats.refused++;
     throw new DomainError('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(expectedWaitMs / 1000)) });
@@ -177,36 +179,41 @@ export class PasswordHasher {
     return this.#compute({ scheme: 'argon2id', parameters, salt, digestBytes: tagBytes }, password);
   }
 
-  /** Computes the digest when a slot is free, then its MAC under the pepper. */
+  /** Computes the digest in its turn, then its MAC under the pepper. */
   async #compute({ scheme, parameters, salt, digestBytes }: ForeignRecipe, password: string): Promise<Buffer> {
     this.assertCapacity();
-    await this.#acquireSlot();
-    const startedMs = monotonicMs();
+    if (this.#sent < this.#sentMax) this.#sent++;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
     try {
-      const digest = await this.#threads.compute({ scheme, parameters, salt, digestBytes }, password);
+      const { digest, ms } = await this.#threads.compute({ scheme, parameters, salt, digestBytes }, password);
+      this.#hashMs = this.#hashMs * 0.9 + ms * 0.1;
       this.stats.hashed++;
       return this.#pepper.mac(digest);
     } finally {
-      this.#hashMs = this.#hashMs * 0.9 + (monotonicMs() - startedMs) * 0.1;
-      this.#releaseSlot();
+      // Passes the place directly to the next waiting hash, so that a later request cannot take it.
+      const next = this.#queue.shift();
+      if (next) next();
+      else this.#sent--;
     }
   }
 
-  async #acquireSlot(): Promise<void> {
-    if (this.stats.running < this.concurrency) {
-      this.stats.running++;
-      return;
-    }
-    this.stats.waiting++;
-    await new Promise<void>((resolve) => this.#queue.push(resolve));
-    this.stats.waiting--;
+  get #sentMax(): number {
+    return this.concurrency * 2;
   }
 
-  /** Passes the slot directly to the next waiting hash, so that a later request cannot take it. */
-  #releaseSlot(): void {
-    const next = this.#queue.shift();
-    if (next) next();
-    else this.stats.running--;
+  #newStats(): PasswordStats {
+    const running = (): number => Math.min(this.#sent, this.concurrency);
+    const waiting = (): number => this.#sent - running() + this.#queue.length;
+    return {
+      get running() {
+        return running();
+      },
+      get waiting() {
+        return waiting();
+      },
+      hashed: 0,
+      refused: 0,
+    };
   }
 }
 
