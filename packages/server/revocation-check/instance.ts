@@ -23,13 +23,17 @@ export class Instance {
   verifications = 0;
   readonly #base: URL;
   readonly #agent: Agent;
+  /** Its connections carry only what a proxy sends, which the service may process differently. */
+  readonly #proxyAgent: Agent;
   readonly #timeoutMs: number;
 
   /** @param timeoutMs a request fails if the connection is idle for this time */
   constructor(url: string, timeoutMs: number) {
     this.url = url.replace(/\/+$/, '');
     this.#base = new URL(this.url);
-    this.#agent = new (this.#isTls ? TlsAgent : Agent)({ keepAlive: true });
+    const newAgent = (): Agent => new (this.#isTls ? TlsAgent : Agent)({ keepAlive: true });
+    this.#agent = newAgent();
+    this.#proxyAgent = newAgent();
     this.#timeoutMs = timeoutMs;
   }
 
@@ -43,7 +47,7 @@ export class Instance {
       path: pathname === '/' ? path : pathname + path,
       method,
       headers,
-      agent: this.#agent,
+      agent: method === 'GET' && path === '/auth/forward' ? this.#proxyAgent : this.#agent,
       timeout: this.#timeoutMs,
     };
     return new Promise((resolve, reject) => {
@@ -63,6 +67,7 @@ export class Instance {
 
   close(): void {
     this.#agent.destroy();
+    this.#proxyAgent.destroy();
   }
 
   get #isTls(): boolean {

@@ -69,6 +69,28 @@ export const rememberedForwards = (which: string): readonly Edit[] => [
   },
 ];
 
+/** In `short-path.ts`: a 200 is repeated for the same bytes for 2 s. */
+export const repeatedResponses: readonly Edit[] = [
+  {
+    file: 'http/short-path.ts',
+    find: `export class ShortPath {`,
+    replace: `const repeated = new Map<string, { pairs: string[]; until: number }>();\nexport class ShortPath {`,
+  },
+  {
+    file: 'http/short-path.ts',
+    find: `    this.#options.handle(request, response);`,
+    replace: `    const text = bytes.toString('latin1');
+    const known = repeated.get(text);
+    const writeHead = response.writeHead.bind(response);
+    response.writeHead = (status, pairs) => {
+      if (status === 200) repeated.set(text, { pairs: [...pairs], until: Date.now() + 2000 });
+      return writeHead(status, pairs);
+    };
+    if (known && Date.now() < known.until) writeHead(200, known.pairs).end();
+    else this.#options.handle(request, response);`,
+  },
+];
+
 const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text);`;
 
 /** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */

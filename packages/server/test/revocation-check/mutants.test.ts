@@ -12,10 +12,11 @@ import { applyEdits, runMutant, serverOptions } from './mutant-run.ts';
 import { mutants } from './mutants.ts';
 
 const source = new URL('../../src/', import.meta.url);
-/** Mistakes in creation, authentication of callers, reader, driver, deletion, the embedded database, and workers. */
+/** Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database, and workers. */
 const selected = [
   'a cache of 2 s that the creation of a key over HTTP fills',
   'a cache of callers, of 5 s',
+  'a cache of 2 s in the short path of connections that stay open',
   'a coalescing reader whose lookups join a read in progress',
   'reads from a replica that lags by up to 100 ms',
   'a deletion with an unknown outcome that returns success',

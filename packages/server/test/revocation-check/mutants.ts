@@ -14,6 +14,7 @@ import {
   remembered,
   rememberedForwards,
   rememberedCallers,
+  repeatedResponses,
   listener,
   laggingReplica,
   type Edit,
@@ -79,6 +80,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a cache of 2 s for other methods than GET on /auth/forward',
     edits: rememberedForwards(`request.method !== 'GET'`),
+    faults: [],
+  },
+  {
+    name: 'a cache of 2 s in the short path of connections that stay open',
+    edits: repeatedResponses,
     faults: [],
   },
   {
