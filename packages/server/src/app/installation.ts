@@ -48,7 +48,9 @@ export async function openInstallation(config: Config, options: OpenOptions): Pr
   const { clock, mayMigrate, isToBeFilled = false, writer } = options;
   const traces = isToBeFilled ? [] : await tracesOfEarlier(config);
   const keys = deriveKeys(await masterKeyOf(config, options, traces));
-  const db = await openDatabase(config.database, keys.auditChain, writer);
+  const location =
+    config.database.kind === 'sqlite' ? { ...config.database, mappedMib: config.sqliteMappedMib } : config.database;
+  const db = await openDatabase(location, keys.auditChain, writer);
   const where = describeDatabase(config.database);
   try {
     const isNew = (await isEmptyDatabase(db)) || (await isInstallationOf(db, keys.check)) === undefined;

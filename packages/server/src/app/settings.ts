@@ -83,6 +83,12 @@ export const settings = {
     databaseUrl,
     { isSecret: true, describe: describeDatabaseUrl },
   ),
+  sqliteMappedMib: setting(
+    'KEYREEVE_SQLITE_MMAP_MIB',
+    '0',
+    'SQLite: maps this much of the file into memory, which makes reads cheaper when the file is larger than the page cache of 40 MiB. 0 maps nothing. A disk error or a truncation of a mapped file ends the process.',
+    integer(0, 2_047),
+  ),
   masterKey: setting(
     'KEYREEVE_MASTER_KEY',
     '',

@@ -39,6 +39,7 @@ const defaults: Config = {
   publicUrl: undefined,
   audience: undefined,
   database: { kind: 'sqlite', path: join(checkout, 'data/keyreeve.db') },
+  sqliteMappedMib: 0,
   masterKey: undefined,
   mayReadWorldReadableSecrets: false,
   deletionJournal: join(checkout, 'data/keyreeve.db.deletions'),

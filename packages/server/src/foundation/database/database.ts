@@ -7,6 +7,8 @@ export interface SqliteLocation {
   readonly kind: 'sqlite';
   /** Absolute path of the file. */
   readonly path: string;
+  /** Reads use a memory mapping of this much of the file. Default: none. */
+  readonly mappedMib?: number;
 }
 
 export type DatabaseLocation = SqliteLocation | PostgresLocation;
@@ -29,10 +31,15 @@ export async function openDatabase(
   switch (location.kind) {
     case 'sqlite': {
       const { SqliteDb } = await import('./sqlite.ts');
-      if (writer === 'thread') return SqliteDb.open(location.path, auditKey);
-      if (writer !== 'direct') return SqliteDb.openRemote(location.path, auditKey, writer);
-      const { DirectWriter } = await import('./direct-writer.ts');
-      return SqliteDb.open(location.path, auditKey, (path) => new DirectWriter(path));
+      const { path, mappedMib = 0 } = location;
+      if (writer === 'direct') {
+        const { DirectWriter } = await import('./direct-writer.ts');
+        return SqliteDb.open(path, auditKey, () => new DirectWriter(path));
+      }
+      const db =
+        writer === 'thread' ? await SqliteDb.open(path, auditKey) : SqliteDb.openRemote(path, auditKey, writer);
+      if (mappedMib > 0) db.mapFile(mappedMib);
+      return db;
     }
     case 'postgres':
       return (await import('./postgres.ts')).PostgresDb.open(location, auditKey);

@@ -90,6 +90,11 @@ export class SqliteDb implements Db {
     };
   }
 
+  /** Maps this much of the file into memory for reads, at most 2 GiB. */
+  mapFile(mib: number): void {
+    this.#reader.exec(`pragma mmap_size = ${mib * 2 ** 20}`);
+  }
+
   async all<Row>(statement: Statement<Row>, values: readonly SqlValue[] = []): Promise<Row[]> {
     return orUnavailable(() => this.#checkedReader.prepare(statement.text.sqlite).all(...values) as Row[]);
   }

@@ -19,6 +19,14 @@ const list = sql<{ id: number }>('test_list', 'select id from things order by id
 
 const getThing = sqlMany<{ id: number }>('test_get', { sqlite: 'select id from things where id = $1', postgres: '' });
 
+const mappedBytes = sql<{ mmap_size: number }>('test_mapped_bytes', 'pragma mmap_size');
+
+function checkpoint(path: string): void {
+  const database = new DatabaseSync(path);
+  database.exec('pragma wal_checkpoint(truncate)');
+  database.close();
+}
+
 /** A database with one row. It is closed with the test, also after a failure, because its thread keeps the process alive. */
 async function newDatabase(t: TestContext, path: string): Promise<SqliteDb> {
   const db = await SqliteDb.open(path, testKeys.auditChain);
@@ -40,6 +48,26 @@ const changes: Readonly<Record<string, (path: string) => string>> = {
   'a -wal that is removed': (path) => (rmSync(`${path}-wal`), `${path}-wal`),
   'a -shm that is replaced': (path) => (replaceByCopy(`${path}-shm`), `${path}-shm`),
 };
+
+test('a read through a memory mapping sees each commit that was acknowledged before', async (t) => {
+  using temp = newTempFolder();
+  const path = join(temp.path, 'mapped.db');
+  const db = await SqliteDb.open(path, testKeys.auditChain);
+  db.mapFile(1);
+  t.after(() => db.close().catch(() => undefined));
+  assert.deepEqual(
+    (await db.all(mappedBytes)).map((row) => ({ ...row })),
+    [{ mmap_size: 2 ** 20 }],
+  );
+  await db.transaction((tx) => tx.run(createTable));
+  for (let id = 1; id <= 20; id++) {
+    await db.transaction((tx) => tx.run(insert, [id]));
+    assert.equal((await db.getMany(getThing, [[id]]))[0]?.id, id);
+    // The next read finds the page in the file and not in the -wal.
+    if (id % 5 === 0) checkpoint(path);
+    assert.equal((await db.all(list)).length, id);
+  }
+});
 
 for (const [name, change] of Object.entries(changes)) {
   test(`${name} ends every read and write`, async (t) => {
