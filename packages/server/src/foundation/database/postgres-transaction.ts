@@ -126,22 +126,19 @@ export class PostgresTransaction implements Transaction {
     const issued = this.#waiting.splice(0);
     const begin = this.#begin.splice(0);
     this.#isDue = false;
-    const last = commit ? [new BatchItem(logCommit, [], false), commit] : [];
+    const last = commit ? [new BatchItem(logMessage, [], false), commit] : [];
     const batch = new Batch([...begin, ...issued.map(({ item }) => item), ...last], this.#msMax);
     try {
       const warning = await this.#run(batch, commit);
       if (warning) this.#fail(warning, true, true);
       else if (commit && commit.command !== 'COMMIT') this.#fail(new Error('the transaction was rolled back'), true);
     } catch (error) {
-      const failed = batch.next;
       const isConnection = sqlState(error) === undefined;
-      // A server that shuts down reports it after the commit has completed, before the end of the batch.
-      const isAfterCommit = commit !== undefined && failed === undefined;
-      const isDuringCommit = commit !== undefined && failed === commit;
-      const isCommit = commit !== undefined && (isConnection || isAfterCommit || isDuringCommit || failed === last[0]);
-      const isUnknown = isConnection
-        ? isCommit && batch.isSent
-        : isAfterCommit || (isDuringCommit && !wasRejected(error));
+      // 0: the log message; 1: the commit; 2: after it, where a server reports that it shuts down.
+      const step = batch.completed - begin.length - issued.length;
+      const isCommit = commit !== undefined && (isConnection || step >= 0);
+      const mayBeCommitted = isConnection ? batch.isSent : step > 1 || (step === 1 && !wasRejected(error));
+      const isUnknown = isCommit && mayBeCommitted;
       if (isConnection) this.#isReusable = false;
       this.#mayCommitWait = isConnection && isUnknown;
       this.#fail(error, isCommit || batch.completed < begin.length, isUnknown);
@@ -197,6 +194,6 @@ const setLong = sql(
 );
 // PostgreSQL does not wait for the standby when it commits a transaction without changes. Such a transaction may have read
 // a commit that has not reached the standby yet. With a logical message in its log, it waits like that commit.
-const logCommit = sql('log_commit', `select pg_logical_emit_message(true, 'keyreeve', '')`);
+const logMessage = sql('log_message', `select pg_logical_emit_message(true, 'keyreeve', '')`);
 const commitStatement = sql('commit', 'commit');
 const rollbackStatement = sql('rollback', 'rollback');
