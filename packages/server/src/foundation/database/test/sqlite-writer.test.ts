@@ -101,7 +101,10 @@ test('a statement after the end of its transaction is rejected', async () => {
   await using opened = await newSqlite();
   const { db } = opened;
   const tx = await db.transaction((it) => Promise.resolve({ it }));
-  tx.it.enqueue(insert, [1]);
+  assert.throws(
+    () => tx.it.enqueue(insert, [1]),
+    (error) => codeOf(error) === 'unavailable',
+  );
   assert.equal(await tx.it.run(insert, [2]).catch(codeOf), 'unavailable');
   await add(db, 3);
   assert.deepEqual(await idsIn(db), [3, 103]);
