@@ -35,6 +35,7 @@ export async function startSupervisor(options: ServiceOptions): Promise<Supervis
       await pingDatabase(db);
     },
     canWrite: async () =>
+      db.writes.isHealthy &&
       [...(await pool.snapshots()).values()].every((snapshot = []) =>
         snapshot.every(
           ({ name, values }) => name !== 'keyreeve_database_writes' || values.every(({ value }) => value !== 0),

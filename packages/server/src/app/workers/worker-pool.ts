@@ -183,6 +183,7 @@ export class WorkerPool {
       return;
     }
     slot.isListening = true;
+    slot.writes?.start();
     slot.failedStarts = 0;
     this.#log.info({ event: 'worker_listening', worker: slot.worker, workerPid: process.process.pid });
     this.#urls ??= { url, publicUrl };

@@ -51,6 +51,8 @@ export interface ReadOptions {
 /** A worker whose transactions this process runs. */
 export interface WorkerClient {
   receive(parts: readonly OperationPart[]): void;
+  /** The worker can receive responses now. */
+  start(): void;
   /** The worker has exited. */
   end(): void;
 }

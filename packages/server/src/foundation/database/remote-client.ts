@@ -3,6 +3,7 @@
  * worker that stops responding while its operation is open delays the others for a bounded time, once.
  */
 import { limits } from '@keyreeve/contract';
+import { monotonicMs } from '../clock.ts';
 import type { WorkerClient } from './db.ts';
 import { toRemote } from './remote-commits.ts';
 import type { OperationPart, RemoteResponse } from './remote-messages.ts';
@@ -12,6 +13,7 @@ import { unavailable } from './unavailable.ts';
 export interface RemoteClientOptions {
   readonly send: (responses: readonly RemoteResponse[]) => void;
   readonly onEnd: () => void;
+  readonly isHealthy: () => boolean;
 }
 
 export class RemoteClient implements WorkerClient {
@@ -30,10 +32,14 @@ export class RemoteClient implements WorkerClient {
     // Messages can arrive after the exit.
     if (this.#hasEnded) return;
     for (const part of parts) {
-      if (part.start) this.#start(part, part.start);
+      if (part.start) this.#begin(part, part.start);
       // An operation that has failed meanwhile has no further parts.
       else this.#operations.get(part.id)?.add(part);
     }
+  }
+
+  start(): void {
+    if (!this.#options.isHealthy()) this.respond({ isHealthy: false });
   }
 
   /** The worker has exited: undoes its operations, except those whose last part was received. */
@@ -55,7 +61,7 @@ export class RemoteClient implements WorkerClient {
     this.#unsent.push(response);
   }
 
-  #start(part: OperationPart, { share, isLong }: NonNullable<OperationPart['start']>): void {
+  #begin(part: OperationPart, { share, isLong }: NonNullable<OperationPart['start']>): void {
     const { id } = part;
     const operation = new RemoteOperation(part, {
       msMax: isLong ? undefined : limits.workerStallMsMax,
@@ -86,7 +92,7 @@ class UndoneError extends Error {}
 type Results = Extract<RemoteResponse, { results: unknown }>['results'];
 
 interface RemoteOperationOptions {
-  /** Time to wait for a part. Undefined waits without a bound. */
+  /** Time to wait for the parts of the operation, in total. Undefined waits without a bound. */
   readonly msMax: number | undefined;
   readonly onStall: (error: Error) => void;
   readonly onResults: (results: Results) => void;
@@ -97,6 +103,7 @@ class RemoteOperation {
   readonly #parts: OperationPart[];
   #failure: Error | undefined;
   #waiting: PromiseWithResolvers<OperationPart> | undefined;
+  #waitedMs = 0;
 
   constructor(first: OperationPart, options: RemoteOperationOptions) {
     this.#parts = [first];
@@ -138,12 +145,14 @@ class RemoteOperation {
     if (part) return part;
     const { msMax, onStall } = this.#options;
     const waiting = (this.#waiting = Promise.withResolvers<OperationPart>());
-    const stall = () => onStall(new Error(`the worker sent nothing for ${msMax} ms`));
-    const timer = msMax === undefined ? undefined : setTimeout(stall, msMax);
+    const stall = () => onStall(new Error(`the other operations waited ${msMax} ms for the worker`));
+    const startedMs = monotonicMs();
+    const timer = msMax === undefined ? undefined : setTimeout(stall, Math.max(0, msMax - this.#waitedMs));
     try {
       return await waiting.promise;
     } finally {
       clearTimeout(timer);
+      this.#waitedMs += monotonicMs() - startedMs;
       this.#waiting = undefined;
     }
   }

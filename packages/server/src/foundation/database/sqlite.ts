@@ -142,9 +142,12 @@ export class SqliteDb implements Db {
   }
 
   serve(send: (responses: readonly RemoteResponse[]) => void): RemoteClient {
-    const client = new RemoteClient(this.#runner, { send, onEnd: () => this.#clients.delete(client) });
+    const client = new RemoteClient(this.#runner, {
+      send,
+      onEnd: () => this.#clients.delete(client),
+      isHealthy: () => this.writes.isHealthy,
+    });
     this.#clients.add(client);
-    if (!this.writes.isHealthy) client.respond({ isHealthy: false });
     return client;
   }
 

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { limits } from '@keyreeve/contract';
 import { databaseUrl } from '../../../app/config-values.ts';
 import { DomainError } from '../../errors.ts';
+import { until } from '../../../../test-kit/until.ts';
 import { openDatabase, type EmbeddedWriter } from '../database.ts';
 import type { Db, WorkerClient } from '../db.ts';
 import { RemoteCommits } from '../remote-commits.ts';
@@ -92,6 +93,17 @@ test('a change of a worker exchanges two messages with the supervisor, and all p
     for (const db of [supervisor, first.db, second.db]) assert.deepEqual(await idsIn(db), [1, 101]);
     assert.deepEqual([first.sent.length, first.received.length], [2, 2]);
     assert.deepEqual([second.sent, second.received], [[], []]);
+  });
+});
+
+test('a worker that starts while writes fail learns of the failure and of its end', async () => {
+  await withWorkers(async (supervisor, first) => {
+    supervisor.writes.observe(false);
+    first.received.length = 0;
+    first.client.start();
+    await until('the worker learns of the failure', 10_000, async () => !first.db.writes.isHealthy);
+    await add(first.db, 1);
+    await until('the worker learns of its end', 10_000, async () => first.db.writes.isHealthy);
   });
 });
 
