@@ -98,8 +98,11 @@ test('a change of a worker exchanges two messages with the supervisor, and all p
 
 test('a worker that starts while writes fail learns of the failure and of its end', async () => {
   await withWorkers(async (supervisor, first) => {
+    first.mayPass = () => false;
     supervisor.writes.observe(false);
-    first.received.length = 0;
+    await new Promise(setImmediate);
+    assert.equal(first.db.writes.isHealthy, true);
+    first.mayPass = () => true;
     first.client.start();
     await until('the worker learns of the failure', 10_000, async () => !first.db.writes.isHealthy);
     await add(first.db, 1);
