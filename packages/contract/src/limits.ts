@@ -30,7 +30,10 @@ const requests = {
   bodyBytesMax: limit(16_384, 'Request body. More: 413.'),
   batchBodyBytesMax: limit(batchBodyBytes, 'Body of `POST /auth/verify/batch`. More: 413.'),
   // An API key or an access token fits. Larger bodies are read after the caller was authenticated.
-  sharedReadBodyBytesMax: limit(1_024, 'Body of a verification for which one read returns the caller’s key as well.'),
+  sharedReadBodyBytesMax: limit(
+    1_024,
+    'Body of a verification that shares one read with the caller’s key. Larger: two reads.',
+  ),
   // No body costs more than three times its parsing.
   validationErrorsMax: limit(20, 'Validation errors in one response.'),
   errorNameCharsMax: limit(64, 'A field name in an error.'),
@@ -175,7 +178,7 @@ const queues = {
   writeWaitMsMax: limit(5_000, 'Wait of a write. Longer: 503, with nothing changed.'),
   workerStallMsMax: limit(
     2_000,
-    'Time in which a worker continues a write that it has started on SQLite. Longer: 503, with nothing changed.',
+    'Time that a write on SQLite waits for its worker, in total. Longer: 503, with nothing changed.',
   ),
   requestsPerCredentialMax: limit(128, 'Requests in progress per token, except verifications. More: 429.'),
   requestsPerAccountMax: limit(256, 'The same per account. More: 429.'),

@@ -23,7 +23,7 @@ export class Instance {
   verifications = 0;
   readonly #base: URL;
   readonly #agent: Agent;
-  /** Its connections carry only what a proxy sends, which the service may process differently. */
+  /** Its connections carry only requests to `/auth/forward`, as those of a proxy do, so the short path answers them. */
   readonly #proxyAgent: Agent;
   readonly #timeoutMs: number;
 

@@ -82,7 +82,7 @@ export class App {
     else void this.#serve(request, response);
   };
 
-  /** For the short path of connections that stay open. */
+  /** For the short path (`http/short-path.ts`). */
   readonly shortPath = {
     mayAnswer: (url: string): boolean => !this.#options.health.isClosed && isForwardTarget(url),
     handle: (request: ForwardRequest, response: BareResponse): void => this.#forward(request, response),
@@ -140,9 +140,9 @@ export class App {
   }
 
   /**
-   * With a short body, one read returns the caller's key and the credential. So the handler starts before the caller is
-   * authenticated, and its response waits for that. This is safe because handlers of these routes only verify credentials,
-   * which every client can do at `/auth/forward`.
+   * With a short body, one read returns the caller's key and the credential: the handler starts before the caller is
+   * authenticated, and the response waits for the authentication. This is safe because handlers of these routes only verify
+   * credentials, which every client can do at `/auth/forward`.
    */
   async #answerService(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract, handle } = match.route;
@@ -229,7 +229,7 @@ export class App {
 
 /** The second result, if the first promise is fulfilled. */
 async function afterwards<T>(first: Promise<void>, second: Promise<T>): Promise<T> {
-  // Without it, a rejection that precedes the first result would be unhandled.
+  // Without this handler, a rejection that precedes the first result would be unhandled.
   second.catch(() => undefined);
   await first;
   return second;

@@ -4,7 +4,7 @@ import { monotonicMs } from '../foundation/clock.ts';
 /** A delay that begins between two samples is reported up to this much too short. */
 const intervalMs = 10;
 
-/** `monitorEventLoopDelay` of Node does not record the interval in which it is reset, and so misses delays. */
+/** Replaces `monitorEventLoopDelay` of Node, which does not record a delay during which it is reset. */
 export class EventLoopDelay {
   #sampledMs = monotonicMs();
   #maxMs = 0;

@@ -36,7 +36,7 @@ export interface OpenOptions {
    * that, so that the result of a failed restore cannot start as a new installation.
    */
   readonly isToBeFilled?: boolean;
-  /** What writes to SQLite. Default: a thread. */
+  /** The writer of SQLite. Default: a writer thread. */
   readonly writer?: EmbeddedWriter | undefined;
 }
 

@@ -141,7 +141,7 @@ export class Metrics {
   }
 }
 
-/** Durations of reads and commits, and counts of commits. Workers on SQLite leave their commits to the supervisor. */
+/** Durations of reads and commits, and counts of commits. With workers on SQLite, the supervisor counts the commits. */
 export function collectDatabase(registry: Registry, dbTimes: DbTimes, writes: WriteHealth): void {
   const registers = [registry];
   const times = new Histogram({

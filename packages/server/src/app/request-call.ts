@@ -1,6 +1,6 @@
 /**
- * What a handler gets of its request. The values of headers are computed when a handler reads them: verifications, which are
- * the most frequent requests, read none.
+ * The request as its handler receives it. Values from headers are computed when a handler reads them: verifications, the
+ * most frequent requests, read none.
  */
 import type { IncomingMessage } from 'node:http';
 import { limits, type Language } from '@keyreeve/contract';

@@ -97,7 +97,7 @@ export interface WorkerStart {
   readonly worker: number;
   /** The SQLite files that the supervisor has open. */
   readonly database: FileIdentity | undefined;
-  /** What writes to SQLite for the worker. */
+  /** The writer of SQLite, which sends transactions to the supervisor. */
   readonly writer: EmbeddedWriter | undefined;
 }
 

@@ -86,7 +86,7 @@ export const settings = {
   sqliteMappedMib: setting(
     'KEYREEVE_SQLITE_MMAP_MIB',
     '0',
-    'SQLite: maps this much of the file into memory, which makes reads cheaper when the file is larger than the page cache of 40 MiB. 0 maps nothing. A disk error or a truncation of a mapped file ends the process.',
+    'SQLite: MiB of the file to map into memory, which makes reads cheaper if the file exceeds the page cache of 40 MiB. At most 2047; 0 maps nothing. A disk error or a truncation of a mapped file ends the process.',
     integer(0, 2_047),
   ),
   masterKey: setting(

@@ -5,11 +5,11 @@
 import { constants, getPriority, setPriority } from 'node:os';
 
 /**
- * With 4, the kernel gives the work 29 % of a core that a thread of the usual priority uses too. With much more, a
- * transaction of an import would keep its locks for too long while verifications use every core.
+ * With 4, the kernel gives the work 29 % of a core that a thread of the usual priority uses too. With a much higher value,
+ * a transaction of an import would keep its locks for too long while verifications use every core.
  */
 const niceIncrement = 4;
-/** Before the first call. */
+/** The priority before the first call. */
 let usual: number | undefined;
 
 /**

@@ -74,7 +74,7 @@ export class Connection {
   #mayStartShortPath = true;
   /** Whether a response of the short path has not drained. */
   #isShortHeld = false;
-  /** The request that waits for it. Node has no previous response for which it would let the request wait. */
+  /** The request that waits for that response. Node has no record of the response, so it does not delay the request. */
   #behindShort: QueuedResponse | undefined;
   #onRequest: ((request: IncomingMessage) => void) | undefined;
 
@@ -138,7 +138,7 @@ export class Connection {
     this.#afterPending = undefined;
   }
 
-  /** Starts the short path if the first response for its target is the response to a request of its subset. */
+  /** Starts the short path, if the first request for `/auth/forward` on the connection is in its subset. */
   #startShortPath({ req, shouldKeepAlive }: QueuedResponse): void {
     const { shortPath: options } = this.#options;
     if (!options?.mayAnswer(req.url ?? '')) return;
@@ -176,7 +176,7 @@ export class Connection {
   holdShortResponse(): void {
     this.#isShortHeld = true;
     this.holdBytes();
-    // Called when the response before it has drained.
+    // The callback runs when the response before it has drained.
     this.socket.write('', () => {
       this.#isShortHeld = false;
       if (this.#isHeld) this.#isHeld = this.#options.backlog.settle(this);

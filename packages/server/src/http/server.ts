@@ -64,10 +64,11 @@ export function createHttpServer(
   return server;
 }
 
-/** Makes the short path and node:http consistent. */
+/** The state that the short path shares with node:http: requests in progress and the last header lines. */
 function sharedWith(server: Server): Pick<ShortPathOptions, 'lastLines' | 'count'> {
   let inProgress = 0;
-  // Node considers connections with a request of the short path idle. The caller repeats it until no connection is left.
+  // Node considers a connection idle while the short path answers its request. The caller repeats the call until no
+  // connection is left.
   const closeIdleConnections = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = () => {
     if (inProgress === 0) closeIdleConnections();

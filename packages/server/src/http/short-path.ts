@@ -40,7 +40,7 @@ export interface SharedConnection {
   countRequest(): void;
   /** @returns the requests that node:http emits while `parse` runs */
   requestsOf(parse: () => void): readonly IncomingMessage[];
-  /** To be called when the kernel has not accepted a response completely. */
+  /** The short path calls this when the kernel has not accepted a response completely. */
   holdShortResponse(): void;
 }
 
@@ -53,7 +53,7 @@ export class ShortPath {
   #isConfirmed = false;
   #inProgress: { readonly bytes: Buffer; readonly response: ShortResponse } | undefined;
 
-  /** To be called when node:http has answered all requests. */
+  /** The caller starts the short path when node:http has answered all requests. */
   constructor(connection: SharedConnection, options: ShortPathOptions, parser: (bytes: Buffer) => void) {
     this.#connection = connection;
     this.#options = options;
@@ -67,7 +67,7 @@ export class ShortPath {
     socket.removeListener('data', this.#parser).on('data', this.#onData).prependListener('end', this.#onEnd);
   }
 
-  /** Passes the connection to node:http, with a request in progress, which node:http then answers instead. */
+  /** Passes the connection to node:http, which also answers a request in progress. */
   #leave(bytes?: Buffer): void {
     const { socket } = this.#connection;
     // First: node:http removes its listener when these bytes are a CONNECT.
@@ -104,7 +104,7 @@ export class ShortPath {
     const found = requests.map((request) => [request.method, request.url, request.rawHeaders]);
     this.#isConfirmed = isDeepStrictEqual(found, [[method, url, rawHeaders]]);
     const { socket } = this.#connection;
-    // Not if the connection closes.
+    // node:http has removed its listener if the connection closes.
     if (this.#isConfirmed && socket.listeners('data').some((listener) => listener === this.#parser)) this.#enter();
   }
 
@@ -163,7 +163,7 @@ class ShortResponse implements BareResponse {
     this.#onEnd();
   }
 
-  /** From now on, the handler's response is ignored. */
+  /** Ignores the response of the handler from now on. */
   abandon(): void {
     this.#isAbandoned = true;
   }

@@ -1,6 +1,6 @@
 /**
  * The parser of the short path. It accepts a strict subset of the requests that node:http accepts, and interprets each of
- * them as node:http does. Undefined means "not in the subset"; it is no error.
+ * them as node:http does. Undefined means that the request is not in the subset.
  */
 
 import type { IncomingMessage } from 'node:http';

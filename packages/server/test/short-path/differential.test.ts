@@ -1,5 +1,5 @@
 /**
- * The short path is a strict subset of node:http: the same verdict, framing and bounds, for mutated requests that are split at
+ * The short path is a strict subset of node:http: the same result, framing and bounds, for mutated requests that are split at
  * random places. A run of a million requests: `SHORT_PATH_CONNECTIONS=110000 npm test -- short-path/differential`.
  */
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ const source = fileURLToPath(new URL('../../src/', import.meta.url));
 const modules = fileURLToPath(new URL('../../../../node_modules', import.meta.url));
 
 const connections = Number(process.env['SHORT_PATH_CONNECTIONS'] ?? 1_000);
-/** Enough for the mistake that is hardest to find. */
+/** Enough to detect each mistake in `mutants.ts`. */
 const connectionsPerMutant = 1_500;
 
 const seeds = (count: number): Iterable<number> => Array.from({ length: count }, (_, index) => index + 1);

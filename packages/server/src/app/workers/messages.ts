@@ -19,7 +19,7 @@ export type ToWorker =
     }
   | { readonly kind: 'metrics'; readonly id: number }
   | { readonly kind: 'stop' }
-  /** About operations on SQLite. */
+  /** Results of operations on SQLite, and the state of the writer. */
   | { readonly kind: 'writes'; readonly responses: readonly RemoteResponse[] }
   | Broadcast;
 

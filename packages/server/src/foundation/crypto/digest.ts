@@ -1,4 +1,4 @@
-/** Computes the digest of a password. Takes milliseconds to seconds without yielding, so only a hashing thread calls it. */
+/** Computes the digest of a password. Blocks its thread for milliseconds to seconds, so only a hashing thread calls it. */
 import { pbkdf2Sync, scryptSync } from 'node:crypto';
 import { hashRawSync } from '@node-rs/argon2';
 import { hashSync as hashBcrypt } from '@node-rs/bcrypt';

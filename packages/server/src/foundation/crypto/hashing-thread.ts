@@ -19,14 +19,14 @@ export interface Digest {
   readonly ms: number;
 }
 
-/** `warning`: the reason why the thread has the usual priority. Before any digest. */
+/** `warning`: the reason why the thread has the usual priority. Sent before any digest. */
 export type HashingResponse = Digest | { readonly error: string } | { readonly warning: string };
 
 const port = parentPort;
 if (!port) throw new Error('hashing-thread must run as a worker thread');
 const send = (response: HashingResponse): void => port.postMessage(response);
 
-// Elsewhere, the priority of the whole process would be lowered.
+// On other systems, this would lower the priority of the whole process.
 const warning = process.platform === 'linux' ? lowerPriority() : `${process.platform} has no priorities of threads`;
 if (warning !== undefined) send({ warning });
 

@@ -11,14 +11,14 @@ export class HashingThreads {
   #hasWarned = false;
   #isClosed = false;
 
-  /** @param onWarning receives, once, why the threads have the usual priority */
+  /** @param onWarning receives, once, the reason why the threads have the usual priority */
   constructor(threadsMax: number, onWarning: (detail: string) => void = () => undefined) {
     this.#threadsMax = threadsMax;
     this.#onWarning = onWarning;
   }
 
   /**
-   * A thread computes its digests one after another. One that waits at the thread starts without the main thread.
+   * A thread computes its digests one after another. A digest that waits in the thread starts without a further message.
    * @throws DomainError `unavailable` if the thread ended before its response; later digests get another thread
    */
   async compute(recipe: ForeignRecipe, password: string): Promise<Digest> {

@@ -62,14 +62,14 @@ export class PasswordHasher {
   readonly #threads: HashingThreads;
   readonly #queue: (() => void)[] = [];
   readonly #dummy: string;
-  /** Hashes that were sent to the threads: one runs in each thread, and one waits there. */
+  /** Hashes in the threads: in each, one runs and one waits. */
   #sent = 0;
   /** Moving average of the duration of a hash, in milliseconds. */
   #hashMs = 30;
 
   /**
    * @param share of the machine's bounds for this process: 1/n for one of n workers. At least one hash can run.
-   * @param onWarning receives, once, why hashes run at the usual priority
+   * @param onWarning receives, once, the reason why hashes run at the usual priority
    */
   constructor(
     pepper: KeyedHash,
@@ -190,7 +190,7 @@ export class PasswordHasher {
       this.stats.hashed++;
       return this.#pepper.mac(digest);
     } finally {
-      // Passes the place directly to the next waiting hash, so that a later request cannot take it.
+      // Passes the slot directly to the next waiting hash, so that a later request cannot take it.
       const next = this.#queue.shift();
       if (next) next();
       else this.#sent--;

@@ -18,8 +18,8 @@ export type EmbeddedWriter = 'thread' | 'direct' | RemoteCommits;
 /**
  * Opens a database. An embedded database is created if it does not exist.
  * @param auditKey for the audit events of transactions
- * @param writer what writes to an embedded database: a thread (default), this thread, or another process, which has
- *   created it
+ * @param writer of an embedded database: a writer thread (default), this thread, or another process, which must have
+ *   created the file
  * @throws DomainError `unavailable`
  */
 export async function openDatabase(

@@ -31,7 +31,7 @@ export interface Transaction extends Reader {
   /** @returns the number of rows changed */
   run(statement: Statement<never>, values?: readonly SqlValue[]): Promise<number>;
   /**
-   * Sends the statement together with the next statement, before it, or with the commit. If the statement fails, the
+   * Sends the statement together with the next one, which runs after it, or with the commit. If the statement fails, the
    * transaction is rolled back.
    * @throws Error if the transaction has ended
    */

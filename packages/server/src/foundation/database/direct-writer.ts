@@ -1,6 +1,6 @@
 /**
- * A writer without a thread, for the supervisor of several workers. It serves no clients, so a commit may block it, and each
- * exchange with a worker needs two messages between threads less.
+ * A writer without a thread, for the supervisor of several workers. The supervisor serves no clients, so a commit may block
+ * it. Without a writer thread, each exchange with a worker saves two messages between threads.
  */
 import { monotonicMs } from '../clock.ts';
 import type { SqlValue } from './sql.ts';
@@ -101,7 +101,7 @@ const toUnavailable = (error: unknown): Error => unavailable(new Error(messageOf
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy;
 
-/** The commit or the end of the operation reports the failure as well, so not every step is awaited. */
+/** Callers need not await every step: the commit or the end of the operation reports a failure as well. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

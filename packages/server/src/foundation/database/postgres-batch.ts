@@ -52,7 +52,7 @@ const columnsOf = new WeakMap<Wire, Map<string, Columns>>();
 
 /** A query object of pg: the client calls `submit` and the methods that begin with `handle`. */
 export class Batch implements Submittable {
-  /** Milliseconds. After them, the client fails the batch; the connection cannot be used again. */
+  /** Milliseconds. Then the client fails the batch, and the connection cannot be used again. */
   readonly query_timeout: number;
   /** The number of statements that have completed. */
   completed = 0;
@@ -149,7 +149,7 @@ export class Batch implements Submittable {
     this.callback?.(this.#parseError ?? (isComplete ? null : new Error('PostgreSQL did not run all statements')));
   }
 
-  /** Of statements that the server ends in another way; none is sent. */
+  /** The client requires these handlers. No statement in a batch causes their messages. */
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
   handleCopyInResponse(): void {}

@@ -1,6 +1,6 @@
 /**
  * A transaction on a PostgreSQL connection. Statements that are issued in one turn are one batch. The first batch begins the
- * transaction and the last one commits it, so a change of two steps takes two round trips.
+ * transaction and the last one commits it, so a transaction of two batches takes two round trips.
  */
 import type { PoolClient } from 'pg';
 import type { AuditKey, Transaction } from './db.ts';
@@ -112,7 +112,7 @@ export class PostgresTransaction implements Transaction {
       if (!this.#isDue && !this.#inProgress) process.nextTick(() => this.#sendIfDue());
       this.#isDue = true;
     });
-    // The body may await a statement after an earlier one has thrown, or never. The commit fails nevertheless.
+    // The body may await this statement late or never. The commit reports the failure.
     result.catch(() => undefined);
     return result;
   }

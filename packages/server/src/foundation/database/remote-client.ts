@@ -1,5 +1,5 @@
 /**
- * The supervisor's side of a worker's writer (`remote-commits.ts`): runs the operations of the worker in their turns. A
+ * The supervisor's side of a worker's writer (`remote-commits.ts`): runs the worker's operations, each in its turn. A
  * worker that stops responding while its operation is open delays the others for a bounded time, once.
  */
 import { limits } from '@keyreeve/contract';
@@ -33,7 +33,7 @@ export class RemoteClient implements WorkerClient {
     if (this.#hasEnded) return;
     for (const part of parts) {
       if (part.start) this.#begin(part, part.start);
-      // An operation that has failed meanwhile has no further parts.
+      // Further parts of an operation that has failed are ignored.
       else this.#operations.get(part.id)?.add(part);
     }
   }
@@ -65,7 +65,7 @@ export class RemoteClient implements WorkerClient {
     const { id } = part;
     const operation = new RemoteOperation(part, {
       msMax: isLong ? undefined : limits.workerStallMsMax,
-      // Its other operations would delay the others once more each.
+      // Each of its other operations would delay the other workers once more.
       onStall: (error) => this.#abandon(error),
       onResults: (results) => this.respond({ id, results }),
     });

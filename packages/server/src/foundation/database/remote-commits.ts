@@ -1,6 +1,6 @@
 /**
- * The writer of a worker: it sends operations to the supervisor, whose writer thread runs them (`remote-client.ts`). So the
- * workers share commits and turns, and do not compete for the lock of the file.
+ * The writer of a worker: it sends operations to the supervisor, which runs them (`remote-client.ts`). So the workers share
+ * commits and turns, and do not compete for the lock of the file.
  *
  * The body of an operation starts at once. Statements that it issues in one turn are sent as one part; the last part ends
  * the operation. The supervisor confirms the end after the commit.

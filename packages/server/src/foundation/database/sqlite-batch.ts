@@ -1,6 +1,6 @@
 /**
- * Reads one row for each of several lists of values with one SQLite statement. Rows arrive as arrays: SQLite's own objects
- * and a statement for each list take a third longer (docs/decisions/0003-hot-path.md).
+ * Reads one row for each of several lists of values with one SQLite statement. Rows arrive as arrays: objects and a
+ * statement for each list take a third longer (docs/decisions/0003-hot-path.md).
  */
 import type { StatementSync } from 'node:sqlite';
 import type { ManyStatement, SqlValue } from './sql.ts';
@@ -9,7 +9,7 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 /** A row begins with the number of its list, from 1. */
 type NumberedRow = readonly [ordinal: number, ...values: SqlValue[]];
 
-/** Where the text of a statement gets its lists of values. */
+/** The place in the text of a statement for the lists of values. */
 const placeholder = '$requested';
 
 export class SqliteBatchReader {
@@ -32,7 +32,7 @@ export class SqliteBatchReader {
     if (first === undefined) return results;
     const sizeLog2 = Math.ceil(Math.log2(valuesOfEach.length));
     const values = valuesOfEach.flat();
-    // Lists of nulls fill the statement up; null equals nothing, so they return no rows.
+    // The other lists contain nulls. Null equals nothing, so they return no rows.
     while (values.length < first.length * 2 ** sizeLog2) values.push(null);
     const rows = this.#statement(statement, sizeLog2, first.length).all(...values) as unknown as NumberedRow[];
     for (const row of rows) results[row[0] - 1] = toRow(row);

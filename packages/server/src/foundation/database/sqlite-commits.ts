@@ -1,10 +1,10 @@
 /**
- * Runs the transactions of an SQLite file. Operations that wait or arrive while a transaction is
- * open share its commit, in the order of `fair-queue.ts`. Each has a savepoint, so its failure does not affect the others,
- * and is acknowledged only after the commit.
+ * Runs the transactions of an SQLite file. Operations that wait or arrive while a transaction is open share its commit, in
+ * the order of `fair-queue.ts`. Each has a savepoint, so its failure does not affect the others, and is acknowledged only
+ * after the commit.
  *
- * The end of an operation travels with the start of the next one, or with the commit. So a single operation whose
- * statements are issued together needs two messages to the thread.
+ * The end of an operation is sent with the start of the next one, or with the commit. So a single operation whose
+ * statements are issued together needs two messages to the writer thread.
  */
 import { monotonicMs } from '../clock.ts';
 import { FairQueue, writesWaiting } from './fair-queue.ts';

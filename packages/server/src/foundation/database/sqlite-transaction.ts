@@ -1,4 +1,4 @@
-/** Transactions on SQLite: what runs them, and the interface that a transaction's body gets. */
+/** Transactions on SQLite. Several share a commit; within it, the transaction of a caller is an operation. */
 import type { AuditKey, Transaction, TransactionOptions } from './db.ts';
 import type { Share } from './share.ts';
 import type { SqlValue, Statement } from './sql.ts';

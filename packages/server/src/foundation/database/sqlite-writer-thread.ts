@@ -102,7 +102,7 @@ const errorOf = ({ message, isOutcomeUnknown }: StepFailure): unknown =>
 const compact = (value: SqlValue): SqlValue =>
   value instanceof Uint8Array && value.byteLength < value.buffer.byteLength ? new Uint8Array(value) : value;
 
-/** The commit or the end of the operation reports the failure as well, so not every step is awaited. */
+/** Callers need not await every step: the commit or the end of the operation reports a failure as well. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

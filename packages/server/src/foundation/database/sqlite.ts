@@ -1,6 +1,6 @@
 /**
- * The driver of the embedded database: one file, read on the main thread and written on another (`sqlite-commits.ts`).
- * Reads take their snapshot when they run (WAL mode), so they see every commit that was acknowledged before.
+ * The driver of the embedded database: one file, read on the main thread and written by a writer thread
+ * (`sqlite-commits.ts`) or, for several workers, by the supervisor (`remote-commits.ts`). Reads take their snapshot when they run (WAL mode), so they see every commit that was acknowledged before.
  */
 import { monotonicMs } from '../clock.ts';
 import type { AuditKey, Db, DbTimes, Reader, Transaction, TransactionOptions } from './db.ts';
@@ -68,7 +68,7 @@ export class SqliteDb implements Db {
   }
 
   /**
-   * Opens a file that the supervisor has open. Its process writes.
+   * Opens a file that the supervisor has open and writes.
    * @throws DomainError `unavailable`
    */
   static openRemote(path: string, auditKey: AuditKey, remote: RemoteCommits): SqliteDb {

@@ -86,7 +86,7 @@ onEachDatabase(
   { tags: ['asvs:2.3.3', 'asvs:16.5.3'] },
   async ({ db }) => {
     await withThings(db, [1, 10]);
-    const mistake = new Error('changed my mind');
+    const mistake = new Error('the body failed');
     const failing = db.transaction(async (tx) => {
       await tx.run(insert, [2, 20]);
       assert.equal(await tx.run(add, [1, 5]), 1);

@@ -72,7 +72,7 @@ function watchRejections(t: TestContext): void {
   t.after(() => process.off('unhandledRejection', onRejection));
 }
 
-test('statements that are issued together take one round trip, and the last ones that of the commit', async () => {
+test('statements that are issued together share a round trip, and the last ones share that of the commit', async () => {
   await using fixture = await newFixture();
   const { db, proxy, roundTrips, ids } = fixture;
   for (const id of [1, 2]) {
@@ -199,7 +199,7 @@ test('a body that throws while statements run is rolled back after them, and the
   watchRejections(t);
   await using fixture = await newFixture();
   const { db, proxy, ids } = fixture;
-  const mistake = new Error('changed my mind');
+  const mistake = new Error('the body failed');
   for (const wait of [() => undefined, () => new Promise(setImmediate)]) {
     const failing = db.transaction(async (tx) => {
       tx.enqueue(insert, [1, 1]);

@@ -96,7 +96,7 @@ test('a change of a worker exchanges two messages with the supervisor, and all p
   });
 });
 
-test('a worker that starts while writes fail learns of the failure and of its end', async () => {
+test('a worker that starts while writes fail reports the failure and its end', async () => {
   await withWorkers(async (supervisor, first) => {
     first.mayPass = () => false;
     supervisor.writes.observe(false);
@@ -104,9 +104,9 @@ test('a worker that starts while writes fail learns of the failure and of its en
     assert.equal(first.db.writes.isHealthy, true);
     first.mayPass = () => true;
     first.client.start();
-    await until('the worker learns of the failure', 10_000, async () => !first.db.writes.isHealthy);
+    await until('the worker reports the failure', 10_000, async () => !first.db.writes.isHealthy);
     await add(first.db, 1);
-    await until('the worker learns of its end', 10_000, async () => first.db.writes.isHealthy);
+    await until('the worker reports its end', 10_000, async () => first.db.writes.isHealthy);
   });
 });
 
@@ -218,7 +218,7 @@ test('a supervisor that ends before a message of a change arrives: the change ha
       first.mayPass = () => first.sent.length < message;
       const change = failureOf(add(first.db, 1));
       while (first.sent.length < message) await new Promise(setImmediate);
-      // With the second message lost, the worker cannot know whether the supervisor has committed, and reports that.
+      // With the second message lost, the worker cannot determine the outcome, and reports that.
       first.remote.fail(new Error('the supervisor has exited'));
       assert.equal(isOutcomeUnknown(await change), message === 2);
       first.client.end();
@@ -284,7 +284,7 @@ function endThreadAt(t: TestContext, message: number): void {
 }
 
 for (const message of [1, 2]) {
-  test(`a writer thread that ends at message ${message} of a worker’s change: the workers learn the outcome and that writes fail`, async (t) => {
+  test(`a writer thread that ends at message ${message} of a worker’s change: the workers report the outcome and that writes fail`, async (t) => {
     await withWorkers(async (supervisor, first, second) => {
       endThreadAt(t, message);
       const error = await failureOf(add(first.db, 1));
