@@ -42,7 +42,7 @@ interface Measured extends Longest {
   readonly msP99: number;
 }
 
-/** Work beside verifications. It ends at the latest when the scenario does, or the scenario lasts until it ends. */
+/** Work beside verifications. A scenario lasts for its duration, or until the work ends if that is later. */
 type Work = (context: Context) => Promise<unknown>;
 
 const allCores = Array.from({ length: availableParallelism() }, (_, core) => core).join(',');

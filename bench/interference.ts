@@ -1,6 +1,6 @@
 /**
- * How much sign-ins, creations and deletions disturb verifications, and verifications them. The server, PostgreSQL and the
- * load generators share all cores.
+ * How much sign-ins, creations and deletions slow down verifications, and the reverse. The server, PostgreSQL and the load
+ * generators share all cores.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -124,7 +124,7 @@ function reportP99(report: Report, what: string, found: Rounds, goal?: number): 
   report.add(`p99 of ${what}`, found.ratio('disturbed', 'calm', 'msP99'), bar, p99s(found, 'disturbed', 'calm'));
 }
 
-/** The bare hashes run as many at once as the server's. */
+/** As many bare hashes run at once as in the server. */
 async function signInRate(report: Report, server: Running, options: SignInOptions): Promise<void> {
   const { rounds, seconds, logins } = options;
   const request = signInRequest(logins);
@@ -185,7 +185,7 @@ async function during(
   return result;
 }
 
-/** @returns a function whose results each delete other keys, up to the number that it gets */
+/** @returns a function that gets a number of keys and returns requests that delete them: other keys at each call */
 function nextDeletions({ deletions }: SignedIn): (keys: number) => RequestTemplate {
   let first = 0;
   return (keys) => {

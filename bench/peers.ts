@@ -51,7 +51,7 @@ interface Setup {
   readonly newUrl: (name: string) => Promise<string>;
 }
 
-/** A program of ours, and the same request answered with a constant. */
+/** A measurement of Keyreeve, and its limit: the constant for the same request, or bare hashes. */
 interface Ours {
   readonly program: Contender;
   readonly limit: Contender;
@@ -258,7 +258,7 @@ function goalsOf({ what, peer: { name: peerName }, ours }: Comparison, rounds: R
   ]);
 }
 
-/** Below ten microseconds a decimal matters. */
+/** Microseconds, with a decimal below ten. */
 const processor = (us: number): string => (us < 10 ? us.toFixed(1) : rate(us));
 const times = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
 

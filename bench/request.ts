@@ -34,7 +34,7 @@ export function writePool(path: string, records: readonly string[], draw: Pool['
   return { path, recordBytes, draw };
 }
 
-/** A blank that is filled with a number, unique over loads that follow each other within eleven days. */
+/** A placeholder for a number that is unique over all loads within eleven days. */
 const serialBytes = 12;
 export const serial = '\u0001'.repeat(serialBytes);
 

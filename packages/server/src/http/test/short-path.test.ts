@@ -1,4 +1,4 @@
-/** Connections on the short path: bounds, timeouts, half-closed clients, unread responses and draining are those of node:http. */
+/** On the short path, bounds, timeouts, half-closed clients, unread responses and draining are those of node:http. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
