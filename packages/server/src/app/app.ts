@@ -4,7 +4,7 @@
  *     limits → route → principal → query, body → handler → response
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { forward, isBounded, limits, type RefreshTokenBody, type RouteContract } from '@keyreeve/contract';
+import { forward, isBounded, limits, verifyBatch, type RefreshTokenBody, type RouteContract } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../foundation/principal.ts';
 import { monotonicMs } from '../foundation/clock.ts';
 import { accountShare, runInShare, rangeShare, type WorkClass } from '../foundation/database/share.ts';
@@ -140,17 +140,18 @@ export class App {
   }
 
   /**
-   * With a short body, one read returns the caller's key and the credential: the handler starts before the caller is
-   * authenticated, and the response waits for the authentication. This is safe because handlers of these routes only verify
-   * credentials, which every client can do at `/auth/forward`.
+   * With a short body of one credential, one read returns the caller's key and that credential: the handler starts before
+   * the caller is authenticated, and the response waits for the authentication. This is safe because the handler only
+   * verifies one credential, which every client can do at `/auth/forward`. A batch waits for the authentication.
    */
   async #answerService(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract, handle } = match.route;
     const { verifier } = this.#options;
     const presented = credentialOf(request.rawHeaders);
-    const authenticate = (): Promise<void> => authenticateService(verifier, presented, contract.body?.type === 'form');
-    const isPlausible = 'text' in presented || presented.kind === 'basic';
-    const isShort = isPlausible && hasShortBody(request, limits.sharedReadBodyBytesMax);
+    const mayUseBasic = contract.body?.type === 'form';
+    const authenticate = (): Promise<void> => authenticateService(verifier, presented, mayUseBasic);
+    const isPlausible = 'text' in presented || (mayUseBasic && presented.kind === 'basic');
+    const isShort = isPlausible && contract !== verifyBatch && hasShortBody(request, limits.sharedReadBodyBytesMax);
     if (!isShort) await authenticate();
     let call: Call;
     try {

@@ -24,7 +24,7 @@ export type ForeignScheme = keyof typeof parametersOf;
 export interface ForeignRecipe {
   readonly scheme: ForeignScheme;
   readonly parameters: Readonly<Record<string, number>>;
-  readonly salt: Buffer;
+  readonly salt: Uint8Array;
   readonly digestBytes: number;
 }
 

@@ -9,6 +9,7 @@ import { computeDigest } from './digest.ts';
 import type { ForeignRecipe } from './foreign-hash.ts';
 
 export interface HashingRequest {
+  readonly id: number;
   readonly recipe: ForeignRecipe;
   readonly password: string;
 }
@@ -20,7 +21,8 @@ export interface Digest {
 }
 
 /** `warning`: the reason why the thread has the usual priority. Sent before any digest. */
-export type HashingResponse = Digest | { readonly error: string } | { readonly warning: string };
+export type HashingResponse =
+  ({ readonly id: number } & (Digest | { readonly error: string })) | { readonly warning: string };
 
 const port = parentPort;
 if (!port) throw new Error('hashing-thread must run as a worker thread');
@@ -30,12 +32,15 @@ const send = (response: HashingResponse): void => port.postMessage(response);
 const warning = process.platform === 'linux' ? lowerPriority() : `${process.platform} has no priorities of threads`;
 if (warning !== undefined) send({ warning });
 
-port.on('message', ({ recipe, password }: HashingRequest) => {
+port.on('message', ({ id, recipe, password }: HashingRequest) => {
   try {
     const startedMs = monotonicMs();
-    const digest = computeDigest(recipe, password);
-    send({ digest, ms: monotonicMs() - startedMs });
+    const digest = new Uint8Array(computeDigest(recipe, password));
+    send({ id, digest, ms: monotonicMs() - startedMs });
   } catch (error) {
-    send({ error: error instanceof Error ? error.message : String(error) });
+    send({ id, error: error instanceof Error ? error.message : String(error) });
   }
+});
+port.on('messageerror', (error) => {
+  throw error;
 });

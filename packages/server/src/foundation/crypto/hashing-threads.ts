@@ -25,7 +25,7 @@ export class HashingThreads {
     if (this.#isClosed) throw unavailable(new Error('the hashing threads are closed'));
     const [least] = [...this.#threads].toSorted((one, other) => one.pending - other.pending);
     const isUsed = least && (least.pending === 0 || this.#threads.size >= this.#threadsMax);
-    return (isUsed ? least : this.#start()).compute({ recipe, password });
+    return (isUsed ? least : this.#start()).compute(recipe, password);
   }
 
   /** Resolves when the threads have ended, which a running hash delays. */
@@ -55,36 +55,47 @@ interface ThreadEvents {
 /** An idle thread does not keep the process running. */
 class HashingThread {
   readonly #worker: Worker;
-  /** In the order of the requests, which is that of the responses. */
-  readonly #pending: PromiseWithResolvers<Digest>[] = [];
+  /** By the id of the request. */
+  readonly #pending = new Map<number, PromiseWithResolvers<Digest>>();
+  #lastId = 0;
 
   constructor({ onWarning, onEnd }: ThreadEvents) {
     this.#worker = new Worker(new URL('./hashing-thread.ts', import.meta.url), { name: 'hashing' });
     this.#worker.unref();
     this.#worker.on('message', (response: HashingResponse) => {
       if ('warning' in response) return onWarning(response.warning);
-      const pending = this.#pending.shift();
-      if (this.#pending.length === 0) this.#worker.unref();
+      const pending = this.#pending.get(response.id);
+      this.#pending.delete(response.id);
+      if (this.#pending.size === 0) this.#worker.unref();
       if ('error' in response) pending?.reject(new Error(response.error));
       else pending?.resolve(response);
     });
     const end = (error: unknown): void => {
       onEnd();
-      for (const { reject } of this.#pending.splice(0)) reject(unavailable(error));
+      for (const { reject } of this.#pending.values()) reject(unavailable(error));
+      this.#pending.clear();
     };
     this.#worker.on('error', end);
+    // A message was lost.
+    this.#worker.on('messageerror', (error) => {
+      end(error);
+      void this.terminate();
+    });
     this.#worker.on('exit', () => end(new Error('the hashing thread has ended')));
   }
 
   get pending(): number {
-    return this.#pending.length;
+    return this.#pending.size;
   }
 
-  compute(request: HashingRequest): Promise<Digest> {
+  compute(recipe: ForeignRecipe, password: string): Promise<Digest> {
     const pending = Promise.withResolvers<Digest>();
-    this.#pending.push(pending);
+    const id = ++this.#lastId;
+    // A Buffer can be a part of a larger one, which would be copied as a whole, with the data of other requests.
+    const salt = new Uint8Array(recipe.salt);
+    this.#worker.postMessage({ id, recipe: { ...recipe, salt }, password } satisfies HashingRequest);
+    this.#pending.set(id, pending);
     this.#worker.ref();
-    this.#worker.postMessage(request);
     return pending.promise;
   }
 

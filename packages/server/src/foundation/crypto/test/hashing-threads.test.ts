@@ -139,7 +139,8 @@ test('a digest that cannot be computed fails, and the thread computes the next o
 
 test('closing ends the threads, and every hash fails with `unavailable`', async (t) => {
   const workers = watchWorkers(t);
-  const hasher = new PasswordHasher(pepper, cheap, 1);
+  // Slow, so that the first hash still runs when the threads are closed.
+  const hasher = new PasswordHasher(pepper, { memoryKib: 47_104, passes: 8, lanes: 1 }, 1);
   await hasher.hash(password);
   const hashes = Array.from({ length: 3 }, () => hasher.hash(password).catch(codeOf));
   await hasher.close();
