@@ -5,7 +5,15 @@
 import { monotonicMs } from '../clock.ts';
 import type { SqlValue } from './sql.ts';
 import { busyTimeoutMs, SqliteConnection } from './sqlite-connection.ts';
-import { CommitError, messageOf, SqliteSteps, type StatementKind, type Step, type StepRunner } from './sqlite-steps.ts';
+import {
+  CommitError,
+  handled,
+  messageOf,
+  SqliteSteps,
+  type StatementKind,
+  type Step,
+  type StepRunner,
+} from './sqlite-steps.ts';
 import { unavailable } from './unavailable.ts';
 
 /** Interval of attempts while another process, such as a restore, holds the lock of the file. */
@@ -100,9 +108,3 @@ const toUnavailable = (error: unknown): Error => unavailable(new Error(messageOf
 
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy;
-
-/** Callers need not await every step: the commit or the end of the operation reports a failure as well. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
-}

@@ -131,3 +131,9 @@ export class SqliteSteps {
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Callers need not await every step: the commit or the end of the operation reports a failure as well. */
+export function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}

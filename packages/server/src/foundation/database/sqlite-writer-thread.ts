@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from './sql.ts';
-import type { StatementKind, Step, StepRunner } from './sqlite-steps.ts';
+import { handled, type StatementKind, type Step, type StepRunner } from './sqlite-steps.ts';
 import type { StepFailure, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -101,9 +101,3 @@ const errorOf = ({ message, isOutcomeUnknown }: StepFailure): unknown =>
 /** A message would contain the whole memory that the bytes are a view of: 64 KiB for a small Buffer. */
 const compact = (value: SqlValue): SqlValue =>
   value instanceof Uint8Array && value.byteLength < value.buffer.byteLength ? new Uint8Array(value) : value;
-
-/** Callers need not await every step: the commit or the end of the operation reports a failure as well. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
-}
