@@ -35,7 +35,7 @@ export function countDatabaseReads(): DatabaseReads {
 }
 
 /** Reads that the service repeats every second. */
-const isPeriodic = /outbox|webhook|audit/;
+const isPeriodic = /outbox|unpublished/;
 const drivers: readonly Db[] = [SqliteDb.prototype, PostgresDb.prototype];
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);

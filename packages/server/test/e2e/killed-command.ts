@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { until } from '../../test-kit/until.ts';
 import { environmentFor, keyreeveBin, Program, type Environment } from './program.ts';
 
-const midwayMsMax = 60_000;
+const midwayMsMax = 300_000;
 
 export interface KilledCommand {
   readonly folder: string;

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
+import { mock } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { limits, type ErrorCode } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import { RequestGate } from '../request-gate.ts';
+import { RequestGate, RequestSlots } from '../request-gate.ts';
 import { basic, bearer, goodPassword, newApp, type TestApp } from '../../../test-kit/new-app.ts';
 import { until } from '../../../test-kit/until.ts';
 import { assertProblem, fromFetch } from '../../../test-kit/assert-problem.ts';
@@ -33,6 +35,17 @@ async function hold(app: TestApp, accessToken: string, count: number): Promise<r
   return held;
 }
 
+/** Counts the slots that requests occupied. A request sent to find out would occupy one of them. */
+function countAcquired(): Disposable & { readonly count: (kind: string, name: string) => number } {
+  const spy = mock.method(RequestSlots.prototype, 'acquire');
+  return {
+    count: (kind, name) =>
+      spy.mock.calls.filter((call) => call.error === undefined && isDeepStrictEqual(call.arguments, [kind, name]))
+        .length,
+    [Symbol.dispose]: () => spy.mock.restore(),
+  };
+}
+
 const list = (app: TestApp, accessToken: string) => app.call('GET', '/auth/api-keys', { headers: bearer(accessToken) });
 
 test('requests beyond the bound of a token are rejected, those of another account are not', async () => {
@@ -56,10 +69,12 @@ test('requests beyond the bound of an account are rejected, in all of its sessio
   };
   const sessions = [await again(), await again()];
   const third = await again();
+  using acquired = countAcquired();
   const held: ClientRequest[] = [];
   for (const session of sessions) held.push(...(await hold(app, session, requestBounds.account / 2)));
   // They count for the account once their tokens have been verified.
-  await until('the account is full', waitMsMax, async () => (await list(app, third)).status !== 200);
+  const name = user.account.id;
+  await until('the account is full', waitMsMax, () => acquired.count('account', name) === requestBounds.account);
   assertProblem(fromFetch(await list(app, third)), 'too_many_in_progress');
   for (const sent of held) sent.destroy();
   await until('the account is free again', waitMsMax, async () => (await list(app, third)).status === 200);
