@@ -48,11 +48,12 @@ interface Tokens {
   readonly refreshToken: string;
 }
 
-/** Repeats a sign-in that is rejected because two with the same email are in progress. */
+/** Repeats a sign-in that is rejected because two with the same email are in progress, or because hashing is slow. */
 async function retryWhileBusy(attempt: () => Promise<HttpResponse>): Promise<HttpResponse> {
   for (let tries = 1; ; tries++) {
     const response = await attempt();
-    if (response.status !== 429 || tries === 1_000) return response;
+    const { code } = (response.body ?? {}) as { code?: string };
+    if ((response.status !== 429 && code !== 'overloaded') || tries === 1_000) return response;
     // Without a pause, the retries would take the processor from the checks in progress.
     await pause(20);
   }
@@ -211,15 +212,17 @@ for (const instances of [1, 2, 3]) {
     const {
       '401 invalid_credentials': checked = 0,
       '429 too_many_attempts': rejected = 0,
+      '503 overloaded': overloaded = 0,
       ...others
     } = countByStatus(responses);
-    assert.deepEqual([others, checked + rejected], [{}, rivals]);
+    assert.deepEqual([others, checked + rejected + overloaded], [{}, rivals]);
     // After the free failures, one more is checked after each delay; delays double.
     const delays = Math.floor(Math.log2(1 + seconds / limits.loginPairDelaySecondsFirst));
     const free = limits.loginPairFreeFailures;
     // Each instance receives more than two of the burst and admits the first two: no counter rejects them before the free
     // failures are used up, and then as many were checked. The others are rejected while those two are in progress.
-    const admitted = Math.min(free, instances * limits.passwordChecksPerEmailMax);
+    // An instance on a busy machine rejects more of them, because it expects a long wait.
+    const admitted = overloaded > 0 ? 1 : Math.min(free, instances * limits.passwordChecksPerEmailMax);
     assert.ok(checked >= admitted && checked <= free + delays, `${checked} in ${seconds} s, at least ${admitted}`);
   });
 }
