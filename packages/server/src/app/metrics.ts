@@ -1,6 +1,6 @@
 /** Metrics for Prometheus. The hot path only increments numbers, which are collected at each scrape. */
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import type { PasswordStats } from '../foundation/crypto/password.ts';
+import type { PasswordHasher } from '../foundation/crypto/password.ts';
 import type { DbTimes } from '../foundation/database/db.ts';
 import type { WriteHealth } from '../foundation/database/write-health.ts';
 import type { ErrorCount } from '../http/request-errors.ts';
@@ -12,7 +12,7 @@ import type { ResultCounts } from '../modules/verification/verify.ts';
 export interface MetricsSources {
   readonly verifications: ResultCounts;
   readonly signIns: SignInCounts;
-  readonly passwords: PasswordStats;
+  readonly hasher: Pick<PasswordHasher, 'stats'>;
   readonly dbTimes: DbTimes;
   readonly writes: WriteHealth;
   /** Responses by route and status. */
@@ -32,7 +32,7 @@ export class Metrics {
   readonly #registry = new Registry();
 
   constructor(sources: MetricsSources, worker?: number) {
-    const { verifications, signIns, passwords, dbTimes, writes, outbox, webhooks } = sources;
+    const { verifications, signIns, hasher, dbTimes, writes, outbox, webhooks } = sources;
     collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
     addCounter(this.#registry, 'keyreeve_verifications_total', 'Credentials verified, by result', () => verifications);
     addCounter(this.#registry, 'keyreeve_logins_total', 'Sign-ins, by result', () => signIns);
@@ -40,10 +40,10 @@ export class Metrics {
       this.#registry,
       'keyreeve_password_hashes_total',
       'Password hashes computed, or rejected because the queue was full',
-      () => ({
-        hashed: passwords.hashed,
-        refused: passwords.refused,
-      }),
+      () => {
+        const { hashed, refused } = hasher.stats;
+        return { hashed, refused };
+      },
     );
     addCounter(
       this.#registry,
@@ -51,8 +51,8 @@ export class Metrics {
       'Attempts to deliver webhooks, by result',
       () => webhooks,
     );
-    this.#gauge('keyreeve_password_hashes_running', 'Password hashes in progress', () => passwords.running);
-    this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => passwords.waiting);
+    this.#gauge('keyreeve_password_hashes_running', 'Password hashes in progress', () => hasher.stats.running);
+    this.#gauge('keyreeve_password_hashes_waiting', 'Password hashes in the queue', () => hasher.stats.waiting);
     collectDatabase(this.#registry, dbTimes, writes);
     const help = '1 while commits succeed, 0 while they fail';
     this.#gauge('keyreeve_database_writes', help, () => (writes.isHealthy ? 1 : 0), worker);

@@ -162,19 +162,17 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
   // The issuer contains the port, which the system may select, so the server listens before the modules are wired. Requests
   // that arrive earlier wait for the app.
   const ready = Promise.withResolvers<App>();
-  let listener: RequestListener = (request, response) =>
-    void ready.promise.then((app) => app.listener(request, response));
   let app: App | undefined;
-  const server = createHttpServer(
-    security,
-    log,
-    (request, response) => listener(request, response),
-    {},
-    {
+  const listener: RequestListener = (request, response) => {
+    if (app) app.listener(request, response);
+    else void ready.promise.then((wired) => wired.listener(request, response));
+  };
+  const server = createHttpServer(security, log, listener, {
+    shortPath: {
       mayAnswer: (url) => app?.shortPath.mayAnswer(url) ?? false,
       handle: (request, response) => app?.shortPath.handle(request, response),
     },
-  );
+  });
   // A burst of connections may reach a single worker. Closing connections after some requests spreads them over all workers.
   if (config.workers > 1) server.maxRequestsPerSocket = limits.requestsPerSharedConnectionMax;
   const address = await listen(server, config.host, config.port);
@@ -211,7 +209,6 @@ async function startPublic(installation: Installation, options: ServiceOptions) 
       linkPages,
       requestBounds,
     });
-    listener = app.listener;
     ready.resolve(app);
     services.outbox.start();
     services.webhooks.publisher.start();
@@ -274,7 +271,7 @@ function lazyMetrics(
           {
             verifications: verifier.counts,
             signIns: tokens.signIns,
-            passwords: hasher.stats,
+            hasher,
             dbTimes: db.times,
             writes: db.writes,
             errors,

@@ -16,12 +16,18 @@ import type { ShortPathOptions } from './short-path.ts';
 /** Interval of Node's check for slow clients. */
 const connectionsCheckingIntervalMs = 1_000;
 
+export interface HttpServerOptions {
+  /** Default: bounds of the contract. */
+  readonly backlog?: BacklogOptions;
+  /** Without it, node:http answers every request. */
+  readonly shortPath?: Pick<ShortPathOptions, 'mayAnswer' | 'handle'>;
+}
+
 export function createHttpServer(
   security: SecurityHeaders,
   log: Log,
   onRequest: RequestListener,
-  backlogOptions: BacklogOptions = {},
-  shortPath?: Pick<ShortPathOptions, 'mayAnswer' | 'handle'>,
+  { backlog = {}, shortPath }: HttpServerOptions = {},
 ): Server {
   const server = createServer({
     ServerResponse: QueuedResponse,
@@ -46,7 +52,7 @@ export function createHttpServer(
   serveConnections(server, {
     backlog: new Backlog({
       onClosed: (closed) => log.warn({ event: 'stalled_connections_closed', closed }),
-      ...backlogOptions,
+      ...backlog,
     }),
     requestsMax: () => server.maxRequestsPerSocket ?? Infinity,
     process: (request, response) => {

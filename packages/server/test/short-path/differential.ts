@@ -48,8 +48,7 @@ class EchoServer {
       new SecurityHeaders(false),
       createLog('silent'),
       (request, response) => this.#answer(request, response),
-      {},
-      hasShortPath ? shortPath : undefined,
+      hasShortPath ? { shortPath } : {},
     );
     this.#server.maxRequestsPerSocket = requestsPerConnectionMax;
   }

@@ -44,12 +44,11 @@ const importedPattern = /^\$imported\$([a-z0-9-]+)\$([a-z0-9=,]+),keyid=cDE\$([A
 export interface PasswordStats {
   readonly running: number;
   readonly waiting: number;
-  hashed: number;
-  refused: number;
+  readonly hashed: number;
+  readonly refused: number;
 }
 
 export class PasswordHasher {
-  readonly stats: PasswordStats;
   /**
    * Maximum of concurrent hashes. Each uses a thread and {@link Argon2Parameters.memoryKib} of memory. One processor is left
    * to verifications.
@@ -64,6 +63,8 @@ export class PasswordHasher {
   readonly #dummy: string;
   /** Hashes in the threads: in each, one runs and one waits. */
   #sent = 0;
+  #hashed = 0;
+  #refused = 0;
   /** Moving average of the duration of a hash, in milliseconds. */
   #hashMs = 30;
 
@@ -83,7 +84,6 @@ export class PasswordHasher {
     const whole = Math.min(concurrencyMax, availableParallelism() - 1);
     this.concurrency = concurrency ?? Math.max(1, Math.floor(whole * share));
     this.#threads = new HashingThreads(this.concurrency, onWarning);
-    this.stats = this.#newStats();
     this.queueMax = Math.ceil(limits.hashQueueMax * share);
     this.#dummy = encodePhc(parameters, randomBytes(saltBytes), randomBytes(tagBytes));
   }
@@ -165,8 +165,14 @@ export class PasswordHasher {
     const expectedWaitMs = ((waiting + 1) / this.concurrency) * this.#hashMs;
     if (running < this.concurrency) return;
     if (waiting < this.queueMax && expectedWaitMs <= limits.hashWaitMsMax) return;
-    this.stats.refused++;
+    this.#refused++;
     throw new DomainError('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(expectedWaitMs / 1000)) });
+  }
+
+  get stats(): PasswordStats {
+    const running = Math.min(this.#sent, this.concurrency);
+    const waiting = this.#sent - running + this.#queue.length;
+    return { running, waiting, hashed: this.#hashed, refused: this.#refused };
   }
 
   /** Ends the threads. Hashes in progress and later ones fail with `unavailable`. */
@@ -187,7 +193,7 @@ export class PasswordHasher {
     try {
       const { digest, ms } = await this.#threads.compute({ scheme, parameters, salt, digestBytes }, password);
       this.#hashMs = this.#hashMs * 0.9 + ms * 0.1;
-      this.stats.hashed++;
+      this.#hashed++;
       return this.#pepper.mac(digest);
     } finally {
       // Passes the slot directly to the next waiting hash, so that a later request cannot take it.
@@ -199,21 +205,6 @@ export class PasswordHasher {
 
   get #sentMax(): number {
     return this.concurrency * 2;
-  }
-
-  #newStats(): PasswordStats {
-    const running = (): number => Math.min(this.#sent, this.concurrency);
-    const waiting = (): number => this.#sent - running() + this.#queue.length;
-    return {
-      get running() {
-        return running();
-      },
-      get waiting() {
-        return waiting();
-      },
-      hashed: 0,
-      refused: 0,
-    };
   }
 }
 

@@ -3,17 +3,8 @@
  * it. Without a writer thread, each exchange with a worker saves two messages between threads.
  */
 import { monotonicMs } from '../clock.ts';
-import type { SqlValue } from './sql.ts';
 import { busyTimeoutMs, SqliteConnection } from './sqlite-connection.ts';
-import {
-  CommitError,
-  handled,
-  messageOf,
-  SqliteSteps,
-  type StatementKind,
-  type Step,
-  type StepRunner,
-} from './sqlite-steps.ts';
+import { CommitError, handled, messageOf, SqliteSteps, type Step, type StepRunner } from './sqlite-steps.ts';
 import { unavailable } from './unavailable.ts';
 
 /** Interval of attempts while another process, such as a restore, holds the lock of the file. */
@@ -40,16 +31,12 @@ export class DirectWriter implements StepRunner {
     // The constructor has opened the file.
   }
 
-  statement(kind: StatementKind, text: string, values: readonly SqlValue[]): Promise<unknown> {
-    return this.#issue([kind, text, values]);
-  }
-
-  step(kind: 'begin' | 'savepoint' | 'release' | 'undo'): Promise<unknown> {
-    return this.#issue([kind]);
-  }
-
-  commit(): Promise<unknown> {
-    return this.#issue(['commit']);
+  issue(step: Step): Promise<unknown> {
+    if (this.#waiting.length === 0 && step[0] !== 'begin') return handled(this.#perform(step));
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    this.#waiting.push({ step, settle: resolve });
+    if (this.#waiting.length === 1) this.#performWaiting(monotonicMs() + busyTimeoutMs);
+    return handled(promise);
   }
 
   get hasFailed(): boolean {
@@ -68,14 +55,6 @@ export class DirectWriter implements StepRunner {
 
   close(): Promise<void> {
     return this.terminate();
-  }
-
-  #issue(step: Step): Promise<unknown> {
-    if (this.#waiting.length === 0 && step[0] !== 'begin') return handled(this.#perform(step));
-    const { promise, resolve } = Promise.withResolvers<unknown>();
-    this.#waiting.push({ step, settle: resolve });
-    if (this.#waiting.length === 1) this.#performWaiting(monotonicMs() + busyTimeoutMs);
-    return handled(promise);
   }
 
   #performWaiting(untilMs: number): void {

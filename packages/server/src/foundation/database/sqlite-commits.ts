@@ -101,7 +101,7 @@ export class SqliteCommits implements OperationRunner {
     let committingMs: number;
     try {
       const writer = await this.#workingWriter();
-      void writer.step('begin');
+      void writer.issue(['begin']);
       for (let next: Operation | undefined = first; next;) {
         deliveries.push(await runInSavepoint(writer, next));
         const isFull = operations.length >= operationsPerCommitMax || monotonicMs() - startedMs > workMsMax;
@@ -109,7 +109,7 @@ export class SqliteCommits implements OperationRunner {
         if (next) operations.push(next);
       }
       committingMs = monotonicMs();
-      await writer.commit();
+      await writer.issue(['commit']);
       assertInPlace(file);
     } catch (error) {
       health.failed();
@@ -130,13 +130,13 @@ export class SqliteCommits implements OperationRunner {
  * @throws DomainError `unavailable` if the transaction cannot continue
  */
 async function runInSavepoint(writer: StepRunner, { body, resolve, reject }: Operation): Promise<() => Promise<void>> {
-  void writer.step('savepoint');
+  void writer.issue(['savepoint']);
   try {
-    const value = await body((kind, text, values) => writer.statement(kind, text, values));
-    const released = writer.step('release');
+    const value = await body((kind, text, values) => writer.issue([kind, text, values]));
+    const released = writer.issue(['release']);
     return () => released.then(() => resolve(value), reject);
   } catch (error) {
-    await writer.step('undo');
+    await writer.issue(['undo']);
     return async () => reject(error);
   }
 }

@@ -17,12 +17,13 @@ export type Step =
 export interface StepRunner {
   /** Resolves when the file is open. @throws DomainError `unavailable` */
   opened(): Promise<void>;
-  /** @throws DomainError `unavailable`, and so do all statements that follow in the operation */
-  statement(kind: StatementKind, text: string, values: readonly SqlValue[]): Promise<unknown>;
-  /** The results are promises that need not be awaited: `commit` throws after a failure of `begin` or `savepoint`. */
-  step(kind: 'begin' | 'savepoint' | 'release' | 'undo'): Promise<unknown>;
-  /** @throws DomainError `unavailable`, with `isOutcomeUnknown` if the commit may have reached the disk */
-  commit(): Promise<unknown>;
+  /**
+   * The result need not be awaited: after a failed statement the rest of its operation fails, and after a failed `begin` or
+   * `savepoint` everything up to the commit.
+   * @returns the result of a statement
+   * @throws DomainError `unavailable`, with `isOutcomeUnknown` for a commit that may have reached the disk
+   */
+  issue(step: Step): Promise<unknown>;
   readonly hasFailed: boolean;
   /** Rejects all further steps, so that the file is opened again. */
   markFailed(): void;

@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { SqlValue } from './sql.ts';
-import { handled, type StatementKind, type Step, type StepRunner } from './sqlite-steps.ts';
+import { handled, type Step, type StepRunner } from './sqlite-steps.ts';
 import type { StepFailure, WriterRequest, WriterResponse } from './sqlite-writer.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -30,19 +30,16 @@ export class WriterThread implements StepRunner {
   }
 
   async opened(): Promise<void> {
-    await this.#issue(['open']);
+    await this.issue(['open']);
   }
 
-  statement(kind: StatementKind, text: string, values: readonly SqlValue[]): Promise<unknown> {
-    return this.#issue([kind, text, values.map(compact)]);
-  }
-
-  step(kind: 'begin' | 'savepoint' | 'release' | 'undo'): Promise<unknown> {
-    return this.#issue([kind]);
-  }
-
-  commit(): Promise<unknown> {
-    return this.#issue(['commit']);
+  issue(step: Step): Promise<unknown> {
+    if (this.#failure) return handled(Promise.reject(unavailable(this.#failure)));
+    // Runs after the promise callbacks of this turn.
+    if (this.#issued.length === 0) process.nextTick(() => this.#send());
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#issued.push({ step, resolve, reject });
+    return handled(promise);
   }
 
   get hasFailed(): boolean {
@@ -58,17 +55,8 @@ export class WriterThread implements StepRunner {
   }
 
   async close(): Promise<void> {
-    if (!this.hasFailed) await this.#issue(['close']);
+    if (!this.hasFailed) await this.issue(['close']);
     await this.terminate();
-  }
-
-  #issue(step: Step): Promise<unknown> {
-    if (this.#failure) return handled(Promise.reject(unavailable(this.#failure)));
-    // Runs after the promise callbacks of this turn.
-    if (this.#issued.length === 0) process.nextTick(() => this.#send());
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#issued.push({ step, resolve, reject });
-    return handled(promise);
   }
 
   #send(): void {
@@ -76,7 +64,7 @@ export class WriterThread implements StepRunner {
     const steps = this.#issued;
     this.#issued = [];
     this.#sent.push(steps);
-    this.#worker.postMessage(steps.map(({ step }) => step) satisfies WriterRequest);
+    this.#worker.postMessage(steps.map(({ step }) => compact(step)) satisfies WriterRequest);
   }
 
   #settle([results, failures]: WriterResponse): void {
@@ -99,5 +87,11 @@ const errorOf = ({ message, isOutcomeUnknown }: StepFailure): unknown =>
   unavailable(new Error(message), isOutcomeUnknown);
 
 /** A message would contain the whole memory that the bytes are a view of: 64 KiB for a small Buffer. */
-const compact = (value: SqlValue): SqlValue =>
-  value instanceof Uint8Array && value.byteLength < value.buffer.byteLength ? new Uint8Array(value) : value;
+function compact(step: Step): Step {
+  if (step.length === 1) return step;
+  const [kind, text, values] = step;
+  return [kind, text, values.map((value) => (isView(value) ? new Uint8Array(value) : value))];
+}
+
+const isView = (value: SqlValue): value is Uint8Array =>
+  value instanceof Uint8Array && value.byteLength < value.buffer.byteLength;

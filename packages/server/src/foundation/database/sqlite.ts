@@ -1,6 +1,7 @@
 /**
  * The driver of the embedded database: one file, read on the main thread and written by a writer thread
- * (`sqlite-commits.ts`) or, for several workers, by the supervisor (`remote-commits.ts`). Reads take their snapshot when they run (WAL mode), so they see every commit that was acknowledged before.
+ * (`sqlite-commits.ts`) or, for several workers, by the supervisor (`remote-commits.ts`). Reads take their snapshot when
+ * they run (WAL mode), so they see every commit that was acknowledged before.
  */
 import { monotonicMs } from '../clock.ts';
 import type { AuditKey, Db, DbTimes, Reader, Transaction, TransactionOptions } from './db.ts';
@@ -109,19 +110,11 @@ export class SqliteDb implements Db {
   ): Promise<(Row | undefined)[]> {
     return orUnavailable(() => {
       const startedMs = monotonicMs();
-      const connection = this.#checkedReader;
-      if (statement.toRow) {
-        const rows = this.#batches.read(statement, statement.toRow, valuesOfEach);
-        this.times.observe('read', monotonicMs() - startedMs);
-        return rows;
-      }
-      const prepared = connection.prepare(statement.text.sqlite);
-      // One transaction for all reads: taking a snapshot costs as much as a read.
-      this.#reader.prepare('begin').run();
+      const reader = this.#checkedReader;
       try {
-        return valuesOfEach.map((values) => prepared.get(...values) as Row | undefined);
+        if (statement.toRow) return this.#batches.read(statement, statement.toRow, valuesOfEach);
+        return readEach(reader, statement, valuesOfEach);
       } finally {
-        this.#reader.prepare('commit').run();
         this.times.observe('read', monotonicMs() - startedMs);
       }
     });
@@ -185,6 +178,21 @@ export class SqliteDb implements Db {
   get #checkedReader(): SqliteConnection {
     this.file.assertInPlace();
     return this.#reader;
+  }
+}
+
+/** One transaction for all reads: taking a snapshot costs as much as a read. */
+function readEach<Row>(
+  reader: SqliteConnection,
+  statement: ManyStatement<Row>,
+  valuesOfEach: readonly (readonly SqlValue[])[],
+): (Row | undefined)[] {
+  const prepared = reader.prepare(statement.text.sqlite);
+  reader.prepare('begin').run();
+  try {
+    return valuesOfEach.map((values) => prepared.get(...values) as Row | undefined);
+  } finally {
+    reader.prepare('commit').run();
   }
 }
 

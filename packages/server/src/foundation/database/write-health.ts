@@ -8,9 +8,9 @@ const probeEveryMs = 1_000;
 export class WriteHealth {
   /** Commits since the start. */
   readonly commits = { committed: 0, failed: 0 };
-  readonly #probe: () => Promise<unknown>;
   /** Receives each change of {@link isHealthy}. */
   onChange: (isHealthy: boolean) => void = () => undefined;
+  readonly #probe: () => Promise<unknown>;
   #isFailing = false;
   #timer: NodeJS.Timeout | undefined;
 

@@ -41,10 +41,12 @@ class PathServer implements AsyncDisposable {
       new SecurityHeaders(false),
       createLog('silent'),
       (_request, response) => reply('node', response),
-      backlog,
       {
-        mayAnswer: (url) => this.mayAnswer && url === '/short',
-        handle: (_request, response) => reply('short', response),
+        backlog,
+        shortPath: {
+          mayAnswer: (url) => this.mayAnswer && url === '/short',
+          handle: (_request, response) => reply('short', response),
+        },
       },
     );
   }
@@ -59,6 +61,13 @@ class PathServer implements AsyncDisposable {
     await client.ask(request);
     this.paths.length = 0;
     return client;
+  }
+
+  /** Sends a request whose response waits for {@link answer}. */
+  async hold(client: KeptConnection): Promise<void> {
+    this.isWaiting = true;
+    client.socket.write(request);
+    await this.requests(1);
   }
 
   async requests(count: number): Promise<void> {
@@ -104,9 +113,7 @@ test('a connection that has left the short path does not return', async () => {
 test('requests behind a request in progress are answered in order, and node:http answers that request', async () => {
   await using at = new PathServer();
   const client = await at.client();
-  at.isWaiting = true;
-  client.socket.write(request);
-  await at.requests(1);
+  await at.hold(client);
   client.socket.write(request + request);
   await at.requests(2);
   for (let n = 0; n < 3; n++) {
@@ -120,9 +127,7 @@ test('requests behind a request in progress are answered in order, and node:http
 test('a client that has closed its side gets its response, and then the connection closes', async () => {
   await using at = new PathServer();
   const client = await at.client();
-  at.isWaiting = true;
-  client.socket.write(request);
-  await at.requests(1);
+  await at.hold(client);
   client.socket.end();
   await at.requests(2);
   at.answer();
@@ -155,9 +160,7 @@ test('headers that arrive too slowly after a request on the short path return 40
 test('closing idle connections does not close one with a request in progress', async () => {
   await using at = new PathServer();
   const client = await at.client();
-  at.isWaiting = true;
-  client.socket.write(request);
-  await at.requests(1);
+  await at.hold(client);
   at.server.closeIdleConnections();
   at.answer();
   assert.match(await client.response(), /^HTTP\/1\.1 200 OK\r\n/);
@@ -211,5 +214,5 @@ test('beyond the total of unread responses, the connection that stalled longest 
   }
   assert.deepEqual(at.paths, ['short', 'short']);
   await closed[0];
-  assert.equal((await clients[1].response()).length > 16 * mib, true);
+  assert.ok((await clients[1].response()).length > 16 * mib);
 });

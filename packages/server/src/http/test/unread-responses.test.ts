@@ -27,7 +27,7 @@ interface Stalling extends AsyncDisposable {
 
 const get = head('GET /large HTTP/1.1', 'Host: a');
 
-async function stallingServer(options: BacklogOptions): Promise<Stalling> {
+async function stallingServer(backlog: BacklogOptions): Promise<Stalling> {
   const logLines: string[] = [];
   const log = createLog('info', { write: (line) => void logLines.push(line) });
   let onWritten = (): void => undefined;
@@ -38,7 +38,7 @@ async function stallingServer(options: BacklogOptions): Promise<Stalling> {
       response.end(url === '/large' ? large : 'small');
       onWritten();
     },
-    options,
+    { backlog },
   );
   const { port } = await listen(server, '127.0.0.1', 0);
   const sockets: Socket[] = [];

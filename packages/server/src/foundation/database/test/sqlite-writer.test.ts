@@ -1,6 +1,6 @@
 /** The messages between the main thread and the writer thread, and the end of the thread at each of them. */
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import type { Db } from '../db.ts';
 import { sql } from '../sql.ts';
@@ -8,6 +8,7 @@ import type { WriterResponse } from '../sqlite-writer.ts';
 import { isOutcomeUnknown } from '../unavailable.ts';
 import { emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
 import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
+import { watchWriterMessages } from '../../../../test-kit/writer-messages.ts';
 
 const createTable = sql('test_create', 'create table things (id integer primary key)');
 const insert = sql('test_insert', 'insert into things (id) values ($1)');
@@ -23,17 +24,6 @@ async function newSqlite(): Promise<TestDb> {
 
 const idsIn = async (db: Db): Promise<number[]> => (await db.all(list)).map(({ id }) => id);
 
-/** The steps of each message to the thread from now on. `onMessage` is called before a message is sent; false drops it. */
-function watchMessages(t: TestContext, onMessage: (worker: Worker, number: number) => boolean = () => true): string[] {
-  const messages: string[] = [];
-  const post = Reflect.get(Worker.prototype, 'postMessage') as (...args: unknown[]) => unknown;
-  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, steps: readonly [string][]): unknown {
-    messages.push(steps.map(([kind]) => kind).join(' '));
-    return onMessage(this, messages.length) ? Reflect.apply(post, this, [steps]) : undefined;
-  });
-  return messages;
-}
-
 /** Adds a row in two steps: statements that are issued together, and statements that use their results. */
 const add = (db: Db, id: number): Promise<number> =>
   db.transaction(async (tx) => {
@@ -44,7 +34,7 @@ const add = (db: Db, id: number): Promise<number> =>
 
 test('a change whose statements are issued together exchanges two messages with the writer thread', async (t) => {
   await using opened = await newSqlite();
-  const messages = watchMessages(t);
+  const messages = watchWriterMessages(t);
   assert.equal(await add(opened.db, 1), 1);
   assert.deepEqual(messages, ['begin savepoint run get', 'run release commit']);
 });
@@ -53,7 +43,7 @@ test('changes that share a commit exchange one message each and one for the comm
   await using opened = await newSqlite();
   // No change joins a commit after some milliseconds, which a busy machine exceeds.
   t.mock.method(performance, 'now', () => 0);
-  const messages = watchMessages(t);
+  const messages = watchWriterMessages(t);
   const { db } = opened;
   await Promise.all([
     add(db, 1),
@@ -132,7 +122,7 @@ for (const [name, { message, isPerformed, isUnknown, stored }] of Object.entries
       void this.terminate();
       return true;
     });
-    watchMessages(t, (worker, number) => {
+    watchWriterMessages(t, (worker, number) => {
       if (number !== message) return true;
       if (isPerformed) isLost = true;
       else void worker.terminate();
@@ -151,7 +141,7 @@ test('a commit that fails leaves the outcome of all its changes unknown, and the
   await using opened = await newSqlite();
   const { db } = opened;
   const threads = new Set<Worker>();
-  watchMessages(t, (worker) => threads.add(worker) !== undefined);
+  watchWriterMessages(t, (worker) => threads.add(worker) !== undefined);
   const emit = Reflect.get(Worker.prototype, 'emit') as (...args: unknown[]) => boolean;
   let isFailing = true;
   t.mock.method(Worker.prototype, 'emit', function (this: Worker, event: string, ...args: unknown[]): boolean {

@@ -1,8 +1,8 @@
 /** The messages that a creation and a deletion exchange with the writer thread of SQLite. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Worker } from 'node:worker_threads';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
+import { watchWriterMessages } from '../../../../test-kit/writer-messages.ts';
 
 test('a creation and a deletion exchange two messages each with the writer thread', async (t) => {
   await using app = await newApp();
@@ -11,12 +11,7 @@ test('a creation and a deletion exchange two messages each with the writer threa
     ((await app.call('POST', '/auth/api-keys', { headers, json: { nickname } })).json as { id: number }).id;
   // The first creation also records the prefix.
   await create('first');
-  const messages: string[] = [];
-  const post = Reflect.get(Worker.prototype, 'postMessage') as (...args: unknown[]) => unknown;
-  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, steps: readonly [string][]): unknown {
-    messages.push(steps.map(([kind]) => kind).join(' '));
-    return Reflect.apply(post, this, [steps]);
-  });
+  const messages = watchWriterMessages(t);
   const id = await create('second');
   const creation = messages.splice(0);
   assert.equal(creation.length, 2, creation.join('; '));
