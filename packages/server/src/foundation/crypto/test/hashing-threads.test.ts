@@ -5,14 +5,14 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, getPriority } from 'node:os';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { DomainError } from '../../errors.ts';
 import type { ForeignRecipe } from '../foreign-hash.ts';
 import { HashingThreads } from '../hashing-threads.ts';
 import { KeyedHash } from '../keyed-hash.ts';
 import { PasswordHasher } from '../password.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { watchHashingThreads } from '../../../../test-kit/thread-messages.ts';
 import { until } from '../../../../test-kit/until.ts';
 
 const cheap = { memoryKib: 64, passes: 1, lanes: 1 };
@@ -25,20 +25,6 @@ const recipe: ForeignRecipe = {
 };
 const password = 'wombat orbit velvet 42';
 const waitMsMax = 60_000;
-
-/**
- * @param isSilent whether messages do not reach the threads
- * @returns the threads that messages are sent to from now on
- */
-function watchWorkers(t: TestContext, isSilent = (): boolean => false): Set<Worker> {
-  const workers = new Set<Worker>();
-  const post = Reflect.get(Worker.prototype, 'postMessage') as (...args: unknown[]) => unknown;
-  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, ...args: unknown[]): unknown {
-    workers.add(this);
-    return isSilent() ? undefined : Reflect.apply(post, this, args);
-  });
-  return workers;
-}
 
 /** @returns the nice value of each thread of this process (proc(5): field 19 of `stat`, which is the 17th after the name) */
 const niceValues = (): number[] =>
@@ -72,7 +58,7 @@ test(
 );
 
 test('if the priority cannot be lowered, hashes run and one warning is given', async (t) => {
-  const workers = watchWorkers(t);
+  const workers = watchHashingThreads(t);
   const warnings: string[] = [];
   const hasher = new PasswordHasher(pepper, cheap, 2, 1, (detail) => warnings.push(detail));
   const hashTwice = () => Promise.all([hasher.hash(password), hasher.hash(password)]);
@@ -91,7 +77,7 @@ test('one processor is left to verifications, and one hash can always run', () =
 });
 
 test('no more hashes run at once than the concurrency, and idle threads are used again', async (t) => {
-  const workers = watchWorkers(t);
+  const workers = watchHashingThreads(t);
   const hasher = new PasswordHasher(pepper, cheap, 2);
   for (let round = 0; round < 3; round++) {
     const hashes = Array.from({ length: 10 }, () => hasher.hash(password));
@@ -104,7 +90,7 @@ test('no more hashes run at once than the concurrency, and idle threads are used
 
 test('hashes whose thread ends fail with `unavailable`, waiting hashes succeed, and the thread is replaced', async (t) => {
   let isSilent = false;
-  const workers = watchWorkers(t, () => isSilent);
+  const workers = watchHashingThreads(t, () => isSilent);
   const hasher = new PasswordHasher(pepper, cheap, 1);
   const phc = await hasher.hash(password);
   isSilent = true;
@@ -120,7 +106,7 @@ test('hashes whose thread ends fail with `unavailable`, waiting hashes succeed, 
 });
 
 test('an idle thread that ends is replaced', async (t) => {
-  const workers = watchWorkers(t);
+  const workers = watchHashingThreads(t);
   const hasher = new PasswordHasher(pepper, cheap, 1);
   const phc = await hasher.hash(password);
   for (const worker of workers) await worker.terminate();
@@ -129,7 +115,7 @@ test('an idle thread that ends is replaced', async (t) => {
 });
 
 test('a digest that cannot be computed fails, and the thread computes the next one', async (t) => {
-  const workers = watchWorkers(t);
+  const workers = watchHashingThreads(t);
   const threads = new HashingThreads(1);
   await assert.rejects(threads.compute({ ...recipe, salt: Buffer.of() }, password), /salt/i);
   assert.equal((await threads.compute(recipe, password)).digest.length, 32);
@@ -138,7 +124,7 @@ test('a digest that cannot be computed fails, and the thread computes the next o
 });
 
 test('closing ends the threads, and every hash fails with `unavailable`', async (t) => {
-  const workers = watchWorkers(t);
+  const workers = watchHashingThreads(t);
   // Slow, so that the first hash still runs when the threads are closed.
   const hasher = new PasswordHasher(pepper, { memoryKib: 47_104, passes: 8, lanes: 1 }, 1);
   await hasher.hash(password);

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { Worker } from 'node:worker_threads';
 import { limits } from '@keyreeve/contract';
 import { databaseUrl } from '../../../app/config-values.ts';
 import { DomainError } from '../../errors.ts';
@@ -18,11 +17,8 @@ import { SqliteDb } from '../sqlite.ts';
 import { isOutcomeUnknown } from '../unavailable.ts';
 import { newPlace, testKeys } from '../../../../test-kit/new-db.ts';
 import { codeOf, outcomes } from '../../../../test-kit/store-on-each-database.ts';
-
-const createTable = sql('test_create', 'create table things (id integer primary key)');
-const insert = sql('test_insert', 'insert into things (id) values ($1)');
-const count = sql<{ count: number }>('test_count', 'select count(*) as count from things');
-const list = sql<{ id: number }>('test_list', 'select id from things order by id');
+import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
+import { add, createTable, idsIn, insert } from './things.ts';
 
 /** A worker in this process. Its messages can be held back. */
 class TestWorker implements AsyncDisposable {
@@ -71,15 +67,6 @@ async function withWorkers(
     await supervisor.close();
   }
 }
-
-const idsIn = async (db: Db): Promise<number[]> => (await db.all(list)).map(({ id }) => id);
-
-const add = (db: Db, id: number): Promise<number> =>
-  db.transaction(async (tx) => {
-    const [, found] = await Promise.all([tx.run(insert, [id]), tx.get(count)]);
-    tx.enqueue(insert, [id + 100]);
-    return found?.count ?? 0;
-  });
 
 const failureOf = (changed: Promise<unknown>): Promise<unknown> =>
   changed.then(
@@ -276,14 +263,11 @@ test('a long change of a worker has no time limit', async (t) => {
 });
 
 /** Ends the writer thread at the message with this number. */
-function endThreadAt(t: TestContext, message: number): void {
-  const post = Reflect.get(Worker.prototype, 'postMessage') as (...args: unknown[]) => unknown;
-  let number = 0;
-  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, ...args: unknown[]): unknown {
-    if (++number === message) return void this.terminate();
-    return Reflect.apply(post, this, args);
+const endThreadAt = (t: TestContext, message: number): void =>
+  void watchWriterMessages(t, (thread, number) => {
+    if (number === message) void thread.terminate();
+    return number !== message;
   });
-}
 
 for (const message of [1, 2]) {
   test(`a writer thread that ends at message ${message} of a worker’s change: the workers report the outcome and that writes fail`, async (t) => {

@@ -2,35 +2,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import type { Db } from '../db.ts';
 import { sql } from '../sql.ts';
 import type { WriterResponse } from '../sqlite-writer.ts';
 import { isOutcomeUnknown } from '../unavailable.ts';
 import { emptyDatabases, type TestDb } from '../../../../test-kit/new-db.ts';
 import { codeOf } from '../../../../test-kit/store-on-each-database.ts';
-import { watchWriterMessages } from '../../../../test-kit/writer-messages.ts';
+import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
+import { add, createTable, idsIn, insert } from './things.ts';
 
-const createTable = sql('test_create', 'create table things (id integer primary key)');
-const insert = sql('test_insert', 'insert into things (id) values ($1)');
-const count = sql<{ count: number }>('test_count', 'select count(*) as count from things');
 const endTransaction = sql('test_end', 'rollback');
-const list = sql<{ id: number }>('test_list', 'select id from things order by id');
 
 async function newSqlite(): Promise<TestDb> {
   const opened = (await emptyDatabases['sqlite']?.()) ?? assert.fail();
   await opened.db.transaction((tx) => tx.run(createTable));
   return opened;
 }
-
-const idsIn = async (db: Db): Promise<number[]> => (await db.all(list)).map(({ id }) => id);
-
-/** Adds a row in two steps: statements that are issued together, and statements that use their results. */
-const add = (db: Db, id: number): Promise<number> =>
-  db.transaction(async (tx) => {
-    const [, found] = await Promise.all([tx.run(insert, [id]), tx.get(count)]);
-    tx.enqueue(insert, [id + 100]);
-    return found?.count ?? 0;
-  });
 
 test('a change whose statements are issued together exchanges two messages with the writer thread', async (t) => {
   await using opened = await newSqlite();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
-import { watchWriterMessages } from '../../../../test-kit/writer-messages.ts';
+import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
 
 test('a creation and a deletion exchange two messages each with the writer thread', async (t) => {
   await using app = await newApp();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { basic, goodPassword, newApp, type TestApp } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
 import { countRoundTrips } from '../../../../test-kit/round-trips.ts';
-import { watchWriterMessages } from '../../../../test-kit/writer-messages.ts';
+import { watchWriterMessages } from '../../../../test-kit/thread-messages.ts';
 
 const email = 'you@example.com';
 
