@@ -80,8 +80,8 @@ test(
       json: { nickname: 'laptop' },
     });
     const { id, key } = created.json as { id: number; key: string };
-    const { stats } = app.service.services.hasher;
-    const before = stats.hashed;
+    const { hasher } = app.service.services;
+    const before = hasher.stats.hashed;
     const connections = 50;
     const each = floodSize / connections;
     const flood = Promise.all(
@@ -97,7 +97,7 @@ test(
     assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
     const statuses = (await flood).flatMap(({ answers }) => answers.map(({ status }) => status));
     const count = (status: number): number => statuses.filter((it) => it === status).length;
-    assert.equal(count(401), stats.hashed - before);
+    assert.equal(count(401), hasher.stats.hashed - before);
     assert.ok(count(401) > 0 && count(401) <= limits.loginAddressFailuresMax, String(count(401)));
     assert.equal(count(401) + count(429) + count(503), floodSize);
   },

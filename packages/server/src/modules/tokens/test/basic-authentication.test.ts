@@ -113,14 +113,14 @@ test(
   async () => {
     await using app = await newApp();
     await app.createAccount(email);
-    const { stats } = app.service.services.hasher;
-    const hashed = stats.hashed;
+    const { hasher } = app.service.services;
+    const hashed = hasher.stats.hashed;
     const expected = visible(await post(app, basic(email, 'not it').authorization));
     for (const [what, authorization] of malformed) {
       const answer = await post(app, authorization);
       assertRejected(answer, what);
       assert.deepEqual(visible(answer), expected, what);
-      assert.equal(stats.hashed, hashed + 1, what);
+      assert.equal(hasher.stats.hashed, hashed + 1, what);
     }
     assert.equal((await post(app, `Basic ${good}`)).status, 200);
   },
@@ -131,13 +131,13 @@ test('a wrong password, an unknown email and a disabled account get the same res
   await app.createAccount(email);
   const { id } = await app.createAccount('disabled@example.com');
   await app.service.services.accounts.disable(operator, id);
-  const { stats } = app.service.services.hasher;
+  const { hasher } = app.service.services;
   let expected: unknown;
   for (const [what, user, password] of wrong) {
-    const hashed = stats.hashed;
+    const hashed = hasher.stats.hashed;
     const answer = await post(app, basic(user, password).authorization);
     assertRejected(answer, what);
-    assert.equal(stats.hashed, hashed + 1, what);
+    assert.equal(hasher.stats.hashed, hashed + 1, what);
     expected ??= visible(answer);
     assert.deepEqual(visible(answer), expected, what);
   }

@@ -43,16 +43,16 @@ test(
   async () => {
     await using app = await newApp();
     await app.createAccount(email);
-    const { stats } = app.service.services.hasher;
+    const { hasher } = app.service.services;
     await warmUp(app);
     await using occupied = occupy(app);
     for (const password of [wrongPassword, goodPassword, wrongPassword, goodPassword, wrongPassword, wrongPassword]) {
-      const { refused } = stats;
+      const { refused } = hasher.stats;
       const answer = await attempt(app, { password });
       assert.equal(answer.status, 503);
       assert.equal((answer.json as { code: string }).code, 'overloaded');
       assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]$/);
-      assert.ok(stats.refused > refused);
+      assert.ok(hasher.stats.refused > refused);
     }
     // Rejected before a counter was written: a flood costs no commits.
     assert.deepEqual({ ...(await app.db.get(countBuckets)) }, { rows: 0 });
