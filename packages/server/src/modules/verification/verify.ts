@@ -4,8 +4,8 @@
  */
 import type { Refusal } from '@keyreeve/contract';
 import { formOf, mayBeImported } from '../api-keys/key-format.ts';
-import { findKeyStates, touchKeys, type KeyState } from '../api-keys/store.ts';
 import { scopesInForce } from '../api-keys/scopes.ts';
+import { findKeyStates, touchKeys, type KeyState } from '../api-keys/state-store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';

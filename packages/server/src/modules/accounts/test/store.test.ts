@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { findImportedRecipes } from '../imported-hash-store.ts';
 import { replacePasswordHash, setPasswordHash } from '../credentials-store.ts';
 import * as store from '../store.ts';
-import { findKeyStates, listAccountKeys } from '../../api-keys/store.ts';
+import { findKeyStates } from '../../api-keys/state-store.ts';
+import { listAccountKeys } from '../../api-keys/store.ts';
 import { findLiveSession, findSessionStates } from '../../sessions/store.ts';
 import { onEachDatabase, raceToValues, rivalsMin, tally } from '../../../../test-kit/store-on-each-database.ts';
 import {

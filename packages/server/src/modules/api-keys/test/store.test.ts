@@ -1,6 +1,7 @@
 /** The table of API keys, on each database. */
 import assert from 'node:assert/strict';
 import { disableAccount } from '../../accounts/store.ts';
+import { findKeyStates, touchKeys } from '../state-store.ts';
 import * as store from '../store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { lookupOf } from '../../../foundation/crypto/keyed-hash.ts';
@@ -42,7 +43,7 @@ onEachDatabase(
       listed.map((row) => ({ ...row })),
       [{ ...shown, updatedAt: now }],
     );
-    const [found] = await store.findKeyStates(db, [key.hash]);
+    const [found] = await findKeyStates(db, [key.hash]);
     assert.ok(found);
     assert.deepEqual(withoutOrdinal(found), { ...shown, accountId: ada, accountDisabledAt: null });
     assert.equal(await store.findKeyOwner(db, 42), ada);
@@ -73,7 +74,7 @@ onEachDatabase('of concurrent creations with one nickname, one succeeds', async 
   assert.deepEqual(outcomes(settled), { created: 1, nickname_taken: rivals - 1 });
   const winner = settled.findIndex(({ status }) => status === 'fulfilled');
   const hashes = settled.map((_, rival) => hashOf(`rival ${rival}`));
-  const found = await store.findKeyStates(db, hashes);
+  const found = await findKeyStates(db, hashes);
   assert.deepEqual(
     found.map((row) => row?.id),
     hashes.map((_, rival) => (rival === winner ? winner + 1 : undefined)),
@@ -147,7 +148,7 @@ onEachDatabase('of concurrent deletions of one key, one succeeds', async (opened
     return 'deleted';
   });
   assert.deepEqual(outcomes(settled), { deleted: 1, key_not_found: rivalsMin * 2 - 1 });
-  assert.deepEqual(await store.findKeyStates(opened.db, [key.hash]), [undefined]);
+  assert.deepEqual(await findKeyStates(opened.db, [key.hash]), [undefined]);
   const deletions = (await listAuditEvents(opened.db)).filter(({ action }) => action === 'api_key.deleted');
   assert.equal(deletions.length, 1);
 });
@@ -174,11 +175,9 @@ onEachDatabase(
     for (const key of rounds) await create(db, key);
     for (const [round, { id, hash }] of rounds.entries()) {
       const [deleter, reader] = round % 2 === 0 ? [db, other] : [other, db];
-      assert.equal((await store.findKeyStates(reader, [hash]))[0]?.id, id);
+      assert.equal((await findKeyStates(reader, [hash]))[0]?.id, id);
       await store.deleteKey(deleter, operator, ada, id, now);
-      const [seenByReader, seenByDeleter] = [reader, deleter].map((connection) =>
-        store.findKeyStates(connection, [hash]),
-      );
+      const [seenByReader, seenByDeleter] = [reader, deleter].map((connection) => findKeyStates(connection, [hash]));
       assert.deepEqual(await seenByReader, [undefined]);
       assert.deepEqual(await seenByDeleter, [undefined]);
     }
@@ -192,19 +191,19 @@ onEachDatabase('states have the order of the hashes, and the whole hash is compa
   const twin = Buffer.from(one.hash);
   twin[twin.length - 1] = (twin.at(-1) ?? 0) ^ 1;
   assert.equal(lookupOf(twin), lookupOf(one.hash));
-  const found = await store.findKeyStates(db, [two.hash, twin, one.hash, hashOf('unknown'), two.hash]);
+  const found = await findKeyStates(db, [two.hash, twin, one.hash, hashOf('unknown'), two.hash]);
   assert.deepEqual(
     found.map((row) => row?.id),
     [2, undefined, 1, undefined, 2],
   );
-  assert.deepEqual(await store.findKeyStates(db, []), []);
+  assert.deepEqual(await findKeyStates(db, []), []);
 });
 
 onEachDatabase('the read of a key also returns whether its account is disabled', async ({ db }) => {
   const ada = await addAccount(db);
   const { hash } = await addKey(db, ada, 'one');
   await disableAccount(db, operator, ada, now + 5);
-  assert.equal((await store.findKeyStates(db, [hash]))[0]?.accountDisabledAt, now + 5);
+  assert.equal((await findKeyStates(db, [hash]))[0]?.accountDisabledAt, now + 5);
 });
 
 onEachDatabase('a time of last use is only replaced by a later one, and nothing else changes', async ({ db }) => {
@@ -213,7 +212,7 @@ onEachDatabase('a time of last use is only replaced by a later one, and nothing 
   await addKey(db, ada, 'two', { id: 2 });
   const times = async () =>
     (await store.listAccountKeys(db, ada)).map((key) => [key.id, key.lastUsedAt, key.updatedAt]);
-  await store.touchKeys(
+  await touchKeys(
     db,
     new Map([
       [1, now + 10],
@@ -224,7 +223,7 @@ onEachDatabase('a time of last use is only replaced by a later one, and nothing 
     [1, now + 10, now],
     [2, null, now],
   ]);
-  await store.touchKeys(
+  await touchKeys(
     db,
     new Map([
       [1, now + 5],

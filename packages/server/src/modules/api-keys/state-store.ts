@@ -1,0 +1,99 @@
+/** The state of keys that verification reads, and their times of last use. */
+import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { sql, sqlMany } from '../../foundation/database/sql.ts';
+
+/** The state of a key and its account, for verification. */
+export interface KeyState {
+  readonly id: number;
+  readonly accountId: string;
+  readonly nickname: string;
+  readonly scopes: string;
+  /** 1 when reserved scopes are in force only while the owner is an administrator; otherwise 0. */
+  readonly needsRole: number;
+  readonly ownerRole: string;
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly createdAt: number;
+  readonly accountDisabledAt: number | null;
+}
+
+// The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
+// hash, which is a MAC, so the time of the comparison discloses nothing.
+type StateColumns = readonly [
+  ordinal: number,
+  id: number,
+  accountId: string,
+  nickname: string,
+  scopes: string,
+  needsRole: number,
+  ownerRole: string,
+  expiresAt: number | null,
+  lastUsedAt: number | null,
+  createdAt: number,
+  accountDisabledAt: number | null,
+];
+const stateColumns = `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
+     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt"`;
+const selectState = sqlMany<KeyState>(
+  'select_api_key_state',
+  {
+    // `cross join` keeps the order of the tables.
+    sqlite: `with requested (ordinal, lookup, key_hash) as ($requested)
+   select ${stateColumns}
+   from requested cross join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash
+     cross join accounts a on a.pk = k.account_pk`,
+    postgres: `select ${stateColumns}
+   from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal)
+     join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash
+     join accounts a on a.pk = k.account_pk`,
+  },
+  ([
+    ,
+    id,
+    accountId,
+    nickname,
+    scopes,
+    needsRole,
+    ownerRole,
+    expiresAt,
+    lastUsedAt,
+    createdAt,
+    accountDisabledAt,
+  ]: StateColumns) => ({
+    id,
+    accountId,
+    nickname,
+    scopes,
+    needsRole,
+    ownerRole,
+    expiresAt,
+    lastUsedAt,
+    createdAt,
+    accountDisabledAt,
+  }),
+);
+// One statement per batch. $1: a JSON object of ids and times.
+const touchKeysStatement = sql('touch_api_keys', {
+  sqlite: `update api_keys set last_used_at = used.at
+   from (select cast(key as integer) as id, value as at from json_each($1)) as used
+   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+  // Skips locked keys, so that no deletion waits for this.
+  postgres: `update api_keys set last_used_at = used.at
+   from (select k.id, (j.value)::bigint as at from json_each_text($1::json) j join api_keys k on k.id = j.key::bigint
+     order by k.id for update of k skip locked) as used
+   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+});
+
+/** States of keys, in the order of their stored hashes, from one snapshot taken after the call. */
+export const findKeyStates = (db: Db, hashes: readonly Buffer[]): Promise<(KeyState | undefined)[]> =>
+  db.getMany(
+    selectState,
+    hashes.map((hash) => [lookupOf(hash), hash]),
+  );
+
+/** Sets times of last use. Never sets an earlier time, and does not change `updated_at`. */
+export async function touchKeys(db: Db, usedAtById: ReadonlyMap<number, number>): Promise<void> {
+  const values = JSON.stringify(Object.fromEntries(usedAtById));
+  await db.transaction((tx) => tx.run(touchKeysStatement, [values]));
+}
