@@ -9,11 +9,11 @@ import { documentedAs, Instant, keyExample, KeyId, Message, orNull, Scope, Text 
 
 const examples = ['billing worker'];
 
-const keyFields = {
+export const keyFields = {
   id: KeyId,
   nickname: Type.String({ description: 'Unique among the account’s keys', examples }),
 };
-const keyTimes = { createdAt: Instant, updatedAt: Instant };
+export const keyTimes = { createdAt: Instant, updatedAt: Instant };
 
 export const NewKeyBody = Type.Object(
   {

@@ -149,7 +149,16 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   insufficient_scope: {
     cause: 'The credential is valid but lacks a scope that this request needs.',
-    fix: 'Use a key that has the scope named in the detail and in the `WWW-Authenticate` header, or create one: scopes of an existing key do not change. An administrator or an operator grants `keyreeve:verify`.',
+    fix: 'Use a key that has the scope named in the detail and in the `WWW-Authenticate` header, or give it to the key with `PATCH /auth/api-keys/{id}`. An administrator or an operator grants `keyreeve:verify`.',
+  },
+  address_unknown: {
+    cause:
+      'The key is limited to certain IP addresses, but the verification request has no X-Forwarded-For of a trusted proxy.',
+    fix: 'Set `KEYREEVE_TRUSTED_PROXIES` to the IP address of the proxy, and use the proxy file of the documentation, which forwards the client IP.',
+  },
+  address_not_allowed: {
+    cause: 'The key is limited to certain IP addresses, and the client has another one.',
+    fix: 'Send the request from an allowed IP address, or change `addresses` with `PATCH /auth/api-keys/{id}`.',
   },
   reserved_scope: {
     cause: 'The request contains a scope that begins with `keyreeve:`, and the account is not an administrator.',
@@ -164,6 +173,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Compare the path with the page /docs. A slash at the end makes a different path.',
   },
   key_not_found: { cause: 'No API key has this id. It may be mistyped, or the key has been deleted.', fix: checkId },
+  no_previous_secret: {
+    cause: 'The key has only one secret: it was not rotated, or the overlap has ended.',
+    fix: 'Nothing remains to be done. To replace the current secret, rotate the key.',
+  },
   account_not_found: { cause: 'No account has this id or email.', fix: checkId },
   session_not_found: { cause: 'The account has no active session with this id; it may have ended.', fix: checkId },
   webhook_not_found: { cause: 'No webhook endpoint has this id; it may have been deleted.', fix: checkId },
@@ -231,6 +244,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'The account has the maximum number of API keys that the operator allows.',
     fix: 'Delete keys that are no longer used. The operator raises the limit with `KEYREEVE_KEYS_PER_ACCOUNT_MAX`.',
   },
+  overlap_in_progress: {
+    cause: 'The key was rotated before, and its previous secret is still valid.',
+    fix: 'Wait until `previous.expiresAt` of the key. If the previous secret is not needed any more, end it with `DELETE /auth/api-keys/{id}/previous`, or rotate with `{"endPrevious": true}`.',
+  },
   webhook_limit_reached: {
     cause: 'The installation has the maximum number of webhook endpoints.',
     fix: 'Delete one that is no longer used.',
@@ -256,6 +273,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   too_many_creations: {
     cause: 'The account created too many API keys in a short time.',
     fix: `${waitAndRetry} Reuse keys instead of creating one for each task.`,
+  },
+  too_many_changes: {
+    cause: `The account changed or rotated its API keys more than ${limits.keyChangesPerMinuteMax} times in a minute.`,
+    fix: waitAndRetry,
   },
   too_many_in_progress: {
     cause: 'Too many requests of this token, account or client IP range are in progress. Nothing was changed.',

@@ -203,7 +203,7 @@ export const errors = {
     status: 403,
     title: 'The credential lacks a scope',
     meaning:
-      'The credential is valid, but it lacks a scope that this request needs. The detail names it. Create a key that has it: scopes of an existing key do not change.',
+      'The credential is valid, but it lacks a scope that this request needs. The detail names it. Give the key the scope with PATCH /auth/api-keys/{id}, or use another key.',
   },
   reserved_scope: {
     status: 403,
@@ -215,6 +215,17 @@ export const errors = {
     title: 'HTTPS is required',
     meaning: 'The proxy reports that the client used plain HTTP. Replace credentials that were sent that way.',
   },
+  address_unknown: {
+    status: 403,
+    title: 'The client IP is not known',
+    meaning:
+      'The key is only valid from certain IP addresses, and the request does not show the client IP through a trusted proxy. An operator sets KEYREEVE_TRUSTED_PROXIES.',
+  },
+  address_not_allowed: {
+    status: 403,
+    title: 'The key is not valid from this IP address',
+    meaning: 'The key is only valid from certain IP addresses, and the client IP is not one of them.',
+  },
   // 404, 405
   not_found: {
     status: 404,
@@ -225,6 +236,11 @@ export const errors = {
     status: 404,
     title: 'No such API key',
     meaning: 'No API key has this id. A deleted key’s id is never used again.',
+  },
+  no_previous_secret: {
+    status: 404,
+    title: 'The key has no previous secret',
+    meaning: 'The key was not rotated, or the overlap of its last rotation has ended.',
   },
   account_not_found: {
     status: 404,
@@ -326,6 +342,12 @@ export const errors = {
     title: 'The account has the maximum number of keys',
     meaning: 'Delete a key that is no longer used.',
   },
+  overlap_in_progress: {
+    status: 409,
+    title: 'The previous secret is still valid',
+    meaning:
+      'The key was rotated before, and the secret of that time is valid until the end of the overlap. Wait, end it with DELETE /auth/api-keys/{id}/previous, or rotate with {"endPrevious": true}.',
+  },
   webhook_limit_reached: {
     status: 409,
     title: 'The maximum number of webhook endpoints exists',
@@ -362,6 +384,11 @@ export const errors = {
     status: 429,
     title: 'Too many keys created',
     meaning: 'The account created too many API keys in a short time. Wait for the seconds in Retry-After.',
+  },
+  too_many_changes: {
+    status: 429,
+    title: 'Too many changes of keys',
+    meaning: 'The account changed its API keys too often in a short time. Wait for the seconds in Retry-After.',
   },
   too_many_in_progress: {
     status: 429,

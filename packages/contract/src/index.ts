@@ -2,6 +2,7 @@
 export * from './accounts.ts';
 export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from './admin-schemas.ts';
 export * from './admin.ts';
+export * from './api-key-changes.ts';
 export * from './api-keys.ts';
 export * from './authentication.ts';
 export * from './credentials.ts';

@@ -71,6 +71,15 @@ const credentials = {
   // X-Keyreeve-Scopes stays below 2.1 KiB.
   scopesPerKeyMax: limit(32, 'Scopes of one key.'),
   scopeCharsMax: limit(64, 'One scope (RFC 6749 section 3.3).'),
+  // With 32 ranges a verification compares at most 32 prefixes.
+  addressesPerKeyMax: limit(32, 'IP addresses and ranges of one key.'),
+  cidrCharsMax: limit(64, 'One IP address or range.'),
+  keyMetadataBytesMax: limit(1_024, 'Metadata of a key, as JSON in UTF-8.'),
+  rotationOverlapSeconds: limit(
+    86_400,
+    'Validity of the previous secret after a rotation, unless the request says otherwise.',
+  ),
+  rotationOverlapSecondsMax: limit(2_592_000, 'Longest such validity: 30 days.'),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.
   refreshReuseSeconds: limit(5, 'A refresh within this time returns the same refresh token, with a new access token.'),
@@ -117,6 +126,8 @@ const signIns = {
   languageChangesPerHourMax: limit(20, 'Language changes per account in an hour.'),
   // Each costs a hash, a mail and audit events.
   passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.'),
+  // Each writes an audit event, which is never deleted.
+  keyChangesPerMinuteMax: limit(300, 'Changes and rotations of keys per account in a minute. More: 429.'),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),
   throttleForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),
 } as const satisfies Limits;

@@ -5,6 +5,7 @@
 import type { TSchema } from 'typebox';
 import * as accounts from './accounts.ts';
 import * as administration from './admin-schemas.ts';
+import * as keyChanges from './api-key-changes.ts';
 import * as apiKeys from './api-keys.ts';
 import * as health from './health.ts';
 import * as schemas from './schemas.ts';
@@ -19,6 +20,8 @@ import * as webhooks from './webhooks.ts';
 export const requestSchemas: Readonly<Record<string, TSchema>> = {
   RefreshTokenRequest: tokens.RefreshTokenBody,
   NewApiKey: apiKeys.NewKeyBody,
+  ApiKeyChange: keyChanges.KeyChangeBody,
+  ApiKeyRotation: keyChanges.RotationBody,
   PasswordConfirmation: secondFactor.CurrentPasswordBody,
   SecondFactorProof: secondFactor.FactorProofBody,
   SecondFactorCode: secondFactor.FactorCodeBody,
@@ -49,6 +52,9 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKey: apiKeys.ListedKey,
   ApiKeyDetails: apiKeys.ListedKeyFull,
   ApiKeyList: apiKeys.KeyList,
+  ApiKeyState: keyChanges.KeyDetails,
+  PreviousSecret: keyChanges.PreviousSecret,
+  RotatedApiKey: keyChanges.RotatedKey,
   Message: schemas.Message,
   Session: sessions.ListedSession,
   SessionList: sessions.SessionList,

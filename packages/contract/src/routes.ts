@@ -22,6 +22,7 @@ import {
   verifyEmailPage,
 } from './accounts.ts';
 import { adminRoutes } from './admin.ts';
+import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
@@ -37,6 +38,10 @@ export const allRoutes: readonly RouteContract[] = [
   revokeTokens,
   createKey,
   listKeys,
+  getKey,
+  changeKey,
+  rotateKey,
+  endPreviousSecret,
   deleteKey,
   listSessions,
   endSession,

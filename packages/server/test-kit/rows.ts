@@ -35,6 +35,7 @@ export const newKey = (accountId: string, nickname: string, more: Partial<NewKey
   id: 1 + Number.parseInt(Buffer.from(nickname).toString('hex').slice(-12), 16),
   hash: hashOf(`${accountId} ${nickname}`),
   accountId,
+  hint: 'krv_…x7Qa',
   nickname,
   scopes: [],
   expiresAt: null,

@@ -5,6 +5,7 @@
 import { adminRoutes, firstAdministratorRoutes, type AdminParts } from '../modules/administration/routes.ts';
 import { contractRoutes } from '../modules/api-reference/routes.ts';
 import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
+import type { KeyChanges } from '../modules/api-keys/changes.ts';
 import { apiKeyRoutes } from '../modules/api-keys/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import type { Enrolment } from '../modules/second-factors/enrolment.ts';
@@ -27,6 +28,7 @@ export interface RouteOptions extends AdminParts {
   readonly tokens: Tokens;
   readonly selfService: SelfService;
   readonly apiKeys: ApiKeys;
+  readonly keyChanges: KeyChanges;
   readonly enrolment: Enrolment;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
@@ -51,7 +53,7 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     // Any client, a client with a one-time code from a mail, or an account with its access token
     ...accountRoutes(selfService, options.linkPages),
     // An account with its access token
-    ...apiKeyRoutes(apiKeys),
+    ...apiKeyRoutes(apiKeys, options.keyChanges),
     ...sessionRoutes(tokens),
     ...enrolmentRoutes(enrolment),
     // An administrator with an access token

@@ -11,6 +11,7 @@ import { CurrentPassword } from '../modules/accounts/current-password.ts';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
+import { KeyChanges } from '../modules/api-keys/changes.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
@@ -45,6 +46,7 @@ export interface Services {
   readonly accounts: Accounts;
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
+  readonly keyChanges: KeyChanges;
   readonly codes: OneTimeCodes;
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
@@ -188,6 +190,15 @@ export function wire(options: WiringOptions): Services {
       : undefined,
     revocations: journal,
   });
+  const keyChanges = new KeyChanges({
+    db,
+    clock,
+    hash: keys.apiKeyHash,
+    prefix: config.keyPrefix,
+    pending: apiKeys.pending,
+    bucketHash: enabled ? keys.throttleBucket : undefined,
+    revocations: journal,
+  });
   const selfService = new SelfService({
     db,
     clock,
@@ -236,6 +247,7 @@ export function wire(options: WiringOptions): Services {
     emailSetting,
     firstAdministrator,
     apiKeys,
+    keyChanges,
     codes,
     enrolment,
     secondFactorLimits,

@@ -35,6 +35,28 @@ export function toCidr(text: string): string | undefined {
   return `${text}/${ipaddr.parse(text).kind() === 'ipv4' ? 32 : 128}`;
 }
 
+/**
+ * The canonical form of an IP address or range: IPv4-mapped IPv6 becomes IPv4, IPv6 is written as in RFC 5952, and an address
+ * becomes a range with one address.
+ * @returns the range, or the reason why the text is not accepted, which names the canonical form if there is one
+ */
+export function canonicalCidr(text: string): { readonly cidr: string } | { readonly problem: string } {
+  const [ip = '', bitsText, ...more] = text.split('/');
+  const notRange = { problem: 'Expected an IP address or a range in CIDR notation, such as 203.0.113.0/24.' };
+  if (more.length > 0 || ip.includes('%') || !isInFullForm(ip)) return notRange;
+  if (bitsText !== undefined && !/^(?:0|[1-9]\d{0,2})$/.test(bitsText)) return notRange;
+  const given = ipaddr.parse(ip);
+  const isMapped = given.kind() === 'ipv6' && (given as ipaddr.IPv6).isIPv4MappedAddress();
+  const address = ipaddr.process(ip);
+  const width = address.kind() === 'ipv4' ? 32 : 128;
+  const bits = bitsText === undefined ? width : Number(bitsText) - (isMapped ? 96 : 0);
+  if (bits < 0 || bits > width) return notRange;
+  const kind = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  const network = kind.networkAddressFromCIDR(`${address.toString()}/${bits}`).toString();
+  const cidr = `${network}/${bits}`;
+  return network === address.toString() ? { cidr } : { problem: `The range has host bits; did you mean ${cidr}?` };
+}
+
 /** Whether only this machine can reach the host. */
 export const isLoopback = (host: string): boolean => host === 'localhost' || parseIp(host)?.range() === 'loopback';
 

@@ -14,9 +14,10 @@ import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
-import { makeKey } from './key-format.ts';
+import { assertFuture } from './expiry.ts';
+import { hintOf, makeKey } from './key-format.ts';
 import { validateNickname } from './nickname.ts';
-import { validateScopes, hasReservedScope, scopesInForce } from './scopes.ts';
+import { hasReservedScope, scopesInForce, splitScopes, validateScopes } from './scopes.ts';
 import * as store from './store.ts';
 
 export interface ApiKeysOptions {
@@ -86,17 +87,13 @@ export class ApiKeys {
     // The transaction of the creation checks the role again.
     const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
     const expiresAt = request.expiresAt ?? null;
-    // Not `<=`: Date.parse returns NaN for the leap seconds of RFC 3339, and such a key would never expire.
-    if (expiresAt !== null && !(expiresAt > now)) {
-      throw new DomainError('invalid_request', {
-        errors: [{ pointer: '/expiresAt', detail: 'It must be in the future.' }],
-      });
-    }
+    assertFuture(expiresAt, now);
     const secret = makeKey(prefix);
     const id = randomKeyId();
     const key = {
       id,
       hash: hash.stored(secret.reveal()),
+      hint: hintOf(secret),
       accountId,
       nickname,
       scopes,
@@ -219,5 +216,3 @@ const toApiKey = (row: store.KeyRow): ApiKey => ({
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 });
-
-export const splitScopes = (scopes: string): string[] => (scopes === '' ? [] : scopes.split(' '));

@@ -30,6 +30,16 @@ const insert = sql('import_api_keys', {
 });
 const remove = sql('replay_deleted_keys', onList(`delete from api_keys where id in ({numbers})`));
 
+// A key of `reason` restore: the restored rights may be more than the owner decided.
+const disable = sql('replay_narrowed_keys', {
+  sqlite: onList(`update api_keys set disabled_at = $2, disabled_reason = 'restore', updated_at = max(updated_at, $2),
+    revision = revision + 1, key_hash = cast(unhex('02') || substr(key_hash, 2) as blob) where id in ({numbers})`)
+    .sqlite,
+  postgres:
+    onList(`update api_keys set disabled_at = $2, disabled_reason = 'restore', updated_at = greatest(updated_at, $2),
+    revision = revision + 1, key_hash = set_byte(key_hash, 0, 2) where id in ({numbers})`).postgres,
+});
+
 /** The caller has locked the accounts and counted their keys, and records the events. */
 export const insertImportedKeysTx = async (
   tx: Transaction,
@@ -40,3 +50,7 @@ export const insertImportedKeysTx = async (
 /** The caller records the events. */
 export const deleteKeysTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>
   void (await tx.run(remove, [JSON.stringify(ids)]));
+
+/** The caller records the events. */
+export const disableKeysTx = async (tx: Transaction, ids: readonly string[], now: number): Promise<void> =>
+  void (await tx.run(disable, [JSON.stringify(ids), now]));

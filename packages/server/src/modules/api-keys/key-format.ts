@@ -6,11 +6,20 @@ import { checksum, randomBase62, Secret } from '../../foundation/crypto/secret.t
 export type KeyForm = 'key' | 'wrong_kind' | 'malformed';
 
 const tailChars = keyRandomChars + checksumChars;
+/** 24 of 256 bits. */
+const hintChars = 4;
 const tailPattern = /^[0-9A-Za-z]+$/;
 
 export function makeKey(prefix: string): Secret {
   const unchecked = `${prefix}_${randomBase62(keyRandomChars)}`;
   return new Secret(unchecked + checksum(unchecked));
+}
+
+/** The part of a key that may be shown: its prefix and the last four of its random characters, as in `krv_…x7Qa`. */
+export function hintOf(key: Secret): string {
+  const text = key.reveal();
+  const random = text.slice(0, -checksumChars);
+  return `${text.slice(0, -tailChars)}…${random.slice(-hintChars)}`;
 }
 
 /** @param prefixes the current prefix and the earlier ones */

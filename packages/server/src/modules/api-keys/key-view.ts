@@ -1,7 +1,9 @@
 /** API keys in responses and in the output of the command line. */
-import type { ListedKey, ListedKeyFull } from '@keyreeve/contract';
+import type { DisabledReason, KeyDetails, ListedKey, ListedKeyFull } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
+import type { KeyDetailsRow } from './change-store.ts';
+import { scopesInForce, splitScopes } from './scopes.ts';
 
 /** Parses decimal digits without a leading zero, up to 2^53 − 1. @returns undefined for any other text */
 export function parseKeyId(text: string): number | undefined {
@@ -22,3 +24,25 @@ export const toFullKey = (key: ApiKey): ListedKeyFull => ({
   expiresAt: key.expiresAt === null ? null : toInstant(key.expiresAt),
   lastUsedAt: key.lastUsedAt === null ? null : toInstant(key.lastUsedAt),
 });
+
+export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
+  id: row.id,
+  nickname: row.nickname,
+  createdAt: toInstant(row.createdAt),
+  updatedAt: toInstant(row.updatedAt),
+  scopes: splitScopes(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole)),
+  expiresAt: toInstantOrNull(row.expiresAt),
+  disabledAt: toInstantOrNull(row.disabledAt),
+  disabledReason: row.disabledReason as DisabledReason | null,
+  addresses: row.addresses === null ? null : row.addresses.split(' '),
+  metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
+  hint: row.hint,
+  lastUsedAt: toInstantOrNull(row.lastUsedAt),
+  lastUsedFrom: row.lastUsedFrom,
+  previous:
+    row.previousExpiresAt === null
+      ? null
+      : { expiresAt: toInstant(row.previousExpiresAt), lastUsedAt: toInstantOrNull(row.previousLastUsedAt) },
+});
+
+const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));

@@ -1,11 +1,14 @@
 /** HTTP routes of API keys. */
 import * as contract from '@keyreeve/contract';
+import { limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';
+import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKeys } from './api-keys.ts';
-import { parseKeyId, toFullKey, toKey } from './key-view.ts';
+import type { KeyChanges } from './changes.ts';
+import { parseKeyId, toFullKey, toKey, toKeyDetails } from './key-view.ts';
 
-export function apiKeyRoutes(apiKeys: ApiKeys): readonly Route[] {
+export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] {
   return [
     route(contract.createKey, async ({ principal, body }) => {
       const { nickname, scopes = [], expiresAt = null } = body;
@@ -25,11 +28,54 @@ export function apiKeyRoutes(apiKeys: ApiKeys): readonly Route[] {
       const { keys, nextCursor } = await apiKeys.page(principal.accountId, query);
       return { status: 200, body: { apiKeys: keys.map(toView), nextCursor } };
     }),
+    route(contract.getKey, async ({ principal, params }) => {
+      const row = await changes.read(principal.accountId, keyIdOf(params.id));
+      return { status: 200, body: toKeyDetails(row) };
+    }),
+    route(contract.changeKey, async ({ principal, params, body }) => {
+      const { expiresAt, ...others } = body;
+      const request = {
+        ...others,
+        ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : Date.parse(expiresAt) }),
+      };
+      const row = await changes.change(principal, principal.accountId, keyIdOf(params.id), request);
+      return { status: 200, body: toKeyDetails(row) };
+    }),
+    route(contract.rotateKey, async ({ principal, params, body }) => {
+      const { overlapSeconds = limits.rotationOverlapSeconds, endPrevious = false } = body;
+      const request = { overlapSeconds, endPrevious };
+      const { key, secret, previousExpiresAt } = await changes.rotate(
+        principal,
+        principal.accountId,
+        keyIdOf(params.id),
+        request,
+      );
+      const rotated: contract.RotatedKey = {
+        id: key.id,
+        nickname: key.nickname,
+        key: secret.reveal(),
+        createdAt: toInstant(key.createdAt),
+        updatedAt: toInstant(key.updatedAt),
+        previousExpiresAt: previousExpiresAt === null ? null : toInstant(previousExpiresAt),
+      };
+      return { status: 200, body: rotated };
+    }),
+    route(contract.endPreviousSecret, async ({ principal, params }) => {
+      const id = keyIdOf(params.id);
+      await changes.endPrevious(principal, principal.accountId, id);
+      return { status: 200, body: { message: `The previous secret of API key ${id} has ended.` } };
+    }),
     route(contract.deleteKey, async ({ principal, params }) => {
-      const id = parseKeyId(params.id);
-      if (id === undefined) throw new DomainError('key_not_found');
+      const id = keyIdOf(params.id);
       await apiKeys.delete(principal, principal.accountId, id);
       return { status: 200, body: { message: `API key ${id} has been deleted.` } };
     }),
   ];
+}
+
+/** @throws DomainError `key_not_found` */
+function keyIdOf(text: string): number {
+  const id = parseKeyId(text);
+  if (id === undefined) throw new DomainError('key_not_found');
+  return id;
 }

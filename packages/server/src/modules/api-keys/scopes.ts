@@ -10,6 +10,8 @@ import { DomainError } from '../../foundation/errors.ts';
 export const verifyScope = 'keyreeve:verify';
 export const reservedPrefix = 'keyreeve:';
 
+export const splitScopes = (scopes: string): string[] => (scopes === '' ? [] : scopes.split(' '));
+
 export const hasReservedScope = (scopes: readonly string[]): boolean =>
   scopes.some((scope) => scope.startsWith(reservedPrefix));
 
@@ -25,8 +27,15 @@ export function scopesInForce(scopes: string, needsRole: boolean, role: string):
     .join(' ');
 }
 
-/** @throws DomainError `scope_invalid`, `reserved_scope` */
-export function validateScopes(principal: Principal, scopes: readonly string[]): readonly string[] {
+/**
+ * @param held scopes that the key has already, which any principal may keep
+ * @throws DomainError `scope_invalid`, `reserved_scope`
+ */
+export function validateScopes(
+  principal: Principal,
+  scopes: readonly string[],
+  held: readonly string[] = [],
+): readonly string[] {
   if (scopes.length > limits.scopesPerKeyMax || new Set(scopes).size !== scopes.length)
     throw new DomainError('scope_invalid');
   for (const [index, scope] of scopes.entries()) {
@@ -35,7 +44,8 @@ export function validateScopes(principal: Principal, scopes: readonly string[]):
         errors: [{ pointer: `/scopes/${index}`, detail: 'Expected a scope (RFC 6749 section 3.3).' }],
       });
     }
-    if (scope.startsWith(reservedPrefix) && !mayGrantReserved(principal)) throw new DomainError('reserved_scope');
+    if (scope.startsWith(reservedPrefix) && !held.includes(scope) && !mayGrantReserved(principal))
+      throw new DomainError('reserved_scope');
     if (scope.startsWith(reservedPrefix) && scope !== verifyScope) {
       throw new DomainError('scope_invalid', {
         detail: `${scope} is not a scope of Keyreeve; its only scope is ${verifyScope}.`,

@@ -16,10 +16,19 @@ export interface KeyState {
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly accountDisabledAt: number | null;
+  readonly disabledAt: number | null;
+  /** CIDR ranges, separated by spaces; null: any IP address. */
+  readonly addresses: string | null;
+  /** JSON. */
+  readonly metadata: string | null;
+  /** The end of the overlap, for a previous secret; null for the current one. */
+  readonly overlapEndsAt: number | null;
+  /** Of a previous secret; null for the current one. */
+  readonly secretLastUsedAt: number | null;
 }
 
 // The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
-// hash, which is a MAC, so the time of the comparison discloses nothing.
+// hash, which is a MAC, so the time of the comparison discloses nothing. The version byte differs for restricted keys.
 type StateColumns = readonly [
   ordinal: number,
   id: number,
@@ -32,46 +41,77 @@ type StateColumns = readonly [
   lastUsedAt: number | null,
   createdAt: number,
   accountDisabledAt: number | null,
+  disabledAt: number | null,
+  addresses: string | null,
+  metadata: string | null,
+  overlapEndsAt: number | null,
+  secretLastUsedAt: number | null,
 ];
 const stateColumns = `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
-     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt"`;
+     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", k.disabled_at as "disabledAt",
+     k.addresses, k.metadata`;
+const currentColumns = `${stateColumns}, cast(null as bigint) as "overlapEndsAt", cast(null as bigint) as "secretLastUsedAt"`;
+const previousColumns = `${stateColumns}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
+const withRequested = {
+  // `cross join` keeps the order of the tables.
+  sqlite: (columns: string, joins: string) => `with requested (ordinal, lookup, key_hash) as ($requested)
+   select ${columns} from requested cross ${joins} cross join accounts a on a.pk = k.account_pk`,
+  postgres: (columns: string, joins: string) => `select ${columns}
+   from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal) ${joins}
+     join accounts a on a.pk = k.account_pk`,
+};
+const byHash = (table: string): string =>
+  `join ${table} on ${table.slice(-1)}.lookup = requested.lookup and substr(${table.slice(-1)}.key_hash, 2) = substr(requested.key_hash, 2)`;
+const toState = ([
+  ,
+  id,
+  accountId,
+  nickname,
+  scopes,
+  needsRole,
+  ownerRole,
+  expiresAt,
+  lastUsedAt,
+  createdAt,
+  accountDisabledAt,
+  disabledAt,
+  addresses,
+  metadata,
+  overlapEndsAt,
+  secretLastUsedAt,
+]: StateColumns): KeyState => ({
+  id,
+  accountId,
+  nickname,
+  scopes,
+  needsRole,
+  ownerRole,
+  expiresAt,
+  lastUsedAt,
+  createdAt,
+  accountDisabledAt,
+  disabledAt,
+  addresses,
+  metadata,
+  overlapEndsAt,
+  secretLastUsedAt,
+});
 const selectState = sqlMany<KeyState>(
   'select_api_key_state',
   {
-    // `cross join` keeps the order of the tables.
-    sqlite: `with requested (ordinal, lookup, key_hash) as ($requested)
-   select ${stateColumns}
-   from requested cross join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash
-     cross join accounts a on a.pk = k.account_pk`,
-    postgres: `select ${stateColumns}
-   from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal)
-     join api_keys k on k.lookup = requested.lookup and k.key_hash = requested.key_hash
-     join accounts a on a.pk = k.account_pk`,
+    sqlite: withRequested.sqlite(currentColumns, byHash('api_keys k')),
+    postgres: withRequested.postgres(currentColumns, byHash('api_keys k')),
   },
-  ([
-    ,
-    id,
-    accountId,
-    nickname,
-    scopes,
-    needsRole,
-    ownerRole,
-    expiresAt,
-    lastUsedAt,
-    createdAt,
-    accountDisabledAt,
-  ]: StateColumns) => ({
-    id,
-    accountId,
-    nickname,
-    scopes,
-    needsRole,
-    ownerRole,
-    expiresAt,
-    lastUsedAt,
-    createdAt,
-    accountDisabledAt,
-  }),
+  toState,
+);
+const byPrevious = (join: string): string => `${byHash('api_key_secrets s')} ${join} api_keys k on k.id = s.key_id`;
+const selectPreviousState = sqlMany<KeyState>(
+  'select_previous_api_key_state',
+  {
+    sqlite: withRequested.sqlite(previousColumns, byPrevious('cross join')),
+    postgres: withRequested.postgres(previousColumns, byPrevious('join')),
+  },
+  toState,
 );
 // One statement per batch. $1: a JSON object of ids and times.
 const touchKeysStatement = sql('touch_api_keys', {
@@ -85,12 +125,15 @@ const touchKeysStatement = sql('touch_api_keys', {
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
 });
 
+type Find = (db: Db, hashes: readonly Buffer[]) => Promise<(KeyState | undefined)[]>;
+
+const toLookups = (hashes: readonly Buffer[]) => hashes.map((hash) => [lookupOf(hash), hash]);
+
 /** States of keys, in the order of their stored hashes, from one snapshot taken after the call. */
-export const findKeyStates = (db: Db, hashes: readonly Buffer[]): Promise<(KeyState | undefined)[]> =>
-  db.getMany(
-    selectState,
-    hashes.map((hash) => [lookupOf(hash), hash]),
-  );
+export const findKeyStates: Find = (db, hashes) => db.getMany(selectState, toLookups(hashes));
+
+/** The same by previous secrets, also those whose overlap has ended. */
+export const findPreviousKeyStates: Find = (db, hashes) => db.getMany(selectPreviousState, toLookups(hashes));
 
 /** Sets times of last use. Never sets an earlier time, and does not change `updated_at`. */
 export async function touchKeys(db: Db, usedAtById: ReadonlyMap<number, number>): Promise<void> {

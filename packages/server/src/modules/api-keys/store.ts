@@ -25,6 +25,8 @@ export interface KeyRow {
 export interface NewKey {
   readonly id: number;
   readonly hash: Buffer;
+  /** The part of the secret that may be shown. */
+  readonly hint: string;
   readonly accountId: string;
   readonly nickname: string;
   readonly scopes: readonly string[];
@@ -49,8 +51,8 @@ const countKeys = sql<{ count: number }>(
 // The unique index decides whether the nickname is free.
 const insertKey = sql(
   'insert_api_key',
-  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role)
-   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9 from accounts where id = $4
+  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint)
+   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10 from accounts where id = $4
    on conflict (account_pk, nickname) do nothing`,
 );
 const insertPrefix = sql(
@@ -126,9 +128,9 @@ export async function createKey(
   keysMax: number,
   creationLimits: KeyCreationLimits | undefined,
 ): Promise<void> {
-  const { id, hash, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
+  const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
   const role = needsRole ? 1 : 0;
-  const values = [lookupOf(hash), hash, id, accountId, nickname, scopes.join(' '), expiresAt, now, role];
+  const values = [lookupOf(hash), hash, id, accountId, nickname, scopes.join(' '), expiresAt, now, role, hint];
   const details = { nickname, scopes };
   await db.transaction(async (tx) => {
     await allInOrder([
@@ -162,6 +164,10 @@ export const findKeyOwners = (db: Db, ids: readonly number[]): Promise<({ accoun
     selectOwners,
     ids.map((id) => [id]),
   );
+
+/** On PostgreSQL, locks the account whose keys change: no other key of it gets a nickname meanwhile. */
+export const lockOwnerTx = async (tx: Transaction, accountId: string): Promise<void> =>
+  void (await tx.get(lockAccount, [accountId]));
 
 /** At most `count` keys after the key with this time and id, oldest first. */
 export const pageAccountKeys = (

@@ -10,7 +10,7 @@ import {
   unconfirmEmailsTx,
   voidPasswordsTx,
 } from '../accounts/replay-store.ts';
-import { deleteKeysTx } from '../api-keys/bulk-store.ts';
+import { deleteKeysTx, disableKeysTx } from '../api-keys/bulk-store.ts';
 import { recordEventsTx, type AuditAction } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges } from '../deletion-journal/store.ts';
@@ -100,6 +100,11 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     apply: (tx, list, now) => disableEndpointsTx(tx, idsOf(list), now),
   },
   webhook_deleted: { action: 'webhook.deleted', apply: (tx, list) => deleteEndpointsTx(tx, idsOf(list)) },
+  api_key_narrowed: {
+    action: 'api_key.disabled',
+    apply: (tx, list, now) => disableKeysTx(tx, idsOf(list), now),
+    details: { reason: 'restore' },
+  },
 };
 
 /** @returns the ids of the changed accounts, or of the webhook endpoints */

@@ -63,6 +63,8 @@ export interface Replayed {
   readonly secondFactorsRequired: number;
   readonly webhooksDisabled: number;
   readonly webhooksDeleted: number;
+  /** Keys whose rights were taken away in part since the backup. */
+  readonly apiKeysDisabled: number;
 }
 
 export interface ReplayResult {
@@ -81,6 +83,7 @@ const countOf = {
   second_factor_required: 'secondFactorsRequired',
   webhook_disabled: 'webhooksDisabled',
   webhook_deleted: 'webhooksDeleted',
+  api_key_narrowed: 'apiKeysDisabled',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -163,6 +166,7 @@ export const nothingReplayed: Replayed = {
   secondFactorsRequired: 0,
   webhooksDisabled: 0,
   webhooksDeleted: 0,
+  apiKeysDisabled: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

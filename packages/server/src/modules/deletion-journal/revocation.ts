@@ -5,7 +5,7 @@ import type { RevocationEvent } from '../audit/store.ts';
 /** Kinds in `.journal` files, which every version reads. */
 const deletionKinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
 /**
- * Changes that take rights away. A later change of the same account or endpoint replaces them. They are in `.changes`
+ * Changes that take rights away. A later change of the same account, endpoint or key replaces them. They are in `.changes`
  * files, which version 0.1.0 does not read.
  */
 export const changeKinds = [
@@ -18,6 +18,7 @@ export const changeKinds = [
   'second_factor_required',
   'webhook_disabled',
   'webhook_deleted',
+  'api_key_narrowed',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -35,7 +36,7 @@ export const isFinal = (kind: RevocationKind): kind is FinalKind => !isAbility(k
 export interface Revocation {
   readonly kind: RevocationKind;
   /**
-   * Id of the deleted object, the account or the webhook endpoint. For `recovery_code_used`: the keyed hash of the
+   * Id of the deleted or changed object. For `recovery_code_used`: the keyed hash of the
    * recovery code, in hexadecimal.
    */
   readonly id: string;
@@ -87,6 +88,9 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'account.second_factor_required': 'second_factor_required',
   'webhook.disabled': 'webhook_disabled',
   'webhook.deleted': 'webhook_deleted',
+  'api_key.disabled': 'api_key_narrowed',
+  'api_key.rotated': 'api_key_narrowed',
+  'api_key.previous_ended': 'api_key_narrowed',
 };
 
 /** @returns the journal's entries for an audit event; none for an event that takes no right away */
@@ -102,6 +106,8 @@ export function revocationsOf(event: RevocationEvent): Revocation[] {
 }
 
 function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
+  if (event.action === 'api_key.updated')
+    return (detailOf(event, 'narrowed') as unknown[]).length > 0 ? 'api_key_narrowed' : undefined;
   if (event.action === 'account.role_changed') return detailOf(event, 'role') === 'user' ? 'role_removed' : undefined;
   if (event.action !== 'recovery_code.used') return undefined;
   // Events of version 0.1.0 do not name the used recovery code: it may be any code of that time.

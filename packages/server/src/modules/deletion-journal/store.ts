@@ -96,6 +96,13 @@ const findDisabledWebhooks = sql<FoundChange>(
   webhooksIn(`w.disabled_at is null and w.updated_at < given.at`),
 );
 const findDeletedWebhooks = sql<FoundChange>('find_deleted_webhooks', webhooksIn(`w.created_at <= given.at`));
+// Every change of a key sets `updated_at`, so a later decision stands.
+const findWidenedKeys = sql<FoundChange>(
+  'find_widened_api_keys',
+  onList(`select a.id as "accountId", given.id as target, given.id, given.at
+    from {dated} join api_keys k on k.id = cast(given.id as bigint) join accounts a on a.pk = k.account_pk
+    where k.disabled_at is null and k.updated_at < given.at`),
+);
 const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   role_removed: findRoles,
   password_changed: findPasswords,
@@ -106,6 +113,7 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   second_factor_required: findRequirements,
   webhook_disabled: findDisabledWebhooks,
   webhook_deleted: findDeletedWebhooks,
+  api_key_narrowed: findWidenedKeys,
 };
 
 /** @returns the changes that the database has lost, each with its latest time */

@@ -1,6 +1,6 @@
 /** Verification for backends: one credential, a batch, or introspection (RFC 7662). `forward.ts` serves proxies. */
 import * as contract from '@keyreeve/contract';
-import { splitScopes } from '../api-keys/api-keys.ts';
+import { splitScopes } from '../api-keys/scopes.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { BatchVerificationResult, VerificationResult, Verifier } from './verify.ts';

@@ -5,7 +5,7 @@
 import type { Refusal } from '@keyreeve/contract';
 import { formOf, mayBeImported } from '../api-keys/key-format.ts';
 import { scopesInForce } from '../api-keys/scopes.ts';
-import { findKeyStates, touchKeys, type KeyState } from '../api-keys/state-store.ts';
+import { findKeyStates, findPreviousKeyStates, touchKeys, type KeyState } from '../api-keys/state-store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
@@ -82,6 +82,7 @@ export class Verifier {
   };
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
+  readonly #previousReader: CoalescingReader<Buffer, KeyState>;
   readonly #importedKeys: ImportedKeys;
   readonly #lastUsed: LastUsed;
 
@@ -89,6 +90,7 @@ export class Verifier {
     const { db, clock } = options;
     this.#options = options;
     this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes), db.sharedReads);
+    this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes), db.sharedReads);
     this.#importedKeys = new ImportedKeys(db, clock);
     this.#lastUsed = new LastUsed((usedAtById) => touchKeys(db, usedAtById));
   }
@@ -156,18 +158,26 @@ export class Verifier {
     if (form === 'malformed' && mayBeImported(text, keyPrefixes))
       this.#startImportedKeyVerification(text, answer, fail);
     else if (form !== 'key') answer(this.#refuse(form));
-    else this.#reader.find(hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);
+    else this.#find(hash.stored(text), answer, fail);
   }
 
   /** The text does not have the format of our keys: a key of another system, if such keys were imported. */
   #startImportedKeyVerification(text: string, answer: Answer, fail: Fail): void {
-    const find = (): void =>
-      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);
+    const find = (): void => this.#find(this.#options.hash.stored(text), answer, fail);
     if (this.#importedKeys.exist) return find();
     void this.#importedKeys
       .refresh()
       .then((exist) => (exist ? find() : answer(this.#refuse('malformed'))))
       .catch(fail);
+  }
+
+  /**
+   * Reads the previous secrets only when no key has the hash as its current secret. A rotation moves a secret from one table
+   * to the other in one commit, and the second read starts after the first one, so together they miss no valid secret.
+   */
+  #find(hash: Buffer, answer: Answer, fail: Fail): void {
+    const answerTo = (key: KeyState | undefined): void => answer(this.#resultOfKey(key));
+    this.#reader.find(hash, (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail)), fail);
   }
 
   /** Writes the collected times of last use. */
@@ -178,11 +188,12 @@ export class Verifier {
   /** @throws DomainError `unavailable` when the key or its account may have been deleted */
   #resultOfKey(key: KeyState | undefined): VerificationResult {
     if (key === undefined) return this.#refuse('not_found');
-    if (key.accountDisabledAt !== null) return this.#refuse('disabled');
+    if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');
     this.#options.pendingKeyChanges.assertNone(key.id);
     this.#options.pendingAccountChanges.assertNone(key.accountId);
     const now = this.#options.clock.now();
-    if (key.expiresAt !== null && key.expiresAt <= now) return this.#refuse('expired');
+    const expiresAt = endOf(key);
+    if (expiresAt !== null && expiresAt <= now) return this.#refuse('expired');
     this.#lastUsed.record(key.id, now, key.lastUsedAt);
     this.counts.api_key++;
     return {
@@ -192,7 +203,7 @@ export class Verifier {
       keyId: key.id,
       nickname: key.nickname,
       scopes: scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole),
-      expiresAt: key.expiresAt,
+      expiresAt,
       issuedAt: key.createdAt,
     };
   }
@@ -211,6 +222,10 @@ export class Verifier {
     return refusals[code];
   }
 }
+
+/** When the presented secret ends. The expiry of a key may have become earlier than the end of an overlap. */
+const endOf = ({ expiresAt, overlapEndsAt }: KeyState): number | null =>
+  overlapEndsAt === null ? expiresAt : Math.min(overlapEndsAt, expiresAt ?? Infinity);
 
 /** @param scopes separated by spaces */
 export function hasScope(scopes: string, wanted: string): boolean {

@@ -1,0 +1,155 @@
+/** Changes of an account's API keys: reading one, changing it, rotating its secret. */
+import Type, { type Static } from 'typebox';
+import { CreatedKey, keyFields, keyTimes, NewKeyBody } from './api-keys.ts';
+import { accessTokenErrors } from './error-groups.ts';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
+
+const strict = { additionalProperties: false } as const;
+
+/** Why a key is disabled. */
+export const disabledReasons = {
+  owner: 'The account disabled it.',
+  administrator: 'An administrator or an operator disabled it.',
+  dormant: 'It was not used for longer than the operator allows.',
+  restore: 'A restore brought it back as it was before a change that narrowed it.',
+} as const;
+export type DisabledReason = keyof typeof disabledReasons;
+
+const Metadata = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: `A JSON object of your own, at most ${limits.keyMetadataBytesMax} bytes; returned by \`POST /auth/verify\``,
+    examples: [{ customer: 'cus_182' }],
+  },
+);
+
+const Addresses = Type.Array(Type.String({ maxLength: limits.cidrCharsMax, examples: ['203.0.113.0/24'] }), {
+  minItems: 1,
+  maxItems: limits.addressesPerKeyMax,
+  description: 'The IP addresses and ranges in CIDR notation from which the key is valid; null: any',
+});
+
+export const PreviousSecret = Type.Object({ expiresAt: Instant, lastUsedAt: orNull(Instant) }, strict);
+
+export const KeyDetails = Type.Object(
+  {
+    ...keyFields,
+    ...keyTimes,
+    scopes: Type.Array(Text('orders:read')),
+    expiresAt: orNull(Instant, null),
+    disabledAt: orNull(Instant, null),
+    disabledReason: orNull(Type.Enum(Object.keys(disabledReasons) as DisabledReason[]), null),
+    addresses: orNull(Addresses, null),
+    metadata: orNull(Metadata, null),
+    hint: orNull(Text('krv_…x7Qa', 'The prefix and four characters of the secret; null if it is not known')),
+    lastUsedAt: orNull(Instant),
+    lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, where it is known')),
+    previous: orNull(PreviousSecret, null),
+  },
+  { ...strict, description: '`previous`: the secret before the last rotation, while it is still valid' },
+);
+export type KeyDetails = Static<typeof KeyDetails>;
+
+const { nickname, scopes, expiresAt } = NewKeyBody.properties;
+
+export const KeyChangeBody = Type.Object(
+  {
+    nickname: Type.Optional(nickname),
+    scopes,
+    expiresAt,
+    disabled: Type.Optional(Type.Boolean()),
+    addresses: Type.Optional(orNull(Addresses)),
+    metadata: Type.Optional(orNull(Metadata)),
+  },
+  { ...strict, minProperties: 1, description: 'Members that are absent stay as they are; null removes the value' },
+);
+export type KeyChangeBody = Static<typeof KeyChangeBody>;
+
+export const RotationBody = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.rotationOverlapSecondsMax,
+        default: limits.rotationOverlapSeconds,
+        description: 'How long the previous secret stays valid',
+        examples: [limits.rotationOverlapSeconds],
+      }),
+    ),
+    endPrevious: Type.Optional(
+      Type.Boolean({ description: 'Ends the overlap of an earlier rotation. Without it, the response is 409' }),
+    ),
+  },
+  strict,
+);
+export type RotationBody = Static<typeof RotationBody>;
+
+export const RotatedKey = Type.Object(
+  { ...CreatedKey.properties, previousExpiresAt: orNull(Instant) },
+  { ...strict, description: '`previousExpiresAt`: the end of the overlap; null without one' },
+);
+export type RotatedKey = Static<typeof RotatedKey>;
+
+const ofKey = { params: Type.Object({ id: KeyId }), tag: 'API keys', auth: 'access_token' } as const;
+const keyErrors = [...accessTokenErrors, 'not_key_owner', 'key_not_found'] as const;
+
+export const getKey = {
+  ...ofKey,
+  id: 'getKey',
+  method: 'GET',
+  path: '/auth/api-keys/:id',
+  summary: 'Get an API key',
+  success: { status: 200, description: 'The key, without its secret', schema: KeyDetails },
+  errors: keyErrors,
+} as const satisfies RouteContract;
+
+export const changeKey = {
+  ...ofKey,
+  id: 'changeKey',
+  method: 'PATCH',
+  path: '/auth/api-keys/:id',
+  summary: 'Change an API key',
+  description:
+    'The secret stays. Whatever takes rights from the key (disabling it, removing a scope, an earlier expiry, other IP ranges) applies to every verification that starts after the response, on every instance and endpoint.',
+  isNarrowing: true,
+  body: { type: 'json', schema: KeyChangeBody },
+  success: { status: 200, description: 'The changed key', schema: KeyDetails },
+  errors: [
+    ...keyErrors,
+    'nickname_invalid',
+    'scope_invalid',
+    'reserved_scope',
+    'reauth_required',
+    'nickname_taken',
+    'too_many_changes',
+  ],
+} as const satisfies RouteContract;
+
+export const rotateKey = {
+  ...ofKey,
+  id: 'rotateKey',
+  method: 'POST',
+  path: '/auth/api-keys/:id/rotate',
+  summary: 'Replace the secret of an API key',
+  description:
+    'Id, nickname, scopes and usage stay. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response has the new secret.',
+  isNarrowing: true,
+  body: { type: 'json', schema: RotationBody, isOptional: true },
+  success: { status: 200, description: 'The key with its new secret', schema: RotatedKey },
+  errors: [...keyErrors, 'reauth_required', 'overlap_in_progress', 'too_many_changes'],
+} as const satisfies RouteContract;
+
+export const endPreviousSecret = {
+  ...ofKey,
+  id: 'endPreviousSecret',
+  method: 'DELETE',
+  path: '/auth/api-keys/:id/previous',
+  summary: 'End the previous secret of an API key',
+  description: 'Every verification of the previous secret that starts after the response is rejected.',
+  isNarrowing: true,
+  success: { status: 200, description: 'Only the current secret is valid', schema: Message },
+  errors: [...keyErrors, 'no_previous_secret'],
+} as const satisfies RouteContract;

@@ -1,0 +1,28 @@
+-- compatible-from: 2
+-- Changes of API keys on PostgreSQL; 0004_key_changes.sql explains the columns.
+
+alter table api_keys add column disabled_at bigint;
+alter table api_keys add column disabled_reason text;
+alter table api_keys add column addresses text;
+alter table api_keys add column metadata text;
+alter table api_keys add column hint text;
+alter table api_keys add column last_used_from text;
+alter table api_keys add column revision bigint not null default 0;
+
+create table api_key_secrets (
+  lookup bigint primary key,
+  key_hash bytea not null,
+  key_id bigint not null unique references api_keys (id) on delete cascade,
+  expires_at bigint not null,
+  last_used_at bigint
+);
+
+create table key_usage (
+  key_id bigint not null,
+  step text not null,
+  at bigint not null,
+  accepted bigint not null,
+  refused bigint not null,
+  primary key (key_id, step, at)
+);
+create index key_usage_at on key_usage (step, at);

@@ -1,0 +1,43 @@
+-- compatible-from: 2
+-- Changes of API keys: disabling, IP ranges, metadata, rotation, usage. Additive. An earlier program rejects keys that are
+-- disabled or restricted, because it does not find their hashes (see key_hash below).
+
+-- A key that is disabled or has IP ranges has a key_hash that starts with the byte 2 instead of 1. Programs that do not
+-- evaluate these columns compare the whole hash, so they reject such a key.
+alter table api_keys add column disabled_at integer;
+-- owner, administrator, dormant, restore; null if the key is not disabled.
+alter table api_keys add column disabled_reason text;
+-- CIDR ranges in canonical form, separated by spaces; null: the key is valid from any IP address.
+alter table api_keys add column addresses text;
+-- A JSON object of the owner, which verification returns; null: none.
+alter table api_keys add column metadata text;
+-- The prefix and the last four random characters of the secret; null for keys of earlier programs and imported keys.
+alter table api_keys add column hint text;
+-- The IP range of the last use, where it is known.
+alter table api_keys add column last_used_from text;
+-- Increases with every change. A change of unknown outcome is repeated only while this is what it was.
+alter table api_keys add column revision integer not null default 0;
+
+-- Secrets that are valid besides the secret of the key: after a rotation, the previous one until its end.
+create table api_key_secrets (
+  -- As in api_keys.
+  lookup integer primary key,
+  key_hash blob not null,
+  key_id integer not null unique references api_keys (id) on delete cascade,
+  expires_at integer not null,
+  last_used_at integer
+) strict;
+
+-- Verifications of each key in an hour or a day, both in UTC. Without a foreign key, so that a deletion does not wait for
+-- the rows of its key, which are deleted later.
+create table key_usage (
+  key_id integer not null,
+  -- hour, day
+  step text not null,
+  -- Start of the hour or day, in milliseconds.
+  at integer not null,
+  accepted integer not null,
+  refused integer not null,
+  primary key (key_id, step, at)
+) strict, without rowid;
+create index key_usage_at on key_usage (step, at);

@@ -1,0 +1,131 @@
+/** Changes and rotations of API keys, and the details of one key. */
+import { allInOrder } from '../../foundation/all-in-order.ts';
+import { lookupOf, restrictedVersion, storedVersion } from '../../foundation/crypto/keyed-hash.ts';
+import type { Reader, Transaction } from '../../foundation/database/db.ts';
+import { sql } from '../../foundation/database/sql.ts';
+
+/** A key with everything that a change may need. */
+export interface KeyDetailsRow {
+  readonly id: number;
+  readonly accountId: string;
+  readonly nickname: string;
+  /** Separated by spaces. */
+  readonly scopes: string;
+  /** 1 when reserved scopes are in force only while the owner is an administrator; otherwise 0. */
+  readonly needsRole: number;
+  readonly ownerRole: string;
+  readonly expiresAt: number | null;
+  readonly disabledAt: number | null;
+  readonly disabledReason: string | null;
+  /** CIDR ranges, separated by spaces. */
+  readonly addresses: string | null;
+  /** JSON. */
+  readonly metadata: string | null;
+  readonly hint: string | null;
+  readonly lastUsedAt: number | null;
+  readonly lastUsedFrom: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly revision: number;
+  readonly keyHash: Uint8Array;
+  /** Of the previous secret, even if it has expired; null without one. */
+  readonly previousExpiresAt: number | null;
+  readonly previousLastUsedAt: number | null;
+}
+
+/** The columns that a change may set. */
+export type KeyChange = Partial<
+  Pick<
+    KeyDetailsRow,
+    'nickname' | 'scopes' | 'needsRole' | 'expiresAt' | 'disabledAt' | 'disabledReason' | 'addresses' | 'metadata'
+  >
+>;
+
+const details = `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
+     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.addresses, k.metadata,
+     k.hint, k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
+     k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
+     s.last_used_at as "previousLastUsedAt"
+   from api_keys k join accounts a on a.pk = k.account_pk left join api_key_secrets s on s.key_id = k.id
+   where k.id = $1`;
+const selectDetails = sql<KeyDetailsRow>('select_api_key_details', details);
+const lock = sql<{ id: number }>('lock_api_key', {
+  sqlite: 'select id from api_keys where id = $1',
+  postgres: 'select id from api_keys where id = $1 for update',
+});
+const update = sql(
+  'update_api_key',
+  `update api_keys set nickname = $2, scopes = $3, scopes_need_role = $4, expires_at = $5, disabled_at = $6,
+     disabled_reason = $7, addresses = $8, metadata = $9, key_hash = $10, updated_at = $11, revision = revision + 1
+   where id = $1 and not exists (
+     select 1 from api_keys other where other.account_pk = api_keys.account_pk and other.nickname = $2 and other.id <> $1)`,
+);
+const replaceSecret = sql(
+  'replace_api_key_secret',
+  `update api_keys set lookup = $2, key_hash = $3, hint = $4, updated_at = $5, revision = revision + 1 where id = $1`,
+);
+const insertPrevious = sql(
+  'insert_previous_api_key_secret',
+  `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at) values ($1, $2, $3, $4, $5)`,
+);
+const deletePrevious = sql('delete_previous_api_key_secret', `delete from api_key_secrets where key_id = $1`);
+const touch = sql(
+  'touch_changed_api_key',
+  `update api_keys set updated_at = $2, revision = revision + 1 where id = $1`,
+);
+
+export const findKeyDetails = (reader: Reader, id: number): Promise<KeyDetailsRow | undefined> =>
+  reader.get(selectDetails, [id]);
+
+/** Locks the key until the end of the transaction. The details are read after the lock, with everything that preceded it. */
+export async function lockKeyTx(tx: Transaction, id: number): Promise<KeyDetailsRow | undefined> {
+  const [, row] = await allInOrder([tx.get(lock, [id]), tx.get(selectDetails, [id])]);
+  return row;
+}
+
+/**
+ * Stores the key as it is after a change. The caller has locked it and, for a new nickname, the account.
+ * @returns false if another key of the account has the nickname
+ */
+export async function storeChangeTx(tx: Transaction, key: KeyDetailsRow): Promise<boolean> {
+  const { id, nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata } = key;
+  const hash = markedHash(key);
+  const state = [nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata];
+  return (await tx.run(update, [id, ...state, hash, key.updatedAt])) > 0;
+}
+
+export interface NewSecret {
+  readonly hash: Buffer;
+  readonly hint: string;
+  /** Of the overlap; null without one. */
+  readonly previousExpiresAt: number | null;
+}
+
+/** Replaces the secret of a locked key. The replaced one becomes the previous secret, if there is an overlap. */
+export async function storeRotationTx(
+  tx: Transaction,
+  before: KeyDetailsRow,
+  { hash, hint, previousExpiresAt }: NewSecret,
+  at: number,
+): Promise<void> {
+  const { id, keyHash, lastUsedAt } = before;
+  tx.enqueue(deletePrevious, [id]);
+  tx.enqueue(replaceSecret, [id, lookupOf(hash), markedHash({ ...before, keyHash: hash }), hint, at]);
+  if (previousExpiresAt !== null) {
+    const previous = withVersion(keyHash, storedVersion);
+    tx.enqueue(insertPrevious, [lookupOf(previous), previous, id, previousExpiresAt, lastUsedAt]);
+  }
+}
+
+/** Ends the previous secret of a locked key. */
+export function endPreviousTx(tx: Transaction, id: number, at: number): void {
+  tx.enqueue(deletePrevious, [id]);
+  tx.enqueue(touch, [id, at]);
+}
+
+/** Programs that do not know the restrictions reject the key: they do not find its hash. */
+const markedHash = ({ keyHash, disabledAt, addresses }: KeyDetailsRow): Buffer =>
+  withVersion(keyHash, disabledAt === null && addresses === null ? storedVersion : restrictedVersion);
+
+const withVersion = (hash: Uint8Array, version: number): Buffer =>
+  Buffer.concat([Buffer.of(version), hash.subarray(1)]);

@@ -1,0 +1,37 @@
+/** Compares a key before and after a change: what differs, and what takes rights away. */
+import type { KeyDetailsRow } from './change-store.ts';
+
+/** The members of a change, by their names in requests. */
+export type ChangedMember = 'nickname' | 'scopes' | 'expiresAt' | 'disabled' | 'addresses' | 'metadata';
+
+type Compare = (before: KeyDetailsRow, after: KeyDetailsRow) => boolean;
+
+const differs: Readonly<Record<ChangedMember, Compare>> = {
+  nickname: (before, after) => before.nickname !== after.nickname,
+  scopes: (before, after) => before.scopes !== after.scopes,
+  expiresAt: (before, after) => before.expiresAt !== after.expiresAt,
+  disabled: (before, after) => before.disabledReason !== after.disabledReason,
+  addresses: (before, after) => before.addresses !== after.addresses,
+  metadata: (before, after) => before.metadata !== after.metadata,
+};
+
+const narrows: Readonly<Record<ChangedMember, Compare>> = {
+  nickname: () => false,
+  scopes: (before, after) => {
+    const kept = new Set(after.scopes.split(' '));
+    return before.scopes !== '' && before.scopes.split(' ').some((scope) => !kept.has(scope));
+  },
+  expiresAt: (before, after) => after.expiresAt !== null && after.expiresAt < (before.expiresAt ?? Infinity),
+  disabled: (before, after) => before.disabledAt === null && after.disabledAt !== null,
+  // Whether other ranges allow less is not compared: treating every change as narrowing is safe.
+  addresses: (before, after) => after.addresses !== null && before.addresses !== after.addresses,
+  metadata: () => false,
+};
+
+const members = Object.keys(differs) as ChangedMember[];
+
+export const changedMembers: (before: KeyDetailsRow, after: KeyDetailsRow) => ChangedMember[] = (before, after) =>
+  members.filter((member) => differs[member](before, after));
+
+export const narrowedMembers: (before: KeyDetailsRow, after: KeyDetailsRow) => ChangedMember[] = (before, after) =>
+  members.filter((member) => narrows[member](before, after));
