@@ -5,7 +5,10 @@ export const refusals = {
   wrong_kind: 'It is a refresh token or a one-time code, which is not accepted here.',
   not_found: 'The key does not exist, or the session of the access token has ended.',
   expired: 'It has expired.',
-  disabled: 'The account of the credential is disabled.',
+  disabled: 'The key or the account of the credential is disabled.',
+  address_required:
+    'The key is only valid from certain IP addresses, and the request does not name the client IP in `address`.',
+  address_not_allowed: 'The key is not valid from this client IP.',
   enrolment_required: 'The account of the access token must enrol a second factor first.',
 } as const;
 

@@ -11,7 +11,17 @@ const CredentialText = Type.String({
   examples: [keyExample],
 });
 
-export const VerifyBody = Type.Object({ credential: CredentialText }, { additionalProperties: false });
+const Address = Type.String({
+  maxLength: limits.cidrCharsMax,
+  description:
+    'The IP address of the client that presents the credential, for keys that are only valid from certain ones',
+  examples: ['203.0.113.7'],
+});
+
+export const VerifyBody = Type.Object(
+  { credential: CredentialText, address: Type.Optional(Address) },
+  { additionalProperties: false },
+);
 export type VerifyBody = Static<typeof VerifyBody>;
 
 export const VerifyBatchBody = Type.Object(
@@ -32,6 +42,12 @@ export const AcceptedCredential = Type.Object(
     nickname: orNull(Text('billing worker')),
     scopes: orNull(Type.Array(Text('orders:read'))),
     expiresAt: orNull(Instant, null),
+    metadata: Type.Optional(
+      Type.Object(
+        {},
+        { additionalProperties: true, description: 'Only for a key that has it', examples: [{ customer: 'cus_182' }] },
+      ),
+    ),
   },
   {
     additionalProperties: false,

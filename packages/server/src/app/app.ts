@@ -90,7 +90,8 @@ export class App {
 
   /** The hot path. */
   #forward(request: ForwardRequest, response: BareResponse): void {
-    answerForward(this.#options.verifier, request, response, (error) =>
+    const { verifier, trustedProxies } = this.#options;
+    answerForward(verifier, trustedProxies, request, response, (error) =>
       this.#refuse(request, response, error, { route: forward.path }),
     );
   }
@@ -146,10 +147,11 @@ export class App {
    */
   async #answerService(match: Match, request: IncomingMessage): Promise<RouteResponse> {
     const { contract, handle } = match.route;
-    const { verifier } = this.#options;
+    const { verifier, trustedProxies } = this.#options;
     const presented = credentialOf(request.rawHeaders);
     const mayUseBasic = contract.body?.type === 'form';
-    const authenticate = (): Promise<void> => authenticateService(verifier, presented, mayUseBasic);
+    const clientIp = (): string => clientIpOf(request, trustedProxies, this.#warnOfProxy);
+    const authenticate = (): Promise<void> => authenticateService(verifier, presented, clientIp, mayUseBasic);
     const isPlausible = 'text' in presented || (mayUseBasic && presented.kind === 'basic');
     const isShort = isPlausible && contract !== verifyBatch && hasShortBody(request, limits.sharedReadBodyBytesMax);
     if (!isShort) await authenticate();

@@ -27,6 +27,21 @@ export function isWithin(ip: string, cidr: string): boolean {
   return parsed.kind() === network.kind() && parsed.match(network, bits);
 }
 
+/** Whether an IP address is in one of several ranges. */
+export type IpRanges = (ip: string) => boolean;
+
+/** @param cidrs such as `10.0.0.0/8` */
+export function parseRanges(cidrs: readonly string[]): IpRanges {
+  const networks = cidrs.map((cidr) => ipaddr.parseCIDR(cidr));
+  return (ip) => {
+    const parsed = parseIp(ip);
+    return (
+      parsed !== undefined &&
+      networks.some(([network, bits]) => parsed.kind() === network.kind() && parsed.match(network, bits))
+    );
+  };
+}
+
 /** `10.0.0.1` means `10.0.0.1/32`. @returns undefined if the text is neither an IP address nor a network */
 export function toCidr(text: string): string | undefined {
   const [ip = '', bits] = text.split('/');

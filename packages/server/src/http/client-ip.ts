@@ -1,5 +1,6 @@
 /** The client IP, and whether the client used https. Forwarding headers count only when a trusted proxy sent them. */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { isIpAddress, isWithin } from '../foundation/ip-address.ts';
 
 /**
@@ -13,25 +14,68 @@ import { isIpAddress, isWithin } from '../foundation/ip-address.ts';
  * @param onMalformed called with the IP address of the trusted proxy that sent such an entry
  */
 export function clientIpOf(
-  request: IncomingMessage,
+  request: ForwardedRequest,
   trustedProxies: readonly string[],
   onMalformed: (proxy: string) => void = () => undefined,
 ): string {
-  const isTrusted = (ip: string): boolean => trustedProxies.some((cidr) => isWithin(ip, cidr));
-  let ip = request.socket.remoteAddress ?? 'unknown';
-  const header = headerText(request.headers['x-forwarded-for']);
-  if (header === '') return ip;
-  for (const entry of header.split(',').toReversed()) {
-    if (!isTrusted(ip)) break;
-    const hop = entry.trim();
-    if (!isIpAddress(hop)) {
-      onMalformed(ip);
-      break;
-    }
-    ip = hop;
-  }
+  const { ip, malformedOf } = lastHop(request, trustedProxies);
+  if (malformedOf !== undefined) onMalformed(malformedOf);
   return ip;
 }
+
+/**
+ * The client IP of a request that a proxy sends about another request: only an address that trusted proxies have reported
+ * counts, never that of the connection, which belongs to a proxy.
+ * @returns undefined without a trusted proxy, without X-Forwarded-For, or with an entry that is not a bare IP address
+ */
+export function forwardedIpOf(request: ForwardedRequest, trustedProxies: readonly string[]): string | undefined {
+  if (trustedProxies.length === 0) return undefined;
+  const { ip, hops, malformedOf } = lastHop(request, trustedProxies);
+  return hops > 0 && malformedOf === undefined ? ip : undefined;
+}
+
+/** The part of a request that shows the client IP. */
+export interface ForwardedRequest {
+  /** Alternating names and values. */
+  readonly rawHeaders: readonly string[];
+  readonly socket: Pick<Socket, 'remoteAddress'>;
+}
+
+interface LastHop {
+  readonly ip: string;
+  /** The number of entries that trusted proxies have reported. */
+  readonly hops: number;
+  /** The IP address of the trusted proxy whose entry is not an IP address. */
+  readonly malformedOf: string | undefined;
+}
+
+function lastHop({ rawHeaders, socket }: ForwardedRequest, trustedProxies: readonly string[]): LastHop {
+  const isTrusted = (ip: string): boolean => trustedProxies.some((cidr) => isWithin(ip, cidr));
+  let ip = socket.remoteAddress ?? 'unknown';
+  let hops = 0;
+  for (const entry of forwardedFor(rawHeaders).toReversed()) {
+    if (!isTrusted(ip)) break;
+    const hop = entry.trim();
+    if (!isIpAddress(hop)) return { ip, hops, malformedOf: ip };
+    ip = hop;
+    hops++;
+  }
+  return { ip, hops, malformedOf: undefined };
+}
+
+/** The entries of all X-Forwarded-For lines. */
+function forwardedFor(rawHeaders: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (name.length === forwardedForName.length && name.toLowerCase() === forwardedForName)
+      lines.push(rawHeaders[i + 1] ?? '');
+  }
+  const text = lines.join(',');
+  return text === '' ? [] : text.split(',');
+}
+
+const forwardedForName = 'x-forwarded-for';
 
 /** Whether a trusted proxy reports that the client used plain HTTP. */
 export function usedPlainHttp(request: IncomingMessage, trustedProxies: readonly string[]): boolean {

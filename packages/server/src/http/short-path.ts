@@ -9,7 +9,7 @@
 import { STATUS_CODES, validateHeaderValue, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { parseShortRequest, type BareRequest } from './short-request.ts';
+import { parseShortRequest, type BareRequest, type ShortRequest } from './short-request.ts';
 
 /** The part of a response that the handler uses. `ServerResponse` has it too. */
 export interface BareResponse {
@@ -22,7 +22,7 @@ export interface BareResponse {
 export interface ShortPathOptions {
   /** Whether the short path may answer a request for this target now. */
   readonly mayAnswer: (url: string) => boolean;
-  readonly handle: (request: BareRequest, response: BareResponse) => void;
+  readonly handle: (request: ShortRequest, response: BareResponse) => void;
   /** The header lines that node:http adds to a response: Date, Connection and Keep-Alive. */
   readonly lastLines: () => string;
   /** Called with 1 when the handler receives a request, and with -1 when it has answered. */
@@ -108,7 +108,7 @@ export class ShortPath {
     if (this.#isConfirmed && socket.listeners('data').some((listener) => listener === this.#parser)) this.#enter();
   }
 
-  #answer(bytes: Buffer, request: BareRequest): void {
+  #answer(bytes: Buffer, { method, url, rawHeaders }: BareRequest): void {
     const { socket } = this.#connection;
     this.#options.count(1);
     const response = new ShortResponse(socket, this.#options.lastLines, () => {
@@ -119,7 +119,7 @@ export class ShortPath {
       if (!socket.destroyed && socket.writableLength > 0) this.#connection.holdShortResponse();
     });
     this.#inProgress = { bytes, response };
-    this.#options.handle(request, response);
+    this.#options.handle({ method, url, rawHeaders, socket }, response);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** The part of a request that the handler of the short path reads. */
 export interface BareRequest {
@@ -11,6 +12,11 @@ export interface BareRequest {
   readonly url: string;
   /** Alternating names and values. */
   readonly rawHeaders: string[];
+}
+
+/** With the connection, which shows the IP address of the peer. */
+export interface ShortRequest extends BareRequest {
+  readonly socket: Pick<Socket, 'remoteAddress'>;
 }
 
 /** A longer request is not in the subset. */

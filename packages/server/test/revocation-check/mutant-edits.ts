@@ -47,7 +47,7 @@ export const remembered: readonly Edit[] = [
   },
 ];
 
-const startBearer = `    if (presented.kind === 'bearer') verifier.startVerification(presented.text, answer, refuse);`;
+const startBearer = `    if (presented.kind === 'bearer') verifier.startVerification(presented.text, clientIp, answer, refuse);`;
 
 /** In `forward.ts`: a cache of 2 s for some requests. @param which an expression that is true for these */
 export const rememberedForwards = (which: string): readonly Edit[] => [
@@ -65,7 +65,7 @@ export const rememberedForwards = (which: string): readonly Edit[] => [
       answer(result);
     };
     if (found && Date.now() < found.until) answer(found.result);
-    else if (presented.kind === 'bearer') verifier.startVerification(presented.text, keep, refuse);`,
+    else if (presented.kind === 'bearer') verifier.startVerification(presented.text, clientIp, keep, refuse);`,
   },
 ];
 
@@ -91,7 +91,7 @@ export const repeatedResponses: readonly Edit[] = [
   },
 ];
 
-const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text);`;
+const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text, clientIp);`;
 
 /** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
 export const rememberedCallers = (which: string): readonly Edit[] => [
@@ -101,7 +101,7 @@ export const rememberedCallers = (which: string): readonly Edit[] => [
     replace: `const callers: Map<string, { result: any; until: number }> = ((globalThis as any).callers ??= new Map());
   const found = ${which} && text !== undefined ? callers.get(text) : undefined;
   const isFresh = found !== undefined && Date.now() < found.until;
-  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text);
+  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text, clientIp);
   if (${which} && text !== undefined && result?.valid && !isFresh) callers.set(text, { result, until: Date.now() + 5000 });`,
   },
 ];

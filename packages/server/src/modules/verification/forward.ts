@@ -4,8 +4,9 @@
  * and an acceptance is not logged.
  */
 import type { IncomingMessage } from 'node:http';
-import { forward, identityHeaders, limits } from '@keyreeve/contract';
+import { forward, identityHeaders, limits, type ErrorCode, type Refusal } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
+import { forwardedIpOf, type ForwardedRequest } from '../../http/client-ip.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
 import type { BareResponse } from '../../http/short-path.ts';
@@ -23,11 +24,15 @@ export function isForwardTarget(target: string): boolean {
   return Number.isNaN(next) || next === 0x3f || next === 0x2f;
 }
 
-export type ForwardRequest = Pick<IncomingMessage, 'method' | 'url' | 'rawHeaders'>;
+export type ForwardRequest = Pick<IncomingMessage, 'method' | 'url' | 'rawHeaders'> & ForwardedRequest;
 
-/** Responds to an accepted credential; `refuse` responds to everything else. */
+/**
+ * Responds to an accepted credential; `refuse` responds to everything else.
+ * @param trustedProxies networks of the proxies whose X-Forwarded-For shows the client IP
+ */
 export function answerForward(
   verifier: Verifier,
+  trustedProxies: readonly string[],
   request: ForwardRequest,
   response: BareResponse,
   refuse: (error: unknown) => void,
@@ -35,15 +40,22 @@ export function answerForward(
   try {
     const presented = readCredential(request);
     const answer = (result: VerificationResult): void => {
-      if (!result.valid) return refuse(new DomainError('invalid_credential'));
+      if (!result.valid) return refuse(new DomainError(errorOf(result.code)));
       assertScopes(request, result);
       response.writeHead(200, identityOf(result)).end();
     };
-    if (presented.kind === 'bearer') verifier.startVerification(presented.text, answer, refuse);
-    else verifier.startKeyVerification(presented.text, answer, refuse);
+    const clientIp = (): string | undefined => forwardedIpOf(request, trustedProxies);
+    if (presented.kind === 'bearer') verifier.startVerification(presented.text, clientIp, answer, refuse);
+    else verifier.startKeyVerification(presented.text, clientIp, answer, refuse);
   } catch (error) {
     refuse(error);
   }
+}
+
+/** Only a key that is valid elsewhere is told apart: a client without a valid credential gets 401. */
+function errorOf(code: Refusal): ErrorCode {
+  if (code === 'address_required') return 'address_unknown';
+  return code === 'address_not_allowed' ? code : 'invalid_credential';
 }
 
 function readCredential({ method, rawHeaders }: ForwardRequest): Extract<RequestCredential, { text: string }> {

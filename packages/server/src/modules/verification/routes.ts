@@ -3,7 +3,9 @@ import * as contract from '@keyreeve/contract';
 import { splitScopes } from '../api-keys/scopes.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
-import type { BatchVerificationResult, VerificationResult, Verifier } from './verify.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import { isIpAddress } from '../../foundation/ip-address.ts';
+import type { BatchVerificationResult, ClientIp, VerificationResult, Verifier } from './verify.ts';
 
 /**
  * The caller is already authenticated as a service.
@@ -13,7 +15,7 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
   return [
     route(contract.verify, async ({ body }) => ({
       status: 200,
-      body: toResult(await verifier.verify(body.credential)),
+      body: toResult(await verifier.verify(body.credential, addressOf(body))),
     })),
     route(contract.verifyBatch, async ({ body }) => {
       const results = await verifier.verifyMany(body.credentials, onFailure);
@@ -24,6 +26,15 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
       body: toIntrospection(await verifier.verify(body.token)),
     })),
   ];
+}
+
+/** @throws DomainError `invalid_request` for text that is not an IP address */
+function addressOf({ address }: contract.VerifyBody): ClientIp {
+  if (address !== undefined && !isIpAddress(address))
+    throw new DomainError('invalid_request', {
+      errors: [{ pointer: '/address', detail: 'Expected an IP address, such as 203.0.113.7.' }],
+    });
+  return () => address;
 }
 
 const toBatchResult = (result: BatchVerificationResult): contract.BatchResult =>
@@ -40,6 +51,7 @@ function toResult(result: VerificationResult): contract.VerifyResult {
     nickname: isKey ? result.nickname : null,
     scopes: isKey ? splitScopes(result.scopes) : null,
     expiresAt: result.expiresAt === null ? null : toInstant(result.expiresAt),
+    ...(isKey && result.metadata !== null ? { metadata: JSON.parse(result.metadata) as object } : {}),
   };
 }
 

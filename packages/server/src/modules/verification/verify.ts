@@ -12,6 +12,7 @@ import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts
 import type { Db } from '../../foundation/database/db.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Tokens } from '../tokens/tokens.ts';
+import { AddressRanges } from './address-ranges.ts';
 import { ImportedKeys } from './imported-keys.ts';
 import { LastUsed } from './last-used.ts';
 
@@ -21,6 +22,8 @@ export interface AcceptedKey {
   readonly accountId: string;
   readonly keyId: number;
   readonly nickname: string;
+  /** JSON; null: none. */
+  readonly metadata: string | null;
   /** Separated by spaces. */
   readonly scopes: string;
   /** Milliseconds. */
@@ -40,6 +43,12 @@ export type VerificationResult = AcceptedKey | AcceptedToken | { readonly valid:
 
 /** Of one credential in a batch. `unavailable`: the database did not answer, or a change of unknown outcome is pending. */
 export type BatchVerificationResult = VerificationResult | { readonly valid: false; readonly code: 'unavailable' };
+
+/**
+ * The client IP of the request that presents the credential; undefined if it is not known. Called only for a key that is
+ * valid from certain IP addresses, and when a last use is recorded.
+ */
+export type ClientIp = () => string | undefined;
 
 /** Either this or {@link Fail} is called, exactly once. */
 type Answer = (result: VerificationResult) => void;
@@ -67,6 +76,8 @@ const refusals: { readonly [Code in Refusal]: { readonly valid: false; readonly 
   expired: { valid: false, code: 'expired' },
   disabled: { valid: false, code: 'disabled' },
   enrolment_required: { valid: false, code: 'enrolment_required' },
+  address_required: { valid: false, code: 'address_required' },
+  address_not_allowed: { valid: false, code: 'address_not_allowed' },
 };
 
 export class Verifier {
@@ -79,12 +90,15 @@ export class Verifier {
     expired: 0,
     disabled: 0,
     enrolment_required: 0,
+    address_required: 0,
+    address_not_allowed: 0,
   };
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
   readonly #previousReader: CoalescingReader<Buffer, KeyState>;
   readonly #importedKeys: ImportedKeys;
   readonly #lastUsed: LastUsed;
+  readonly #ranges = new AddressRanges();
 
   constructor(options: VerifierOptions) {
     const { db, clock } = options;
@@ -101,13 +115,13 @@ export class Verifier {
   }
 
   /** Verifies an API key or an access token. @throws DomainError `unavailable` */
-  verify(text: string): Promise<VerificationResult> {
-    return new Promise((resolve, reject) => this.startVerification(text, resolve, reject));
+  verify(text: string, clientIp: ClientIp = unknownIp): Promise<VerificationResult> {
+    return new Promise((resolve, reject) => this.startVerification(text, clientIp, resolve, reject));
   }
 
   /** Verifies an API key; any other credential is malformed. @throws DomainError `unavailable` */
-  verifyKey(text: string): Promise<VerificationResult> {
-    return new Promise((resolve, reject) => this.startKeyVerification(text, resolve, reject));
+  verifyKey(text: string, clientIp: ClientIp = unknownIp): Promise<VerificationResult> {
+    return new Promise((resolve, reject) => this.startKeyVerification(text, clientIp, resolve, reject));
   }
 
   /**
@@ -130,7 +144,7 @@ export class Verifier {
           for (const error of failures) onFailure(error);
           resolve(results);
         };
-        this.startVerification(text, answer, (error) => {
+        this.startVerification(text, unknownIp, answer, (error) => {
           failures.push(error);
           answer({ valid: false, code: 'unavailable' });
         });
@@ -145,25 +159,25 @@ export class Verifier {
   }
 
   /** {@link verify} with callbacks instead of a promise, for the hot path. */
-  startVerification(text: string, answer: Answer, fail: Fail): void {
+  startVerification(text: string, clientIp: ClientIp, answer: Answer, fail: Fail): void {
     // An access token is a JWT and starts with the base64url of `{"`. A key starts with a lower-case prefix.
     if (text.startsWith('eyJ')) void this.#verifyToken(text).then(answer).catch(fail);
-    else this.startKeyVerification(text, answer, fail);
+    else this.startKeyVerification(text, clientIp, answer, fail);
   }
 
   /** {@link verifyKey} with callbacks. */
-  startKeyVerification(text: string, answer: Answer, fail: Fail): void {
+  startKeyVerification(text: string, clientIp: ClientIp, answer: Answer, fail: Fail): void {
     const { keyPrefixes, hash } = this.#options;
     const form = formOf(text, keyPrefixes);
     if (form === 'malformed' && mayBeImported(text, keyPrefixes))
-      this.#startImportedKeyVerification(text, answer, fail);
+      this.#startImportedKeyVerification(text, clientIp, answer, fail);
     else if (form !== 'key') answer(this.#refuse(form));
-    else this.#find(hash.stored(text), answer, fail);
+    else this.#find(hash.stored(text), clientIp, answer, fail);
   }
 
   /** The text does not have the format of our keys: a key of another system, if such keys were imported. */
-  #startImportedKeyVerification(text: string, answer: Answer, fail: Fail): void {
-    const find = (): void => this.#find(this.#options.hash.stored(text), answer, fail);
+  #startImportedKeyVerification(text: string, clientIp: ClientIp, answer: Answer, fail: Fail): void {
+    const find = (): void => this.#find(this.#options.hash.stored(text), clientIp, answer, fail);
     if (this.#importedKeys.exist) return find();
     void this.#importedKeys
       .refresh()
@@ -175,8 +189,8 @@ export class Verifier {
    * Reads the previous secrets only when no key has the hash as its current secret. A rotation moves a secret from one table
    * to the other in one commit, and the second read starts after the first one, so together they miss no valid secret.
    */
-  #find(hash: Buffer, answer: Answer, fail: Fail): void {
-    const answerTo = (key: KeyState | undefined): void => answer(this.#resultOfKey(key));
+  #find(hash: Buffer, clientIp: ClientIp, answer: Answer, fail: Fail): void {
+    const answerTo = (key: KeyState | undefined): void => answer(this.#resultOfKey(key, clientIp));
     this.#reader.find(hash, (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail)), fail);
   }
 
@@ -186,7 +200,7 @@ export class Verifier {
   }
 
   /** @throws DomainError `unavailable` when the key or its account may have been deleted */
-  #resultOfKey(key: KeyState | undefined): VerificationResult {
+  #resultOfKey(key: KeyState | undefined, clientIp: ClientIp): VerificationResult {
     if (key === undefined) return this.#refuse('not_found');
     if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');
     this.#options.pendingKeyChanges.assertNone(key.id);
@@ -194,6 +208,11 @@ export class Verifier {
     const now = this.#options.clock.now();
     const expiresAt = endOf(key);
     if (expiresAt !== null && expiresAt <= now) return this.#refuse('expired');
+    if (key.addresses !== null) {
+      const ip = clientIp();
+      if (ip === undefined) return this.#refuse('address_required');
+      if (!this.#ranges.contain(key.addresses, ip)) return this.#refuse('address_not_allowed');
+    }
     this.#lastUsed.record(key.id, now, key.lastUsedAt);
     this.counts.api_key++;
     return {
@@ -202,6 +221,7 @@ export class Verifier {
       accountId: key.accountId,
       keyId: key.id,
       nickname: key.nickname,
+      metadata: key.metadata,
       scopes: scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole),
       expiresAt,
       issuedAt: key.createdAt,
@@ -222,6 +242,8 @@ export class Verifier {
     return refusals[code];
   }
 }
+
+const unknownIp: ClientIp = () => undefined;
 
 /** When the presented secret ends. The expiry of a key may have become earlier than the end of an overlap. */
 const endOf = ({ expiresAt, overlapEndsAt }: KeyState): number | null =>
