@@ -15,6 +15,15 @@ export function ipRange(ip: string, bits: 64 | 48 = 64): string {
   return `${network.toNormalizedString()}/${bits}`;
 }
 
+/**
+ * The range that is stored instead of a client IP: 256 addresses, or the network of one IPv6 customer.
+ * @returns `unknown` if the text is not an IP address
+ */
+export function coarseRange(ip: string): string {
+  const range = ipRange(ip, 48);
+  return range.endsWith('/32') ? range.replace(/\d+\/32$/, '0/24') : range;
+}
+
 /** Whether a text is exactly an IP address, without port, brackets or zone id. */
 export const isIpAddress = (text: string): boolean =>
   isIP(text) !== 0 && !text.includes('%') && parseIp(text) !== undefined;

@@ -7,7 +7,7 @@ export interface Edit {
   readonly replace: string;
 }
 
-const lookUpKey = `else this.#reader.find(hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);`;
+const lookUpKey = `else this.#find(hash.stored(text), clientIp, answer, fail);`;
 export const beforeVerifier = `export class Verifier {`;
 export const deleteRow = `const deleted = tx.get(deleteOwnKey, [id, accountId]);`;
 export const recordDeletion = `    await revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);`;
@@ -23,8 +23,7 @@ export const cached = (lookUp: string): readonly Edit[] => [
   { file: 'modules/verification/verify.ts', find: lookUpKey, replace: lookUp },
 ];
 
-export const readAndKeep = `this.#reader.find(hash.stored(text), (key) => {
-      const result = this.#resultOfKey(key);
+export const readAndKeep = `this.#find(hash.stored(text), clientIp, (result) => {
       if (result.valid) cache.set(text, { result, at: Date.now() });
       answer(result);
     }, fail);`;
@@ -42,7 +41,7 @@ export const remembered: readonly Edit[] = [
     replace: `else {
       const found = remembered.get(text);
       if (found && Date.now() < found.until) answer(found.result);
-      else this.#reader.find(hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);
+      else this.#find(hash.stored(text), clientIp, answer, fail);
     }`,
   },
 ];
@@ -78,7 +77,7 @@ export const repeatedResponses: readonly Edit[] = [
   },
   {
     file: 'http/short-path.ts',
-    find: `    this.#options.handle(request, response);`,
+    find: `    this.#options.handle({ method, url, rawHeaders, socket }, response);`,
     replace: `    const text = bytes.toString('latin1');
     const known = repeated.get(text);
     const writeHead = response.writeHead.bind(response);
@@ -87,7 +86,7 @@ export const repeatedResponses: readonly Edit[] = [
       return writeHead(status, pairs);
     };
     if (known && Date.now() < known.until) writeHead(200, known.pairs).end();
-    else this.#options.handle(request, response);`,
+    else this.#options.handle({ method, url, rawHeaders, socket }, response);`,
   },
 ];
 

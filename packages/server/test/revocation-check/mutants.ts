@@ -97,13 +97,11 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'modules/verification/verify.ts',
-        find: `    const find = (): void =>
-      this.#reader.find(this.#options.hash.stored(text), (key) => answer(this.#resultOfKey(key)), fail);`,
+        find: `    const find = (): void => this.#find(this.#options.hash.stored(text), clientIp, answer, fail);`,
         replace: `    const found = imported.get(text);
     if (found && Date.now() < found.until) return answer(found.result);
     const find = (): void =>
-      this.#reader.find(this.#options.hash.stored(text), (key) => {
-        const result = this.#resultOfKey(key);
+      this.#find(this.#options.hash.stored(text), clientIp, (result) => {
         if (result.valid) imported.set(text, { result, until: Date.now() + 2000 });
         answer(result);
       }, fail);`,
@@ -278,8 +276,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'modules/verification/verify.ts',
-        find: `    if (key.accountDisabledAt !== null) return this.#refuse('disabled');\n`,
-        replace: '',
+        find: `if (key.accountDisabledAt !== null || key.disabledAt !== null) return`,
+        replace: 'if (key.disabledAt !== null) return',
       },
     ],
     faults: [],
@@ -308,8 +306,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the last known state while the database is unreachable',
-    edits: cached(`else this.#reader.find(hash.stored(text), (key) => {
-      const result = this.#resultOfKey(key);
+    edits: cached(`else this.#find(hash.stored(text), clientIp, (result) => {
       cache.set(text, { result, at: Date.now() });
       answer(result);
     }, (error) => {

@@ -113,16 +113,26 @@ const selectPreviousState = sqlMany<KeyState>(
   },
   toState,
 );
-// One statement per batch. $1: a JSON object of ids and times.
+// One statement per batch. $1: a JSON array of uses.
 const touchKeysStatement = sql('touch_api_keys', {
-  sqlite: `update api_keys set last_used_at = used.at
-   from (select cast(key as integer) as id, value as at from json_each($1)) as used
+  sqlite: `update api_keys set last_used_at = used.at, last_used_from = used.range
+   from (select value ->> '$.id' as id, value ->> '$.at' as at, value ->> '$.from' as range from json_each($1)) as used
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
   // Skips locked keys, so that no deletion waits for this.
-  postgres: `update api_keys set last_used_at = used.at
-   from (select k.id, (j.value)::bigint as at from json_each_text($1::json) j join api_keys k on k.id = j.key::bigint
+  postgres: `update api_keys set last_used_at = used.at, last_used_from = used.range
+   from (select k.id, j.at, j."from" as range
+     from json_to_recordset($1::json) as j (id bigint, at bigint, "from" text) join api_keys k on k.id = j.id
      order by k.id for update of k skip locked) as used
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+});
+const touchPreviousStatement = sql('touch_previous_api_key_secrets', {
+  sqlite: `update api_key_secrets set last_used_at = used.at
+   from (select value ->> '$.id' as id, value ->> '$.at' as at from json_each($1)) as used
+   where api_key_secrets.key_id = used.id and (last_used_at is null or last_used_at < used.at)`,
+  postgres: `update api_key_secrets set last_used_at = used.at
+   from (select s.key_id, j.at from json_to_recordset($1::json) as j (id bigint, at bigint)
+     join api_key_secrets s on s.key_id = j.id order by s.key_id for update of s skip locked) as used
+   where api_key_secrets.key_id = used.key_id and (last_used_at is null or last_used_at < used.at)`,
 });
 
 type Find = (db: Db, hashes: readonly Buffer[]) => Promise<(KeyState | undefined)[]>;
@@ -135,8 +145,21 @@ export const findKeyStates: Find = (db, hashes) => db.getMany(selectState, toLoo
 /** The same by previous secrets, also those whose overlap has ended. */
 export const findPreviousKeyStates: Find = (db, hashes) => db.getMany(selectPreviousState, toLookups(hashes));
 
+/** The last use of a key. */
+export interface KeyUse {
+  readonly id: number;
+  /** Milliseconds. */
+  readonly at: number;
+  /** The client IP range; null if it is not known. */
+  readonly from: string | null;
+}
+
 /** Sets times of last use. Never sets an earlier time, and does not change `updated_at`. */
-export async function touchKeys(db: Db, usedAtById: ReadonlyMap<number, number>): Promise<void> {
-  const values = JSON.stringify(Object.fromEntries(usedAtById));
-  await db.transaction((tx) => tx.run(touchKeysStatement, [values]));
+export async function touchKeys(db: Db, uses: readonly KeyUse[]): Promise<void> {
+  await db.transaction((tx) => tx.run(touchKeysStatement, [JSON.stringify(uses)]));
+}
+
+/** The same for the previous secrets of keys. */
+export async function touchPreviousSecrets(db: Db, uses: readonly KeyUse[]): Promise<void> {
+  await db.transaction((tx) => tx.run(touchPreviousStatement, [JSON.stringify(uses)]));
 }

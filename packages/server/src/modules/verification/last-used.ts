@@ -3,33 +3,40 @@
  * They are informative only; a crash loses the times since the last write.
  */
 import { limits } from '@keyreeve/contract';
+import { coarseRange } from '../../foundation/ip-address.ts';
+import type { KeyUse } from '../api-keys/state-store.ts';
 
-export type WriteLastUsed = (usedAtById: ReadonlyMap<number, number>) => Promise<void>;
+export type WriteLastUses = (uses: readonly KeyUse[]) => Promise<void>;
 
 const resolutionMs = limits.lastUsedResolutionSeconds * 1000;
 /** Small, so that a write does not delay other writes. */
 const rowsPerWriteMax = 500;
 
 export class LastUsed {
-  readonly #write: WriteLastUsed;
-  #pending = new Map<number, number>();
+  readonly #write: WriteLastUses;
+  #pending = new Map<number, KeyUse>();
 
-  constructor(write: WriteLastUsed) {
+  constructor(write: WriteLastUses) {
     this.#write = write;
   }
 
-  /** @param lastKnown the time in the row that the verification read, in milliseconds */
-  record(id: number, usedAt: number, lastKnown: number | null): void {
+  /**
+   * @param lastKnown the time in the row that the verification read, in milliseconds
+   * @param clientIp called only if the use is recorded
+   */
+  record(id: number, usedAt: number, lastKnown: number | null, clientIp: () => string | undefined): void {
     if (lastKnown !== null && usedAt - lastKnown < resolutionMs) return;
-    if (this.#pending.size < limits.lastUsedPendingMax) this.#pending.set(id, usedAt);
+    if (this.#pending.size >= limits.lastUsedPendingMax) return;
+    const ip = clientIp();
+    this.#pending.set(id, { id, at: usedAt, from: ip === undefined ? null : coarseRange(ip) });
   }
 
   /** Writes the collected times. Times of a failed write are dropped. @throws the error of the database */
   async flush(): Promise<void> {
-    const pending = [...this.#pending];
+    const pending = [...this.#pending.values()];
     this.#pending = new Map();
     for (let start = 0; start < pending.length; start += rowsPerWriteMax) {
-      await this.#write(new Map(pending.slice(start, start + rowsPerWriteMax)));
+      await this.#write(pending.slice(start, start + rowsPerWriteMax));
     }
   }
 }

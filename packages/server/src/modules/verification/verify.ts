@@ -5,7 +5,13 @@
 import type { Refusal } from '@keyreeve/contract';
 import { formOf, mayBeImported } from '../api-keys/key-format.ts';
 import { scopesInForce } from '../api-keys/scopes.ts';
-import { findKeyStates, findPreviousKeyStates, touchKeys, type KeyState } from '../api-keys/state-store.ts';
+import {
+  findKeyStates,
+  findPreviousKeyStates,
+  touchKeys,
+  touchPreviousSecrets,
+  type KeyState,
+} from '../api-keys/state-store.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
@@ -98,6 +104,7 @@ export class Verifier {
   readonly #previousReader: CoalescingReader<Buffer, KeyState>;
   readonly #importedKeys: ImportedKeys;
   readonly #lastUsed: LastUsed;
+  readonly #previousLastUsed: LastUsed;
   readonly #ranges = new AddressRanges();
 
   constructor(options: VerifierOptions) {
@@ -106,7 +113,8 @@ export class Verifier {
     this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes), db.sharedReads);
     this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes), db.sharedReads);
     this.#importedKeys = new ImportedKeys(db, clock);
-    this.#lastUsed = new LastUsed((usedAtById) => touchKeys(db, usedAtById));
+    this.#lastUsed = new LastUsed((uses) => touchKeys(db, uses));
+    this.#previousLastUsed = new LastUsed((uses) => touchPreviousSecrets(db, uses));
   }
 
   /** Reads whether imported keys exist, before the first verification. @throws DomainError `unavailable` */
@@ -195,8 +203,9 @@ export class Verifier {
   }
 
   /** Writes the collected times of last use. */
-  flush(): Promise<void> {
-    return this.#lastUsed.flush();
+  async flush(): Promise<void> {
+    await this.#lastUsed.flush();
+    await this.#previousLastUsed.flush();
   }
 
   /** @throws DomainError `unavailable` when the key or its account may have been deleted */
@@ -213,7 +222,8 @@ export class Verifier {
       if (ip === undefined) return this.#refuse('address_required');
       if (!this.#ranges.contain(key.addresses, ip)) return this.#refuse('address_not_allowed');
     }
-    this.#lastUsed.record(key.id, now, key.lastUsedAt);
+    this.#lastUsed.record(key.id, now, key.lastUsedAt, clientIp);
+    if (key.overlapEndsAt !== null) this.#previousLastUsed.record(key.id, now, key.secretLastUsedAt, clientIp);
     this.counts.api_key++;
     return {
       valid: true,
