@@ -74,8 +74,7 @@ export const RotationBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: limits.rotationOverlapSecondsMax,
-        default: limits.rotationOverlapSeconds,
-        description: 'How long the previous secret stays valid',
+        description: `How long the previous secret stays valid; without it ${limits.rotationOverlapSeconds / 3_600} hours`,
         examples: [limits.rotationOverlapSeconds],
       }),
     ),

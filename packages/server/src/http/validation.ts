@@ -17,6 +17,7 @@ interface Node {
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean;
   readonly items?: Node;
+  readonly minProperties?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly uniqueItems?: boolean;
@@ -40,6 +41,9 @@ export const errorTexts = {
   required: () => 'This field is required.',
   additionalProperties: ({ properties = {} }: Node) =>
     `This field is unknown. Known fields are: ${Object.keys(properties).join(', ')}.`,
+  minProperties: ({ properties = {} }: Node) => `Expected at least one of: ${Object.keys(properties).join(', ')}.`,
+  minimum: ({ minimum = 0 }: Node) => `Expected at least ${minimum}.`,
+  maximum: ({ maximum = 0 }: Node) => `Expected at most ${maximum}.`,
   minItems: ({ minItems = 0 }: Node) => `Expected at least ${counted(minItems, 'item')}.`,
   maxItems: ({ maxItems = 0 }: Node, value: unknown) =>
     `Expected at most ${counted(maxItems, 'item')}, but found ${(value as unknown[]).length}.`,
@@ -92,7 +96,8 @@ function find(found: Findings, node: Node, value: unknown, pointer: string): voi
   if (node.type !== undefined && !isOfType(node.type, value)) return found.add('type', node, value, pointer);
   if (node.const !== undefined && value !== node.const) return found.add('const', node, value, pointer);
   if (node.enum && !node.enum.includes(value)) return found.add('enum', node, value, pointer);
-  if (typeof value === 'string') findInText(found, node, value, pointer);
+  if (typeof value === 'number') findInNumber(found, node, value, pointer);
+  else if (typeof value === 'string') findInText(found, node, value, pointer);
   else if (Array.isArray(value)) findInItems(found, node, value, pointer);
   else if (typeof value === 'object' && value !== null) findInFields(found, node, value, pointer);
 }
@@ -102,6 +107,12 @@ function findInOneOf(found: Findings, node: Node, anyOf: readonly Node[], value:
   const meant = anyOf.find(({ type }) => type === undefined || isOfType(type, value));
   if (meant) find(found, meant, value, pointer);
   else found.add('anyOf', node, value, pointer);
+}
+
+function findInNumber(found: Findings, node: Node, value: number, pointer: string): void {
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = node;
+  if (value < minimum) found.add('minimum', node, value, pointer);
+  else if (value > maximum) found.add('maximum', node, value, pointer);
 }
 
 function findInText(found: Findings, node: Node, value: string, pointer: string): void {
@@ -133,8 +144,9 @@ function findRepeated(found: Findings, node: Node, value: readonly unknown[], po
 }
 
 function findInFields(found: Findings, node: Node, value: object, pointer: string): void {
-  const { properties = {}, required = [], additionalProperties = true } = node;
+  const { properties = {}, required = [], additionalProperties = true, minProperties = 0 } = node;
   const members = value as Readonly<Record<string, unknown>>;
+  if (Object.keys(members).length < minProperties) found.add('minProperties', node, value, pointer);
   for (const name of required)
     if (!Object.hasOwn(members, name)) found.add('required', node, undefined, `${pointer}/${escaped(name)}`);
   for (const name of Object.keys(members)) {

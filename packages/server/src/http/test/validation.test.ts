@@ -30,6 +30,14 @@ const table: Readonly<Record<keyof typeof errorTexts, readonly [TSchema, value: 
     '/x~1y~0z',
     'This field is unknown. Known fields are: a, b.',
   ],
+  minProperties: [
+    Type.Object({ a: Type.Optional(Type.String()), b: Type.Optional(Type.String()) }, { minProperties: 1 }),
+    {},
+    '',
+    'Expected at least one of: a, b.',
+  ],
+  minimum: [Type.Integer({ minimum: 1 }), 0, '', 'Expected at least 1.'],
+  maximum: [Type.Integer({ maximum: 5 }), 6, '', 'Expected at most 5.'],
   minItems: [Type.Array(Type.String(), { minItems: 1 }), [], '', 'Expected at least 1 item.'],
   maxItems: [
     Type.Object({ a: Type.Array(Type.String(), { maxItems: 2 }) }),
