@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import { nextCursor } from './paging.ts';
+import { KeyChangeBody } from './api-key-changes.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { ListedSession } from './sessions.ts';
@@ -48,6 +49,14 @@ export const AccountPage = Type.Object({ accounts: Type.Array(AdministeredAccoun
 export type AccountPage = Static<typeof AccountPage>;
 
 export const AdministeredKeys = Type.Object({ apiKeys: Type.Array(ListedKeyFull) }, strict);
+
+/** What an administrator may change of a key: never its scopes or its secret. */
+export const KeyRestrictionBody = Type.Pick(KeyChangeBody, ['expiresAt', 'disabled', 'addresses'], {
+  ...strict,
+  minProperties: 1,
+  description: 'Members that are absent stay as they are; null removes the value',
+});
+export type KeyRestrictionBody = Static<typeof KeyRestrictionBody>;
 
 export const AdministeredSessions = Type.Object({ sessions: Type.Array(ListedSession) }, strict);
 

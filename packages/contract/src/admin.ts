@@ -9,10 +9,12 @@ import {
   CompromisedBody,
   FirstAdministrator,
   FirstAdministratorBody,
+  KeyRestrictionBody,
   InvitationRequest,
   RoleBody,
   SetEmailBody,
 } from './admin-schemas.ts';
+import { KeyDetails } from './api-key-changes.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
@@ -251,13 +253,40 @@ export const adminListKeys = {
   errors: [...administratorErrors, 'account_not_found'],
 } as const satisfies RouteContract;
 
+const ofKey = { params: Type.Object({ id: AccountId, keyId: KeyId }) } as const;
+
+export const adminGetKey = {
+  ...administrator,
+  ...ofKey,
+  id: 'adminGetKey',
+  method: 'GET',
+  path: '/admin/accounts/:id/api-keys/:keyId',
+  summary: 'Get an account’s API key',
+  success: { status: 200, description: 'The key, without its secret', schema: KeyDetails },
+  errors: [...administratorErrors, 'account_not_found', 'key_not_found'],
+} as const satisfies RouteContract;
+
+export const adminChangeKey = {
+  ...changing,
+  ...ofKey,
+  id: 'adminChangeKey',
+  method: 'PATCH',
+  path: '/admin/accounts/:id/api-keys/:keyId',
+  summary: 'Change an account’s API key',
+  description:
+    'Like the owner’s change. Only an administrator or an operator can enable a key that an administrator has disabled.',
+  body: { type: 'json', schema: KeyRestrictionBody },
+  success: { status: 200, description: 'The changed key', schema: KeyDetails },
+  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'key_not_found', 'too_many_changes'],
+} as const satisfies RouteContract;
+
 export const adminDeleteKey = {
   ...changing,
   id: 'adminDeleteKey',
   method: 'DELETE',
   path: '/admin/accounts/:id/api-keys/:keyId',
   summary: 'Delete an account’s API key',
-  params: Type.Object({ id: AccountId, keyId: KeyId }),
+  ...ofKey,
   success: message,
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'key_not_found'],
 } as const satisfies RouteContract;
@@ -336,6 +365,8 @@ export const adminRoutes = [
   adminWaiveSecondFactor,
   adminRemoveSecondFactor,
   adminListKeys,
+  adminGetKey,
+  adminChangeKey,
   adminDeleteKey,
   adminListSessions,
   adminEndSession,

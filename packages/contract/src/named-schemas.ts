@@ -37,6 +37,7 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   EmailChangeUndo: accounts.UndoEmailChangeBody,
   CompromisedReport: administration.CompromisedBody,
   Invitation: administration.InvitationRequest,
+  ApiKeyRestriction: administration.KeyRestrictionBody,
   RoleChange: administration.RoleBody,
   FirstAdministrator: administration.FirstAdministratorBody,
   NewWebhook: webhooks.NewWebhookBody,

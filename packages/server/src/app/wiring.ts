@@ -230,6 +230,7 @@ export function wire(options: WiringOptions): Services {
     clock,
     accounts,
     apiKeys,
+    keyChanges,
     codes,
     links,
     mailer,

@@ -3,6 +3,8 @@ import { limits } from '@keyreeve/contract';
 import type { Account, Accounts, Role } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
+import type { KeyDetailsRow } from '../api-keys/change-store.ts';
+import type { KeyChangeRequest, KeyChanges } from '../api-keys/changes.ts';
 import { finishDeletingKeys } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -24,6 +26,7 @@ export interface AdministrationOptions {
   readonly clock: Clock;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
+  readonly keyChanges: KeyChanges;
   readonly codes: OneTimeCodes;
   readonly links: Links;
   readonly mailer: Mailer;
@@ -153,6 +156,25 @@ export class Administration {
     await apiKeys.delete(principal, id, keyId);
   }
 
+  /** @throws DomainError `account_not_found`, `key_not_found` */
+  async readKey(id: string, keyId: number | undefined): Promise<KeyDetailsRow> {
+    const { accounts, keyChanges } = this.#options;
+    await accounts.findById(id);
+    return withoutOwner(() => keyChanges.read(id, assertKeyId(keyId)));
+  }
+
+  /** @throws DomainError `account_not_found`, `key_not_found`, and the errors of {@link KeyChanges.change} */
+  async changeKey(
+    principal: Principal,
+    id: string,
+    keyId: number | undefined,
+    request: KeyChangeRequest,
+  ): Promise<KeyDetailsRow> {
+    const { accounts, keyChanges } = this.#options;
+    await accounts.findById(id);
+    return withoutOwner(() => keyChanges.change(principal, id, assertKeyId(keyId), request));
+  }
+
   /** @throws DomainError `account_not_found`, `session_not_found`, `invalid_access_token` */
   async endSession(principal: AccountPrincipal, id: string, sessionId: string): Promise<void> {
     const { db, clock, accounts } = this.#options;
@@ -201,5 +223,21 @@ export class Administration {
   async #recordRevoked(keys: readonly number[], at: number): Promise<void> {
     if (keys.length === 0) return;
     await this.#options.revocations?.record(keys.map((key) => ({ kind: 'api_key', id: String(key), at })));
+  }
+}
+
+/** @throws DomainError `key_not_found` */
+function assertKeyId(id: number | undefined): number {
+  if (id === undefined) throw new DomainError('key_not_found');
+  return id;
+}
+
+/** To an administrator, a key of another account does not exist in this one. */
+async function withoutOwner<T>(operation: () => Promise<T>): Promise<T> {
+  try {
+    return await operation();
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'not_key_owner') throw new DomainError('key_not_found');
+    throw error;
   }
 }

@@ -2,7 +2,7 @@
 import * as contract from '@keyreeve/contract';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
-import { parseKeyId, toFullKey } from '../api-keys/key-view.ts';
+import { parseKeyId, toChangeRequest, toFullKey, toKeyDetails } from '../api-keys/key-view.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import type { Tokens } from '../tokens/tokens.ts';
@@ -93,6 +93,14 @@ function readingRoutes({ apiKeys, tokens, directory }: AdminParts): readonly Rou
 /** Routes for single API keys and sessions. */
 function partRoutes({ administration, directory }: AdminParts): readonly Route[] {
   return [
+    route(contract.adminGetKey, async ({ params: { id, keyId } }) => ({
+      status: 200,
+      body: toKeyDetails(await directory.confirmingAbsence(id, () => administration.readKey(id, parseKeyId(keyId)))),
+    })),
+    route(contract.adminChangeKey, async ({ principal, params: { id, keyId }, body }) => {
+      const change = () => administration.changeKey(principal, id, parseKeyId(keyId), toChangeRequest(body));
+      return { status: 200, body: toKeyDetails(await directory.confirmingAbsence(id, change)) };
+    }),
     route(contract.adminDeleteKey, async ({ principal, params: { id, keyId } }) => {
       await directory.confirmingAbsence(id, () => administration.deleteKey(principal, id, parseKeyId(keyId)));
       return { status: 200, body: { message: `API key ${keyId} has been deleted.` } };

@@ -202,14 +202,15 @@ export class KeyChanges {
     const { db, clock, pending, bucketHash, revocations } = this.#options;
     pending.assertRoom();
     const now = clock.now();
-    const countedIn = principal.kind === 'account' ? bucketHash : undefined;
-    if (countedIn) await assertKeyChangeAllowed(db, countedIn, accountId, now);
+    const caller = principal.kind === 'account' ? principal.accountId : undefined;
+    const counted = bucketHash && caller !== undefined ? ([bucketHash, caller, now] as const) : undefined;
+    if (counted) await assertKeyChangeAllowed(db, ...counted);
     let made: Made | undefined;
     const run = (isAllowed: boolean, seen?: Made): Promise<{ key: KeyDetailsRow; isChanged: boolean }> =>
       db.transaction(async (tx) => {
         made = undefined;
         if (isAllowed) await assertSessionValidTx(tx, principal, now);
-        if (isAllowed && countedIn) await countKeyChangeTx(tx, countedIn, accountId, now);
+        if (isAllowed && counted) await countKeyChangeTx(tx, ...counted);
         if (locksOwner) await lockOwnerTx(tx, accountId);
         const before = ownedBy(accountId, await store.lockKeyTx(tx, id));
         if (seen && before.revision !== seen.revision) return { key: before, isChanged: false };

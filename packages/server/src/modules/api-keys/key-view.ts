@@ -1,8 +1,9 @@
 /** API keys in responses and in the output of the command line. */
-import type { DisabledReason, KeyDetails, ListedKey, ListedKeyFull } from '@keyreeve/contract';
+import type { DisabledReason, KeyChangeBody, KeyDetails, ListedKey, ListedKeyFull } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
+import type { KeyChangeRequest } from './changes.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 
 /** Parses decimal digits without a leading zero, up to 2^53 − 1. @returns undefined for any other text */
@@ -46,3 +47,9 @@ export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
 });
 
 const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
+
+/** The change that a body requests. */
+export function toChangeRequest({ expiresAt, ...others }: KeyChangeBody): KeyChangeRequest {
+  if (expiresAt === undefined) return others;
+  return { ...others, expiresAt: expiresAt === null ? null : Date.parse(expiresAt) };
+}

@@ -6,7 +6,7 @@ import { route, type Route } from '../../http/route.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
-import { parseKeyId, toFullKey, toKey, toKeyDetails } from './key-view.ts';
+import { parseKeyId, toFullKey, toChangeRequest, toKey, toKeyDetails } from './key-view.ts';
 
 export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] {
   return [
@@ -33,12 +33,7 @@ export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Ro
       return { status: 200, body: toKeyDetails(row) };
     }),
     route(contract.changeKey, async ({ principal, params, body }) => {
-      const { expiresAt, ...others } = body;
-      const request = {
-        ...others,
-        ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : Date.parse(expiresAt) }),
-      };
-      const row = await changes.change(principal, principal.accountId, keyIdOf(params.id), request);
+      const row = await changes.change(principal, principal.accountId, keyIdOf(params.id), toChangeRequest(body));
       return { status: 200, body: toKeyDetails(row) };
     }),
     route(contract.rotateKey, async ({ principal, params, body }) => {

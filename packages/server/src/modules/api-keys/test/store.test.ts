@@ -45,7 +45,9 @@ onEachDatabase(
     );
     const [found] = await findKeyStates(db, [key.hash]);
     assert.ok(found);
-    assert.deepEqual(withoutOrdinal(found), { ...shown, accountId: ada, accountDisabledAt: null });
+    const unrestricted = { accountDisabledAt: null, disabledAt: null, addresses: null };
+    const none = { metadata: null, overlapEndsAt: null, secretLastUsedAt: null };
+    assert.deepEqual(withoutOrdinal(found), { ...shown, accountId: ada, ...unrestricted, ...none });
     assert.equal(await store.findKeyOwner(db, 42), ada);
     assert.equal(await store.findKeyOwner(db, 43), undefined);
   },
@@ -212,24 +214,13 @@ onEachDatabase('a time of last use is only replaced by a later one, and nothing 
   await addKey(db, ada, 'two', { id: 2 });
   const times = async () =>
     (await store.listAccountKeys(db, ada)).map((key) => [key.id, key.lastUsedAt, key.updatedAt]);
-  await touchKeys(
-    db,
-    new Map([
-      [1, now + 10],
-      [999, now],
-    ]),
-  );
+  const use = (id: number, at: number) => ({ id, at, from: '203.0.113.0/24' });
+  await touchKeys(db, [use(1, now + 10), use(999, now)]);
   assert.deepEqual(await times(), [
     [1, now + 10, now],
     [2, null, now],
   ]);
-  await touchKeys(
-    db,
-    new Map([
-      [1, now + 5],
-      [2, now + 7],
-    ]),
-  );
+  await touchKeys(db, [use(1, now + 5), use(2, now + 7)]);
   assert.deepEqual(await times(), [
     [1, now + 10, now],
     [2, now + 7, now],

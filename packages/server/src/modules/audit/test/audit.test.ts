@@ -18,6 +18,7 @@ import { administration } from './audited-administration.ts';
 import { addEndpoints, webhookOperations } from './audited-webhooks.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { factorOperations } from './audited-factors.ts';
+import { keyOperations } from './audited-keys.ts';
 import {
   addAccount,
   addKey,
@@ -174,6 +175,7 @@ const operations: Readonly<
   },
   ...factorOperations,
   ...webhookOperations,
+  ...keyOperations,
 };
 
 /** Adds Ada with a session and a key, a disabled account, and a signing key. */
@@ -191,6 +193,7 @@ const tables = [
   'accounts',
   'sessions',
   'api_keys',
+  'api_key_secrets',
   'signing_keys',
   'throttle_buckets',
   'one_time_codes',
