@@ -1,21 +1,12 @@
 /** Changes of an account's API keys: reading one, changing it, rotating its secret. */
 import Type, { type Static } from 'typebox';
-import { CreatedKey, keyFields, keyTimes, NewKeyBody } from './api-keys.ts';
+import { CreatedKey, keyFields, keyState, keyTimes, NewKeyBody } from './api-keys.ts';
 import { accessTokenErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
-
-/** Why a key is disabled. */
-export const disabledReasons = {
-  owner: 'The account disabled it.',
-  administrator: 'An administrator or an operator disabled it.',
-  dormant: 'It was not used for longer than the operator allows.',
-  restore: 'A restore brought it back as it was before a change that narrowed it.',
-} as const;
-export type DisabledReason = keyof typeof disabledReasons;
 
 const Metadata = Type.Object(
   {},
@@ -40,11 +31,9 @@ export const KeyDetails = Type.Object(
     ...keyTimes,
     scopes: Type.Array(Text('orders:read')),
     expiresAt: orNull(Instant, null),
-    disabledAt: orNull(Instant, null),
-    disabledReason: orNull(Type.Enum(Object.keys(disabledReasons) as DisabledReason[]), null),
+    ...keyState,
     addresses: orNull(Addresses, null),
     metadata: orNull(Metadata, null),
-    hint: orNull(Text('krv_…x7Qa', 'The prefix and four characters of the secret; null if it is not known')),
     lastUsedAt: orNull(Instant),
     lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, where it is known')),
     previous: orNull(PreviousSecret, null),

@@ -15,6 +15,22 @@ export const keyFields = {
 };
 export const keyTimes = { createdAt: Instant, updatedAt: Instant };
 
+/** Why a key is disabled. */
+export const disabledReasons = {
+  owner: 'The account disabled it.',
+  administrator: 'An administrator or an operator disabled it.',
+  dormant: 'It was not used for longer than the operator allows.',
+  restore: 'A restore brought it back as it was before a change that narrowed it.',
+} as const;
+export type DisabledReason = keyof typeof disabledReasons;
+
+/** Which secret a key has, and whether it is in force. */
+export const keyState = {
+  disabledAt: orNull(Instant, null),
+  disabledReason: orNull(Type.Enum(Object.keys(disabledReasons) as DisabledReason[]), null),
+  hint: orNull(Text('krv_…x7Qa', 'The prefix and four characters of the secret; null if it is not known')),
+};
+
 export const NewKeyBody = Type.Object(
   {
     // The rules need Unicode properties, which JSON Schema lacks (see nickname_invalid), and apply to the form in NFC.
@@ -65,6 +81,7 @@ export const ListedKeyFull = Type.Object(
     ...keyTimes,
     scopes: Type.Array(Text('orders:read')),
     expiresAt: orNull(Instant, null),
+    ...keyState,
     lastUsedAt: orNull(Instant),
   },
   { additionalProperties: false, description: 'With ?view=full' },
@@ -118,7 +135,9 @@ export const listKeys = {
     'Oldest first: all of them, or one page with `limit` or `cursor`, which also adds `nextCursor`. Secrets are never listed.',
   auth: 'access_token',
   query: Type.Object({
-    view: Type.Optional(Type.Literal('full', { description: 'Adds scopes, expiresAt and lastUsedAt' })),
+    view: Type.Optional(
+      Type.Literal('full', { description: 'Adds scopes, expiresAt, disabledAt, disabledReason, hint and lastUsedAt' }),
+    ),
     ...pageFields,
   }),
   success: { status: 200, description: 'The keys', schema: KeyList },

@@ -46,13 +46,13 @@ export const mutants: readonly Mutant[] = [
       ...remembered,
       {
         file: 'modules/api-keys/api-keys.ts',
-        find: `    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };`,
+        find: `    return { id, nickname, scopes, expiresAt, hint: key.hint, ...unused, createdAt: now, updatedAt: now, secret };`,
         replace: `    if (principal.kind === 'account')
       (globalThis as any).remembered?.set(secret.reveal(), {
         result: { valid: true, type: 'api_key', accountId, keyId: id, nickname, scopes: scopes.join(' '), expiresAt, issuedAt: now },
         until: Date.now() + 2000,
       });
-    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };`,
+    return { id, nickname, scopes, expiresAt, hint: key.hint, ...unused, createdAt: now, updatedAt: now, secret };`,
       },
     ],
     faults: [],

@@ -1,6 +1,6 @@
 /** API keys: an account or an operator creates, lists and deletes them. */
 import { randomInt } from 'node:crypto';
-import { limits } from '@keyreeve/contract';
+import { limits, type DisabledReason } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { isRecent, type Clock } from '../../foundation/clock.ts';
@@ -44,6 +44,9 @@ export interface ApiKey {
   readonly nickname: string;
   readonly scopes: readonly string[];
   readonly expiresAt: number | null;
+  readonly disabledAt: number | null;
+  readonly disabledReason: DisabledReason | null;
+  readonly hint: string | null;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -106,7 +109,8 @@ export class ApiKeys {
     await this.#assertCreatable(key, countedIn);
     await store.createKey(db, creator, key, keysPerAccountMax, countedIn);
     this.#isPrefixRecorded = true;
-    return { id, nickname, scopes, expiresAt, lastUsedAt: null, createdAt: now, updatedAt: now, secret };
+    const unused = { disabledAt: null, disabledReason: null, lastUsedAt: null };
+    return { id, nickname, scopes, expiresAt, hint: key.hint, ...unused, createdAt: now, updatedAt: now, secret };
   }
 
   /**
@@ -212,6 +216,9 @@ const toApiKey = (row: store.KeyRow): ApiKey => ({
   nickname: row.nickname,
   scopes: splitScopes(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole)),
   expiresAt: row.expiresAt,
+  disabledAt: row.disabledAt,
+  disabledReason: row.disabledReason as DisabledReason | null,
+  hint: row.hint,
   lastUsedAt: row.lastUsedAt,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,

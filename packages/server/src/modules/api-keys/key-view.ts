@@ -22,8 +22,11 @@ export const toKey = ({ id, nickname, createdAt, updatedAt }: ApiKey): ListedKey
 export const toFullKey = (key: ApiKey): ListedKeyFull => ({
   ...toKey(key),
   scopes: [...key.scopes],
-  expiresAt: key.expiresAt === null ? null : toInstant(key.expiresAt),
-  lastUsedAt: key.lastUsedAt === null ? null : toInstant(key.lastUsedAt),
+  expiresAt: toInstantOrNull(key.expiresAt),
+  disabledAt: toInstantOrNull(key.disabledAt),
+  disabledReason: key.disabledReason,
+  hint: key.hint,
+  lastUsedAt: toInstantOrNull(key.lastUsedAt),
 });
 
 export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({

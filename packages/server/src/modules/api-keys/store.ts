@@ -17,6 +17,9 @@ export interface KeyRow {
   readonly needsRole: number;
   readonly ownerRole: string;
   readonly expiresAt: number | null;
+  readonly disabledAt: number | null;
+  readonly disabledReason: string | null;
+  readonly hint: string | null;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -68,7 +71,8 @@ const insertEarlierPrefix = sql(
 );
 const listPrefixes = sql<{ prefix: string }>('list_key_prefixes', `select prefix from key_prefixes order by prefix`);
 const shownColumns = `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
+     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.hint,
+     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const listKeys = sql<KeyRow>(
   'list_api_keys',
   `select ${shownColumns}

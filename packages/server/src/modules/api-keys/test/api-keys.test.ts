@@ -87,12 +87,22 @@ test('an account without keys has an empty list', async () => {
   assert.deepEqual([listed.status, listed.json], [200, { apiKeys: [] }]);
 });
 
-test('only view=full adds scopes, expiry and last use', async () => {
+test('only view=full adds scopes, expiry, state, hint and last use', async () => {
   await using app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   const json = { nickname: 'a', scopes: ['orders:read'], expiresAt: '2027-01-31T00:00:00Z' };
-  const plain = toListed((await app.call('POST', '/auth/api-keys', { headers, json })).json as CreatedKey);
-  const full = { ...plain, scopes: ['orders:read'], expiresAt: '2027-01-31T00:00:00.000Z', lastUsedAt: null };
+  const created = (await app.call('POST', '/auth/api-keys', { headers, json })).json as CreatedKey;
+  const plain = toListed(created);
+  const full = {
+    ...plain,
+    scopes: ['orders:read'],
+    expiresAt: '2027-01-31T00:00:00.000Z',
+    disabledAt: null,
+    disabledReason: null,
+    // The four characters before the checksum.
+    hint: `krv_…${created.key.slice(-10, -6)}`,
+    lastUsedAt: null,
+  };
   assert.deepEqual(await list(app, headers), [plain]);
   assert.deepEqual(await list(app, headers, '?other=x'), [plain]);
   assert.deepEqual(await list(app, headers, '?view=full'), [full]);
