@@ -164,6 +164,12 @@ export const settings = {
     'API keys that one account can create in a minute.',
     integer(1, 100_000),
   ),
+  usageDays: setting(
+    'KEYREEVE_USAGE_DAYS',
+    '400',
+    'Days for which the [usage](api-keys.md#usage) of API keys is kept. 0: verifications are not counted, and stored usage is deleted.',
+    integer(0, 3_650),
+  ),
   ipRangeLimits: setting(
     'KEYREEVE_LOGIN_ADDRESS_LIMITS',
     '',

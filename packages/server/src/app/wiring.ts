@@ -15,6 +15,7 @@ import { KeyChanges } from '../modules/api-keys/changes.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
+import { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { OneTimeCodes } from '../modules/one-time-codes/one-time-codes.ts';
 import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
 import { Enrolment } from '../modules/second-factors/enrolment.ts';
@@ -47,6 +48,7 @@ export interface Services {
   readonly administration: Administration;
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
+  readonly keyUsage: KeyUsage;
   readonly codes: OneTimeCodes;
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
@@ -199,6 +201,7 @@ export function wire(options: WiringOptions): Services {
     bucketHash: enabled ? keys.throttleBucket : undefined,
     revocations: journal,
   });
+  const keyUsage = new KeyUsage({ db, clock, keyChanges, keptDays: config.usageDays });
   const selfService = new SelfService({
     db,
     clock,
@@ -249,6 +252,7 @@ export function wire(options: WiringOptions): Services {
     firstAdministrator,
     apiKeys,
     keyChanges,
+    keyUsage,
     codes,
     enrolment,
     secondFactorLimits,

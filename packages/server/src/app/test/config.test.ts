@@ -54,6 +54,7 @@ const defaults: Config = {
   keysPerAccountMax: 100,
   sessionsPerAccountMax: 50,
   creationsPerMinuteMax: 300,
+  usageDays: 400,
   ipRangeLimits: [],
   isRateLimited: true,
   trustedProxies: [],

@@ -18,11 +18,11 @@ create table api_key_secrets (
 );
 
 create table key_usage (
-  key_id bigint not null,
   step text not null,
   at bigint not null,
+  key_id bigint not null,
   accepted bigint not null,
   refused bigint not null,
-  primary key (key_id, step, at)
+  primary key (step, at, key_id)
 );
-create index key_usage_at on key_usage (step, at);
+create index key_usage_key on key_usage (key_id, at);

@@ -29,15 +29,16 @@ create table api_key_secrets (
 ) strict;
 
 -- Verifications of each key in an hour or a day, both in UTC. Without a foreign key, so that a deletion does not wait for
--- the rows of its key, which are deleted later.
+-- the rows of its key, which are deleted later. The rows of an hour are adjacent: a flush changes few pages, and a fold
+-- reads them in order.
 create table key_usage (
-  key_id integer not null,
   -- hour, day
   step text not null,
   -- Start of the hour or day, in milliseconds.
   at integer not null,
+  key_id integer not null,
   accepted integer not null,
   refused integer not null,
-  primary key (key_id, step, at)
+  primary key (step, at, key_id)
 ) strict, without rowid;
-create index key_usage_at on key_usage (step, at);
+create index key_usage_key on key_usage (key_id, at);
