@@ -24,10 +24,16 @@ export const disabledReasons = {
 } as const;
 export type DisabledReason = keyof typeof disabledReasons;
 
+export const DisabledReasonName = Type.Enum(Object.keys(disabledReasons) as DisabledReason[], {
+  description: Object.entries(disabledReasons)
+    .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
+    .join(' '),
+});
+
 /** Which secret a key has, and whether it is in force. */
 export const keyState = {
   disabledAt: orNull(Instant, null),
-  disabledReason: orNull(Type.Enum(Object.keys(disabledReasons) as DisabledReason[]), null),
+  disabledReason: orNull(DisabledReasonName, null),
   hint: orNull(Text('krv_…x7Qa', 'The prefix and four characters of the secret; null if it is not known')),
 };
 

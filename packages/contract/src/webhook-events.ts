@@ -1,5 +1,7 @@
 /** The bodies of webhook messages: one schema for each kind of object. */
 import Type, { type TSchema } from 'typebox';
+import { DisabledReasonName } from './api-keys.ts';
+import { limits } from './limits.ts';
 import { AccountId, Instant, KeyId, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
 import { WebhookId, webhookEventTable, type WebhookEvent } from './webhooks.ts';
@@ -36,13 +38,25 @@ const accountEvents = [
   'second_factor.added',
   'second_factor.removed',
 ] as const;
-const keyEvents = ['api_key.created', 'api_key.deleted'] as const;
+const keyEvents = ['api_key.created', 'api_key.enabled', 'api_key.previous_ended', 'api_key.deleted'] as const;
+const disabledKeyEvents = ['api_key.disabled'] as const;
+const rotatedKeyEvents = ['api_key.rotated'] as const;
 const sessionEvents = ['session.ended', 'session.reuse_detected'] as const;
 const testEvents = ['webhook.test'] as const;
 
 export const AccountEventData = Type.Object({ accountId: AccountId }, strict);
-export const KeyEventData = Type.Object(
-  { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') },
+const key = { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') };
+export const KeyEventData = Type.Object(key, strict);
+export const DisabledKeyEventData = Type.Object({ ...key, reason: DisabledReasonName }, strict);
+export const RotatedKeyEventData = Type.Object(
+  {
+    ...key,
+    overlapSeconds: Type.Integer({
+      minimum: 0,
+      description: 'How long the previous secret is valid after `timestamp`; 0: it has ended',
+      examples: [limits.rotationOverlapSeconds],
+    }),
+  },
   strict,
 );
 export const SessionEventData = Type.Object({ accountId: AccountId, sessionId: SessionId }, strict);
@@ -50,6 +64,8 @@ export const TestEventData = Type.Object({ endpointId: WebhookId }, strict);
 
 export const AccountEvent = message(accountEvents, AccountEventData);
 export const KeyEvent = message(keyEvents, KeyEventData);
+export const DisabledKeyEvent = message(disabledKeyEvents, DisabledKeyEventData);
+export const RotatedKeyEvent = message(rotatedKeyEvents, RotatedKeyEventData);
 export const SessionEvent = message(sessionEvents, SessionEventData);
 export const TestEvent = message(testEvents, TestEventData);
 
@@ -60,6 +76,8 @@ const messagesOf = <T extends WebhookMessageType>(types: readonly T[], schema: T
 export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
   ...messagesOf(accountEvents, AccountEvent),
   ...messagesOf(keyEvents, KeyEvent),
+  ...messagesOf(disabledKeyEvents, DisabledKeyEvent),
+  ...messagesOf(rotatedKeyEvents, RotatedKeyEvent),
   ...messagesOf(sessionEvents, SessionEvent),
   ...messagesOf(testEvents, TestEvent),
 };

@@ -20,6 +20,11 @@ export const webhookEventTable = {
   'second_factor.added': 'An account enrolled a second factor. Its sign-ins need it from now on.',
   'second_factor.removed': 'An account’s second factor was removed.',
   'api_key.created': 'An API key was created. Imported keys are not published.',
+  'api_key.disabled': 'An API key was disabled. Every verification already rejects it.',
+  'api_key.enabled': 'A disabled API key was enabled. It is accepted again.',
+  'api_key.rotated': 'An API key has a new secret. The previous one is valid for `overlapSeconds`.',
+  'api_key.previous_ended':
+    'The previous secret of a rotated API key was ended. Every verification already rejects it.',
   'api_key.deleted': 'An API key was deleted. Every verification already rejects it.',
   'session.ended':
     'A session ended before it expired: by sign-out, by a request to end it, or as the oldest of too many.',

@@ -16,7 +16,7 @@ export interface LoggedEvent {
   readonly details: string | null;
 }
 
-/** Ids, and the nickname of a key. Never an email address or a secret. */
+/** Ids, and of a key the nickname and the kind of the change. Never an email address, an IP address, metadata or a secret. */
 export type EventData = Readonly<Record<string, string | number>>;
 
 type Details = Readonly<Record<string, unknown>>;
@@ -28,6 +28,12 @@ const key: Describe = (event, details) => ({
   ...account(event, details),
   keyId: Number(event.target),
   nickname: typeof details['nickname'] === 'string' ? details['nickname'] : '',
+});
+
+const disabledKey: Describe = (event, details) => ({ ...key(event, details), reason: String(details['reason']) });
+const rotatedKey: Describe = (event, details) => ({
+  ...key(event, details),
+  overlapSeconds: Number(details['overlapSeconds']),
 });
 
 const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describe]>>> = {
@@ -43,6 +49,10 @@ const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, De
   'second_factor.added': ['second_factor.added', account],
   'second_factor.removed': ['second_factor.removed', account],
   'api_key.created': ['api_key.created', key],
+  'api_key.disabled': ['api_key.disabled', disabledKey],
+  'api_key.enabled': ['api_key.enabled', key],
+  'api_key.rotated': ['api_key.rotated', rotatedKey],
+  'api_key.previous_ended': ['api_key.previous_ended', key],
   'api_key.deleted': ['api_key.deleted', key],
   'session.ended': ['session.ended', session],
   'session.evicted': ['session.ended', session],

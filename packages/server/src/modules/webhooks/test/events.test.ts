@@ -18,6 +18,10 @@ const actions = {
   'second_factor.added': null,
   'second_factor.removed': null,
   'api_key.created': '4830184710273911',
+  'api_key.disabled': '4830184710273911',
+  'api_key.enabled': '4830184710273911',
+  'api_key.rotated': '4830184710273911',
+  'api_key.previous_ended': '4830184710273911',
   'api_key.deleted': '4830184710273911',
   'session.ended': 'ses_1',
   'session.evicted': 'ses_1',
@@ -27,7 +31,14 @@ const actions = {
 test('the message of each type has the documented members, and no other', () => {
   const types = new Set<string>();
   for (const [action, target] of Object.entries(actions)) {
-    const details = JSON.stringify({ nickname: 'laptop', email: 'ada@example.com' });
+    const details = JSON.stringify({
+      nickname: 'laptop',
+      reason: 'owner',
+      overlapSeconds: 60,
+      email: 'ada@example.com',
+      addresses: ['203.0.113.0/24'],
+      metadata: { customer: 'cus_182' },
+    });
     const event = describe({
       chain: 0,
       position: 1,
@@ -46,4 +57,9 @@ test('the message of each type has the documented members, and no other', () => 
   }
   assert.deepEqual([...types].toSorted(), webhookEvents.toSorted());
   for (const type of types) assert.ok(type in webhookMessageTable, type);
+});
+
+test('a change of a key that is not disabling, enabling or rotation is not published', () => {
+  const event = { chain: 0, position: 1, mac: new Uint8Array(32), at: 0, accountId: 'acc_1', target: '42' };
+  assert.equal(describe({ ...event, action: 'api_key.updated', details: '{"changed":["nickname"]}' }), undefined);
 });
