@@ -1,27 +1,12 @@
 /** Changes of an account's API keys: reading one, changing it, rotating its secret. */
 import Type, { type Static } from 'typebox';
-import { CreatedKey, keyFields, keyState, keyTimes, NewKeyBody } from './api-keys.ts';
+import { Addresses, CreatedKey, keyFields, keyState, keyTimes, KeyMetadata, NewKeyBody } from './api-keys.ts';
 import { accessTokenErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
 
 const strict = { additionalProperties: false } as const;
-
-const Metadata = Type.Object(
-  {},
-  {
-    additionalProperties: true,
-    description: `A JSON object of your own, at most ${limits.keyMetadataBytesMax} bytes; returned by \`POST /auth/verify\``,
-    examples: [{ customer: 'cus_182' }],
-  },
-);
-
-const Addresses = Type.Array(Type.String({ maxLength: limits.cidrCharsMax, examples: ['203.0.113.0/24'] }), {
-  minItems: 1,
-  maxItems: limits.addressesPerKeyMax,
-  description: 'The IP addresses and ranges in CIDR notation from which the key is valid; null: any',
-});
 
 export const PreviousSecret = Type.Object({ expiresAt: Instant, lastUsedAt: orNull(Instant) }, strict);
 
@@ -33,7 +18,7 @@ export const KeyDetails = Type.Object(
     expiresAt: orNull(Instant, null),
     ...keyState,
     addresses: orNull(Addresses, null),
-    metadata: orNull(Metadata, null),
+    metadata: orNull(KeyMetadata, null),
     lastUsedAt: orNull(Instant),
     lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, where it is known')),
     previous: orNull(PreviousSecret, null),
@@ -42,16 +27,13 @@ export const KeyDetails = Type.Object(
 );
 export type KeyDetails = Static<typeof KeyDetails>;
 
-const { nickname, scopes, expiresAt } = NewKeyBody.properties;
+const { nickname, ...others } = NewKeyBody.properties;
 
 export const KeyChangeBody = Type.Object(
   {
     nickname: Type.Optional(nickname),
-    scopes,
-    expiresAt,
+    ...others,
     disabled: Type.Optional(Type.Boolean()),
-    addresses: Type.Optional(orNull(Addresses)),
-    metadata: Type.Optional(orNull(Metadata)),
   },
   { ...strict, minProperties: 1, description: 'Members that are absent stay as they are; null removes the value' },
 );
@@ -82,7 +64,7 @@ export const RotatedKey = Type.Object(
 export type RotatedKey = Static<typeof RotatedKey>;
 
 const ofKey = { params: Type.Object({ id: KeyId }), tag: 'API keys', auth: 'access_token' } as const;
-const keyErrors = [...accessTokenErrors, 'not_key_owner', 'key_not_found'] as const;
+const ownKeyErrors = [...accessTokenErrors, 'not_key_owner', 'key_not_found'] as const;
 
 export const getKey = {
   ...ofKey,
@@ -91,7 +73,7 @@ export const getKey = {
   path: '/auth/api-keys/:id',
   summary: 'Get an API key',
   success: { status: 200, description: 'The key, without its secret', schema: KeyDetails },
-  errors: keyErrors,
+  errors: ownKeyErrors,
 } as const satisfies RouteContract;
 
 export const changeKey = {
@@ -106,7 +88,7 @@ export const changeKey = {
   body: { type: 'json', schema: KeyChangeBody },
   success: { status: 200, description: 'The changed key', schema: KeyDetails },
   errors: [
-    ...keyErrors,
+    ...ownKeyErrors,
     'nickname_invalid',
     'scope_invalid',
     'reserved_scope',
@@ -127,7 +109,7 @@ export const rotateKey = {
   isNarrowing: true,
   body: { type: 'json', schema: RotationBody, isOptional: true },
   success: { status: 200, description: 'The key with its new secret', schema: RotatedKey },
-  errors: [...keyErrors, 'reauth_required', 'overlap_in_progress', 'too_many_changes'],
+  errors: [...ownKeyErrors, 'reauth_required', 'overlap_in_progress', 'too_many_changes'],
 } as const satisfies RouteContract;
 
 export const endPreviousSecret = {
@@ -139,5 +121,5 @@ export const endPreviousSecret = {
   description: 'Every verification of the previous secret that starts after the response is rejected.',
   isNarrowing: true,
   success: { status: 200, description: 'Only the current secret is valid', schema: Message },
-  errors: [...keyErrors, 'no_previous_secret'],
+  errors: [...ownKeyErrors, 'no_previous_secret'],
 } as const satisfies RouteContract;

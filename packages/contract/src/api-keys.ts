@@ -37,6 +37,21 @@ export const keyState = {
   hint: orNull(Text('krv_…x7Qa', 'The prefix and four characters of the secret; null if it is not known')),
 };
 
+export const KeyMetadata = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: `A JSON object of your own, at most ${limits.keyMetadataBytesMax} bytes; returned by \`POST /auth/verify\``,
+    examples: [{ customer: 'cus_182' }],
+  },
+);
+
+export const Addresses = Type.Array(Type.String({ maxLength: limits.cidrCharsMax, examples: ['203.0.113.0/24'] }), {
+  minItems: 1,
+  maxItems: limits.addressesPerKeyMax,
+  description: 'The IP addresses and ranges in CIDR notation from which the key is valid; null: any',
+});
+
 export const NewKeyBody = Type.Object(
   {
     // The rules need Unicode properties, which JSON Schema lacks (see nickname_invalid), and apply to the form in NFC.
@@ -65,6 +80,8 @@ export const NewKeyBody = Type.Object(
         }),
       ),
     ),
+    addresses: Type.Optional(orNull(Addresses)),
+    metadata: Type.Optional(orNull(KeyMetadata)),
   },
   { additionalProperties: false },
 );

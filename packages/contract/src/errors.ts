@@ -2,15 +2,9 @@
  * The registry of errors: all codes with their HTTP status and public text. Each code has a page at `/problems/<code>`
  * (RFC 9457 section 3.1.1), which shows `meaning` and the texts of `error-help.ts`.
  */
+import type { ErrorDefinition } from './error-definition.ts';
+import { keyErrors } from './key-errors.ts';
 import { limits } from './limits.ts';
-
-interface ErrorDefinition {
-  readonly status: number;
-  /** Short, the same for every occurrence (RFC 9457 `title`). */
-  readonly title: string;
-  /** What is wrong and what to do next. */
-  readonly meaning: string;
-}
 
 const grouped = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 const size = (bytes: number): string => (bytes < 2 ** 20 ? `${bytes / 2 ** 10} KiB` : `${bytes / 2 ** 20} MiB`);
@@ -67,16 +61,6 @@ export const errors = {
     meaning:
       'An email address has one @, an ASCII local part and a domain name. Quoted local parts, comments and IP literals are rejected.',
   },
-  nickname_invalid: {
-    status: 400,
-    title: 'The nickname is not valid',
-    meaning: `A nickname has 1 to ${limits.nicknameCodePointsMax} visible characters in Unicode NFC, at most ${limits.nicknameBytesMax} bytes, without white space at its ends and without control, invisible or direction characters.`,
-  },
-  scope_invalid: {
-    status: 400,
-    title: 'A scope is not valid',
-    meaning: `A scope has 1 to ${limits.scopeCharsMax} visible ASCII characters without space, " and \\ (RFC 6749 section 3.3); a key has at most ${limits.scopesPerKeyMax}, each once.`,
-  },
 
   code_invalid: {
     status: 400,
@@ -107,11 +91,6 @@ export const errors = {
     status: 401,
     title: 'The access token is not valid',
     meaning: 'It is malformed, forged, expired, or its session or account has ended. Refresh it or sign in again.',
-  },
-  not_key_owner: {
-    status: 401,
-    title: 'The key belongs to a different account',
-    meaning: 'The access token is valid, but the key belongs to another account. Refreshing the token does not help.',
   },
   invalid_refresh_token: {
     status: 401,
@@ -205,42 +184,16 @@ export const errors = {
     meaning:
       'The credential is valid, but it lacks a scope that this request needs. The detail names it. Give the key the scope with PATCH /auth/api-keys/{id}, or use another key.',
   },
-  reserved_scope: {
-    status: 403,
-    title: 'Only an administrator or an operator grants this scope',
-    meaning: `An administrator grants scopes that begin with \`keyreeve:\` to keys of the administrator’s own account, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator grants them on the command line.`,
-  },
   https_required: {
     status: 403,
     title: 'HTTPS is required',
     meaning: 'The proxy reports that the client used plain HTTP. Replace credentials that were sent that way.',
-  },
-  address_unknown: {
-    status: 403,
-    title: 'The client IP is not known',
-    meaning:
-      'The key is only valid from certain IP addresses, and the request does not show the client IP through a trusted proxy. An operator sets KEYREEVE_TRUSTED_PROXIES.',
-  },
-  address_not_allowed: {
-    status: 403,
-    title: 'The key is not valid from this IP address',
-    meaning: 'The key is only valid from certain IP addresses, and the client IP is not one of them.',
   },
   // 404, 405
   not_found: {
     status: 404,
     title: 'Not found',
     meaning: 'No resource has this path.',
-  },
-  key_not_found: {
-    status: 404,
-    title: 'No such API key',
-    meaning: 'No API key has this id. A deleted key’s id is never used again.',
-  },
-  no_previous_secret: {
-    status: 404,
-    title: 'The key has no previous secret',
-    meaning: 'The key was not rotated, or the overlap of its last rotation has ended.',
   },
   account_not_found: {
     status: 404,
@@ -332,22 +285,6 @@ export const errors = {
     title: 'The account has no second factor',
     meaning: `Enrol one with POST /auth/account/second-factor, and confirm it within ${limits.secondFactorEnrolmentSeconds / 60} minutes.`,
   },
-  nickname_taken: {
-    status: 409,
-    title: 'The account has a key with this nickname',
-    meaning: 'Nicknames are unique among an account’s keys. Choose another, or delete the old key first.',
-  },
-  key_limit_reached: {
-    status: 409,
-    title: 'The account has the maximum number of keys',
-    meaning: 'Delete a key that is no longer used.',
-  },
-  overlap_in_progress: {
-    status: 409,
-    title: 'The previous secret is still valid',
-    meaning:
-      'The key was rotated before, and the secret of that time is valid until the end of the overlap. Wait, end it with DELETE /auth/api-keys/{id}/previous, or rotate with {"endPrevious": true}.',
-  },
   webhook_limit_reached: {
     status: 409,
     title: 'The maximum number of webhook endpoints exists',
@@ -380,16 +317,6 @@ export const errors = {
     meaning:
       'Sign-ups, resets and other requests that send mail are counted per email and client IP range, changes of the language per account. Wait for the seconds in Retry-After.',
   },
-  too_many_creations: {
-    status: 429,
-    title: 'Too many keys created',
-    meaning: 'The account created too many API keys in a short time. Wait for the seconds in Retry-After.',
-  },
-  too_many_changes: {
-    status: 429,
-    title: 'Too many changes of keys',
-    meaning: 'The account changed its API keys too often in a short time. Wait for the seconds in Retry-After.',
-  },
   too_many_in_progress: {
     status: 429,
     title: 'Too many requests in progress',
@@ -418,6 +345,7 @@ export const errors = {
     meaning:
       'The database cannot be reached, or the instance is stopping. Keyreeve has no cache to answer from. Wait for the seconds in Retry-After.',
   },
+  ...keyErrors,
 } as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof errors;

@@ -174,6 +174,8 @@ export const forward = {
     'invalid_credential',
     'ambiguous_credentials',
     'insufficient_scope',
+    'address_unknown',
+    'address_not_allowed',
     'method_not_allowed',
   ],
 } as const satisfies RouteContract;

@@ -14,8 +14,10 @@ import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { parseAddresses } from './addresses.ts';
 import { assertFuture } from './expiry.ts';
 import { hintOf, makeKey } from './key-format.ts';
+import { toMetadata } from './metadata.ts';
 import { validateNickname } from './nickname.ts';
 import { hasReservedScope, scopesInForce, splitScopes, validateScopes } from './scopes.ts';
 import * as store from './store.ts';
@@ -37,6 +39,9 @@ export interface KeyRequest {
   readonly scopes?: readonly string[];
   /** Milliseconds since 1970; null for never. */
   readonly expiresAt?: number | null;
+  /** IP addresses and ranges; null for any. */
+  readonly addresses?: readonly string[] | null;
+  readonly metadata?: object | null;
 }
 
 export interface ApiKey {
@@ -77,7 +82,7 @@ export class ApiKeys {
    * @returns the key and its secret, which cannot be retrieved later
    * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
    *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry in the past,
-   *   `invalid_access_token` when the session has ended
+   *   bad IP ranges or too much metadata, `invalid_access_token` when the session has ended
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
     const { db, clock, hash, prefix, keysPerAccountMax, creationLimits } = this.#options;
@@ -91,6 +96,7 @@ export class ApiKeys {
     const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
     const expiresAt = request.expiresAt ?? null;
     assertFuture(expiresAt, now);
+    const { addresses = null, metadata = null } = request;
     const secret = makeKey(prefix);
     const id = randomKeyId();
     const key = {
@@ -102,6 +108,8 @@ export class ApiKeys {
       scopes,
       needsRole,
       expiresAt,
+      addresses: addresses === null ? null : parseAddresses(addresses),
+      metadata: toMetadata(metadata),
       now,
       prefix: this.#isPrefixRecorded ? undefined : prefix,
     };

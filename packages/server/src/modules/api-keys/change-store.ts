@@ -1,8 +1,9 @@
 /** Changes and rotations of API keys, and the details of one key. */
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { lookupOf, restrictedVersion, storedVersion } from '../../foundation/crypto/keyed-hash.ts';
+import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
+import { markedHash, unmarkedHash } from './stored-hash.ts';
 
 /** A key with everything that a change may need. */
 export interface KeyDetailsRow {
@@ -89,9 +90,8 @@ export async function lockKeyTx(tx: Transaction, id: number): Promise<KeyDetails
  */
 export async function storeChangeTx(tx: Transaction, key: KeyDetailsRow): Promise<boolean> {
   const { id, nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata } = key;
-  const hash = markedHash(key);
   const state = [nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata];
-  return (await tx.run(update, [id, ...state, hash, key.updatedAt])) > 0;
+  return (await tx.run(update, [id, ...state, markedHash(key.keyHash, key), key.updatedAt])) > 0;
 }
 
 export interface NewSecret {
@@ -110,9 +110,9 @@ export async function storeRotationTx(
 ): Promise<void> {
   const { id, keyHash, lastUsedAt } = before;
   tx.enqueue(deletePrevious, [id]);
-  tx.enqueue(replaceSecret, [id, lookupOf(hash), markedHash({ ...before, keyHash: hash }), hint, at]);
+  tx.enqueue(replaceSecret, [id, lookupOf(hash), markedHash(hash, before), hint, at]);
   if (previousExpiresAt !== null) {
-    const previous = withVersion(keyHash, storedVersion);
+    const previous = unmarkedHash(keyHash);
     tx.enqueue(insertPrevious, [lookupOf(previous), previous, id, previousExpiresAt, lastUsedAt]);
   }
 }
@@ -122,10 +122,3 @@ export function endPreviousTx(tx: Transaction, id: number, at: number): void {
   tx.enqueue(deletePrevious, [id]);
   tx.enqueue(touch, [id, at]);
 }
-
-/** Programs that do not know the restrictions reject the key: they do not find its hash. */
-const markedHash = ({ keyHash, disabledAt, addresses }: KeyDetailsRow): Buffer =>
-  withVersion(keyHash, disabledAt === null && addresses === null ? storedVersion : restrictedVersion);
-
-const withVersion = (hash: Uint8Array, version: number): Buffer =>
-  Buffer.concat([Buffer.of(version), hash.subarray(1)]);

@@ -11,8 +11,8 @@ import { parseKeyId, toFullKey, toChangeRequest, toKey, toKeyDetails } from './k
 export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] {
   return [
     route(contract.createKey, async ({ principal, body }) => {
-      const { nickname, scopes = [], expiresAt = null } = body;
-      const request = { nickname, scopes, expiresAt: expiresAt === null ? null : Date.parse(expiresAt) };
+      const { expiresAt = null, ...others } = body;
+      const request = { ...others, expiresAt: expiresAt === null ? null : Date.parse(expiresAt) };
       const { secret, ...key } = await apiKeys.create(principal, principal.accountId, request);
       const { id, createdAt, updatedAt } = toKey(key);
       const created: contract.CreatedKey = { id, nickname: key.nickname, key: secret.reveal(), createdAt, updatedAt };

@@ -8,6 +8,7 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
+import { markedHash } from './stored-hash.ts';
 
 export interface KeyRow {
   readonly id: number;
@@ -36,6 +37,10 @@ export interface NewKey {
   /** As in {@link KeyRow}; true when an administrator grants a reserved scope. */
   readonly needsRole?: boolean;
   readonly expiresAt: number | null;
+  /** CIDR ranges, separated by spaces; null: any IP address. */
+  readonly addresses?: string | null;
+  /** JSON. */
+  readonly metadata?: string | null;
   readonly now: number;
   /** Absent when it is already recorded. */
   readonly prefix?: string | undefined;
@@ -54,8 +59,8 @@ const countKeys = sql<{ count: number }>(
 // The unique index decides whether the nickname is free.
 const insertKey = sql(
   'insert_api_key',
-  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint)
-   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10 from accounts where id = $4
+  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, metadata)
+   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12 from accounts where id = $4
    on conflict (account_pk, nickname) do nothing`,
 );
 const insertPrefix = sql(
@@ -133,8 +138,11 @@ export async function createKey(
   creationLimits: KeyCreationLimits | undefined,
 ): Promise<void> {
   const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
+  const { addresses = null, metadata = null } = key;
+  const stored = markedHash(hash, { disabledAt: null, addresses });
   const role = needsRole ? 1 : 0;
-  const values = [lookupOf(hash), hash, id, accountId, nickname, scopes.join(' '), expiresAt, now, role, hint];
+  const own = [id, accountId, nickname, scopes.join(' '), expiresAt, now, role, hint, addresses, metadata];
+  const values = [lookupOf(hash), stored, ...own];
   const details = { nickname, scopes };
   await db.transaction(async (tx) => {
     await allInOrder([

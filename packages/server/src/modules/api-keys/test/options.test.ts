@@ -1,6 +1,6 @@
-/** The optional members of a creation: scopes and expiry. */
+/** The optional members of a creation: scopes, expiry, IP ranges and metadata. */
 import assert from 'node:assert/strict';
-import type { ErrorCode, ListedKeyFull } from '@keyreeve/contract';
+import type { CreatedKey, ErrorCode, KeyDetails, ListedKeyFull } from '@keyreeve/contract';
 import { bearer, newApp } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
@@ -53,11 +53,13 @@ async function fixture() {
   const app = await newApp();
   const headers = bearer((await app.signIn()).accessToken);
   const create = (options: object) => app.call('POST', '/auth/api-keys', { headers, json: options });
+  const get = async (id: number) => (await app.call('GET', `/auth/api-keys/${id}`, { headers })).json as KeyDetails;
+  const forward = async (key: string) => (await app.call('GET', '/auth/forward', { headers: bearer(key) })).status;
   const list = async () => {
     const { json } = await app.call('GET', '/auth/api-keys?view=full', { headers });
     return (json as { apiKeys: ListedKeyFull[] }).apiKeys;
   };
-  return { create, list, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+  return { create, forward, get, list, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
 test(
@@ -113,4 +115,36 @@ test('an expiry in any time zone is stored and returned in UTC', async () => {
     listed.map(({ expiresAt }) => expiresAt),
     goodExpiries.map(([, stored]) => stored),
   );
+});
+
+test('a key created with IP ranges is never valid from an unknown client IP', { tags: ['asvs:8.2.1'] }, async () => {
+  await using app = await fixture();
+  const restricted = { nickname: 'a', addresses: ['203.0.113.0/24', '2001:DB8::7'], metadata: { customer: 'cus_1' } };
+  const created = await app.create(restricted);
+  assert.equal(created.status, 201, created.text);
+  const { id, key, ...others } = created.json as CreatedKey;
+  assert.deepEqual(Object.keys(others).toSorted(), ['createdAt', 'nickname', 'updatedAt']);
+  assert.equal(await app.forward(key), 403);
+  const { addresses, metadata } = await app.get(id);
+  assert.deepEqual(
+    { addresses, metadata },
+    { addresses: ['203.0.113.0/24', '2001:db8::7/128'], metadata: { customer: 'cus_1' } },
+  );
+});
+
+test('a creation with bad IP ranges or too much metadata creates nothing', { tags: ['asvs:2.2.1'] }, async () => {
+  await using app = await fixture();
+  const bad: Readonly<Record<string, object>> = {
+    '/addresses': { addresses: [] },
+    '/addresses/1': { addresses: ['203.0.113.7', '203.0.113.7/24'] },
+    '/metadata': { metadata: { text: 'x'.repeat(1_024) } },
+  };
+  for (const [pointer, members] of Object.entries(bad)) {
+    const rejected = fromFetch(await app.create({ nickname: 'a', ...members }));
+    assert.deepEqual(
+      assertProblem(rejected, 'invalid_request', pointer).errors?.map((error) => error.pointer),
+      [pointer],
+    );
+  }
+  assert.deepEqual(await app.list(), []);
 });

@@ -1,0 +1,8 @@
+/** What the registry of errors states about each code. */
+export interface ErrorDefinition {
+  readonly status: number;
+  /** Short, the same for every occurrence (RFC 9457 `title`). */
+  readonly title: string;
+  /** What is wrong and what to do next. */
+  readonly meaning: string;
+}

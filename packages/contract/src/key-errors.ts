@@ -1,0 +1,73 @@
+/** Errors of creating, changing and using API keys. Part of the registry in errors.ts. */
+import type { ErrorDefinition } from './error-definition.ts';
+import { limits } from './limits.ts';
+
+export const keyErrors = {
+  nickname_invalid: {
+    status: 400,
+    title: 'The nickname is not valid',
+    meaning: `A nickname has 1 to ${limits.nicknameCodePointsMax} visible characters in Unicode NFC, at most ${limits.nicknameBytesMax} bytes, without white space at its ends and without control, invisible or direction characters.`,
+  },
+  scope_invalid: {
+    status: 400,
+    title: 'A scope is not valid',
+    meaning: `A scope has 1 to ${limits.scopeCharsMax} visible ASCII characters without space, " and \\ (RFC 6749 section 3.3); a key has at most ${limits.scopesPerKeyMax}, each once.`,
+  },
+  not_key_owner: {
+    status: 401,
+    title: 'The key belongs to a different account',
+    meaning: 'The access token is valid, but the key belongs to another account. Refreshing the token does not help.',
+  },
+  reserved_scope: {
+    status: 403,
+    title: 'Only an administrator or an operator grants this scope',
+    meaning: `An administrator grants scopes that begin with \`keyreeve:\` to keys of the administrator’s own account, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator grants them on the command line.`,
+  },
+  address_unknown: {
+    status: 403,
+    title: 'The client IP is not known',
+    meaning:
+      'The key is only valid from certain IP addresses, and the request does not show the client IP through a trusted proxy. An operator sets KEYREEVE_TRUSTED_PROXIES.',
+  },
+  address_not_allowed: {
+    status: 403,
+    title: 'The key is not valid from this IP address',
+    meaning: 'The key is only valid from certain IP addresses, and the client IP is not one of them.',
+  },
+  key_not_found: {
+    status: 404,
+    title: 'No such API key',
+    meaning: 'No API key has this id. A deleted key’s id is never used again.',
+  },
+  no_previous_secret: {
+    status: 404,
+    title: 'The key has no previous secret',
+    meaning: 'The key was not rotated, or the overlap of its last rotation has ended.',
+  },
+  nickname_taken: {
+    status: 409,
+    title: 'The account has a key with this nickname',
+    meaning: 'Nicknames are unique among an account’s keys. Choose another, or delete the old key first.',
+  },
+  key_limit_reached: {
+    status: 409,
+    title: 'The account has the maximum number of keys',
+    meaning: 'Delete a key that is no longer used.',
+  },
+  overlap_in_progress: {
+    status: 409,
+    title: 'The previous secret is still valid',
+    meaning:
+      'The key was rotated before, and the secret of that time is valid until the end of the overlap. Wait, end it with DELETE /auth/api-keys/{id}/previous, or rotate with {"endPrevious": true}.',
+  },
+  too_many_creations: {
+    status: 429,
+    title: 'Too many keys created',
+    meaning: 'The account created too many API keys in a short time. Wait for the seconds in Retry-After.',
+  },
+  too_many_changes: {
+    status: 429,
+    title: 'Too many changes of keys',
+    meaning: 'The account changed its API keys too often in a short time. Wait for the seconds in Retry-After.',
+  },
+} as const satisfies Record<string, ErrorDefinition>;
