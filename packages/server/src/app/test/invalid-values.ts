@@ -58,6 +58,8 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_CREATIONS_PER_MINUTE_MAX', '0', /from 1 to/],
   ['KEYREEVE_LOGIN_ADDRESS_LIMITS', '10.0.0.5', /must be a whole number from 1/],
   ['KEYREEVE_LOGIN_ADDRESS_LIMITS', 'proxy=5', /must be like 10\.0\.0\.0\/8/],
+  ['KEYREEVE_USAGE_DAYS', '-1', /from 0 to 3650/],
+  ['KEYREEVE_USAGE_DAYS', '3651', /from 0 to 3650/],
   ['KEYREEVE_THROTTLE', 'false', /must be one of on, off/],
   ['KEYREEVE_TRUSTED_PROXIES', 'proxy.example', /must be like 10\.0\.0\.0\/8 or 192\.0\.2\.7, not “proxy\.example”/],
   ['KEYREEVE_TRUSTED_PROXIES', '10.0.0.1 10.0.0.2', /must be like/],

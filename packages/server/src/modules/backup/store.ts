@@ -11,16 +11,21 @@ const rowsPerPage = 500;
 
 /** Selects rows after a key, ordered by key. */
 function pageOf({ name, key, columns }: Table): Record<Dialect, string> {
+  const keys = keysOf(key);
   const list = (hex: (column: string) => string): string =>
     Object.entries(columns)
       .map(([column, kind]) => (kind === 'bytes' ? `${hex(column)} as ${column}` : column))
       .join(', ');
-  const rest = `from ${name} where ${name}.${key} > $1 order by ${name}.${key} limit $2`;
+  const order = keys.map((column) => `${name}.${column}`).join(', ');
+  const after = keys.map((_, index) => `$${index + 1}`).join(', ');
+  const rest = `from ${name} where (${order}) > (${after}) order by ${order} limit $${keys.length + 1}`;
   return {
     sqlite: `select ${list((column) => `lower(hex(${column}))`)} ${rest}`,
     postgres: `select ${list((column) => `encode(${column}, 'hex')`)} ${rest}`,
   };
 }
+
+const keysOf = (key: Table['key']): readonly string[] => (typeof key === 'string' ? [key] : key);
 
 /** Inserts the rows of one JSON array. */
 function insertOf({ name, columns, defaults = {} }: Table): Record<Dialect, string> {
@@ -67,15 +72,19 @@ export const storedTables: readonly StoredTable[] = tables.map((table) => ({
 
 /** Yields all rows of a table in pages of at most {@link rowsPerPage} rows, none of them empty. */
 export async function* pagesOf(reader: Reader, { key, columns, page }: StoredTable): AsyncGenerator<Row[]> {
-  const kind = columns[key];
-  let after: SqlValue = kind === 'integer' ? -1 : kind === 'bytes' ? Uint8Array.of(0) : '';
+  const keys = keysOf(key);
+  const kinds = keys.map((column) => columns[column]);
+  let after: SqlValue[] = kinds.map((kind) => (kind === 'integer' ? -1 : kind === 'bytes' ? Uint8Array.of(0) : ''));
   for (;;) {
-    const rows: Row[] = await reader.all(page, [after, rowsPerPage]);
-    const last = rows.at(-1)?.[key];
-    if (last === undefined || last === null) return;
+    const rows: Row[] = await reader.all(page, [...after, rowsPerPage]);
+    const last = rows.at(-1);
+    if (last === undefined) return;
     yield rows;
     if (rows.length < rowsPerPage) return;
-    after = kind === 'bytes' ? Buffer.from(String(last), 'hex') : last;
+    after = keys.map((column, index) => {
+      const value = last[column] ?? null;
+      return kinds[index] === 'bytes' ? Buffer.from(String(value), 'hex') : value;
+    });
   }
 }
 

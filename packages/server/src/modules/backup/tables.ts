@@ -7,8 +7,8 @@ export type ColumnKind = 'integer' | 'text' | 'bytes';
 
 export interface Table {
   readonly name: string;
-  /** The column that is the primary key and orders the pages. */
-  readonly key: string;
+  /** The column or columns of the primary key, which orders the pages. */
+  readonly key: string | readonly string[];
   readonly columns: Readonly<Record<string, ColumnKind>>;
   /** Values for columns that the backup of an older version lacks. Other missing columns become null. */
   readonly defaults?: Readonly<Record<string, number>>;
@@ -121,6 +121,12 @@ export const tables: readonly Table[] = [
       expires_at: 'integer',
       last_used_at: 'integer',
     },
+    isInBackup: true,
+  },
+  {
+    name: 'key_usage',
+    key: ['step', 'at', 'key_id'],
+    columns: { step: 'text', at: 'integer', key_id: 'integer', accepted: 'integer', refused: 'integer' },
     isInBackup: true,
   },
   {

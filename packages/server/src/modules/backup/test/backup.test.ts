@@ -58,6 +58,7 @@ for (const from of databaseKinds) {
         recovery_codes: 1,
         signing_keys: 1,
         api_keys: 2,
+        key_usage: 1,
         webhook_endpoints: 1,
         key_prefixes: 1,
         webhook_progress: 1,
@@ -78,6 +79,7 @@ for (const from of databaseKinds) {
         'recovery_codes',
         'signing_keys',
         'api_keys',
+        'key_usage',
         'webhook_endpoints',
         'webhook_progress',
       ];

@@ -37,6 +37,10 @@ const insertRest = [
        last_failed_at, last_failure)
      values ('whe_one', 'https://example.com/', $2, 'account.created api_key.created', $1, $1, $1, $1, $1, 'timed out')`,
   ),
+  sql(
+    'test_insert_key_usage',
+    `insert into key_usage (step, at, key_id, accepted, refused) values ('hour', $1, 7, 12, 3)`,
+  ),
   sql('test_insert_key_prefix', `insert into key_prefixes (prefix, first_used_at) values ('krv', $1)`),
   sql('test_insert_webhook_progress', `insert into webhook_progress (chain, position) values (3, $1)`),
   sql(
