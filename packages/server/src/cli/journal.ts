@@ -54,7 +54,7 @@ async function replay({ journal: folders = [], dryRun: isDryRun = false, ...opti
 export function describeReplayed({ replayed, unconfirmed }: ReplayResult): string {
   const { apiKeys, accounts, signingKeys, accountsDisabled } = replayed;
   const { rolesRemoved, secondFactorsRemoved, recoveryCodesUsed, recoveryCodesReplaced, passwordsVoided } = replayed;
-  const { secondFactorsRequired, webhooksDeleted, webhooksDisabled } = replayed;
+  const { secondFactorsRequired, webhooksDeleted, webhooksDisabled, apiKeysDisabled } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
@@ -66,6 +66,11 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   return [
     deleted,
     ...(removed.length > 0 ? [`Removed again: ${removed.join(', ')}.`] : []),
+    ...(apiKeysDisabled > 0
+      ? [
+          `Keys disabled, because they were disabled, restricted or rotated later: ${apiKeysDisabled}. Their owners enable them. Where a secret was replaced, the owner first rotates the key with \`overlapSeconds\` 0.`,
+        ]
+      : []),
     ...(webhooksDisabled > 0 ? [`Disabled again: ${plural(webhooksDisabled, 'webhook endpoint')}.`] : []),
     ...(secondFactorsRequired > 0
       ? [`A second factor is required again of ${plural(secondFactorsRequired, 'account')}.`]

@@ -1,7 +1,9 @@
 /** Bulk statements for API keys: the inserts of an import, and the deletions of a replayed deletion journal. */
+import type { DisabledReason } from '@keyreeve/contract';
+import { restrictedVersion } from '../../foundation/crypto/keyed-hash.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
-import { onList } from '../../foundation/database/json-lists.ts';
-import { sql } from '../../foundation/database/sql.ts';
+import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 export interface ImportedKeyRow {
   readonly id: number;
@@ -30,15 +32,25 @@ const insert = sql('import_api_keys', {
 });
 const remove = sql('replay_deleted_keys', onList(`delete from api_keys where id in ({numbers})`));
 
-// A key of `reason` restore: the restored rights may be more than the owner decided.
-const disable = sql('replay_narrowed_keys', {
-  sqlite: onList(`update api_keys set disabled_at = $2, disabled_reason = 'restore', updated_at = max(updated_at, $2),
-    revision = revision + 1, key_hash = cast(unhex('02') || substr(key_hash, 2) as blob) where id in ({numbers})`)
-    .sqlite,
-  postgres:
-    onList(`update api_keys set disabled_at = $2, disabled_reason = 'restore', updated_at = greatest(updated_at, $2),
-    revision = revision + 1, key_hash = set_byte(key_hash, 0, 2) where id in ({numbers})`).postgres,
+const marked = {
+  sqlite: `cast(unhex('0${restrictedVersion}') || substr(key_hash, 2) as blob)`,
+  postgres: `set_byte(key_hash, 0, ${restrictedVersion})`,
+} as const;
+// Later changes of the key get later times than the repeated one. Only an administrator enables a key that an
+// administrator has disabled.
+const disableIn = (dialect: Dialect, greatest: string): string =>
+  onList(`update api_keys set disabled_at = coalesce(disabled_at, $2),
+    disabled_reason = case when disabled_reason = 'administrator' then disabled_reason else $3 end,
+    updated_at = ${greatest}(updated_at, given.at + 1, $2), revision = revision + 1, key_hash = ${marked[dialect]}
+    from {dated} where api_keys.id = cast(given.id as bigint)`)[dialect];
+const disable = sql('replay_disabled_keys', {
+  sqlite: disableIn('sqlite', 'max'),
+  postgres: disableIn('postgres', 'greatest'),
 });
+const endPrevious = sql(
+  'replay_ended_previous_secrets',
+  onList(`delete from api_key_secrets where key_id in ({numbers})`),
+);
 
 /** The caller has locked the accounts and counted their keys, and records the events. */
 export const insertImportedKeysTx = async (
@@ -51,6 +63,17 @@ export const insertImportedKeysTx = async (
 export const deleteKeysTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>
   void (await tx.run(remove, [JSON.stringify(ids)]));
 
-/** The caller records the events. */
-export const disableKeysTx = async (tx: Transaction, ids: readonly string[], now: number): Promise<void> =>
-  void (await tx.run(disable, [JSON.stringify(ids), now]));
+/**
+ * The caller records the events.
+ * @param changes the keys, each with the time of the change that is repeated
+ */
+export const disableKeysTx = async (
+  tx: Transaction,
+  changes: readonly DatedId[],
+  reason: Extract<DisabledReason, 'restore' | 'administrator'>,
+  now: number,
+): Promise<void> => void (await tx.run(disable, [JSON.stringify(changes), now, reason]));
+
+/** Deletes the previous secrets of keys. */
+export const endPreviousOfKeysTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>
+  void (await tx.run(endPrevious, [JSON.stringify(ids)]));

@@ -9,7 +9,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { Revocations } from '../deletion-journal/revocation.ts';
+import type { ChangeKind, Revocations } from '../deletion-journal/revocation.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx } from '../rate-limits/key-change-limits.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import { parseAddresses } from './addresses.ts';
@@ -18,7 +18,7 @@ import type { KeyDetailsRow } from './change-store.ts';
 import { assertFuture } from './expiry.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';
-import { changedMembers, narrowedMembers } from './narrowing.ts';
+import { changedMembers, narrowedMembers, type ChangedMember } from './narrowing.ts';
 import { validateNickname } from './nickname.ts';
 import { hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
 import { lockOwnerTx } from './store.ts';
@@ -66,8 +66,12 @@ interface Made {
   /** Of the key before the change. */
   readonly revision: number;
   readonly key: KeyDetailsRow;
-  readonly isNarrowing: boolean;
+  /** What it takes away, for the deletion journal. */
+  readonly narrowing: readonly KeyChangeKind[];
 }
+
+type KeyChangeKind = Extract<ChangeKind, 'api_key_narrowed' | 'api_key_disabled_by_administrator'>;
+const narrowing = ['api_key_narrowed'] as const;
 
 /** What a transaction does with a locked key. @returns undefined if nothing changes */
 type Change = (tx: Transaction, before: KeyDetailsRow, at: number) => Promise<Made | undefined>;
@@ -141,7 +145,7 @@ export class KeyChanges {
             : { ...event, action: 'api_key.disabled', details: { nickname, reason: after.disabledReason } },
         );
       await recordEventsTx(tx, events);
-      return { revision: before.revision, key: after, isNarrowing: narrowed.length > 0 };
+      return { revision: before.revision, key: after, narrowing: kindsOf(narrowed, after) };
     };
     const locksOwner = request.nickname !== undefined;
     return withoutEnded((await this.#make(principal, accountId, id, apply, locksOwner)).key, now);
@@ -161,17 +165,19 @@ export class KeyChanges {
     const apply = async (tx: Transaction, before: KeyDetailsRow, at: number): Promise<Made> => {
       // A stolen access token must not yield a secret with the rights of a service.
       if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, clock.now());
-      const isOverlapping = (before.previousExpiresAt ?? 0) > at;
+      // The overlap depends on the clock and not on `at`, which another instance's clock may have moved ahead.
+      const now = clock.now();
+      const isOverlapping = (before.previousExpiresAt ?? 0) > now;
       if (isOverlapping && !request.endPrevious) throw new DomainError('overlap_in_progress');
-      const overlapEnd = Math.min(at + request.overlapSeconds * 1000, before.expiresAt ?? Infinity);
-      previousExpiresAt = overlapEnd > at ? overlapEnd : null;
+      const overlapEnd = Math.min(now + request.overlapSeconds * 1000, before.expiresAt ?? Infinity);
+      previousExpiresAt = overlapEnd > now ? overlapEnd : null;
       const hint = hintOf(secret);
       await store.storeRotationTx(tx, before, { hash: hash.stored(secret.reveal()), hint, previousExpiresAt }, at);
       const { nickname } = before;
-      const overlapSeconds = previousExpiresAt === null ? 0 : Math.ceil((previousExpiresAt - at) / 1000);
+      const overlapSeconds = previousExpiresAt === null ? 0 : Math.ceil((previousExpiresAt - now) / 1000);
       const details = { nickname, overlapSeconds };
       await recordEventsTx(tx, [{ at, principal, action: 'api_key.rotated', accountId, target: String(id), details }]);
-      return { revision: before.revision, key: { ...before, hint, updatedAt: at }, isNarrowing: true };
+      return { revision: before.revision, key: { ...before, hint, updatedAt: at }, narrowing };
     };
     const { key } = await this.#make(principal, accountId, id, apply, false, { isFinished: false });
     return { key, secret, previousExpiresAt };
@@ -180,13 +186,13 @@ export class KeyChanges {
   /** @throws DomainError `no_previous_secret`, otherwise as {@link change} */
   async endPrevious(principal: Principal, accountId: string, id: number): Promise<void> {
     await this.#make(principal, accountId, id, async (tx, before, at) => {
-      if ((before.previousExpiresAt ?? 0) <= at) throw new DomainError('no_previous_secret');
+      if ((before.previousExpiresAt ?? 0) <= this.#options.clock.now()) throw new DomainError('no_previous_secret');
       store.endPreviousTx(tx, id, at);
       const details = { nickname: before.nickname };
       await recordEventsTx(tx, [
         { at, principal, action: 'api_key.previous_ended', accountId, target: String(id), details },
       ]);
-      return { revision: before.revision, key: { ...before, updatedAt: at }, isNarrowing: true };
+      return { revision: before.revision, key: { ...before, updatedAt: at }, narrowing };
     });
   }
 
@@ -214,8 +220,9 @@ export class KeyChanges {
         if (locksOwner) await lockOwnerTx(tx, accountId);
         const before = ownedBy(accountId, await store.lockKeyTx(tx, id));
         if (seen && before.revision !== seen.revision) return { key: before, isChanged: false };
-        // Times of a key never decrease, so a later change through an instance with an earlier clock counts as later.
-        made = await apply(tx, before, Math.max(now, before.updatedAt));
+        // Each change of a key has a later time than the one before, whatever the clocks of the instances: the deletion
+        // journal identifies a change by its key and time.
+        made = await apply(tx, before, Math.max(now, before.updatedAt + 1));
         return { key: made?.key ?? before, isChanged: made !== undefined };
       });
     let result: { key: KeyDetailsRow; isChanged: boolean };
@@ -224,7 +231,7 @@ export class KeyChanges {
     } catch (error) {
       const seen: Made | undefined = made;
       if (isOutcomeUnknown(error)) {
-        if (isFinished && seen?.isNarrowing === true) this.#finishLater(id, seen, run);
+        if (isFinished && seen && seen.narrowing.length > 0) this.#finishLater(id, seen, run);
         else revocations?.catchUpSoon();
       }
       if (isAbsence(error)) await db.confirm();
@@ -232,8 +239,9 @@ export class KeyChanges {
     }
     // The state that the response reports may not have reached the standby yet.
     if (!result.isChanged) await db.confirm();
-    if (made?.isNarrowing)
-      await revocations?.record([{ kind: 'api_key_narrowed', id: String(id), at: made.key.updatedAt }]);
+    const at = result.key.updatedAt;
+    if (made && made.narrowing.length > 0)
+      await revocations?.record(made.narrowing.map((kind) => ({ kind, id: String(id), at })));
     return result;
   }
 
@@ -249,6 +257,17 @@ export class KeyChanges {
     pending.add(id, { kind: `change ${seen.revision} ${seen.key.updatedAt}`, finish });
   }
 }
+
+/** An entry for each of the change's audit events. */
+const kindsOf = (narrowed: readonly ChangedMember[], { disabledReason }: KeyDetailsRow): KeyChangeKind[] => [
+  ...new Set(
+    narrowed.map((name) =>
+      name === 'disabled' && disabledReason === 'administrator'
+        ? 'api_key_disabled_by_administrator'
+        : 'api_key_narrowed',
+    ),
+  ),
+];
 
 const isAbsence = (error: unknown): boolean =>
   error instanceof DomainError && ['key_not_found', 'not_key_owner'].includes(error.code);

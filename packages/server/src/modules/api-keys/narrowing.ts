@@ -22,7 +22,8 @@ const narrows: Readonly<Record<ChangedMember, Compare>> = {
     return before.scopes !== '' && before.scopes.split(' ').some((scope) => !kept.has(scope));
   },
   expiresAt: (before, after) => after.expiresAt !== null && after.expiresAt < (before.expiresAt ?? Infinity),
-  disabled: (before, after) => before.disabledAt === null && after.disabledAt !== null,
+  // Another reason can take away the owner's right to enable the key.
+  disabled: (before, after) => after.disabledAt !== null && before.disabledReason !== after.disabledReason,
   // Whether other ranges allow less is not compared: treating every change as narrowing is safe.
   addresses: (before, after) => after.addresses !== null && before.addresses !== after.addresses,
   metadata: () => false,

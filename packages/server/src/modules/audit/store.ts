@@ -124,7 +124,8 @@ const revocationColumns = `id, at, action, coalesce(target, account_id) as targe
 const revocationActions = `'api_key.deleted', 'account.deleted', 'account.disabled', 'account.enabled',
   'signing_key.revoked', 'account.role_changed', 'account.password_set', 'account.password_voided', 'account.compromised',
   'account.email_changed', 'account.email_change_undone', 'second_factor.removed', 'recovery_codes.replaced', 'recovery_code.used',
-  'account.second_factor_required', 'webhook.disabled', 'webhook.deleted'`;
+  'account.second_factor_required', 'webhook.disabled', 'webhook.deleted', 'api_key.disabled', 'api_key.rotated',
+  'api_key.previous_ended', 'api_key.updated'`;
 // By ranges of ids, so that each read is short however few of its events are revocations.
 const listRevocations = sql<RevocationEvent>(
   'list_revocation_events',

@@ -10,7 +10,7 @@ import {
   unconfirmEmailsTx,
   voidPasswordsTx,
 } from '../accounts/replay-store.ts';
-import { deleteKeysTx, disableKeysTx } from '../api-keys/bulk-store.ts';
+import { deleteKeysTx, disableKeysTx, endPreviousOfKeysTx } from '../api-keys/bulk-store.ts';
 import { recordEventsTx, type AuditAction } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges } from '../deletion-journal/store.ts';
@@ -102,8 +102,17 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   webhook_deleted: { action: 'webhook.deleted', apply: (tx, list) => deleteEndpointsTx(tx, idsOf(list)) },
   api_key_narrowed: {
     action: 'api_key.disabled',
-    apply: (tx, list, now) => disableKeysTx(tx, idsOf(list), now),
+    // The previous secret may be one that has been ended.
+    apply: async (tx, list, now) => {
+      await disableKeysTx(tx, list, 'restore', now);
+      await endPreviousOfKeysTx(tx, idsOf(list));
+    },
     details: { reason: 'restore' },
+  },
+  api_key_disabled_by_administrator: {
+    action: 'api_key.disabled',
+    apply: (tx, list, now) => disableKeysTx(tx, list, 'administrator', now),
+    details: { reason: 'administrator' },
   },
 };
 
@@ -124,8 +133,9 @@ export async function repeatChangesTx(
   );
   await recordEventsTx(
     tx,
-    found.map(({ accountId, target, id }) => ({
-      at: now,
+    found.map(({ accountId, target, id, at }) => ({
+      // Later than the repeated change, whatever this machine's clock: the event shows that it has been repeated.
+      at: Math.max(now, at + 1),
       principal: system,
       action,
       ...(accountId === null ? {} : { accountId }),

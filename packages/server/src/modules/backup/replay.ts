@@ -63,7 +63,7 @@ export interface Replayed {
   readonly secondFactorsRequired: number;
   readonly webhooksDisabled: number;
   readonly webhooksDeleted: number;
-  /** Keys whose rights were taken away in part since the backup. */
+  /** Keys that were disabled, restricted or rotated, or whose previous secret was ended. */
   readonly apiKeysDisabled: number;
 }
 
@@ -84,6 +84,7 @@ const countOf = {
   webhook_disabled: 'webhooksDisabled',
   webhook_deleted: 'webhooksDeleted',
   api_key_narrowed: 'apiKeysDisabled',
+  api_key_disabled_by_administrator: 'apiKeysDisabled',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;

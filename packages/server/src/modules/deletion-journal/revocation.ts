@@ -19,6 +19,7 @@ export const changeKinds = [
   'webhook_disabled',
   'webhook_deleted',
   'api_key_narrowed',
+  'api_key_disabled_by_administrator',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -101,13 +102,18 @@ export function revocationsOf(event: RevocationEvent): Revocation[] {
     return (['email_changed', 'password_changed'] as const).map((kind) => ({ kind, id: target, at }));
   const kind = kindOfAction[event.action as AuditAction] ?? kindByDetails(event);
   if (kind === undefined) return [];
+  // The owner cannot enable such a key, also after a restore.
+  if (event.action === 'api_key.disabled' && detailOf(event, 'reason') === 'administrator')
+    return [{ kind: 'api_key_disabled_by_administrator', id: target, at }];
   if (kind === 'recovery_code_used') return [{ kind, id: String(detailOf(event, 'code')), at }];
   return [isAbility(kind) ? { kind, id: target, at, event: id } : { kind, id: target, at }];
 }
 
 function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
-  if (event.action === 'api_key.updated')
-    return (detailOf(event, 'narrowed') as unknown[]).length > 0 ? 'api_key_narrowed' : undefined;
+  if (event.action === 'api_key.updated') {
+    const narrowed = detailOf(event, 'narrowed');
+    return Array.isArray(narrowed) && narrowed.length === 0 ? undefined : 'api_key_narrowed';
+  }
   if (event.action === 'account.role_changed') return detailOf(event, 'role') === 'user' ? 'role_removed' : undefined;
   if (event.action !== 'recovery_code.used') return undefined;
   // Events of version 0.1.0 do not name the used recovery code: it may be any code of that time.

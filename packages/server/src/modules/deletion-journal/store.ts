@@ -2,6 +2,7 @@
  * Compares the deletion journal with a database: which entries has the database lost? Reads only. A restore repeats the
  * lost changes (`backup/replay-changes.ts`).
  */
+import type { DisabledReason } from '@keyreeve/contract';
 import type { Reader } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql, type Statement } from '../../foundation/database/sql.ts';
@@ -96,13 +97,23 @@ const findDisabledWebhooks = sql<FoundChange>(
   webhooksIn(`w.disabled_at is null and w.updated_at < given.at`),
 );
 const findDeletedWebhooks = sql<FoundChange>('find_deleted_webhooks', webhooksIn(`w.created_at <= given.at`));
-// Every change of a key sets `updated_at`, so a later decision stands.
-const findWidenedKeys = sql<FoundChange>(
-  'find_widened_api_keys',
-  onList(`select a.id as "accountId", given.id as target, given.id, given.at
-    from {dated} join api_keys k on k.id = cast(given.id as bigint) join accounts a on a.pk = k.account_pk
-    where k.disabled_at is null and k.updated_at < given.at`),
-);
+// Each change of a key has a time of its own, so the audit log shows whether the database has this change. A later change
+// does not replace it: its principal may not have known that this one was lost. Only a replay does, which disables the key
+// for the same reason. A JSON text escapes the quotes in a nickname. The events of the keys are read once.
+const lostOfKeys = (reason: DisabledReason) =>
+  onList(`with listed as (
+      select a.id as account_id, given.id, given.at
+      from {dated} join api_keys k on k.id = cast(given.id as bigint) join accounts a on a.pk = k.account_pk),
+    known as materialized (
+      select e.target, e.at, e.action, e.details from audit_events e
+      where e.account_id in (select account_id from listed) and e.target in (select id from listed)
+        and e.at >= (select min(at) from listed)
+        and e.action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated'))
+    select account_id as "accountId", id as target, id, at from listed
+    where not exists (select 1 from known where known.target = listed.id and (known.at = listed.at
+      or known.at > listed.at and known.action = 'api_key.disabled' and known.details like '%"reason":"${reason}"%'))`);
+const findWidenedKeys = sql<FoundChange>('find_widened_api_keys', lostOfKeys('restore'));
+const findUnlockedKeys = sql<FoundChange>('find_unlocked_api_keys', lostOfKeys('administrator'));
 const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   role_removed: findRoles,
   password_changed: findPasswords,
@@ -114,18 +125,25 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   webhook_disabled: findDisabledWebhooks,
   webhook_deleted: findDeletedWebhooks,
   api_key_narrowed: findWidenedKeys,
+  api_key_disabled_by_administrator: findUnlockedKeys,
 };
+/** A later change of these kinds does not replace an earlier one. */
+const independentKinds: readonly ChangeKind[] = ['api_key_narrowed', 'api_key_disabled_by_administrator'];
 
 /** @returns the changes that the database has lost, each with its latest time */
-export const findLostChanges = (
+export async function findLostChanges(
   reader: Reader,
   kind: ChangeKind,
   changes: readonly DatedId[],
-): Promise<FoundChange[]> => reader.all(lost[kind], [JSON.stringify(latestOfEach(changes))]);
+): Promise<FoundChange[]> {
+  const given = independentKinds.includes(kind) ? changes : latestOfEach(changes);
+  return latestOfEach(await reader.all(lost[kind], [JSON.stringify(given)]));
+}
 
 /** An id may occur several times, with different times. */
-function latestOfEach(changes: readonly DatedId[]): DatedId[] {
-  const latest = new Map<string, number>();
-  for (const { id, at } of changes) latest.set(id, Math.max(at, latest.get(id) ?? at));
-  return [...latest].map(([id, at]) => ({ id, at }));
+function latestOfEach<T extends DatedId>(changes: readonly T[]): T[] {
+  const latest = new Map<string, T>();
+  for (const change of changes)
+    if (change.at >= (latest.get(change.id)?.at ?? -Infinity)) latest.set(change.id, change);
+  return [...latest.values()];
 }
