@@ -9,6 +9,7 @@ export const refusals = {
   address_required:
     'The key is only valid from certain IP addresses, and the request does not name the client IP in `address`.',
   address_not_allowed: 'The key is not valid from this client IP.',
+  insufficient_scope: 'It lacks a scope that the request requires. An access token has no scopes.',
   enrolment_required: 'The account of the access token must enrol a second factor first.',
 } as const;
 

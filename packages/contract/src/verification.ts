@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './refusals.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
-import { AccountId, Instant, keyExample, KeyId, orNull, Text } from './schemas.ts';
+import { AccountId, Instant, keyExample, KeyId, orNull, Scope, Text } from './schemas.ts';
 
 const CredentialText = Type.String({
   maxLength: limits.authorizationCharsMax,
@@ -18,15 +18,31 @@ const Address = Type.String({
   examples: ['203.0.113.7'],
 });
 
+const Scopes = Type.Array(Scope, {
+  maxItems: limits.scopesPerKeyMax,
+  description: 'The credential must have all of these scopes; an access token has none',
+});
+
 export const VerifyBody = Type.Object(
-  { credential: CredentialText, address: Type.Optional(Address) },
+  { credential: CredentialText, scopes: Type.Optional(Scopes), address: Type.Optional(Address) },
   { additionalProperties: false },
 );
 export type VerifyBody = Static<typeof VerifyBody>;
 
+const batchOf = { minItems: 1, maxItems: limits.credentialsPerBatchMax };
+
 export const VerifyBatchBody = Type.Object(
-  { credentials: Type.Array(CredentialText, { minItems: 1, maxItems: limits.credentialsPerBatchMax }) },
-  { additionalProperties: false },
+  {
+    credentials: Type.Optional(Type.Array(CredentialText, batchOf)),
+    questions: Type.Optional(Type.Array(VerifyBody, batchOf)),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    maxProperties: 1,
+    description: 'Either `credentials`, or `questions` with the members of a single verification',
+    examples: [{ credentials: [keyExample] }],
+  },
 );
 export type VerifyBatchBody = Static<typeof VerifyBatchBody>;
 
@@ -96,7 +112,7 @@ export const verifyBatch = {
   path: '/auth/verify/batch',
   tag: 'Verification',
   summary: 'Verify many credentials in one round trip',
-  description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. Each credential has a result of its own: a malformed credential, or one that the server cannot verify now (\`unavailable\`), does not affect the others. The response is 503 if every result is \`unavailable\`.`,
+  description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. With \`questions\`, each credential can have required scopes and the client IP. Each credential has a result of its own: a malformed credential, or one that the server cannot verify now (\`unavailable\`), does not affect the others. The response is 503 if every result is \`unavailable\`.`,
   auth: 'service_key',
   body: { type: 'json', schema: VerifyBatchBody, bytesMax: limits.batchBodyBytesMax },
   success: {
@@ -155,7 +171,7 @@ export const forward = {
   tag: 'Verification',
   summary: 'Verify the credential of this request',
   description:
-    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes.',
+    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. For a key that is only valid from certain IP addresses, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; no other header counts.',
   auth: 'any_credential',
   query: Type.Object({ scope: Type.Optional(Type.String({ examples: ['orders:read'] })) }),
   success: {

@@ -14,7 +14,7 @@ import { answerForward, isForwardTarget, type ForwardRequest } from '../modules/
 import { pathOf, queryOf, write, writeProblem, type RouteResponse } from '../http/response.ts';
 import { authenticateService, callerOf } from './authenticate.ts';
 import { bodyReader, hasShortBody, toRecord, type ReadBody } from '../http/body.ts';
-import { clientIpOf, usedPlainHttp } from '../http/client-ip.ts';
+import { certainIpOf, clientIpOf, usedPlainHttp } from '../http/client-ip.ts';
 import { Cors } from '../http/cors.ts';
 import { credentialOf } from '../http/request-credential.ts';
 import type { SecurityHeaders } from '../http/headers.ts';
@@ -150,7 +150,7 @@ export class App {
     const { verifier, trustedProxies } = this.#options;
     const presented = credentialOf(request.rawHeaders);
     const mayUseBasic = contract.body?.type === 'form';
-    const clientIp = (): string => clientIpOf(request, trustedProxies, this.#warnOfProxy);
+    const clientIp = (): string | undefined => certainIpOf(request, trustedProxies, this.#warnOfProxy);
     const authenticate = (): Promise<void> => authenticateService(verifier, presented, clientIp, mayUseBasic);
     const isPlausible = 'text' in presented || (mayUseBasic && presented.kind === 'basic');
     const isShort = isPlausible && contract !== verifyBatch && hasShortBody(request, limits.sharedReadBodyBytesMax);

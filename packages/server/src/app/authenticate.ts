@@ -4,7 +4,7 @@ import { verifyScope } from '../modules/api-keys/scopes.ts';
 import type { AccountPrincipal } from '../foundation/principal.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
-import { hasScope, type ClientIp, type Verifier } from '../modules/verification/verify.ts';
+import { hasScope, type Conditions, type Verifier } from '../modules/verification/verify.ts';
 import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
 
@@ -57,13 +57,13 @@ export async function callerOf(
 export async function authenticateService(
   verifier: Verifier,
   presented: RequestCredential,
-  clientIp: ClientIp,
+  clientIp: Conditions['clientIp'],
   acceptsBasic = false,
 ): Promise<void> {
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
-  const result = text === undefined ? undefined : await verifier.verifyKey(text, clientIp);
+  const result = text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [] });
   if (!result?.valid || result.type !== 'api_key') throw new DomainError('invalid_service_key');
   if (basic && formDecoded(basic.user) !== String(result.keyId)) throw new DomainError('invalid_service_key');
   if (!hasScope(result.scopes, verifyScope))

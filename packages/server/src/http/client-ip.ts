@@ -24,6 +24,24 @@ export function clientIpOf(
 }
 
 /**
+ * {@link clientIpOf} for a key that is only valid from certain IP addresses.
+ * @returns undefined with an entry that is not an IP address, because the proxy that sent it is not the client; and after the
+ *   connection has closed
+ */
+export function certainIpOf(
+  request: ForwardedRequest,
+  trustedProxies: readonly string[],
+  onMalformed: (proxy: string) => void,
+): string | undefined {
+  let isCertain = true;
+  const ip = clientIpOf(request, trustedProxies, (proxy) => {
+    isCertain = false;
+    onMalformed(proxy);
+  });
+  return isCertain && ip !== unknownIp ? ip : undefined;
+}
+
+/**
  * The client IP of a request that a proxy sends about another request: only an address that trusted proxies have reported
  * counts, never that of the connection, which belongs to a proxy.
  * @returns undefined without a trusted proxy, without X-Forwarded-For, or with an entry that is not a bare IP address
@@ -51,7 +69,7 @@ interface LastHop {
 
 function lastHop({ rawHeaders, socket }: ForwardedRequest, trustedProxies: readonly string[]): LastHop {
   const isTrusted = (ip: string): boolean => trustedProxies.some((cidr) => isWithin(ip, cidr));
-  let ip = socket.remoteAddress ?? 'unknown';
+  let ip = socket.remoteAddress ?? unknownIp;
   let hops = 0;
   for (const entry of forwardedFor(rawHeaders).toReversed()) {
     if (!isTrusted(ip)) break;
@@ -77,9 +95,12 @@ function forwardedFor(rawHeaders: readonly string[]): string[] {
 
 const forwardedForName = 'x-forwarded-for';
 
+/** Of a socket that is closed. It is in no network. */
+const unknownIp = 'unknown';
+
 /** Whether a trusted proxy reports that the client used plain HTTP. */
 export function usedPlainHttp(request: IncomingMessage, trustedProxies: readonly string[]): boolean {
-  const peer = request.socket.remoteAddress ?? 'unknown';
+  const peer = request.socket.remoteAddress ?? unknownIp;
   if (!trustedProxies.some((cidr) => isWithin(peer, cidr))) return false;
   return headerText(request.headers['x-forwarded-proto']).trim().toLowerCase() === 'http';
 }

@@ -18,6 +18,7 @@ interface Node {
   readonly additionalProperties?: boolean;
   readonly items?: Node;
   readonly minProperties?: number;
+  readonly maxProperties?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly uniqueItems?: boolean;
@@ -42,6 +43,8 @@ export const errorTexts = {
   additionalProperties: ({ properties = {} }: Node) =>
     `This field is unknown. Known fields are: ${Object.keys(properties).join(', ')}.`,
   minProperties: ({ properties = {} }: Node) => `Expected at least one of: ${Object.keys(properties).join(', ')}.`,
+  maxProperties: ({ properties = {}, maxProperties = 0 }: Node) =>
+    `Expected at most ${maxProperties} of: ${Object.keys(properties).join(', ')}.`,
   minimum: ({ minimum = 0 }: Node) => `Expected at least ${minimum}.`,
   maximum: ({ maximum = 0 }: Node) => `Expected at most ${maximum}.`,
   minItems: ({ minItems = 0 }: Node) => `Expected at least ${counted(minItems, 'item')}.`,
@@ -144,9 +147,12 @@ function findRepeated(found: Findings, node: Node, value: readonly unknown[], po
 }
 
 function findInFields(found: Findings, node: Node, value: object, pointer: string): void {
-  const { properties = {}, required = [], additionalProperties = true, minProperties = 0 } = node;
+  const { properties = {}, required = [], additionalProperties = true } = node;
+  const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = node;
   const members = value as Readonly<Record<string, unknown>>;
-  if (Object.keys(members).length < minProperties) found.add('minProperties', node, value, pointer);
+  const count = Object.keys(members).length;
+  if (count < minProperties) found.add('minProperties', node, value, pointer);
+  else if (count > maxProperties) found.add('maxProperties', node, value, pointer);
   for (const name of required)
     if (!Object.hasOwn(members, name)) found.add('required', node, undefined, `${pointer}/${escaped(name)}`);
   for (const name of Object.keys(members)) {

@@ -7,7 +7,7 @@ export interface Edit {
   readonly replace: string;
 }
 
-const lookUpKey = `else this.#find(hash.stored(text), clientIp, answer, fail);`;
+const lookUpKey = `else this.#find(hash.stored(text), conditions, answer, fail);`;
 export const beforeVerifier = `export class Verifier {`;
 export const deleteRow = `const deleted = tx.get(deleteOwnKey, [id, accountId]);`;
 export const recordDeletion = `    await revocations?.record([{ kind: 'api_key', id: String(id), at: now }]);`;
@@ -23,7 +23,7 @@ export const cached = (lookUp: string): readonly Edit[] => [
   { file: 'modules/verification/verify.ts', find: lookUpKey, replace: lookUp },
 ];
 
-export const readAndKeep = `this.#find(hash.stored(text), clientIp, (result) => {
+export const readAndKeep = `this.#find(hash.stored(text), conditions, (result) => {
       if (result.valid) cache.set(text, { result, at: Date.now() });
       answer(result);
     }, fail);`;
@@ -41,12 +41,12 @@ export const remembered: readonly Edit[] = [
     replace: `else {
       const found = remembered.get(text);
       if (found && Date.now() < found.until) answer(found.result);
-      else this.#find(hash.stored(text), clientIp, answer, fail);
+      else this.#find(hash.stored(text), conditions, answer, fail);
     }`,
   },
 ];
 
-const startBearer = `    if (presented.kind === 'bearer') verifier.startVerification(presented.text, clientIp, answer, refuse);`;
+const startBearer = `    if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, refuse);`;
 
 /** In `forward.ts`: a cache of 2 s for some requests. @param which an expression that is true for these */
 export const rememberedForwards = (which: string): readonly Edit[] => [
@@ -64,7 +64,7 @@ export const rememberedForwards = (which: string): readonly Edit[] => [
       answer(result);
     };
     if (found && Date.now() < found.until) answer(found.result);
-    else if (presented.kind === 'bearer') verifier.startVerification(presented.text, clientIp, keep, refuse);`,
+    else if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, keep, refuse);`,
   },
 ];
 
@@ -90,7 +90,7 @@ export const repeatedResponses: readonly Edit[] = [
   },
 ];
 
-const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text, clientIp);`;
+const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [] });`;
 
 /** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
 export const rememberedCallers = (which: string): readonly Edit[] => [
@@ -100,7 +100,7 @@ export const rememberedCallers = (which: string): readonly Edit[] => [
     replace: `const callers: Map<string, { result: any; until: number }> = ((globalThis as any).callers ??= new Map());
   const found = ${which} && text !== undefined ? callers.get(text) : undefined;
   const isFresh = found !== undefined && Date.now() < found.until;
-  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text, clientIp);
+  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [] });
   if (${which} && text !== undefined && result?.valid && !isFresh) callers.set(text, { result, until: Date.now() + 5000 });`,
   },
 ];

@@ -97,11 +97,11 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'modules/verification/verify.ts',
-        find: `    const find = (): void => this.#find(this.#options.hash.stored(text), clientIp, answer, fail);`,
+        find: `    const find = (): void => this.#find(this.#options.hash.stored(text), conditions, answer, fail);`,
         replace: `    const found = imported.get(text);
     if (found && Date.now() < found.until) return answer(found.result);
     const find = (): void =>
-      this.#find(this.#options.hash.stored(text), clientIp, (result) => {
+      this.#find(this.#options.hash.stored(text), conditions, (result) => {
         if (result.valid) imported.set(text, { result, until: Date.now() + 2000 });
         answer(result);
       }, fail);`,
@@ -306,7 +306,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the last known state while the database is unreachable',
-    edits: cached(`else this.#find(hash.stored(text), clientIp, (result) => {
+    edits: cached(`else this.#find(hash.stored(text), conditions, (result) => {
       cache.set(text, { result, at: Date.now() });
       answer(result);
     }, (error) => {

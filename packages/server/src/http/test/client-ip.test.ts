@@ -1,19 +1,21 @@
 /** The client IP: which entries of X-Forwarded-For count, and what happens at an entry that is not an IP address. */
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { clientIpOf } from '../client-ip.ts';
+import { certainIpOf, clientIpOf, forwardedIpOf, type ForwardedRequest } from '../client-ip.ts';
 
 const trusted = ['10.0.0.0/8', '2001:db8:1::/48'];
 
 /** The client IP of a request from `peer`, and the proxies that sent an entry that is not an IP address. */
 function clientOf(peer: string, forwardedFor?: string | string[]): readonly [client: string, malformedFrom: string[]] {
-  const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
   const malformed: string[] = [];
-  const request = { socket: { remoteAddress: peer }, headers } as unknown as IncomingMessage;
-  const client = clientIpOf(request, trusted, (proxy) => malformed.push(proxy));
+  const client = clientIpOf(requestOf(peer, forwardedFor), trusted, (proxy) => malformed.push(proxy));
   return [client, malformed];
 }
+
+const requestOf = (peer: string | undefined, lines: string | readonly string[] = []): ForwardedRequest => ({
+  rawHeaders: [lines].flat().flatMap((line) => ['X-Forwarded-For', line]),
+  socket: { remoteAddress: peer },
+});
 
 const table: readonly (readonly [peer: string, forwardedFor: string | string[] | undefined, client: string])[] = [
   ['10.0.0.1', undefined, '10.0.0.1'],
@@ -68,3 +70,63 @@ for (const entry of malformed) {
     assert.deepEqual(clientOf('10.0.0.1', `${entry}, 10.0.0.2`), ['10.0.0.2', ['10.0.0.2']]);
   });
 }
+
+/** For the request of a proxy about another request; undefined: not known. */
+const forwarded: readonly (readonly [peer: string, lines: string | readonly string[], ip: string | undefined])[] = [
+  ['10.0.0.1', '192.0.2.7', '192.0.2.7'],
+  ['::ffff:10.0.0.1', '::ffff:192.0.2.7', '::ffff:192.0.2.7'],
+  ['2001:db8:1::1', '2001:db8:2::7', '2001:db8:2::7'],
+  ['10.0.0.1', '192.0.2.7, 10.0.0.2', '192.0.2.7'],
+  ['10.0.0.1', ['192.0.2.7', '10.0.0.2'], '192.0.2.7'],
+  // A client behind a proxy in the trusted networks.
+  ['10.0.0.1', '10.0.0.9', '10.0.0.9'],
+  // What the client has sent is on the left, in the same line or in an earlier one.
+  ['10.0.0.1', '203.0.113.5, 192.0.2.7', '192.0.2.7'],
+  ['10.0.0.1', ['203.0.113.5', '192.0.2.7'], '192.0.2.7'],
+  ['10.0.0.1', '203.0.113.5, 192.0.2.7, 10.0.0.2', '192.0.2.7'],
+  ['10.0.0.1', '203.0.113.5, 10.0.0.3, 192.0.2.7', '192.0.2.7'],
+  ['10.0.0.1', 'unknown, 192.0.2.7', '192.0.2.7'],
+  // The connection alone shows a proxy.
+  ['10.0.0.1', [], undefined],
+  ['10.0.0.1', '', undefined],
+  // The peer is not a trusted proxy.
+  ['192.0.2.9', '203.0.113.5', undefined],
+  ['192.0.2.9', '203.0.113.5, 10.0.0.1', undefined],
+];
+
+for (const [peer, lines, ip] of forwarded) {
+  test(`a verification request from ${peer} with X-Forwarded-For ${JSON.stringify(lines)} is about ${ip ?? 'an unknown client IP'}`, () =>
+    assert.equal(forwardedIpOf(requestOf(peer, lines), trusted), ip));
+}
+
+test('an entry that is not an IP address leaves the client IP of a verification request unknown', () => {
+  for (const entry of malformed) {
+    const lists = [entry, `198.51.100.1, ${entry}`, ['198.51.100.1', entry], `${entry}, 10.0.0.2`];
+    for (const list of lists) assert.equal(forwardedIpOf(requestOf('10.0.0.1', list), trusted), undefined, entry);
+  }
+});
+
+test('without trusted proxies, and after the connection has closed, no client IP is known', () => {
+  assert.equal(forwardedIpOf(requestOf('10.0.0.1', '192.0.2.7'), []), undefined);
+  assert.equal(forwardedIpOf(requestOf(undefined, '192.0.2.7'), trusted), undefined);
+  assert.equal(certainIpOf(requestOf(undefined, '192.0.2.7'), trusted, assert.fail), undefined);
+});
+
+test('no other header shows the client IP', () => {
+  const names = ['X-Real-IP', 'CF-Connecting-IP', 'True-Client-IP', 'Forwarded', 'X_Forwarded_For', 'X-Forwarded-For-'];
+  for (const name of names) {
+    const request = { ...requestOf('10.0.0.1'), rawHeaders: [name, '192.0.2.7'] };
+    assert.equal(forwardedIpOf(request, trusted), undefined, name);
+    assert.equal(clientIpOf(request, trusted), '10.0.0.1', name);
+  }
+});
+
+test('for a key with IP ranges, a proxy that sends a malformed entry is not the client', () => {
+  const proxies: string[] = [];
+  const ipOf = (request: ForwardedRequest) => certainIpOf(request, trusted, (proxy) => proxies.push(proxy));
+  assert.equal(ipOf(requestOf('10.0.0.1')), '10.0.0.1', 'the proxy itself calls');
+  assert.equal(ipOf(requestOf('192.0.2.9', '203.0.113.5')), '192.0.2.9');
+  assert.equal(ipOf(requestOf('10.0.0.1', '192.0.2.7')), '192.0.2.7');
+  assert.equal(ipOf(requestOf('10.0.0.1', '192.0.2.7:4711')), undefined);
+  assert.deepEqual(proxies, ['10.0.0.1']);
+});

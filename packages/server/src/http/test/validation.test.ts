@@ -36,6 +36,12 @@ const table: Readonly<Record<keyof typeof errorTexts, readonly [TSchema, value: 
     '',
     'Expected at least one of: a, b.',
   ],
+  maxProperties: [
+    Type.Object({ a: Type.Optional(Type.String()), b: Type.Optional(Type.String()) }, { maxProperties: 1 }),
+    { a: 'x', b: 'y' },
+    '',
+    'Expected at most 1 of: a, b.',
+  ],
   minimum: [Type.Integer({ minimum: 1 }), 0, '', 'Expected at least 1.'],
   maximum: [Type.Integer({ maximum: 5 }), 6, '', 'Expected at most 5.'],
   minItems: [Type.Array(Type.String(), { minItems: 1 }), [], '', 'Expected at least 1 item.'],

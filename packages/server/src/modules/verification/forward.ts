@@ -4,13 +4,13 @@
  * and an acceptance is not logged.
  */
 import type { IncomingMessage } from 'node:http';
-import { forward, identityHeaders, limits, type ErrorCode, type Refusal } from '@keyreeve/contract';
+import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { forwardedIpOf, type ForwardedRequest } from '../../http/client-ip.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
 import type { BareResponse } from '../../http/short-path.ts';
-import { hasScope, type AcceptedKey, type AcceptedToken, type VerificationResult, type Verifier } from './verify.ts';
+import type { AcceptedKey, AcceptedToken, Refused, VerificationResult, Verifier } from './verify.ts';
 
 const { account, credential, keyId, nickname, scopes } = identityHeaders;
 
@@ -39,23 +39,30 @@ export function answerForward(
 ): void {
   try {
     const presented = readCredential(request);
+    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), scopes: scopesOf(request) };
     const answer = (result: VerificationResult): void => {
-      if (!result.valid) return refuse(new DomainError(errorOf(result.code)));
-      assertScopes(request, result);
-      response.writeHead(200, identityOf(result)).end();
+      if (!result.valid) refuse(errorOf(result, conditions.scopes));
+      else response.writeHead(200, identityOf(result)).end();
     };
-    const clientIp = (): string | undefined => forwardedIpOf(request, trustedProxies);
-    if (presented.kind === 'bearer') verifier.startVerification(presented.text, clientIp, answer, refuse);
-    else verifier.startKeyVerification(presented.text, clientIp, answer, refuse);
+    if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, refuse);
+    else verifier.startKeyVerification(presented.text, conditions, answer, refuse);
   } catch (error) {
     refuse(error);
   }
 }
 
-/** Only a key that is valid elsewhere is told apart: a client without a valid credential gets 401. */
-function errorOf(code: Refusal): ErrorCode {
-  if (code === 'address_required') return 'address_unknown';
-  return code === 'address_not_allowed' ? code : 'invalid_credential';
+/** 403 shows that the credential is valid under other conditions; every other rejected credential gets the same 401. */
+function errorOf({ code, missing = [] }: Refused, scopes: readonly string[]): DomainError {
+  switch (code) {
+    case 'insufficient_scope':
+      return new DomainError(code, { scopes, missing });
+    case 'address_required':
+      return new DomainError('address_unknown');
+    case 'address_not_allowed':
+      return new DomainError(code);
+    default:
+      return new DomainError('invalid_credential');
+  }
 }
 
 function readCredential({ method, rawHeaders }: ForwardRequest): Extract<RequestCredential, { text: string }> {
@@ -94,14 +101,13 @@ function identityOf(result: AcceptedKey | AcceptedToken): string[] {
   ];
 }
 
-/** An access token has no scopes, so every requested scope is missing. @throws DomainError `insufficient_scope` */
-function assertScopes(request: ForwardRequest, result: AcceptedKey | AcceptedToken): void {
-  if (!request.url?.includes('?')) return;
-  const wanted = queryOf(request)
+/** The required scopes. A proxy may pass on the query of its client, so a parameter can only add one. */
+function scopesOf(request: ForwardRequest): readonly string[] {
+  if (!request.url?.includes('?')) return noScopes;
+  return queryOf(request)
     .getAll('scope')
     .flatMap((value) => value.split(' '))
     .filter((scope) => scope !== '');
-  const held = result.type === 'api_key' ? result.scopes : '';
-  const missing = wanted.filter((scope) => !hasScope(held, scope));
-  if (missing.length > 0) throw new DomainError('insufficient_scope', { scopes: wanted, missing });
 }
+
+const noScopes: readonly string[] = [];

@@ -5,7 +5,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { isIpAddress } from '../../foundation/ip-address.ts';
-import type { BatchVerificationResult, ClientIp, VerificationResult, Verifier } from './verify.ts';
+import type { BatchVerificationResult, Conditions, Question, VerificationResult, Verifier } from './verify.ts';
 
 /**
  * The caller is already authenticated as a service.
@@ -15,10 +15,10 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
   return [
     route(contract.verify, async ({ body }) => ({
       status: 200,
-      body: toResult(await verifier.verify(body.credential, addressOf(body))),
+      body: toResult(await verifier.verify(body.credential, conditionsOf(body, ''))),
     })),
     route(contract.verifyBatch, async ({ body }) => {
-      const results = await verifier.verifyMany(body.credentials, onFailure);
+      const results = await verifier.verifyMany(questionsOf(body), onFailure);
       return { status: 200, body: { results: results.map(toBatchResult) } };
     }),
     route(contract.introspect, async ({ body }) => ({
@@ -28,13 +28,22 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
   ];
 }
 
-/** @throws DomainError `invalid_request` for text that is not an IP address */
-function addressOf({ address }: contract.VerifyBody): ClientIp {
+/** The schema allows exactly one of the two members. @throws DomainError `invalid_request` */
+function questionsOf({ credentials = [], questions }: contract.VerifyBatchBody): Question[] {
+  if (!questions) return credentials.map((text) => ({ text }));
+  return questions.map((question, index) => ({
+    text: question.credential,
+    conditions: conditionsOf(question, `/questions/${index}`),
+  }));
+}
+
+/** @param pointer of the question @throws DomainError `invalid_request` for text that is not an IP address */
+function conditionsOf({ address, scopes = [] }: contract.VerifyBody, pointer: string): Conditions {
   if (address !== undefined && !isIpAddress(address))
     throw new DomainError('invalid_request', {
-      errors: [{ pointer: '/address', detail: 'Expected an IP address, such as 203.0.113.7.' }],
+      errors: [{ pointer: `${pointer}/address`, detail: 'Expected an IP address, such as 203.0.113.7.' }],
     });
-  return () => address;
+  return { clientIp: () => address, scopes };
 }
 
 const toBatchResult = (result: BatchVerificationResult): contract.BatchResult =>

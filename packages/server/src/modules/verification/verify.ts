@@ -2,7 +2,7 @@
  * Verification of API keys and access tokens. The text of a credential shows its kind; text of no known format is
  * rejected without a database read. A rejection is a value, not an error, because it is as frequent as an acceptance.
  */
-import type { Refusal } from '@keyreeve/contract';
+import { limits, type Refusal } from '@keyreeve/contract';
 import { formOf, mayBeImported } from '../api-keys/key-format.ts';
 import { scopesInForce } from '../api-keys/scopes.ts';
 import {
@@ -45,16 +45,34 @@ export interface AcceptedToken {
   readonly issuedAt: number;
 }
 
-export type VerificationResult = AcceptedKey | AcceptedToken | { readonly valid: false; readonly code: Refusal };
+export interface Refused {
+  readonly valid: false;
+  readonly code: Refusal;
+  /** With `insufficient_scope`: the required scopes that the credential lacks. */
+  readonly missing?: readonly string[];
+}
+
+export type VerificationResult = AcceptedKey | AcceptedToken | Refused;
 
 /** Of one credential in a batch. `unavailable`: the database did not answer, or a change of unknown outcome is pending. */
 export type BatchVerificationResult = VerificationResult | { readonly valid: false; readonly code: 'unavailable' };
 
-/**
- * The client IP of the request that presents the credential; undefined if it is not known. Called only for a key that is
- * valid from certain IP addresses, and when a last use is recorded.
- */
-export type ClientIp = () => string | undefined;
+/** What the request that presents a credential requires of it. */
+export interface Conditions {
+  /**
+   * The IP address of the client that presents the credential; undefined if it is not known. Called only for a key that is
+   * valid from certain IP addresses, and when a last use is recorded.
+   */
+  readonly clientIp: () => string | undefined;
+  /** The credential needs all of them. */
+  readonly scopes: readonly string[];
+}
+
+/** A credential of a batch. */
+export interface Question {
+  readonly text: string;
+  readonly conditions?: Conditions;
+}
 
 /** Either this or {@link Fail} is called, exactly once. */
 type Answer = (result: VerificationResult) => void;
@@ -75,7 +93,7 @@ export interface VerifierOptions {
   readonly keyPrefixes: readonly string[];
 }
 
-const refusals: { readonly [Code in Refusal]: { readonly valid: false; readonly code: Code } } = {
+const refusals: Readonly<Record<Refusal, Refused>> = {
   malformed: { valid: false, code: 'malformed' },
   wrong_kind: { valid: false, code: 'wrong_kind' },
   not_found: { valid: false, code: 'not_found' },
@@ -84,6 +102,7 @@ const refusals: { readonly [Code in Refusal]: { readonly valid: false; readonly 
   enrolment_required: { valid: false, code: 'enrolment_required' },
   address_required: { valid: false, code: 'address_required' },
   address_not_allowed: { valid: false, code: 'address_not_allowed' },
+  insufficient_scope: { valid: false, code: 'insufficient_scope' },
 };
 
 export class Verifier {
@@ -98,6 +117,7 @@ export class Verifier {
     enrolment_required: 0,
     address_required: 0,
     address_not_allowed: 0,
+    insufficient_scope: 0,
   };
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
@@ -111,7 +131,9 @@ export class Verifier {
     const { db, clock } = options;
     this.#options = options;
     this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes), db.sharedReads);
-    this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes), db.sharedReads);
+    // The misses of one read arrive together, so they always share the next one.
+    const together = { ...db.sharedReads, immediateBatchSize: limits.lookupBatchMax };
+    this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes), together);
     this.#importedKeys = new ImportedKeys(db, clock);
     this.#lastUsed = new LastUsed((uses) => touchKeys(db, uses));
     this.#previousLastUsed = new LastUsed((uses) => touchPreviousSecrets(db, uses));
@@ -123,41 +145,41 @@ export class Verifier {
   }
 
   /** Verifies an API key or an access token. @throws DomainError `unavailable` */
-  verify(text: string, clientIp: ClientIp = unknownIp): Promise<VerificationResult> {
-    return new Promise((resolve, reject) => this.startVerification(text, clientIp, resolve, reject));
+  verify(text: string, conditions = unconditional): Promise<VerificationResult> {
+    return new Promise((resolve, reject) => this.startVerification(text, conditions, resolve, reject));
   }
 
   /** Verifies an API key; any other credential is malformed. @throws DomainError `unavailable` */
-  verifyKey(text: string, clientIp: ClientIp = unknownIp): Promise<VerificationResult> {
-    return new Promise((resolve, reject) => this.startKeyVerification(text, clientIp, resolve, reject));
+  verifyKey(text: string, conditions = unconditional): Promise<VerificationResult> {
+    return new Promise((resolve, reject) => this.startKeyVerification(text, conditions, resolve, reject));
   }
 
   /**
    * Verifies several credentials. A credential without a result does not fail the others.
    * @param onFailure called with the cause of each credential without a result
-   * @returns one result for each text, in order
+   * @returns one result for each question, in order
    * @throws the first cause when no credential has a result
    */
-  verifyMany(texts: readonly string[], onFailure: (error: unknown) => void): Promise<BatchVerificationResult[]> {
+  verifyMany(questions: readonly Question[], onFailure: (error: unknown) => void): Promise<BatchVerificationResult[]> {
     return new Promise((resolve, reject) => {
-      const results: BatchVerificationResult[] = Array.from({ length: texts.length });
+      const results: BatchVerificationResult[] = Array.from({ length: questions.length });
       const failures: unknown[] = [];
-      let missing = texts.length;
+      let missing = questions.length;
       if (missing === 0) resolve(results);
-      const start = (text: string, index: number): void => {
+      const start = ({ text, conditions = unconditional }: Question, index: number): void => {
         const answer = (result: BatchVerificationResult): void => {
           results[index] = result;
           if (--missing > 0) return;
-          if (failures.length === texts.length) return reject(failures[0]);
+          if (failures.length === questions.length) return reject(failures[0]);
           for (const error of failures) onFailure(error);
           resolve(results);
         };
-        this.startVerification(text, unknownIp, answer, (error) => {
+        this.startVerification(text, conditions, answer, (error) => {
           failures.push(error);
           answer({ valid: false, code: 'unavailable' });
         });
       };
-      this.together(() => texts.forEach(start));
+      this.together(() => questions.forEach(start));
     });
   }
 
@@ -167,25 +189,25 @@ export class Verifier {
   }
 
   /** {@link verify} with callbacks instead of a promise, for the hot path. */
-  startVerification(text: string, clientIp: ClientIp, answer: Answer, fail: Fail): void {
+  startVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     // An access token is a JWT and starts with the base64url of `{"`. A key starts with a lower-case prefix.
-    if (text.startsWith('eyJ')) void this.#verifyToken(text).then(answer).catch(fail);
-    else this.startKeyVerification(text, clientIp, answer, fail);
+    if (text.startsWith('eyJ')) void this.#verifyToken(text, conditions).then(answer).catch(fail);
+    else this.startKeyVerification(text, conditions, answer, fail);
   }
 
   /** {@link verifyKey} with callbacks. */
-  startKeyVerification(text: string, clientIp: ClientIp, answer: Answer, fail: Fail): void {
+  startKeyVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
     const { keyPrefixes, hash } = this.#options;
     const form = formOf(text, keyPrefixes);
     if (form === 'malformed' && mayBeImported(text, keyPrefixes))
-      this.#startImportedKeyVerification(text, clientIp, answer, fail);
+      this.#startImportedKeyVerification(text, conditions, answer, fail);
     else if (form !== 'key') answer(this.#refuse(form));
-    else this.#find(hash.stored(text), clientIp, answer, fail);
+    else this.#find(hash.stored(text), conditions, answer, fail);
   }
 
   /** The text does not have the format of our keys: a key of another system, if such keys were imported. */
-  #startImportedKeyVerification(text: string, clientIp: ClientIp, answer: Answer, fail: Fail): void {
-    const find = (): void => this.#find(this.#options.hash.stored(text), clientIp, answer, fail);
+  #startImportedKeyVerification(text: string, conditions: Conditions, answer: Answer, fail: Fail): void {
+    const find = (): void => this.#find(this.#options.hash.stored(text), conditions, answer, fail);
     if (this.#importedKeys.exist) return find();
     void this.#importedKeys
       .refresh()
@@ -197,8 +219,8 @@ export class Verifier {
    * Reads the previous secrets only when no key has the hash as its current secret. A rotation moves a secret from one table
    * to the other in one commit, and the second read starts after the first one, so together they miss no valid secret.
    */
-  #find(hash: Buffer, clientIp: ClientIp, answer: Answer, fail: Fail): void {
-    const answerTo = (key: KeyState | undefined): void => answer(this.#resultOfKey(key, clientIp));
+  #find(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): void {
+    const answerTo = (key: KeyState | undefined): void => answer(this.#resultOfKey(key, conditions));
     this.#reader.find(hash, (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail)), fail);
   }
 
@@ -209,7 +231,7 @@ export class Verifier {
   }
 
   /** @throws DomainError `unavailable` when the key or its account may have been deleted */
-  #resultOfKey(key: KeyState | undefined, clientIp: ClientIp): VerificationResult {
+  #resultOfKey(key: KeyState | undefined, conditions: Conditions): VerificationResult {
     if (key === undefined) return this.#refuse('not_found');
     if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');
     this.#options.pendingKeyChanges.assertNone(key.id);
@@ -217,11 +239,14 @@ export class Verifier {
     const now = this.#options.clock.now();
     const expiresAt = endOf(key);
     if (expiresAt !== null && expiresAt <= now) return this.#refuse('expired');
+    const { clientIp } = conditions;
     if (key.addresses !== null) {
       const ip = clientIp();
       if (ip === undefined) return this.#refuse('address_required');
       if (!this.#ranges.contain(key.addresses, ip)) return this.#refuse('address_not_allowed');
     }
+    const scopes = scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole);
+    if (!hasScopes(scopes, conditions.scopes)) return this.#refuseForScopes(scopes, conditions.scopes);
     this.#lastUsed.record(key.id, now, key.lastUsedAt, clientIp);
     if (key.overlapEndsAt !== null) this.#previousLastUsed.record(key.id, now, key.secretLastUsedAt, clientIp);
     this.counts.api_key++;
@@ -232,32 +257,41 @@ export class Verifier {
       keyId: key.id,
       nickname: key.nickname,
       metadata: key.metadata,
-      scopes: scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole),
+      scopes,
       expiresAt,
       issuedAt: key.createdAt,
     };
   }
 
-  async #verifyToken(text: string): Promise<VerificationResult> {
+  /** An access token has no scopes. */
+  async #verifyToken(text: string, { scopes }: Conditions): Promise<VerificationResult> {
     const result = await this.#options.tokens.verify(text);
     if (!result.valid) return this.#refuse(result.code);
     if (result.mustEnrol) return this.#refuse('enrolment_required');
+    if (!hasScopes('', scopes)) return this.#refuseForScopes('', scopes);
     this.counts.access_token++;
     const { accountId, expiresAt, issuedAt } = result.claims;
     return { valid: true, type: 'access_token', accountId, expiresAt: expiresAt * 1000, issuedAt: issuedAt * 1000 };
   }
 
-  #refuse(code: Refusal): VerificationResult {
+  #refuse(code: Refusal): Refused {
     this.counts[code]++;
     return refusals[code];
   }
+
+  #refuseForScopes(held: string, wanted: readonly string[]): Refused {
+    return { ...this.#refuse('insufficient_scope'), missing: wanted.filter((scope) => !hasScope(held, scope)) };
+  }
 }
 
-const unknownIp: ClientIp = () => undefined;
+const unconditional: Conditions = { clientIp: () => undefined, scopes: [] };
 
 /** When the presented secret ends. The expiry of a key may have become earlier than the end of an overlap. */
 const endOf = ({ expiresAt, overlapEndsAt }: KeyState): number | null =>
   overlapEndsAt === null ? expiresAt : Math.min(overlapEndsAt, expiresAt ?? Infinity);
+
+const hasScopes = (held: string, wanted: readonly string[]): boolean =>
+  wanted.length === 0 || wanted.every((scope) => hasScope(held, scope));
 
 /** @param scopes separated by spaces */
 export function hasScope(scopes: string, wanted: string): boolean {

@@ -37,7 +37,7 @@ for (const state of ['cut before', 'cut after'] as const) {
         assert.equal(outcome, state === 'cut after' ? false : 'unavailable');
         assert.equal((await verifier.verify(other.secret.reveal())).valid, true, 'others are answered');
         const many = await verifier.verifyMany(
-          [key, other].map(({ secret }) => secret.reveal()).concat('x'),
+          [...[key, other].map(({ secret }) => ({ text: secret.reveal() })), { text: 'x' }],
           assert.ok,
         );
         assert.deepEqual(
