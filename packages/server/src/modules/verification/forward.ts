@@ -52,10 +52,10 @@ export function answerForward(
 }
 
 /** 403 shows that the credential is valid under other conditions; every other rejected credential gets the same 401. */
-function errorOf({ code, missing = [] }: Refused, scopes: readonly string[]): DomainError {
+function errorOf({ code, missing = [] }: Refused, wanted: readonly string[]): DomainError {
   switch (code) {
     case 'insufficient_scope':
-      return new DomainError(code, { scopes, missing });
+      return new DomainError(code, { scopes: wanted, missing });
     case 'address_required':
       return new DomainError('address_unknown');
     case 'address_not_allowed':
