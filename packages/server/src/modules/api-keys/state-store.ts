@@ -1,7 +1,7 @@
 /** The state of keys that verification reads, and their times of last use. */
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { sql, sqlMany } from '../../foundation/database/sql.ts';
+import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 
 /** The state of a key and its account, for verification. */
 export interface KeyState {
@@ -25,6 +25,8 @@ export interface KeyState {
   readonly overlapEndsAt: number | null;
   /** Of a previous secret; null for the current one. */
   readonly secretLastUsedAt: number | null;
+  /** The time of the database at the read, for a secret that expires; null on SQLite, which has the clock of the process. */
+  readonly readAt: number | null;
 }
 
 // The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
@@ -46,12 +48,21 @@ type StateColumns = readonly [
   metadata: string | null,
   overlapEndsAt: number | null,
   secretLastUsedAt: number | null,
+  readAt: number | null,
 ];
 const stateColumns = `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", k.disabled_at as "disabledAt",
      k.addresses, k.metadata`;
-const currentColumns = `${stateColumns}, cast(null as bigint) as "overlapEndsAt", cast(null as bigint) as "secretLastUsedAt"`;
-const previousColumns = `${stateColumns}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
+const databaseTime: Readonly<Record<Dialect, string>> = {
+  sqlite: 'null',
+  postgres: '(extract(epoch from clock_timestamp()) * 1000)::bigint',
+};
+// Keys that do not expire, the most frequent ones, need no time of the database.
+const currentColumns = (dialect: Dialect): string =>
+  `${stateColumns}, cast(null as bigint) as "overlapEndsAt", cast(null as bigint) as "secretLastUsedAt",
+     case when k.expires_at is not null then ${databaseTime[dialect]} end as "readAt"`;
+const previousColumns = (dialect: Dialect): string =>
+  `${stateColumns}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt", ${databaseTime[dialect]} as "readAt"`;
 const withRequested = {
   // `cross join` keeps the order of the tables.
   sqlite: (columns: string, joins: string) => `with requested (ordinal, lookup, key_hash) as ($requested)
@@ -79,6 +90,7 @@ const toState = ([
   metadata,
   overlapEndsAt,
   secretLastUsedAt,
+  readAt,
 ]: StateColumns): KeyState => ({
   id,
   accountId,
@@ -95,12 +107,13 @@ const toState = ([
   metadata,
   overlapEndsAt,
   secretLastUsedAt,
+  readAt,
 });
 const selectState = sqlMany<KeyState>(
   'select_api_key_state',
   {
-    sqlite: withRequested.sqlite(currentColumns, byHash('api_keys k')),
-    postgres: withRequested.postgres(currentColumns, byHash('api_keys k')),
+    sqlite: withRequested.sqlite(currentColumns('sqlite'), byHash('api_keys k')),
+    postgres: withRequested.postgres(currentColumns('postgres'), byHash('api_keys k')),
   },
   toState,
 );
@@ -108,8 +121,8 @@ const byPrevious = (join: string): string => `${byHash('api_key_secrets s')} ${j
 const selectPreviousState = sqlMany<KeyState>(
   'select_previous_api_key_state',
   {
-    sqlite: withRequested.sqlite(previousColumns, byPrevious('cross join')),
-    postgres: withRequested.postgres(previousColumns, byPrevious('join')),
+    sqlite: withRequested.sqlite(previousColumns('sqlite'), byPrevious('cross join')),
+    postgres: withRequested.postgres(previousColumns('postgres'), byPrevious('join')),
   },
   toState,
 );
