@@ -1,11 +1,15 @@
 /** `keyreeve key …`: API keys, for an operator. */
 import type { Command } from 'commander';
-import { parseKeyId, toFullKey, toKey } from '../modules/api-keys/key-view.ts';
+import { systemClock } from '../foundation/clock.ts';
+import { toFullKey, toKey } from '../modules/api-keys/key-view.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
-import { collect, plural, print, table, type OutputOptions } from './output.ts';
+import { addChangeCommands } from './key-change.ts';
+import { findKey, parseMetadata, parseTime, type NamedKey } from './key-input.ts';
+import { dateOf, describeUse, stateOf } from './key-text.ts';
+import { collect, plural, print, shorten, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 
 interface CreateOptions extends OutputOptions {
@@ -13,6 +17,8 @@ interface CreateOptions extends OutputOptions {
   readonly nickname: string;
   readonly scope?: readonly string[];
   readonly expiresAt?: string;
+  readonly address?: readonly string[];
+  readonly metadata?: string;
 }
 
 interface DeleteOptions extends OutputOptions {
@@ -20,6 +26,11 @@ interface DeleteOptions extends OutputOptions {
   readonly nickname?: string;
   readonly yes?: boolean;
 }
+
+/** Bounds of the list, which fits a terminal of 100 columns. `--json` and `key show` have the complete values. */
+const idCharsMax = 16;
+const nicknameCharsMax = 20;
+const lineCharsMax = 100;
 
 export function keyCommand(): Command {
   const key = new CliCommand('key')
@@ -32,10 +43,12 @@ export function keyCommand(): Command {
     .requiredOption('--nickname <nickname>', 'name of the key, unique in its account')
     .option('--scope <scope>', 'scope of the key (repeatable)', collect)
     .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never)')
+    .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
+    .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
     .json()
     .examples(
       'keyreeve key create --account you@example.com --nickname gateway --scope keyreeve:verify',
-      'keyreeve key create --account you@example.com --nickname ci --expires-at 2027-01-31T00:00:00Z',
+      'keyreeve key create --account you@example.com --nickname ci --expires-at 2027-01-31T00:00:00Z --address 203.0.113.0/24',
     )
     .action(create);
   key
@@ -45,6 +58,7 @@ export function keyCommand(): Command {
     .json()
     .examples('keyreeve key list --account you@example.com')
     .action(list);
+  addChangeCommands(key);
   key
     .command('delete')
     .description('Delete an API key, named by its id or by account and nickname. This cannot be undone.')
@@ -62,8 +76,14 @@ export function keyCommand(): Command {
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const { account: text, nickname, scope: scopes = [], expiresAt } = options;
-  const request = { nickname, scopes, expiresAt: expiresAt === undefined ? null : parseTime(expiresAt) };
+  const { account: text, nickname, scope: scopes = [], expiresAt, address: addresses = null, metadata } = options;
+  const request = {
+    nickname,
+    scopes,
+    expiresAt: expiresAt === undefined ? null : parseTime(expiresAt),
+    addresses,
+    metadata: metadata === undefined ? null : parseMetadata(metadata),
+  };
   const { secret, ...key } = await withInstallation({}, async ({ accounts, apiKeys }) =>
     apiKeys.create(operator, (await accounts.find(text)).id, request),
   );
@@ -89,16 +109,18 @@ async function list(options: OutputOptions & { account: string }): Promise<void>
     apiKeys.list((await accounts.find(options.account)).id),
   );
   const full = keys.map(toFullKey);
+  const now = systemClock.now();
   const rows = full.map((key) => [
-    String(key.id),
-    key.nickname,
+    String(key.id).padEnd(idCharsMax),
+    shorten(key.nickname, nicknameCharsMax),
+    key.hint ?? '',
+    stateOf(key, now),
+    key.lastUsedAt === null ? '' : dateOf(key.lastUsedAt),
     key.scopes.join(' '),
-    key.expiresAt ?? '',
-    key.lastUsedAt ?? '',
-    key.createdAt,
   ]);
-  const head = ['ID', 'NICKNAME', 'SCOPES', 'EXPIRES', 'LAST USED', 'CREATED'];
-  print(options, full, `${table(head, rows)}\n${plural(keys.length, 'key')}`);
+  const lines = table(['ID', 'NICKNAME', 'HINT', 'STATE', 'LAST USED', 'SCOPES'], rows).split('\n');
+  const text = lines.map((line) => shorten(line, lineCharsMax)).join('\n');
+  print(options, full, `${text}\n${plural(keys.length, 'key')}`);
 }
 
 async function remove(idText: string | undefined, options: DeleteOptions): Promise<void> {
@@ -107,33 +129,33 @@ async function remove(idText: string | undefined, options: DeleteOptions): Promi
     throw new UsageError('name the key by its id, or with --account and --nickname');
   }
   const { id } = await withInstallation({}, async (context) => {
-    const found = idText === undefined ? await byNickname(context, account ?? '', nickname ?? '') : parseKeyId(idText);
-    if (found === undefined)
-      throw new DomainError('key_not_found', { detail: `There is no API key ${idText ?? nickname}.` });
-    const owner = await context.apiKeys.ownerOf(found);
-    if (account !== undefined && (await context.accounts.find(account)).id !== owner)
-      throw new DomainError('not_key_owner', { detail: `API key ${found} belongs to a different account.` });
-    const { email } = await context.accounts.find(owner);
-    const nicknameOf = (await context.apiKeys.list(owner)).find((key) => key.id === found)?.nickname;
-    await confirm(`API key ${found} (${nicknameOf}) of ${email} will be deleted. This cannot be undone.`, options);
-    await context.apiKeys.delete(operator, owner, found);
-    return { id: found };
+    const found =
+      idText === undefined ? await byNickname(context, account ?? '', nickname ?? '') : await findKey(context, idText);
+    if (account !== undefined && (await context.accounts.find(account)).id !== found.owner)
+      throw new DomainError('not_key_owner', { detail: `API key ${found.id} belongs to a different account.` });
+    await confirmDeletion(context, found, options);
+    await context.apiKeys.delete(operator, found.owner, found.id);
+    return found;
   });
   print(options, { id, deleted: true }, `Deleted API key ${id}.`);
 }
 
-async function byNickname(
-  { accounts, apiKeys }: CommandContext,
-  account: string,
-  nickname: string,
-): Promise<number | undefined> {
-  const keys = await apiKeys.list((await accounts.find(account)).id);
-  return keys.map(toKey).find((key) => key.nickname === nickname.normalize('NFC'))?.id;
+/** Asks with the use of the key, because clients that still use it will be rejected. */
+async function confirmDeletion(
+  { accounts, keyChanges, keyUsage }: CommandContext,
+  { id, owner }: NamedKey,
+  options: DeleteOptions,
+): Promise<void> {
+  const { email } = await accounts.find(owner);
+  const { nickname } = await keyChanges.read(owner, id);
+  const use = describeUse(await keyUsage.recent(owner, id));
+  await confirm(`API key ${id} (${nickname}) of ${email} will be deleted. ${use} This cannot be undone.`, options);
 }
 
-function parseTime(text: string): number {
-  const isRfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text);
-  const ms = isRfc3339 ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new UsageError(`--expires-at must be like 2027-01-31T00:00:00Z, not “${text}”`);
-  return ms;
+/** @throws DomainError `account_not_found`, `key_not_found` */
+async function byNickname({ accounts, apiKeys }: CommandContext, account: string, nickname: string): Promise<NamedKey> {
+  const owner = (await accounts.find(account)).id;
+  const key = (await apiKeys.list(owner)).map(toKey).find((one) => one.nickname === nickname.normalize('NFC'));
+  if (key === undefined) throw new DomainError('key_not_found', { detail: `There is no API key ${nickname}.` });
+  return { id: key.id, owner };
 }

@@ -34,4 +34,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 /** Text from the database can contain control sequences of terminals. */
 const visible = (text = ''): string => text.replaceAll(/\p{Cc}/gu, '�');
 
+/** Cuts a text that is longer than `charsMax` characters. */
+export function shorten(text: string, charsMax: number): string {
+  const chars = [...text];
+  return chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`;
+}
+
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

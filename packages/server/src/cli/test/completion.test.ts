@@ -33,16 +33,18 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _keyreeve
 printf '%s\n' "${'$'}{COMPREPLY[@]}"`;
 
-const optionsOfCreate = ['--account', '--nickname', '--scope', '--expires-at', '--json', '--help'];
+const optionsOfCreate = '--account --nickname --scope --expires-at --address --metadata --json --help'.split(' ');
 const cases: readonly (readonly [line: string, expected: readonly string[]])[] = [
   ['keyreeve ac', ['account']],
   ['keyreeve --v', ['--version']],
   ['keyreeve account set-', ['set-email', 'set-role', 'set-password']],
   ['keyreeve help signing', ['signing-key']],
-  ['keyreeve key help ', ['create', 'list', 'delete', 'help']],
+  ['keyreeve key help ', ['create', 'list', 'show', 'change', 'rotate', 'end-previous', 'delete', 'help']],
   ['keyreeve key create ', optionsOfCreate],
   ['keyreeve key create --nickname ci --', optionsOfCreate],
   ['keyreeve key create --nickname ', []],
+  ['keyreeve key change 1 --clear-', ['--clear-scopes', '--clear-expires-at', '--clear-addresses', '--clear-metadata']],
+  ['keyreeve key rotate 1 --', ['--overlap', '--end-previous', '--json', '--help']],
   ['keyreeve audit export --format ', ['jsonl', 'csv']],
   ['keyreeve account set-role you@example.com ad', ['admin']],
   ['keyreeve completion f', ['fish']],

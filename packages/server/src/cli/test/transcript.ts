@@ -7,7 +7,7 @@
  *     ! what it prints on standard error
  *     [exit 64]                               (left out when it is 0)
  *
- * `<ACCOUNT>`, `<KEY-ID>`, `<KEY>`, `<KID>`, `<PASSWORD>` and `<CHECKPOINT>` stand for what differs from run to run; `<KEY-2>` for another
+ * `<ACCOUNT>`, `<KEY-ID>`, `<KEY>`, `<HINT>`, `<KID>`, `<PASSWORD>` and `<CHECKPOINT>` stand for what differs from run to run; `<KEY-2>` for another
  * of the same kind. A placeholder means the same text wherever it stands, in commands as well,
  * and two placeholders never mean the same. `<TIME>` is any time.
  * Two spaces or more stand for any such gap, because columns are as wide as ids are long. All else is literal.
@@ -31,6 +31,7 @@ const kinds: Readonly<Record<string, string>> = {
   ACCOUNT: String.raw`acc_[0-9A-Za-z]{22}`,
   'KEY-ID': String.raw`[1-9]\d{0,15}`,
   KEY: String.raw`krv_[0-9A-Za-z]{49}`,
+  HINT: String.raw`krv_…[0-9A-Za-z]{4}`,
   KID: String.raw`[\w-]{22}`,
   PASSWORD: String.raw`[0-9A-Za-z]{30}`,
   CHECKPOINT: String.raw`kra1\.[0-9a-z-]+\.[\w-]{43}`,

@@ -117,6 +117,7 @@ export class KeyChanges {
         ...(request.scopes === undefined ? {} : scopesOf(principal, before, request.scopes, now)),
         ...(request.disabled === undefined ? {} : abilityOf(principal, before, request.disabled, at)),
         updatedAt: at,
+        revision: before.revision + 1,
       };
       const changed = changedMembers(before, after);
       if (changed.length === 0) return undefined;

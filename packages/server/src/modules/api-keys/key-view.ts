@@ -38,9 +38,9 @@ export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
   expiresAt: toInstantOrNull(row.expiresAt),
   disabledAt: toInstantOrNull(row.disabledAt),
   disabledReason: row.disabledReason as DisabledReason | null,
+  hint: row.hint,
   addresses: row.addresses === null ? null : row.addresses.split(' '),
   metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
-  hint: row.hint,
   lastUsedAt: toInstantOrNull(row.lastUsedAt),
   lastUsedFrom: row.lastUsedFrom,
   previous:

@@ -1,0 +1,190 @@
+/** `keyreeve key show`, `change`, `rotate` and `end-previous`: one API key, for an operator. */
+import { Option } from 'commander';
+import { limits } from '@keyreeve/contract';
+import { systemClock, toInstant } from '../foundation/clock.ts';
+import { DomainError } from '../foundation/errors.ts';
+import type { KeyDetailsRow } from '../modules/api-keys/change-store.ts';
+import type { KeyChangeRequest } from '../modules/api-keys/changes.ts';
+import { toKeyDetails } from '../modules/api-keys/key-view.ts';
+import type { RecentUse } from '../modules/key-usage/key-usage.ts';
+import type { CliCommand } from './command.ts';
+import { UsageError } from './failure.ts';
+import { findKey, parseMetadata, parseTime, type NamedKey } from './key-input.ts';
+import { lastUseOf, stateOf } from './key-text.ts';
+import { collect, print, table, type OutputOptions } from './output.ts';
+import { operator, withInstallation, type CommandContext } from './session.ts';
+
+interface ChangeOptions extends OutputOptions {
+  readonly nickname?: string;
+  readonly scope?: readonly string[];
+  readonly clearScopes?: true;
+  readonly expiresAt?: string;
+  readonly clearExpiresAt?: true;
+  readonly address?: readonly string[];
+  readonly clearAddresses?: true;
+  readonly metadata?: string;
+  readonly clearMetadata?: true;
+  readonly disable?: true;
+  readonly enable?: true;
+}
+
+interface RotateOptions extends OutputOptions {
+  readonly overlap?: string;
+  readonly endPrevious?: true;
+}
+
+/** Adds the commands that read or change one key. */
+export function addChangeCommands(key: CliCommand): void {
+  const forOne = (name: string): CliCommand => key.command(name).argument('<id>', 'id of the key');
+  forOne('show')
+    .description('Show an API key: its state, restrictions, last use and previous secret.')
+    .json()
+    .examples('keyreeve key show 3920480220219155')
+    .action(show);
+  withChanges(forOne('change'))
+    .description('Change an API key. What takes rights away applies to every later verification, on every instance.')
+    .json()
+    .examples(
+      'keyreeve key change 3920480220219155 --address 203.0.113.0/24 --address 2001:db8::/32',
+      'keyreeve key change 3920480220219155 --scope orders:read --clear-expires-at',
+      'keyreeve key change 3920480220219155 --disable',
+    )
+    .action(change);
+  forOne('rotate')
+    .description('Replace the secret of an API key. The new secret is printed only once.')
+    .option(
+      '--overlap <seconds>',
+      `how long the previous secret stays valid, up to ${limits.rotationOverlapSecondsMax} (default: ${limits.rotationOverlapSeconds}, one day)`,
+    )
+    .option('--end-previous', 'end the overlap of an earlier rotation')
+    .json()
+    .examples('keyreeve key rotate 3920480220219155', 'keyreeve key rotate 3920480220219155 --overlap 0 --end-previous')
+    .action(rotate);
+  forOne('end-previous')
+    .description('End the previous secret of a rotated API key, before its overlap ends.')
+    .json()
+    .examples('keyreeve key end-previous 3920480220219155')
+    .action(endPrevious);
+}
+
+const withChanges = (command: CliCommand): CliCommand =>
+  command
+    .option('--nickname <nickname>', 'new name, unique in the account')
+    .option('--scope <scope>', 'scope of the key (repeatable; replaces all scopes)', collect)
+    .addOption(new Option('--clear-scopes', 'remove all scopes').conflicts('scope'))
+    .option('--expires-at <time>', 'time of expiry in RFC 3339')
+    .addOption(new Option('--clear-expires-at', 'the key does not expire').conflicts('expiresAt'))
+    .option('--address <range>', 'IP address or CIDR range of clients (repeatable; replaces all ranges)', collect)
+    .addOption(new Option('--clear-addresses', 'accept the key from any IP address').conflicts('address'))
+    .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
+    .addOption(new Option('--clear-metadata', 'remove the metadata').conflicts('metadata'))
+    .option('--disable', 'reject the key until it is enabled')
+    .addOption(new Option('--enable', 'accept the key again').conflicts('disable'));
+
+async function show(text: string, options: OutputOptions): Promise<void> {
+  const { row, email, use } = await withInstallation({}, async (context) => {
+    const { id, owner } = await findKey(context, text);
+    const { keyChanges, keyUsage, accounts } = context;
+    return {
+      row: await keyChanges.read(owner, id),
+      use: await keyUsage.recent(owner, id),
+      email: (await accounts.findById(owner)).email,
+    };
+  });
+  const { id, ...details } = toKeyDetails(row);
+  print(options, { id, accountId: row.accountId, ...details }, table(['id', String(id)], rowsOf(row, email, use)));
+}
+
+function rowsOf(row: KeyDetailsRow, email: string, use: RecentUse): string[][] {
+  const key = toKeyDetails(row);
+  const state = stateOf(key, systemClock.now());
+  const { previous } = key;
+  return [
+    ['nickname', key.nickname],
+    ['account', `${email} (${row.accountId})`],
+    ['hint', key.hint ?? 'not known'],
+    ['state', key.disabledAt === null ? state : `disabled at ${key.disabledAt} (${key.disabledReason})`],
+    ['expires', key.expiresAt ?? 'never'],
+    ['scopes', key.scopes.join(' ') || 'none'],
+    ['addresses', key.addresses?.join(' ') ?? 'any'],
+    ['metadata', row.metadata ?? 'none'],
+    ['created', key.createdAt],
+    ['changed', key.updatedAt],
+    ['last used', lastUseOf(row)],
+    ...(use.lastDay ? [['last 24 hours', `${use.lastDay.accepted} accepted, ${use.lastDay.refused} refused`]] : []),
+    [
+      'previous secret',
+      previous === null ? 'none' : `valid until ${previous.expiresAt}, last used ${previous.lastUsedAt ?? 'never'}`,
+    ],
+  ];
+}
+
+async function change(text: string, options: ChangeOptions): Promise<void> {
+  const request = requestOf(options);
+  if (Object.keys(request).length === 0) throw new UsageError('name a change, for example --disable; see --help');
+  const { before, after } = await withKey(text, async ({ keyChanges }, { id, owner }) => ({
+    before: await keyChanges.read(owner, id),
+    after: await keyChanges.change(operator, owner, id, request),
+  }));
+  const isChanged = before.revision !== after.revision;
+  const name = `API key ${after.id} (${after.nickname})`;
+  print(options, toKeyDetails(after), isChanged ? `Changed ${name}.` : `${name} has these values already.`);
+}
+
+function requestOf(options: ChangeOptions): KeyChangeRequest {
+  const { nickname, scope, expiresAt, address, metadata } = options;
+  const scopes = options.clearScopes ? [] : scope;
+  const addresses = options.clearAddresses ? null : address;
+  return {
+    ...(nickname === undefined ? {} : { nickname }),
+    ...(scopes === undefined ? {} : { scopes }),
+    ...(expiresAt === undefined ? {} : { expiresAt: parseTime(expiresAt) }),
+    ...(options.clearExpiresAt ? { expiresAt: null } : {}),
+    ...(addresses === undefined ? {} : { addresses }),
+    ...(metadata === undefined ? {} : { metadata: parseMetadata(metadata) }),
+    ...(options.clearMetadata ? { metadata: null } : {}),
+    ...(options.disable || options.enable ? { disabled: options.disable === true } : {}),
+  };
+}
+
+async function rotate(text: string, options: RotateOptions): Promise<void> {
+  const request = { overlapSeconds: parseOverlap(options.overlap), endPrevious: options.endPrevious === true };
+  const { key, secret, previousExpiresAt } = await withKey(text, async ({ keyChanges }, { id, owner }) =>
+    keyChanges.rotate(operator, owner, id, request).catch((error: unknown) => {
+      if (!(error instanceof DomainError) || error.code !== 'overlap_in_progress') throw error;
+      // The registry's meaning names requests of HTTP.
+      const detail = `The previous secret of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous.`;
+      throw new DomainError('overlap_in_progress', { detail });
+    }),
+  );
+  const { id, nickname, createdAt, updatedAt } = toKeyDetails(key);
+  const until = previousExpiresAt === null ? null : toInstant(previousExpiresAt);
+  const value = { id, nickname, key: secret.reveal(), createdAt, updatedAt, previousExpiresAt: until };
+  const previous = until === null ? 'has ended' : `is valid until ${until}`;
+  const lines = [
+    `Rotated API key ${id} (${nickname}).`,
+    `Key: ${value.key}`,
+    `It is shown only once. The previous secret ${previous}.`,
+  ];
+  print(options, value, lines.join('\n'));
+}
+
+/** @throws UsageError */
+function parseOverlap(text = String(limits.rotationOverlapSeconds)): number {
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= limits.rotationOverlapSecondsMax) return seconds;
+  throw new UsageError(
+    `--overlap must be a whole number of seconds from 0 to ${limits.rotationOverlapSecondsMax}, not “${text}”`,
+  );
+}
+
+async function endPrevious(text: string, options: OutputOptions): Promise<void> {
+  const { id } = await withKey(text, async ({ keyChanges }, key) => {
+    await keyChanges.endPrevious(operator, key.owner, key.id);
+    return key;
+  });
+  print(options, { id, previousEnded: true }, `Ended the previous secret of API key ${id}.`);
+}
+
+const withKey = <T>(text: string, run: (context: CommandContext, key: NamedKey) => Promise<T>): Promise<T> =>
+  withInstallation({}, async (context) => run(context, await findKey(context, text)));

@@ -1,0 +1,39 @@
+/** Arguments of the commands about API keys. */
+import { DomainError } from '../foundation/errors.ts';
+import { parseJson } from '../foundation/json.ts';
+import { parseKeyId } from '../modules/api-keys/key-view.ts';
+import { UsageError } from './failure.ts';
+import type { CommandContext } from './session.ts';
+
+/** A key and the account that owns it. */
+export interface NamedKey {
+  readonly id: number;
+  readonly owner: string;
+}
+
+/** @throws DomainError `key_not_found`, also for a text that is not an id */
+export async function findKey({ apiKeys }: CommandContext, text: string): Promise<NamedKey> {
+  const id = parseKeyId(text);
+  if (id === undefined) throw new DomainError('key_not_found', { detail: `There is no API key ${text}.` });
+  return { id, owner: await apiKeys.ownerOf(id) };
+}
+
+/** @returns milliseconds @throws UsageError */
+export function parseTime(text: string): number {
+  const isRfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text);
+  const ms = isRfc3339 ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new UsageError(`--expires-at must be like 2027-01-31T00:00:00Z, not “${text}”`);
+  return ms;
+}
+
+/** @throws UsageError */
+export function parseMetadata(text: string): object {
+  let value: unknown;
+  try {
+    value = parseJson(Buffer.from(text));
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new UsageError(`--metadata must be a JSON object like {"customer":"cus_182"}, not “${text}”`);
+}
