@@ -35,7 +35,12 @@ export const KeyChangeBody = Type.Object(
     ...others,
     disabled: Type.Optional(Type.Boolean()),
   },
-  { ...strict, minProperties: 1, description: 'Members that are absent stay as they are; null removes the value' },
+  {
+    ...strict,
+    minProperties: 1,
+    description:
+      'A merge patch (RFC 7396): what is absent stays as it is, and null removes it. `metadata` is merged member by member',
+  },
 );
 export type KeyChangeBody = Static<typeof KeyChangeBody>;
 
@@ -93,6 +98,7 @@ export const changeKey = {
     'scope_invalid',
     'reserved_scope',
     'reauth_required',
+    'administrator_required',
     'nickname_taken',
     'too_many_changes',
   ],
@@ -109,7 +115,7 @@ export const rotateKey = {
   isNarrowing: true,
   body: { type: 'json', schema: RotationBody, isOptional: true },
   success: { status: 200, description: 'The key with its new secret', schema: RotatedKey },
-  errors: [...ownKeyErrors, 'reauth_required', 'overlap_in_progress', 'too_many_changes'],
+  errors: [...ownKeyErrors, 'reauth_required', 'overlap_in_progress', 'too_many_changes', 'too_many_creations'],
 } as const satisfies RouteContract;
 
 export const endPreviousSecret = {
@@ -121,5 +127,5 @@ export const endPreviousSecret = {
   description: 'Every verification of the previous secret that starts after the response is rejected.',
   isNarrowing: true,
   success: { status: 200, description: 'Only the current secret is valid', schema: Message },
-  errors: [...ownKeyErrors, 'no_previous_secret'],
+  errors: [...ownKeyErrors, 'no_previous_secret', 'too_many_changes'],
 } as const satisfies RouteContract;

@@ -75,7 +75,8 @@ export const NewKeyBody = Type.Object(
         Type.String({
           format: 'date-time',
           maxLength: 35,
-          description: 'RFC 3339, in the future; without it the key does not expire',
+          description:
+            'RFC 3339, in the future. Without it, the key does not expire, or as late as KEYREEVE_KEY_LIFETIME_DAYS_MAX allows',
           examples: ['2036-01-31T00:00:00Z'],
         }),
       ),

@@ -152,6 +152,12 @@ export const settings = {
     integer(limits.passwordLengthFloor, 64),
   ),
   keysPerAccountMax: setting('KEYREEVE_KEYS_PER_ACCOUNT_MAX', '100', 'API keys per account.', integer(1, 100_000)),
+  keyLifetimeDaysMax: setting(
+    'KEYREEVE_KEY_LIFETIME_DAYS_MAX',
+    '0',
+    'Longest time until the expiry of an API key, from its creation or the change of its expiry. A key that is created without an expiry gets this one. Existing and imported keys keep theirs. 0: no limit.',
+    integer(0, 36_500),
+  ),
   sessionsPerAccountMax: setting(
     'KEYREEVE_SESSIONS_PER_ACCOUNT_MAX',
     '50',

@@ -181,26 +181,19 @@ export function wire(options: WiringOptions): Services {
     onFailedSignIn: ({ clientIp, accountId, reason }) =>
       log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
   });
-  const apiKeys = new ApiKeys({
+  const keyOptions = {
     db,
     clock,
     hash: keys.apiKeyHash,
     prefix: config.keyPrefix,
-    keysPerAccountMax: config.keysPerAccountMax,
+    lifetimeDaysMax: config.keyLifetimeDaysMax,
     creationLimits: enabled
       ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
       : undefined,
     revocations: journal,
-  });
-  const keyChanges = new KeyChanges({
-    db,
-    clock,
-    hash: keys.apiKeyHash,
-    prefix: config.keyPrefix,
-    pending: apiKeys.pending,
-    bucketHash: enabled ? keys.throttleBucket : undefined,
-    revocations: journal,
-  });
+  };
+  const apiKeys = new ApiKeys({ ...keyOptions, keysPerAccountMax: config.keysPerAccountMax });
+  const keyChanges = new KeyChanges({ ...keyOptions, pending: apiKeys.pending });
   const keyUsage = new KeyUsage({ db, clock, keyChanges, keptDays: config.usageDays });
   const selfService = new SelfService({
     db,

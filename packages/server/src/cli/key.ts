@@ -80,7 +80,7 @@ async function create(options: CreateOptions): Promise<void> {
   const request = {
     nickname,
     scopes,
-    expiresAt: expiresAt === undefined ? null : parseTime(expiresAt),
+    expiresAt: expiresAt === undefined ? undefined : parseTime(expiresAt),
     addresses,
     metadata: metadata === undefined ? null : parseMetadata(metadata),
   };

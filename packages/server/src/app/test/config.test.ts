@@ -52,6 +52,7 @@ const defaults: Config = {
   refreshGraceSeconds: 30,
   passwordLengthMin: 15,
   keysPerAccountMax: 100,
+  keyLifetimeDaysMax: 0,
   sessionsPerAccountMax: 50,
   creationsPerMinuteMax: 300,
   usageDays: 400,

@@ -15,7 +15,7 @@ import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { parseAddresses } from './addresses.ts';
-import { assertFuture } from './expiry.ts';
+import { assertExpiry, latestExpiry } from './expiry.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';
 import { validateNickname } from './nickname.ts';
@@ -28,6 +28,8 @@ export interface ApiKeysOptions {
   readonly hash: KeyedHash;
   readonly prefix: string;
   readonly keysPerAccountMax: number;
+  /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
+  readonly lifetimeDaysMax: number;
   /** Absent for load tests. */
   readonly creationLimits: KeyCreationLimits | undefined;
   /** Absent without a deletion journal. */
@@ -37,8 +39,8 @@ export interface ApiKeysOptions {
 export interface KeyRequest {
   readonly nickname: string;
   readonly scopes?: readonly string[];
-  /** Milliseconds since 1970; null for never. */
-  readonly expiresAt?: number | null;
+  /** Milliseconds since 1970; null for never. Default: the latest that the operator allows. */
+  readonly expiresAt?: number | null | undefined;
   /** IP addresses and ranges; null for any. */
   readonly addresses?: readonly string[] | null;
   readonly metadata?: object | null;
@@ -81,11 +83,11 @@ export class ApiKeys {
   /**
    * @returns the key and its secret, which cannot be retrieved later
    * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
-   *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry in the past,
-   *   bad IP ranges or too much metadata, `invalid_access_token` when the session has ended
+   *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry in the past or too late,
+   *   bad IP ranges or metadata, `invalid_access_token` when the session has ended
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
-    const { db, clock, hash, prefix, keysPerAccountMax, creationLimits } = this.#options;
+    const { db, clock, hash, prefix, keysPerAccountMax, lifetimeDaysMax, creationLimits } = this.#options;
     const nickname = validateNickname(request.nickname);
     const scopes = validateScopes(principal, request.scopes ?? []);
     const now = clock.now();
@@ -94,9 +96,8 @@ export class ApiKeys {
       throw new DomainError('reauth_required');
     // The transaction of the creation checks the role again.
     const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
-    const expiresAt = request.expiresAt ?? null;
-    assertFuture(expiresAt, now);
-    const { addresses = null, metadata = null } = request;
+    const { expiresAt = latestExpiry(now, lifetimeDaysMax), addresses = null, metadata = null } = request;
+    assertExpiry(expiresAt, now, lifetimeDaysMax);
     const secret = makeKey(prefix);
     const id = randomKeyId();
     const key = {

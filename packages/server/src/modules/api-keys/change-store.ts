@@ -4,6 +4,7 @@ import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { markedHash, unmarkedHash } from './stored-hash.ts';
+import { recordPrefixTx } from './store.ts';
 
 /** A key with everything that a change may need. */
 export interface KeyDetailsRow {
@@ -33,14 +34,6 @@ export interface KeyDetailsRow {
   readonly previousExpiresAt: number | null;
   readonly previousLastUsedAt: number | null;
 }
-
-/** The columns that a change may set. */
-export type KeyChange = Partial<
-  Pick<
-    KeyDetailsRow,
-    'nickname' | 'scopes' | 'needsRole' | 'expiresAt' | 'disabledAt' | 'disabledReason' | 'addresses' | 'metadata'
-  >
->;
 
 const details = `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
      k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.addresses, k.metadata,
@@ -97,18 +90,20 @@ export async function storeChangeTx(tx: Transaction, key: KeyDetailsRow): Promis
 export interface NewSecret {
   readonly hash: Buffer;
   readonly hint: string;
+  readonly prefix: string;
   /** Of the overlap; null without one. */
   readonly previousExpiresAt: number | null;
 }
 
 /** Replaces the secret of a locked key. The replaced one becomes the previous secret, if there is an overlap. */
-export async function storeRotationTx(
+export function storeRotationTx(
   tx: Transaction,
   before: KeyDetailsRow,
-  { hash, hint, previousExpiresAt }: NewSecret,
+  { hash, hint, prefix, previousExpiresAt }: NewSecret,
   at: number,
-): Promise<void> {
+): void {
   const { id, keyHash, lastUsedAt } = before;
+  recordPrefixTx(tx, prefix, at);
   tx.enqueue(deletePrevious, [id]);
   tx.enqueue(replaceSecret, [id, lookupOf(hash), markedHash(hash, before), hint, at]);
   if (previousExpiresAt !== null) {

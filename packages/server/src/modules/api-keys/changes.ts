@@ -1,51 +1,39 @@
 /** Changes of API keys that keep the secret, and rotations, which replace it. */
-import { limits, type DisabledReason } from '@keyreeve/contract';
-import { isRecent, type Clock } from '../../foundation/clock.ts';
+import { allInOrder } from '../../foundation/all-in-order.ts';
+import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
+import { recordEventsTx, type AuditEvent } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { ChangeKind, Revocations } from '../deletion-journal/revocation.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx } from '../rate-limits/key-change-limits.ts';
+import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
-import { parseAddresses } from './addresses.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
-import { assertFuture } from './expiry.ts';
+import { assertRecentSignIn, changeOfKey, checkedPrincipal, type KeyChangeRequest } from './changed-key.ts';
 import { hintOf, makeKey } from './key-format.ts';
-import { toMetadata } from './metadata.ts';
 import { changedMembers, narrowedMembers, type ChangedMember } from './narrowing.ts';
-import { validateNickname } from './nickname.ts';
-import { hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
-import { lockOwnerTx } from './store.ts';
+import { hasReservedScope, splitScopes } from './scopes.ts';
+import { findForCreation, lockOwnerTx } from './store.ts';
 
 export interface KeyChangesOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly hash: KeyedHash;
   readonly prefix: string;
+  /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
+  readonly lifetimeDaysMax: number;
   /** Keys with a change of unknown outcome. */
   readonly pending: PendingChanges<number>;
-  /** For the ids of rate limits. Absent for load tests. */
-  readonly bucketHash: KeyedHash | undefined;
+  /** A rotation counts as a creation too. Absent for load tests: nothing is counted. */
+  readonly creationLimits: KeyCreationLimits | undefined;
   /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
-}
-
-/** Absent members stay as they are; null removes the value. */
-export interface KeyChangeRequest {
-  readonly nickname?: string;
-  readonly scopes?: readonly string[];
-  /** Milliseconds since 1970; null for never. */
-  readonly expiresAt?: number | null;
-  readonly disabled?: boolean;
-  /** IP addresses and ranges. */
-  readonly addresses?: readonly string[] | null;
-  readonly metadata?: object | null;
 }
 
 export interface RotationRequest {
@@ -61,20 +49,40 @@ export interface Rotation {
   readonly previousExpiresAt: number | null;
 }
 
-/** A change that a transaction made. */
-interface Made {
-  /** Of the key before the change. */
-  readonly revision: number;
-  readonly key: KeyDetailsRow;
-  /** What it takes away, for the deletion journal. */
-  readonly narrowing: readonly KeyChangeKind[];
-}
-
+/** What a change takes away, for the deletion journal. */
 type KeyChangeKind = Extract<ChangeKind, 'api_key_narrowed' | 'api_key_disabled_by_administrator'>;
 const narrowing = ['api_key_narrowed'] as const;
 
-/** What a transaction does with a locked key. @returns undefined if nothing changes */
-type Change = (tx: Transaction, before: KeyDetailsRow, at: number) => Promise<Made | undefined>;
+type KeyEvent = Pick<AuditEvent, 'action' | 'details'>;
+
+/** What a change makes of a key. */
+interface Plan {
+  readonly after: KeyDetailsRow;
+  /** Empty if it takes nothing away. */
+  readonly narrowing: readonly KeyChangeKind[];
+  readonly events: readonly KeyEvent[];
+  /** Issues the statements. The key is locked. */
+  readonly storeTx: (tx: Transaction) => Promise<void> | undefined;
+}
+
+/** @param at the time of the change, in milliseconds @returns undefined if nothing changes @throws DomainError */
+type MakePlan = (before: KeyDetailsRow, at: number) => Plan | undefined;
+
+interface Operation {
+  readonly principal: Principal;
+  readonly accountId: string;
+  readonly id: number;
+  /** When the request arrived, in milliseconds. */
+  readonly now: number;
+  readonly plan: MakePlan;
+  /**
+   * What finishes a narrowing change of unknown outcome: the first that is possible. Without one, it is not finished.
+   */
+  readonly finish: readonly MakePlan[];
+  /** Whether it may change the nickname. */
+  readonly locksOwner?: boolean;
+  readonly countsAsCreation?: boolean;
+}
 
 export class KeyChanges {
   readonly #options: KeyChangesOptions;
@@ -85,11 +93,7 @@ export class KeyChanges {
 
   /** @throws DomainError `not_key_owner`, `key_not_found` */
   async read(accountId: string, id: number): Promise<KeyDetailsRow> {
-    const { db } = this.#options;
-    const row = await store.findKeyDetails(db, id);
-    // A missing key may have been deleted by a commit that has not reached the standby yet.
-    if (row?.accountId !== accountId) await db.confirm();
-    return withoutEnded(ownedBy(accountId, row), this.#options.clock.now());
+    return withoutEnded(await this.#find(accountId, id), this.#options.clock.now());
   }
 
   /**
@@ -101,55 +105,18 @@ export class KeyChanges {
    */
   async change(principal: Principal, accountId: string, id: number, request: KeyChangeRequest): Promise<KeyDetailsRow> {
     const now = this.#options.clock.now();
-    if (request.expiresAt !== undefined) assertFuture(request.expiresAt, now);
-    const fixed = {
-      ...(request.nickname === undefined ? {} : { nickname: validateNickname(request.nickname) }),
-      ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
-      ...(request.addresses === undefined
-        ? {}
-        : { addresses: request.addresses === null ? null : parseAddresses(request.addresses) }),
-      ...(request.metadata === undefined ? {} : { metadata: toMetadata(request.metadata) }),
+    const planOf = (requested: KeyChangeRequest): MakePlan => {
+      const changed = changeOfKey(principal, requested, now, this.#options.lifetimeDaysMax);
+      return (before, at) => planChange(before, { ...changed(before), ...versionOf(before, at) });
     };
-    const apply = async (tx: Transaction, before: KeyDetailsRow, at: number): Promise<Made | undefined> => {
-      const after = {
-        ...before,
-        ...fixed,
-        ...(request.scopes === undefined ? {} : scopesOf(principal, before, request.scopes, now)),
-        ...(request.disabled === undefined ? {} : abilityOf(principal, before, request.disabled, at)),
-        updatedAt: at,
-        revision: before.revision + 1,
-      };
-      const changed = changedMembers(before, after);
-      if (changed.length === 0) return undefined;
-      const narrowed = narrowedMembers(before, after);
-      if (!(await store.storeChangeTx(tx, after))) throw new DomainError('nickname_taken');
-      const { nickname } = after;
-      const others = changed.filter((member) => member !== 'disabled');
-      const event = { at, principal, accountId, target: String(id) };
-      const events: NewAuditEvent[] = [];
-      if (others.length > 0) {
-        const scopes = changed.includes('scopes')
-          ? { scopesBefore: splitScopes(before.scopes), scopes: splitScopes(after.scopes) }
-          : {};
-        const details = {
-          nickname,
-          changed: others,
-          narrowed: narrowed.filter((name) => name !== 'disabled'),
-          ...scopes,
-        };
-        events.push({ ...event, action: 'api_key.updated', details });
-      }
-      if (changed.includes('disabled'))
-        events.push(
-          after.disabledReason === null
-            ? { ...event, action: 'api_key.enabled', details: { nickname } }
-            : { ...event, action: 'api_key.disabled', details: { nickname, reason: after.disabledReason } },
-        );
-      await recordEventsTx(tx, events);
-      return { revision: before.revision, key: after, narrowing: kindsOf(narrowed, after) };
-    };
+    const plan = planOf(request);
+    const { nickname: _, ...others } = request;
+    // Meanwhile another key may have got the nickname. The rights are taken away all the same.
+    const finish = [plan, planOf(others)];
     const locksOwner = request.nickname !== undefined;
-    return withoutEnded((await this.#make(principal, accountId, id, apply, locksOwner)).key, now);
+    const checked = checkedPrincipal(principal, request);
+    const after = await this.#make({ principal: checked, accountId, id, now, plan, finish, locksOwner });
+    return withoutEnded(after, now);
   }
 
   /**
@@ -157,106 +124,212 @@ export class KeyChanges {
    * later than the expiry of the key. When the outcome of the commit is unknown, it throws and is not retried, because the
    * caller would never receive the new secret.
    * @throws DomainError `reauth_required` for a key with a reserved scope, `overlap_in_progress`, `not_key_owner`,
-   *   `key_not_found`, `too_many_changes`, `invalid_access_token`, `unavailable`
+   *   `key_not_found`, `too_many_changes`, `too_many_creations`, `invalid_access_token`, `unavailable`
    */
   async rotate(principal: Principal, accountId: string, id: number, request: RotationRequest): Promise<Rotation> {
     const { clock, hash, prefix } = this.#options;
+    const now = clock.now();
     const secret = makeKey(prefix);
-    let previousExpiresAt: number | null = null;
-    const apply = async (tx: Transaction, before: KeyDetailsRow, at: number): Promise<Made> => {
+    const [newHash, hint] = [hash.stored(secret.reveal()), hintOf(secret)];
+    const plan: MakePlan = (before, at) => {
       // A stolen access token must not yield a secret with the rights of a service.
-      if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, clock.now());
-      // The overlap depends on the clock and not on `at`, which another instance's clock may have moved ahead.
-      const now = clock.now();
-      const isOverlapping = (before.previousExpiresAt ?? 0) > now;
-      if (isOverlapping && !request.endPrevious) throw new DomainError('overlap_in_progress');
+      if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
+      if (isOverlapping(before, now) && !request.endPrevious) throw new DomainError('overlap_in_progress');
+      // From the time of the request: `at` may be later, after a clock was set back.
       const overlapEnd = Math.min(now + request.overlapSeconds * 1000, before.expiresAt ?? Infinity);
-      previousExpiresAt = overlapEnd > now ? overlapEnd : null;
-      const hint = hintOf(secret);
-      await store.storeRotationTx(tx, before, { hash: hash.stored(secret.reveal()), hint, previousExpiresAt }, at);
-      const { nickname } = before;
+      const previousExpiresAt = overlapEnd > now ? overlapEnd : null;
       const overlapSeconds = previousExpiresAt === null ? 0 : Math.ceil((previousExpiresAt - now) / 1000);
-      const details = { nickname, overlapSeconds };
-      await recordEventsTx(tx, [{ at, principal, action: 'api_key.rotated', accountId, target: String(id), details }]);
-      return { revision: before.revision, key: { ...before, hint, updatedAt: at }, narrowing };
+      return {
+        after: { ...before, ...versionOf(before, at), hint, previousExpiresAt, previousLastUsedAt: before.lastUsedAt },
+        narrowing,
+        events: [{ action: 'api_key.rotated', details: { nickname: before.nickname, overlapSeconds } }],
+        storeTx: (tx) => {
+          store.storeRotationTx(tx, before, { hash: newHash, hint, prefix, previousExpiresAt }, at);
+          return undefined;
+        },
+      };
     };
-    const { key } = await this.#make(principal, accountId, id, apply, false, { isFinished: false });
-    return { key, secret, previousExpiresAt };
+    const key = await this.#make({ principal, accountId, id, now, plan, finish: [], countsAsCreation: true });
+    return { key, secret, previousExpiresAt: key.previousExpiresAt };
   }
 
   /** @throws DomainError `no_previous_secret`, otherwise as {@link change} */
   async endPrevious(principal: Principal, accountId: string, id: number): Promise<void> {
-    await this.#make(principal, accountId, id, async (tx, before, at) => {
-      if ((before.previousExpiresAt ?? 0) <= this.#options.clock.now()) throw new DomainError('no_previous_secret');
-      store.endPreviousTx(tx, id, at);
-      const details = { nickname: before.nickname };
-      await recordEventsTx(tx, [
-        { at, principal, action: 'api_key.previous_ended', accountId, target: String(id), details },
-      ]);
-      return { revision: before.revision, key: { ...before, updatedAt: at }, narrowing };
-    });
+    const now = this.#options.clock.now();
+    const plan: MakePlan = (before, at) => {
+      if (!isOverlapping(before, now)) throw new DomainError('no_previous_secret');
+      return {
+        after: { ...before, ...versionOf(before, at), previousExpiresAt: null, previousLastUsedAt: null },
+        narrowing,
+        events: [{ action: 'api_key.previous_ended', details: { nickname: before.nickname } }],
+        storeTx: (tx) => {
+          store.endPreviousTx(tx, id, at);
+          return undefined;
+        },
+      };
+    };
+    await this.#make({ principal, accountId, id, now, plan, finish: [plan] });
   }
 
-  /** Makes a change in one transaction, with its entry in the deletion journal. */
-  async #make(
-    principal: Principal,
-    accountId: string,
-    id: number,
-    apply: Change,
-    locksOwner = false,
-    { isFinished = true } = {},
-  ): Promise<{ readonly key: KeyDetailsRow }> {
-    const { db, clock, pending, bucketHash, revocations } = this.#options;
+  /** Makes a change in one transaction, with its entry in the deletion journal. @returns the key after it */
+  async #make(operation: Operation): Promise<KeyDetailsRow> {
+    const { db, pending, revocations } = this.#options;
+    const { accountId, id, plan, finish } = operation;
     pending.assertRoom();
-    const now = clock.now();
-    const caller = principal.kind === 'account' ? principal.accountId : undefined;
-    const counted = bucketHash && caller !== undefined ? ([bucketHash, caller, now] as const) : undefined;
-    if (counted) await assertKeyChangeAllowed(db, ...counted);
-    let made: Made | undefined;
-    const run = (isAllowed: boolean, seen?: Made): Promise<{ key: KeyDetailsRow; isChanged: boolean }> =>
-      db.transaction(async (tx) => {
-        made = undefined;
-        if (isAllowed) await assertSessionValidTx(tx, principal, now);
-        if (isAllowed && counted) await countKeyChangeTx(tx, ...counted);
-        if (locksOwner) await lockOwnerTx(tx, accountId);
-        const before = ownedBy(accountId, await store.lockKeyTx(tx, id));
-        if (seen && before.revision !== seen.revision) return { key: before, isChanged: false };
-        // Each change of a key has a later time than the one before, whatever the clocks of the instances: the deletion
-        // journal identifies a change by its key and time.
-        made = await apply(tx, before, Math.max(now, before.updatedAt + 1));
-        return { key: made?.key ?? before, isChanged: made !== undefined };
-      });
-    let result: { key: KeyDetailsRow; isChanged: boolean };
+    // Rejects by reads what the transaction would reject, so that a rejected change does not occupy the writer.
+    const read = await this.#find(accountId, id);
+    const expected = plan(read, timeOfChange(operation, read));
+    if (!expected) {
+      // The state that the response reports may not have reached the standby yet.
+      await db.confirm();
+      return read;
+    }
+    await allInOrder([this.#assertCountAllowed(operation), this.#assertFree(accountId, read, expected.after)]);
+    let planned: { readonly plan: Plan; readonly revision: number } | undefined;
+    let key: KeyDetailsRow;
     try {
-      result = await run(true);
+      key = await db.transaction(async (tx) => {
+        planned = undefined;
+        const before = ownedBy(accountId, await this.#admitTx(tx, operation));
+        const made = plan(before, timeOfChange(operation, before));
+        if (!made) return before;
+        planned = { plan: made, revision: before.revision };
+        await storeTx(tx, operation, made);
+        return made.after;
+      });
     } catch (error) {
-      const seen: Made | undefined = made;
-      if (isOutcomeUnknown(error)) {
-        if (isFinished && seen && seen.narrowing.length > 0) this.#finishLater(id, seen, run);
+      const unknown = isOutcomeUnknown(error) ? planned : undefined;
+      if (unknown && unknown.plan.narrowing.length > 0) {
+        if (finish.length > 0) this.#finishLater(operation, unknown.revision, unknown.plan.after.updatedAt);
         else revocations?.catchUpSoon();
       }
       if (isAbsence(error)) await db.confirm();
       throw error;
     }
-    // The state that the response reports may not have reached the standby yet.
-    if (!result.isChanged) await db.confirm();
-    const at = result.key.updatedAt;
-    if (made && made.narrowing.length > 0)
-      await revocations?.record(made.narrowing.map((kind) => ({ kind, id: String(id), at })));
-    return result;
+    if (!planned) await db.confirm();
+    const entries = planned?.plan.narrowing.map((kind) => ({ kind, id: String(id), at: key.updatedAt })) ?? [];
+    if (entries.length > 0) await revocations?.record(entries);
+    return key;
+  }
+
+  /** @throws DomainError `not_key_owner`, `key_not_found` */
+  async #find(accountId: string, id: number): Promise<KeyDetailsRow> {
+    const { db } = this.#options;
+    const row = await store.findKeyDetails(db, id);
+    // A missing key may have been deleted by a commit that has not reached the standby yet.
+    if (row?.accountId !== accountId) await db.confirm();
+    return ownedBy(accountId, row);
+  }
+
+  /** @throws DomainError `too_many_changes`, `too_many_creations` */
+  async #assertCountAllowed({ principal, now, countsAsCreation = false }: Operation): Promise<void> {
+    const { db, creationLimits } = this.#options;
+    if (!creationLimits || principal.kind !== 'account') return;
+    await allInOrder([
+      assertKeyChangeAllowed(db, creationLimits.bucketHash, principal.accountId, now),
+      countsAsCreation && assertCreationAllowed(db, creationLimits, principal.accountId, now),
+    ]);
+  }
+
+  /** @throws DomainError `nickname_taken` */
+  async #assertFree(accountId: string, before: KeyDetailsRow, { nickname }: KeyDetailsRow): Promise<void> {
+    if (nickname === before.nickname) return;
+    const [state] = await findForCreation(this.#options.db, [[accountId, nickname]]);
+    if (state && state.isTaken > 0) throw new DomainError('nickname_taken');
+  }
+
+  /** Checks and counts the request, and locks the key. The statements are sent together. @returns the key */
+  async #admitTx(tx: Transaction, operation: Operation): Promise<KeyDetailsRow | undefined> {
+    const { creationLimits } = this.#options;
+    const { principal, accountId, id, now, locksOwner = false, countsAsCreation = false } = operation;
+    const counted = creationLimits && principal.kind === 'account' ? creationLimits : undefined;
+    const caller = principal.kind === 'account' ? principal.accountId : '';
+    const [, , , , row] = await allInOrder([
+      assertSessionValidTx(tx, principal, now),
+      counted && countKeyChangeTx(tx, counted.bucketHash, caller, now),
+      counted && countsAsCreation && countCreationTx(tx, counted, caller, now),
+      locksOwner && lockOwnerTx(tx, accountId),
+      store.lockKeyTx(tx, id),
+    ]);
+    return row;
   }
 
   /** Retries a change of unknown outcome until it is durable, unless the key has been changed or deleted since. */
-  #finishLater(id: number, seen: Made, run: (isAllowed: boolean, seen: Made) => Promise<unknown>): void {
-    const { pending, revocations } = this.#options;
-    const finish = async (): Promise<void> => {
-      await run(false, seen).catch((error: unknown) => {
-        if (!isAbsence(error)) throw error;
+  #finishLater(operation: Operation, revision: number, updatedAt: number): void {
+    const { db, pending, revocations } = this.#options;
+    const { accountId, id, locksOwner = false } = operation;
+    const finishBy = (plan: MakePlan): Promise<void> =>
+      db.transaction(async (tx) => {
+        if (locksOwner) await lockOwnerTx(tx, accountId);
+        const before = ownedBy(accountId, await store.lockKeyTx(tx, id));
+        const made = before.revision === revision ? plan(before, timeOfChange(operation, before)) : undefined;
+        if (made) await storeTx(tx, operation, made);
       });
+    const finish = async (): Promise<void> => {
+      for (const plan of operation.finish) {
+        // Any rejection is final, such as that of a deleted key: the state that caused it lasts.
+        const isFinished = await finishBy(plan).then(
+          () => true,
+          (error: unknown) => {
+            if (!(error instanceof DomainError) || error.code === 'unavailable') throw error;
+            return false;
+          },
+        );
+        if (isFinished) break;
+      }
       revocations?.catchUpSoon();
     };
-    pending.add(id, { kind: `change ${seen.revision} ${seen.key.updatedAt}`, finish });
+    pending.add(id, { kind: `change ${revision} ${updatedAt}`, finish });
   }
+}
+
+/**
+ * Each change of a key has a later time than the one before, whatever the clocks of the instances: the deletion journal
+ * identifies a change by its key and time.
+ */
+const timeOfChange = ({ now }: Operation, before: KeyDetailsRow): number => Math.max(now, before.updatedAt + 1);
+
+const versionOf = ({ revision }: KeyDetailsRow, updatedAt: number): Pick<KeyDetailsRow, 'revision' | 'updatedAt'> => ({
+  revision: revision + 1,
+  updatedAt,
+});
+
+/** The statements and the audit events are sent together. @throws DomainError `nickname_taken` */
+async function storeTx(tx: Transaction, { principal, accountId, id }: Operation, plan: Plan): Promise<void> {
+  const event = { at: plan.after.updatedAt, principal, accountId, target: String(id) };
+  await allInOrder([
+    plan.storeTx(tx),
+    recordEventsTx(
+      tx,
+      plan.events.map((of) => ({ ...event, ...of })),
+    ),
+  ]);
+}
+
+function planChange(before: KeyDetailsRow, after: KeyDetailsRow): Plan | undefined {
+  const changed = changedMembers(before, after);
+  if (changed.length === 0) return undefined;
+  const narrowed = narrowedMembers(before, after);
+  const { nickname, disabledReason: reason } = after;
+  const others = changed.filter((member) => member !== 'disabled');
+  const events: KeyEvent[] = [];
+  if (others.length > 0) {
+    const scopes = changed.includes('scopes')
+      ? { scopesBefore: splitScopes(before.scopes), scopes: splitScopes(after.scopes) }
+      : {};
+    const details = { nickname, changed: others, narrowed: narrowed.filter((name) => name !== 'disabled'), ...scopes };
+    events.push({ action: 'api_key.updated', details });
+  }
+  if (changed.includes('disabled'))
+    events.push(
+      reason === null
+        ? { action: 'api_key.enabled', details: { nickname } }
+        : { action: 'api_key.disabled', details: { nickname, reason } },
+    );
+  const update = async (tx: Transaction): Promise<void> => {
+    if (!(await store.storeChangeTx(tx, after))) throw new DomainError('nickname_taken');
+  };
+  return { after, narrowing: kindsOf(narrowed, after), events, storeTx: update };
 }
 
 /** An entry for each of the change's audit events. */
@@ -279,48 +352,8 @@ function ownedBy(accountId: string, row: KeyDetailsRow | undefined): KeyDetailsR
   throw new DomainError(row ? 'not_key_owner' : 'key_not_found');
 }
 
+const isOverlapping = ({ previousExpiresAt }: KeyDetailsRow, now: number): boolean => (previousExpiresAt ?? 0) > now;
+
 /** A previous secret whose overlap has ended may still be stored. */
 const withoutEnded = (row: KeyDetailsRow, now: number): KeyDetailsRow =>
-  (row.previousExpiresAt ?? 0) > now ? row : { ...row, previousExpiresAt: null, previousLastUsedAt: null };
-
-/** @throws DomainError `reauth_required` unless an account has signed in recently; never for other principals */
-function assertRecentSignIn(principal: Principal, now: number): void {
-  if (principal.kind !== 'account') return;
-  if (!isRecent(now, principal.signedInAt ?? 0, limits.recentSignInSeconds * 1000))
-    throw new DomainError('reauth_required');
-}
-
-/** @throws DomainError `scope_invalid`, `reserved_scope`, `reauth_required` */
-function scopesOf(
-  principal: Principal,
-  before: KeyDetailsRow,
-  scopes: readonly string[],
-  now: number,
-): Pick<KeyDetailsRow, 'scopes' | 'needsRole'> {
-  const held = splitScopes(before.scopes);
-  const text = validateScopes(principal, scopes, held).join(' ');
-  if (!hasReservedScope(scopes)) return { scopes: text, needsRole: 0 };
-  if (hasReservedScope(held)) return { scopes: text, needsRole: before.needsRole };
-  assertRecentSignIn(principal, now);
-  return { scopes: text, needsRole: principal.kind === 'account' ? 1 : 0 };
-}
-
-/** @throws DomainError `administrator_required` */
-function abilityOf(
-  principal: Principal,
-  before: KeyDetailsRow,
-  isDisabled: boolean,
-  at: number,
-): Pick<KeyDetailsRow, 'disabledAt' | 'disabledReason'> {
-  const isOwner = principal.kind === 'account' && principal.actsAs !== 'administrator';
-  const reason: DisabledReason = isOwner ? 'owner' : 'administrator';
-  const { disabledAt, disabledReason } = before;
-  if (!isDisabled) {
-    if (isOwner && disabledReason === 'administrator')
-      throw new DomainError('administrator_required', { detail: 'An administrator disabled the key.' });
-    return { disabledAt: null, disabledReason: null };
-  }
-  // A key that an administrator disables stays disabled until an administrator enables it.
-  if (disabledAt !== null && (isOwner || disabledReason === reason)) return { disabledAt, disabledReason };
-  return { disabledAt: disabledAt ?? at, disabledReason: reason };
-}
+  isOverlapping(row, now) ? row : { ...row, previousExpiresAt: null, previousLastUsedAt: null };

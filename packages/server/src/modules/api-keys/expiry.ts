@@ -1,11 +1,28 @@
-/** The expiry that a request sets. */
+/** The expiry that a request sets, within the longest lifetime that the operator allows. */
+import { toInstant } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 
-/** @param expiresAt milliseconds since 1970; null for never @throws DomainError `invalid_request` unless it is in the future */
-export function assertFuture(expiresAt: number | null, now: number): void {
-  // Not `<=`: Date.parse returns NaN for the leap seconds of RFC 3339, and such a key would never expire.
-  if (expiresAt === null || expiresAt > now) return;
-  throw new DomainError('invalid_request', {
-    errors: [{ pointer: '/expiresAt', detail: 'It must be in the future.' }],
-  });
+const dayMs = 86_400_000;
+
+/**
+ * @param lifetimeDaysMax KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit
+ * @returns the latest expiry that a key may get now, in milliseconds since 1970; null: it needs none
+ */
+export const latestExpiry = (now: number, lifetimeDaysMax: number): number | null =>
+  lifetimeDaysMax === 0 ? null : now + lifetimeDaysMax * dayMs;
+
+/**
+ * @param expiresAt milliseconds since 1970; null for never
+ * @param lifetimeDaysMax as in {@link latestExpiry}
+ * @throws DomainError `invalid_request` unless it is in the future and within the lifetime
+ */
+export function assertExpiry(expiresAt: number | null, now: number, lifetimeDaysMax: number): void {
+  const problem = (detail: string): DomainError =>
+    new DomainError('invalid_request', { errors: [{ pointer: '/expiresAt', detail }] });
+  // Date.parse returns NaN for the leap seconds of RFC 3339. A key with that expiry would never expire.
+  if (Number.isNaN(expiresAt)) throw problem('It must not be a leap second.');
+  if (expiresAt !== null && expiresAt <= now) throw problem('It must be in the future.');
+  const latest = latestExpiry(now, lifetimeDaysMax);
+  if (latest !== null && (expiresAt === null || expiresAt > latest))
+    throw problem(`It must be at most ${toInstant(latest)}, because keys live for at most ${lifetimeDaysMax} days.`);
 }

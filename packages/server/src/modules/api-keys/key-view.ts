@@ -3,7 +3,7 @@ import type { DisabledReason, KeyChangeBody, KeyDetails, ListedKey, ListedKeyFul
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
-import type { KeyChangeRequest } from './changes.ts';
+import type { KeyChangeRequest } from './changed-key.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 
 /** Parses decimal digits without a leading zero, up to 2^53 − 1. @returns undefined for any other text */
@@ -52,7 +52,11 @@ export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
 const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
 
 /** The change that a body requests. */
-export function toChangeRequest({ expiresAt, ...others }: KeyChangeBody): KeyChangeRequest {
-  if (expiresAt === undefined) return others;
-  return { ...others, expiresAt: expiresAt === null ? null : Date.parse(expiresAt) };
+export function toChangeRequest({ expiresAt: text, ...others }: KeyChangeBody): KeyChangeRequest {
+  const expiresAt = toTime(text);
+  return expiresAt === undefined ? others : { ...others, expiresAt };
 }
+
+/** @returns milliseconds since 1970, NaN for a leap second; null and undefined as they are */
+export const toTime = (text: string | null | undefined): number | null | undefined =>
+  typeof text === 'string' ? Date.parse(text) : text;

@@ -6,13 +6,13 @@ import { route, type Route } from '../../http/route.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
-import { parseKeyId, toFullKey, toChangeRequest, toKey, toKeyDetails } from './key-view.ts';
+import { parseKeyId, toFullKey, toChangeRequest, toKey, toKeyDetails, toTime } from './key-view.ts';
 
 export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] {
   return [
     route(contract.createKey, async ({ principal, body }) => {
-      const { expiresAt = null, ...others } = body;
-      const request = { ...others, expiresAt: expiresAt === null ? null : Date.parse(expiresAt) };
+      const { expiresAt, ...others } = body;
+      const request = { ...others, expiresAt: toTime(expiresAt) };
       const { secret, ...key } = await apiKeys.create(principal, principal.accountId, request);
       const { id, createdAt, updatedAt } = toKey(key);
       const created: contract.CreatedKey = { id, nickname: key.nickname, key: secret.reveal(), createdAt, updatedAt };

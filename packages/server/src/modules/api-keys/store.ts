@@ -151,11 +151,15 @@ export async function createKey(
       creationLimits && countCreationTx(tx, creationLimits, accountId, now),
       tx.get(countKeys, [accountId]).then((row) => assertBelowKeyLimit(row?.count ?? 0, keysMax)),
       tx.run(insertKey, values).then(assertInserted),
-      prefix !== undefined && tx.run(insertPrefix, [prefix, now]),
+      prefix !== undefined && recordPrefixTx(tx, prefix, now),
       recordEventTx(tx, { at: now, principal, action: 'api_key.created', accountId, target: String(id), details }),
     ]);
   });
 }
+
+/** Records the prefix of a new secret, unless it is recorded. */
+export const recordPrefixTx = (tx: Transaction, prefix: string, now: number): void =>
+  tx.enqueue(insertPrefix, [prefix, now]);
 
 /** The prefixes of all keys that were created here, including deleted keys. */
 export const listKeyPrefixes = async (reader: Pick<Db, 'all'>): Promise<string[]> =>

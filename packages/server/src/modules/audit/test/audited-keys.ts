@@ -15,7 +15,8 @@ const on = (db: Db): KeyChanges =>
     hash: keys.apiKeyHash,
     prefix: 'krv',
     pending: new PendingChanges<number>(),
-    bucketHash: undefined,
+    lifetimeDaysMax: 0,
+    creationLimits: undefined,
   });
 
 const row = (action: AuditAction, details: object) => ({

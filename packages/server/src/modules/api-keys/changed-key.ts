@@ -1,0 +1,104 @@
+/** Computes what a requested change makes of a key, and checks each member of the request. */
+import { limits, type DisabledReason } from '@keyreeve/contract';
+import { isRecent } from '../../foundation/clock.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { parseAddresses } from './addresses.ts';
+import type { KeyDetailsRow } from './change-store.ts';
+import { assertExpiry } from './expiry.ts';
+import { mergeMetadata } from './metadata.ts';
+import { validateNickname } from './nickname.ts';
+import { hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
+
+/** Absent members stay as they are; null removes the value. */
+export interface KeyChangeRequest {
+  readonly nickname?: string;
+  readonly scopes?: readonly string[];
+  /** Milliseconds since 1970; null for never. */
+  readonly expiresAt?: number | null;
+  readonly disabled?: boolean;
+  /** IP addresses and ranges. */
+  readonly addresses?: readonly string[] | null;
+  /** A merge patch (RFC 7396). */
+  readonly metadata?: object | null;
+}
+
+/** @returns the key after the change, without its new time of change */
+export type ChangeOfKey = (before: KeyDetailsRow) => KeyDetailsRow;
+
+/**
+ * Checks what does not depend on the key.
+ * @param lifetimeDaysMax KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit
+ * @returns the change, which throws DomainError `scope_invalid`, `reserved_scope`, `reauth_required`,
+ *   `administrator_required`, `invalid_request`
+ * @throws DomainError `nickname_invalid`, `invalid_request`
+ */
+export function changeOfKey(
+  principal: Principal,
+  request: KeyChangeRequest,
+  now: number,
+  lifetimeDaysMax: number,
+): ChangeOfKey {
+  const { nickname, scopes, expiresAt, disabled, addresses, metadata } = request;
+  if (expiresAt !== undefined) assertExpiry(expiresAt, now, lifetimeDaysMax);
+  const fixed = {
+    ...(nickname === undefined ? {} : { nickname: validateNickname(nickname) }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(addresses === undefined ? {} : { addresses: addresses === null ? null : parseAddresses(addresses) }),
+  };
+  return (before) => ({
+    ...before,
+    ...fixed,
+    ...(scopes === undefined ? {} : scopesOf(principal, before, scopes, now)),
+    ...(disabled === undefined ? {} : abilityOf(principal, before, disabled, now)),
+    ...(metadata === undefined ? {} : { metadata: mergeMetadata(before.metadata, metadata) }),
+  });
+}
+
+/** @throws DomainError `reauth_required` unless an account has signed in recently; never for other principals */
+export function assertRecentSignIn(principal: Principal, now: number): void {
+  if (principal.kind !== 'account') return;
+  if (!isRecent(now, principal.signedInAt ?? 0, limits.recentSignInSeconds * 1000))
+    throw new DomainError('reauth_required');
+}
+
+/** The principal whose session the transaction checks: whether an administrator who sets a reserved scope still is one. */
+export const checkedPrincipal = (principal: Principal, { scopes = [] }: KeyChangeRequest): Principal =>
+  principal.kind === 'account' && principal.role === 'admin' && hasReservedScope(scopes)
+    ? { ...principal, actsAs: 'administrator' }
+    : principal;
+
+/** @throws DomainError `scope_invalid`, `reserved_scope`, `reauth_required` */
+function scopesOf(
+  principal: Principal,
+  before: KeyDetailsRow,
+  scopes: readonly string[],
+  now: number,
+): Pick<KeyDetailsRow, 'scopes' | 'needsRole'> {
+  const held = splitScopes(before.scopes);
+  const text = validateScopes(principal, scopes, held).join(' ');
+  if (!hasReservedScope(scopes)) return { scopes: text, needsRole: 0 };
+  if (hasReservedScope(held)) return { scopes: text, needsRole: before.needsRole };
+  assertRecentSignIn(principal, now);
+  return { scopes: text, needsRole: principal.kind === 'account' ? 1 : 0 };
+}
+
+/** @throws DomainError `administrator_required` */
+function abilityOf(
+  principal: Principal,
+  before: KeyDetailsRow,
+  isDisabled: boolean,
+  now: number,
+): Pick<KeyDetailsRow, 'disabledAt' | 'disabledReason'> {
+  const isOwner = principal.kind === 'account' && principal.actsAs !== 'administrator';
+  const reason: DisabledReason = isOwner ? 'owner' : 'administrator';
+  const { disabledAt, disabledReason } = before;
+  if (!isDisabled) {
+    if (isOwner && disabledReason === 'administrator')
+      throw new DomainError('administrator_required', { detail: 'An administrator disabled the key.' });
+    return { disabledAt: null, disabledReason: null };
+  }
+  // A key that an administrator disables stays disabled until an administrator enables it.
+  if (disabledAt !== null && (isOwner || disabledReason === reason)) return { disabledAt, disabledReason };
+  return { disabledAt: disabledAt ?? now, disabledReason: reason };
+}
