@@ -4,7 +4,7 @@ import { limits } from '@keyreeve/contract';
 import { systemClock, toInstant } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { KeyDetailsRow } from '../modules/api-keys/change-store.ts';
-import type { KeyChangeRequest } from '../modules/api-keys/changes.ts';
+import type { KeyChangeRequest } from '../modules/api-keys/changed-key.ts';
 import { toKeyDetails } from '../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
 import type { CliCommand } from './command.ts';
