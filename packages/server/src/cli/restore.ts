@@ -73,7 +73,7 @@ function describe(restored: Restored): string {
     ...(journalHasChanges
       ? []
       : [
-          'The deletion journal lacks some changes of roles, passwords, email addresses and second factors since the backup. Their earlier values may be in force again.',
+          'The deletion journal lacks some changes of roles, passwords, email addresses, second factors and rights of keys since the backup. Their earlier values may be in force again.',
         ]),
     'Additions since the backup are lost: accounts, keys, new passwords, new email addresses and new second factors.',
     'All sessions have ended.',

@@ -18,6 +18,12 @@ export interface ImportedKeyRow {
   readonly createdAt: number;
 }
 
+export interface DisabledKey {
+  readonly id: number;
+  readonly accountId: string;
+  readonly reason: string;
+}
+
 const insert = sql('import_api_keys', {
   sqlite: `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at,
       created_at, updated_at)
@@ -43,9 +49,20 @@ const disableIn = (dialect: Dialect, greatest: string): string =>
     disabled_reason = case when disabled_reason = 'administrator' then disabled_reason else $3 end,
     updated_at = ${greatest}(updated_at, given.at + 1, $2), revision = revision + 1, key_hash = ${marked[dialect]}
     from {dated} where api_keys.id = cast(given.id as bigint)`)[dialect];
+const disableLost = (isMarked: string): string => `update api_keys set disabled_at = $1, revision = revision + 1,
+    disabled_reason = case when exists (select 1 from audit_events e join accounts a on a.id = e.account_id
+      where a.pk = api_keys.account_pk and e.target = cast(api_keys.id as text) and e.action = 'api_key.disabled'
+        and e.details like '%"reason":"administrator"%') then 'administrator' else 'restore' end
+  where disabled_at is null and addresses is null and ${isMarked}
+  returning id, disabled_reason as reason, (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
 const disable = sql('replay_disabled_keys', {
   sqlite: disableIn('sqlite', 'max'),
   postgres: disableIn('postgres', 'greatest'),
+});
+// Null values of a key with this mark: an earlier program has made the backup, which lacks the columns.
+const disableUnrestricted = sql<DisabledKey>('disable_unrestricted_keys', {
+  sqlite: disableLost(`substr(key_hash, 1, 1) = unhex('0${restrictedVersion}')`),
+  postgres: disableLost(`get_byte(key_hash, 0) = ${restrictedVersion}`),
 });
 const endPrevious = sql(
   'replay_ended_previous_secrets',
@@ -73,6 +90,14 @@ export const disableKeysTx = async (
   reason: Extract<DisabledReason, 'restore' | 'administrator'>,
   now: number,
 ): Promise<void> => void (await tx.run(disable, [JSON.stringify(changes), now, reason]));
+
+/**
+ * Disables keys whose hash says that they are restricted, although the restriction is missing: after the restore of a backup
+ * that an earlier program made of a database with this schema.
+ * The caller records the events.
+ */
+export const disableUnrestrictedKeysTx = (tx: Transaction, now: number): Promise<DisabledKey[]> =>
+  tx.all(disableUnrestricted, [now]);
 
 /** Deletes the previous secrets of keys. */
 export const endPreviousOfKeysTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>

@@ -2,6 +2,7 @@
 import type { Transaction } from '../../foundation/database/db.ts';
 import type { DatedId } from '../../foundation/database/json-lists.ts';
 import {
+  hasAllChanges,
   journalFiles,
   JournalError,
   readJournal,
@@ -43,7 +44,7 @@ export interface Survey {
   readonly newestEvent: number;
   /** Ids of the accounts whose last such entry is disabling, not enabling. */
   readonly disabled: readonly string[];
-  /** Whether all positions cover changes and not only deletions. */
+  /** Whether all positions cover the changes of all kinds. */
   readonly hasChanges: boolean;
 }
 
@@ -100,7 +101,7 @@ export async function surveyJournal(sources: JournalSources): Promise<Survey> {
     const position = await positionOf(sources, folder);
     if (!position && (await journalFiles(folder)).length === 0) empty.push(folder);
     completeUntil = Math.max(completeUntil, position?.at ?? 0);
-    if (position && !position.hasChanges) hasChanges = false;
+    if (position && !hasAllChanges(position)) hasChanges = false;
     newestEvent = Math.max(newestEvent, position?.event ?? 0);
   }
   for await (const revocation of readAll(sources)) {

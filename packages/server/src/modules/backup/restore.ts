@@ -7,8 +7,9 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
+import { disableUnrestrictedKeysTx } from '../api-keys/bulk-store.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEventTx } from '../audit/audit.ts';
+import { recordEventsTx, recordEventTx, type AuditEvent } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -19,6 +20,8 @@ import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
+
+const eventsPerCall = 1_000;
 
 export interface RestoreOptions {
   readonly db: Db;
@@ -39,7 +42,7 @@ export interface Restored extends ReplayResult {
   /** When the backup was made, ISO 8601. */
   readonly madeAt: string;
   readonly rows: Counts;
-  /** Whether the journal also has changes of roles, passwords, email addresses and second factors. */
+  /** Whether the journal also has changes of roles, passwords, email addresses, second factors and rights of keys. */
   readonly journalHasChanges: boolean;
   /**
    * The journal has all deletions up to this time, ISO 8601; null when unknown. Later deletions are missing if they
@@ -97,7 +100,8 @@ async function restoreWithin(
   const rows = await load(tx, path, keys);
   await continueIdsTx(tx, survey.newestEvent);
   const now = clock.now();
-  const result = await replayJournal(tx, sources, survey, now);
+  const apiKeysDisabled = await disableUnrestrictedTx(tx, now);
+  const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   await endAllSessionsTx(tx);
   const details = { madeAt: header.madeAt };
   await recordEventTx(tx, { at: now, principal, action: 'installation.restored', details });
@@ -105,7 +109,8 @@ async function restoreWithin(
   return {
     madeAt: header.madeAt,
     rows,
-    ...result,
+    replayed: { ...replayed, apiKeysDisabled: replayed.apiKeysDisabled + apiKeysDisabled },
+    unconfirmed,
     journalCompleteUntil,
     journalHasChanges: survey.hasChanges && survey.folders > 0,
     warnings: [...new Set(warnings)],
@@ -126,6 +131,18 @@ function assertComplete({ completeUntil, folders }: Survey, { madeAt }: BackupHe
       `the deletion journal is known to be complete until ${last}, and the backup was made at ${madeAt}: ${hint}`,
     );
   }
+}
+
+/** @returns the number of keys whose restrictions the backup lacks, because an earlier program has made it */
+async function disableUnrestrictedTx(tx: Transaction, at: number): Promise<number> {
+  const disabled = await disableUnrestrictedKeysTx(tx, at);
+  const events = disabled.map(({ id, accountId, reason }): AuditEvent => {
+    const details = { by: 'restore', reason };
+    return { at, principal: { kind: 'system' }, action: 'api_key.disabled', accountId, target: String(id), details };
+  });
+  for (let from = 0; from < events.length; from += eventsPerCall)
+    await recordEventsTx(tx, events.slice(from, from + eventsPerCall));
+  return events.length;
 }
 
 async function load(tx: Transaction, path: string, keys: InstallationKeys): Promise<Counts> {

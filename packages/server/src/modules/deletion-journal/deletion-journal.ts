@@ -10,6 +10,7 @@ import type { Db, Reader } from '../../foundation/database/db.ts';
 import { runAsSystem } from '../../foundation/database/share.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import {
+  hasAllChanges,
   JournalFile,
   readJournal,
   readPosition,
@@ -19,7 +20,7 @@ import {
   type JournalKeys,
   type Position,
 } from './files.ts';
-import { identityOf, isChange, revocationsOf, type Revocation, type Revocations } from './revocation.ts';
+import { changeKinds, identityOf, isChange, revocationsOf, type Revocation, type Revocations } from './revocation.ts';
 import { findLostRecords, hasLost, revocationsAfter, type LostRecords } from './lost-records.ts';
 
 /** Longer than any transaction that has an event id, and than any difference between clocks. */
@@ -102,7 +103,7 @@ export class DeletionJournal implements Revocations {
     const { position, isSameLog } = await this.#positionIn(db);
     const from = isSameLog ? position.event : 0;
     const event = Math.max(from, await newestEventIdBefore(db, at - settledMs));
-    await this.#addMissing(db, position.hasChanges ? from : 0);
+    await this.#addMissing(db, hasAllChanges(position) ? from : 0);
     const since = isSameLog ? position.at - fileClockMs : 0;
     const lost = await findLostRecords(
       db,
@@ -111,7 +112,8 @@ export class DeletionJournal implements Revocations {
     for (const error of damage) onDamage?.(error);
     await this.#rewrite(damage);
     if (!hasLost(lost)) {
-      await writePosition(folder, keys, { event, mark: await findEventMark(db, event), at, hasChanges: true });
+      const mark = await findEventMark(db, event);
+      await writePosition(folder, keys, { event, mark, at, changeKinds: changeKinds.length });
     }
     return lost;
   }
@@ -137,10 +139,10 @@ export class DeletionJournal implements Revocations {
   async completeFrom(reader: Reader): Promise<void> {
     const { folder, keys } = this.#options;
     const { position, isSameLog } = await this.#positionIn(reader);
-    await this.#addMissing(reader, isSameLog && position.hasChanges ? position.event : 0);
+    await this.#addMissing(reader, isSameLog && hasAllChanges(position) ? position.event : 0);
     await writePosition(folder, keys, {
       ...position,
-      hasChanges: true,
+      changeKinds: changeKinds.length,
       at: Math.max(position.at, await newestEventAt(reader)),
     });
   }
@@ -216,7 +218,7 @@ export class DeletionJournal implements Revocations {
   /** Compares the mark too: a database that was put back to an older state may have used the event id again. */
   async #positionIn(reader: Reader): Promise<{ position: Position; isSameLog: boolean }> {
     const { folder, keys } = this.#options;
-    const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0, hasChanges: true };
+    const position = (await readPosition(folder, keys)) ?? { event: 0, mark: '', at: 0 };
     return { position, isSameLog: (await findEventMark(reader, position.event)) === position.mark };
   }
 

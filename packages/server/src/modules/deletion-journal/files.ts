@@ -11,7 +11,7 @@ import { syncFolder } from '../../foundation/database/sync-folder.ts';
 import { linesOf } from '../../foundation/lines.ts';
 import { sealedLineBytesMax } from '../../foundation/sealed-line.ts';
 import { Chain } from './chain.ts';
-import { isRevocation, type Revocation } from './revocation.ts';
+import { changeKinds, isRevocation, type Revocation } from './revocation.ts';
 
 /**
  * A file of the journal is not trustworthy, or belongs to another installation. The message names the file and the
@@ -50,9 +50,15 @@ export interface Position {
   readonly mark?: string;
   /** The files also contain all entries that were in the audit log at this time, in milliseconds. */
   readonly at: number;
-  /** Whether the files contain changes and not only deletions. Version 0.1.0 writes no changes. */
-  readonly hasChanges?: boolean;
+  /**
+   * The number of kinds of changes that the program knows which wrote the position. It has passed over entries of other
+   * kinds. Absent: none, as in version 0.1.0.
+   */
+  readonly changeKinds?: number;
 }
+
+/** Whether the files contain the changes of all kinds that this program knows. */
+export const hasAllChanges = ({ changeKinds: known = 0 }: Position): boolean => known >= changeKinds.length;
 
 /**
  * `.journal` files hold deletions, `.changes` files hold changes that take rights away. Version 0.1.0 reads only the

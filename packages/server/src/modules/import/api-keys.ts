@@ -115,7 +115,7 @@ class KeyRules {
   evaluate(key: store.ImportedKey, context: store.BatchContext): Outcome {
     const owner = context.owners.get(key.account);
     if (!owner) return new LineRejectedError('there is no such account');
-    const holder = context.holderOf(key.lookup);
+    const holder = context.holderOf(key);
     if (holder !== undefined)
       return holder === owner.pk ? 'existing' : new LineRejectedError('another account has a key with this hash');
     if (context.deletedIds.has(key.id))

@@ -86,10 +86,13 @@ const selectHeld = sql<{ accountPk: number; nickname: string }>('select_held_key
   sqlite: `${heldColumns} where account_pk in (select value from json_each($1))`,
   postgres: `${heldColumns} where account_pk = any(array(select json_array_elements_text($1::json)::bigint))`,
 });
-const selectHolders = sql<{ lookup: number; accountPk: number }>('select_key_holders', {
-  sqlite: `select lookup, account_pk as "accountPk" from api_keys where lookup in (select value from json_each($1))`,
-  postgres: `select lookup, account_pk as "accountPk" from api_keys
-    where lookup = any(array(select json_array_elements_text($1::json)::bigint))`,
+// Also by id, which derives from the imported hash: a key that was rotated here has another hash now.
+const selectHolders = sql<{ id: number; lookup: number; accountPk: number }>('select_key_holders', {
+  sqlite: `select id, lookup, account_pk as "accountPk" from api_keys
+    where lookup in (select value from json_each($1)) or id in (select value from json_each($2))`,
+  postgres: `select id, lookup, account_pk as "accountPk" from api_keys
+    where lookup = any(array(select json_array_elements_text($1::json)::bigint))
+      or id = any(array(select json_array_elements_text($2::json)::bigint))`,
 });
 // Selects by account, because the audit log has an index on it.
 const selectDeleted = sql<{ target: string }>('select_deleted_imports', {
@@ -108,8 +111,8 @@ export interface BatchContext {
   readonly deletedIds: ReadonlySet<number>;
   /** @returns the number of keys of an account, with those of {@link addKey} */
   readonly keyCountOf: (accountPk: number) => number;
-  /** @returns the account that has the key with this hash */
-  readonly holderOf: (lookup: number) => number | undefined;
+  /** @returns the account that has a key with the hash, or the key that was imported with the hash */
+  readonly holderOf: (key: ImportedKey) => number | undefined;
   /** Counts a key that the batch adds. @param nickname `<account id> <nickname>` */
   readonly addKey: (accountPk: number, nickname: string) => void;
 }
@@ -124,8 +127,12 @@ async function readContext(
 ): Promise<BatchContext> {
   const found = await reader.all(owned, [listOf(new Set(keys.map(({ account }) => account)))]);
   const idOf = new Map(found.map(({ pk, id }) => [pk, id]));
-  const holders = await reader.all(selectHolders, [listOf(keys.map(({ lookup }) => lookup))]);
-  const holderOf = new Map(holders.map(({ lookup, accountPk }) => [lookup, accountPk]));
+  const holders = await reader.all(selectHolders, [
+    listOf(keys.map(({ lookup }) => lookup)),
+    listOf(keys.map(({ id }) => id)),
+  ]);
+  const holderOfHash = new Map(holders.map(({ lookup, accountPk }) => [lookup, accountPk]));
+  const holderOfId = new Map(holders.map(({ id, accountPk }) => [id, accountPk]));
   const ids = listOf(keys.map(({ id }) => String(id)));
   const deleted = await reader.all(selectDeleted, [listOf(found.map(({ id }) => id)), ids]);
   const nicknames = new Set<string>();
@@ -141,7 +148,7 @@ async function readContext(
     nicknames,
     deletedIds: new Set(deleted.map(({ target }) => Number(target))),
     keyCountOf: (accountPk) => counts.get(accountPk) ?? 0,
-    holderOf: (lookup) => holderOf.get(lookup),
+    holderOf: ({ lookup, id }) => holderOfHash.get(lookup) ?? holderOfId.get(id),
     addKey,
   };
 }

@@ -26,3 +26,9 @@ create table key_usage (
   primary key (step, at, key_id)
 );
 create index key_usage_key on key_usage (key_id, at);
+
+update api_keys set disabled_at = updated_at, revision = 1,
+  disabled_reason = case when exists (select 1 from audit_events e join accounts a on a.id = e.account_id
+    where a.pk = api_keys.account_pk and e.target = cast(api_keys.id as text) and e.action = 'api_key.disabled'
+      and e.details like '%"reason":"administrator"%') then 'administrator' else 'restore' end
+where get_byte(key_hash, 0) = 2;

@@ -42,3 +42,11 @@ create table key_usage (
   primary key (step, at, key_id)
 ) strict, without rowid;
 create index key_usage_key on key_usage (key_id, at);
+
+-- An earlier program that restored or moved a database with this schema left the restrictions out. Without restrictions, the
+-- key would be valid again, so it stays disabled.
+update api_keys set disabled_at = updated_at, revision = 1,
+  disabled_reason = case when exists (select 1 from audit_events e join accounts a on a.id = e.account_id
+    where a.pk = api_keys.account_pk and e.target = cast(api_keys.id as text) and e.action = 'api_key.disabled'
+      and e.details like '%"reason":"administrator"%') then 'administrator' else 'restore' end
+where substr(key_hash, 1, 1) = x'02';

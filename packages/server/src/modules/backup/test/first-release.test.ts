@@ -12,7 +12,15 @@ import { contentsOf, fill } from './whole-installation.ts';
 
 /** Converts a backup to the schema of the first release. */
 function asOfFirstSchema(text: string): string {
-  const added = ['second_factors', 'recovery_codes', 'webhook_endpoints', 'audit_chains', 'key_prefixes'];
+  const added = [
+    'second_factors',
+    'recovery_codes',
+    'webhook_endpoints',
+    'audit_chains',
+    'key_prefixes',
+    'api_key_secrets',
+    'key_usage',
+  ];
   const columns = [
     'keys_imported_at',
     'unverified_since',
@@ -21,6 +29,13 @@ function asOfFirstSchema(text: string): string {
     'signed_up_at',
     'email_unconfirmed_since',
     'language',
+    'scopes_need_role',
+    'disabled_reason',
+    'addresses',
+    'metadata',
+    'hint',
+    'last_used_from',
+    'revision',
     'chain',
     'position',
     'mac',

@@ -41,6 +41,16 @@ const insertRest = [
     'test_insert_key_usage',
     `insert into key_usage (step, at, key_id, accepted, refused) values ('hour', $1, 7, 12, 3)`,
   ),
+  sql(
+    'test_fill_key',
+    `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',
+       last_used_from = '192.0.2.0/24', revision = 3 where nickname = 'server'`,
+  ),
+  sql(
+    'test_insert_previous_secret',
+    `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at)
+     values (7, $2, (select max(id) from api_keys), $1, $1)`,
+  ),
   sql('test_insert_key_prefix', `insert into key_prefixes (prefix, first_used_at) values ('krv', $1)`),
   sql('test_insert_webhook_progress', `insert into webhook_progress (chain, position) values (3, $1)`),
   sql(

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
 import * as accountStore from '../../accounts/store.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
+import { changesIn } from '../../backup/test/narrowed-keys.ts';
 import { deleteKey, listAccountKeys } from '../../api-keys/store.ts';
 import { PasswordHasher } from '../../../foundation/crypto/password.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -253,6 +254,20 @@ onEachDatabase('a key that was deleted here cannot be imported again', async ({ 
     assert.deepEqual(refusedLines, { 1: 'the key was deleted here; a deletion can’t be undone' });
   }
   assert.deepEqual(await listAccountKeys(db, ada), []);
+});
+
+onEachDatabase('the replaced secret of an imported key cannot be imported again', async ({ db }) => {
+  await claimInstallation(db, keys.check, now);
+  const ada = await addAccount(db, 'ada');
+  const lines = [{ account: ada, nickname: 'old', hash: sha256('sk_old').toString('hex') }];
+  await importKeys(db, lines);
+  const id = (await listAccountKeys(db, ada))[0]?.id ?? 0;
+  const changes = changesIn(db, now);
+  await changes.rotate(operator, ada, id, { overlapSeconds: 0, endPrevious: false });
+  await changes.change(operator, ada, id, { nickname: 'new' });
+  for (const isDryRun of [true, false])
+    assert.deepEqual(await importKeys(db, lines, { isDryRun }), { ...counts(1, 0, 1), refusedLines: {} });
+  assert.deepEqual(await findKeyStates(db, [keys.apiKeyHash.stored('sk_old')]), [undefined]);
 });
 
 onEachDatabase('an invalid key is rejected with the same reason in an import and a dry run', async ({ db }) => {
