@@ -63,7 +63,10 @@ export const RotationBody = Type.Object(
 export type RotationBody = Static<typeof RotationBody>;
 
 export const RotatedKey = Type.Object(
-  { ...CreatedKey.properties, previousExpiresAt: orNull(Instant) },
+  {
+    ...CreatedKey.properties,
+    previousExpiresAt: orNull(Type.String({ ...Instant, examples: ['2026-11-22T09:30:00.000Z'] })),
+  },
   { ...strict, description: '`previousExpiresAt`: the end of the overlap; null without one' },
 );
 export type RotatedKey = Static<typeof RotatedKey>;

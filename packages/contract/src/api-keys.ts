@@ -127,7 +127,7 @@ export const createKey = {
   path: '/auth/api-keys',
   tag: 'API keys',
   summary: 'Create an API key',
-  description: 'Only this response has the secret. If it is lost, delete the key and create another.',
+  description: 'Only this response has the secret. If it is lost, rotate the key.',
   auth: 'access_token',
   body: { type: 'json', schema: NewKeyBody },
   success: {

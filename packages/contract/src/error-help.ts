@@ -96,8 +96,9 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Send an API key or an access token as `Authorization: Bearer …`, or an API key as `X-API-Key: …`.',
   },
   invalid_credential: {
-    cause: 'The API key or access token is malformed, unknown, deleted or expired, or its account is disabled.',
-    fix: 'Check that the credential is complete. If it was deleted or has expired, create another one.',
+    cause:
+      'The API key or access token is malformed, unknown, deleted, disabled or expired, or its account is disabled. A rotation also ends the previous secret of a key, at the latest when its overlap ends.',
+    fix: 'Check that the credential is complete and, after a rotation, the newest secret. The owner reads the state of a key with `GET /auth/api-keys/{id}`. If it was deleted, create another one.',
   },
   ambiguous_credentials: {
     cause: 'The request has two credentials, for example Authorization and X-API-Key, or one header with two values.',
@@ -140,7 +141,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Open the link in the mail of the sign-up, or request another one with `POST /auth/accounts/verify/resend`.',
   },
   administrator_required: {
-    cause: 'The account of the access token is not an administrator.',
+    cause:
+      'The account of the access token is not an administrator, or it enables a key that an administrator has disabled.',
     fix: 'Use the access token of an administrator.',
   },
   reauth_required: {
@@ -238,7 +240,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   nickname_taken: {
     cause: 'Another API key of the account has this nickname.',
-    fix: 'Choose another nickname, or delete the other key first.',
+    fix: 'Choose another nickname. To replace the secret of the other key, rotate it; if it is not needed, delete it first.',
   },
   key_limit_reached: {
     cause: 'The account has the maximum number of API keys that the operator allows.',
@@ -246,7 +248,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   overlap_in_progress: {
     cause: 'The key was rotated before, and its previous secret is still valid.',
-    fix: 'Wait until `previous.expiresAt` of the key. If the previous secret is not needed any more, end it with `DELETE /auth/api-keys/{id}/previous`, or rotate with `{"endPrevious": true}`.',
+    fix: 'Replace the previous secret in your clients first: `previous.lastUsedAt` of the key shows whether one still uses it. Then end it with `DELETE /auth/api-keys/{id}/previous`, rotate with `{"endPrevious": true}`, or wait until `previous.expiresAt`.',
   },
   webhook_limit_reached: {
     cause: 'The installation has the maximum number of webhook endpoints.',

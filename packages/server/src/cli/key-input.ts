@@ -1,4 +1,5 @@
 /** Arguments of the commands about API keys. */
+import { toInstant } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { parseJson } from '../foundation/json.ts';
 import { parseKeyId } from '../modules/api-keys/key-view.ts';
@@ -20,10 +21,16 @@ export async function findKey({ apiKeys }: CommandContext, text: string): Promis
 
 /** @returns milliseconds @throws UsageError */
 export function parseTime(text: string): number {
-  const isRfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text);
-  const ms = isRfc3339 ? Date.parse(text) : Number.NaN;
+  const [, day] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.exec(text) ?? [];
+  const ms = day === undefined || !isDay(day) ? Number.NaN : Date.parse(text);
   if (Number.isNaN(ms)) throw new UsageError(`--expires-at must be like 2027-01-31T00:00:00Z, not “${text}”`);
   return ms;
+}
+
+/** `Date.parse` reads February 30 as March 2. */
+function isDay(text: string): boolean {
+  const ms = Date.parse(text);
+  return !Number.isNaN(ms) && toInstant(ms).startsWith(text);
 }
 
 /** @throws UsageError */
