@@ -42,7 +42,7 @@ curl() { command curl "$@"; printf '\\n'; }\n`;
   assert.ok(shown.length >= 3);
   for (const [index, json] of shown) {
     const printed = JSON.parse(outputs[index]?.trim() ?? '') as object;
-    assert.deepEqual(Object.keys(printed), Object.keys(json), blocks[index]);
+    assert.deepEqual(Object.keys(printed), Object.keys(json), blocks[index] ?? '');
   }
   const outputOf = (text: string): string => outputs[blocks.findIndex((block) => block.includes(text))] ?? '';
   assert.equal(outputOf('/auth/forward').trim(), '200');
