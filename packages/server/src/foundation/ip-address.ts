@@ -17,11 +17,15 @@ export function ipRange(ip: string, bits: 64 | 48 = 64): string {
 
 /**
  * The range that is stored instead of a client IP: 256 addresses, or the network of one IPv6 customer.
- * @returns `unknown` if the text is not an IP address
+ * @returns CIDR notation (RFC 5952); null if the text is not an IP address
  */
-export function coarseRange(ip: string): string {
-  const range = ipRange(ip, 48);
-  return range.endsWith('/32') ? range.replace(/\d+\/32$/, '0/24') : range;
+export function coarseRange(ip: string): string | null {
+  const parsed = parseIp(ip);
+  if (!parsed) return null;
+  const isIpv4 = parsed.kind() === 'ipv4';
+  const bits = isIpv4 ? 24 : 48;
+  const network = (isIpv4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${parsed.toString()}/${bits}`);
+  return `${network.toString()}/${bits}`;
 }
 
 /** Whether a text is exactly an IP address, without port, brackets or zone id. */

@@ -1,7 +1,7 @@
 /** The client IP, and whether the client used https. Forwarding headers count only when a trusted proxy sent them. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { isIpAddress, isWithin } from '../foundation/ip-address.ts';
+import { isIpAddress, parseRanges, type IpRanges } from '../foundation/ip-address.ts';
 
 /**
  * Reads X-Forwarded-For from right to left, because each proxy appends its peer on the right, up to the first client IP
@@ -68,7 +68,7 @@ interface LastHop {
 }
 
 function lastHop({ rawHeaders, socket }: ForwardedRequest, trustedProxies: readonly string[]): LastHop {
-  const isTrusted = (ip: string): boolean => trustedProxies.some((cidr) => isWithin(ip, cidr));
+  const isTrusted = rangesOf(trustedProxies);
   let ip = socket.remoteAddress ?? unknownIp;
   let hops = 0;
   for (const entry of forwardedFor(rawHeaders).toReversed()) {
@@ -80,6 +80,15 @@ function lastHop({ rawHeaders, socket }: ForwardedRequest, trustedProxies: reado
   }
   return { ip, hops, malformedOf: undefined };
 }
+
+/** Parses each list once. */
+function rangesOf(trustedProxies: readonly string[]): IpRanges {
+  let ranges = parsed.get(trustedProxies);
+  if (!ranges) parsed.set(trustedProxies, (ranges = parseRanges(trustedProxies)));
+  return ranges;
+}
+
+const parsed = new WeakMap<readonly string[], IpRanges>();
 
 /** The entries of all X-Forwarded-For lines. */
 function forwardedFor(rawHeaders: readonly string[]): string[] {
@@ -101,7 +110,7 @@ const unknownIp = 'unknown';
 /** Whether a trusted proxy reports that the client used plain HTTP. */
 export function usedPlainHttp(request: IncomingMessage, trustedProxies: readonly string[]): boolean {
   const peer = request.socket.remoteAddress ?? unknownIp;
-  if (!trustedProxies.some((cidr) => isWithin(peer, cidr))) return false;
+  if (!rangesOf(trustedProxies)(peer)) return false;
   return headerText(request.headers['x-forwarded-proto']).trim().toLowerCase() === 'http';
 }
 

@@ -1,12 +1,13 @@
 /**
  * Sends the same traffic to two servers, of which one has the short path, and compares their responses byte by byte. Each
- * response contains the request as the server found it. Packets arrive as they were sent: there is no kernel between.
+ * response contains the request as the server found it, and its client IP. Packets arrive as they were sent: there is no kernel between.
  */
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { Server } from 'node:http';
 import { createLog } from '../../src/foundation/log.ts';
+import { forwardedIpOf, type ForwardedRequest } from '../../src/http/client-ip.ts';
 import { SecurityHeaders } from '../../src/http/headers.ts';
 import type * as program from '../../src/http/server.ts';
 import type { BareResponse } from '../../src/http/short-path.ts';
@@ -21,11 +22,14 @@ export interface Compared {
 }
 
 /** The part of a request that both paths have. */
-interface Found {
+interface Found extends ForwardedRequest {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
-  readonly rawHeaders: readonly string[];
 }
+
+/** The peer of every connection. */
+const proxy = '10.4.5.1';
+const trustedProxies = ['10.4.5.0/24'];
 
 /** A low bound, so that connections reach it. */
 const requestsPerConnectionMax = 9;
@@ -53,8 +57,9 @@ class EchoServer {
     this.#server.maxRequestsPerSocket = requestsPerConnectionMax;
   }
 
-  #answer({ method, url, rawHeaders }: Found, response: BareResponse, count?: () => void): void {
-    const text = JSON.stringify([method, url, rawHeaders]);
+  #answer(request: Found, response: BareResponse, count?: () => void): void {
+    const { method, url, rawHeaders } = request;
+    const text = JSON.stringify([method, url, rawHeaders, forwardedIpOf(request, trustedProxies)]);
     const write = (): void => {
       if (!response.destroyed) count?.();
       response.writeHead(200, ['X-Seen', '1', 'Content-Length', String(text.length)]).end(text);
@@ -69,7 +74,8 @@ class EchoServer {
 
   /** @returns all bytes that the server sent, and whether it closed the connection */
   async responses({ packets, seed, isHalfClosed }: Traffic): Promise<readonly [received: string, isClosed: boolean]> {
-    const [client, socket] = duplexPair();
+    const [client, duplex] = duplexPair();
+    const socket = Object.assign(duplex, { remoteAddress: proxy });
     const random = randomOf(seed);
     let received = '';
     let isClosed = false;

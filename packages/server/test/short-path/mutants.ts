@@ -60,6 +60,14 @@ export const parserMutants: readonly ParserMutant[] = [
       `removeListener('end', this.#onEnd).on('data', this.#parser);\n    if (bytes) setImmediate(() => this.#enter());`,
     ),
   },
+  {
+    name: 'the second line of a header is dropped',
+    edits: inParser('rawHeaders.push(name, value);', 'if (!rawHeaders.includes(name)) rawHeaders.push(name, value);'),
+  },
+  {
+    name: 'the peer of the connection is not passed on',
+    edits: inPath('rawHeaders, socket }, response', 'rawHeaders, socket: {} as Socket }, response'),
+  },
   { name: 'a half-closed client gets no response', edits: inPath('if (this.#inProgress) this.#leave();', '') },
   { name: 'the number of requests is not bounded', edits: inPath(' && !isNextLast', '') },
 ];

@@ -23,7 +23,7 @@ const ordinaryLines: readonly string[] = [
   'Accept: application/json, text/plain;q=0.9',
   'Accept-Encoding: gzip, deflate, br',
   'Cookie: a=b; c="d e"',
-  'X-Forwarded-For: 10.1.2.3, 10.4.5.6',
+  'X-Forwarded-For: 203.0.113.9, 10.4.5.6',
   'X-Forwarded-Method: POST',
   'X-Forwarded-Uri: /orders/17?page=2#top',
   'x-request-id:0123456789abcdef',

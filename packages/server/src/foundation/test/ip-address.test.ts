@@ -1,7 +1,7 @@
 /** Ranges of IP addresses, as limits and trusted proxies use them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ipRange, isLoopback, isWithin, toCidr } from '../ip-address.ts';
+import { coarseRange, ipRange, isLoopback, isWithin, toCidr } from '../ip-address.ts';
 
 const ranges: Readonly<Record<string, string>> = {
   '192.0.2.1': '192.0.2.1/32',
@@ -19,6 +19,16 @@ const ranges: Readonly<Record<string, string>> = {
 for (const [ip, range] of Object.entries(ranges)) {
   test(`${ip} is in the range ${range}`, () => assert.equal(ipRange(ip), range));
 }
+
+test('the range that is stored instead of a client IP has 256 addresses, or the network of one IPv6 customer', () => {
+  const coarse = {
+    '192.0.2.77': '192.0.2.0/24',
+    '::ffff:192.0.2.77': '192.0.2.0/24',
+    '2001:db8:1:2::3': '2001:db8:1::/48',
+  };
+  for (const [ip, range] of Object.entries(coarse)) assert.equal(coarseRange(ip), range);
+  assert.equal(coarseRange('unknown'), null);
+});
 
 test('all texts that are no IP addresses share one range', () => {
   for (const text of [

@@ -26,7 +26,8 @@ export class LastUsed {
    */
   record(id: number, usedAt: number, lastKnown: number | null, clientIp: () => string | undefined): void {
     if (lastKnown !== null && usedAt - lastKnown < resolutionMs) return;
-    if (this.#pending.size >= limits.lastUsedPendingMax) return;
+    // The first use since the last write is recorded: a frequent key does not need the client IP of each request.
+    if (this.#pending.has(id) || this.#pending.size >= limits.lastUsedPendingMax) return;
     const ip = clientIp();
     this.#pending.set(id, { id, at: usedAt, from: ip === undefined ? null : coarseRange(ip) });
   }

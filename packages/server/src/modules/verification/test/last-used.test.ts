@@ -16,7 +16,7 @@ function newLastUsed() {
   return { lastUsed, writes };
 }
 
-test('only the last recorded time of a key is written', async () => {
+test('the first time of a key since the last write is written, once', async () => {
   const { lastUsed, writes } = newLastUsed();
   lastUsed.record(1, now, null, unknown);
   lastUsed.record(2, now + 1, null, unknown);
@@ -25,7 +25,7 @@ test('only the last recorded time of a key is written', async () => {
   await lastUsed.flush();
   assert.deepEqual(writes, [
     [
-      [1, now + 2],
+      [1, now],
       [2, now + 1],
     ],
   ]);
@@ -99,5 +99,5 @@ test('the client IP range of the last use is recorded, never the IP address', as
   const ips = ['203.0.113.77', '::ffff:203.0.113.77', '2001:db8:1:2:3:4:5:6', undefined];
   for (const [id, ip] of ips.entries()) lastUsed.record(id, now, null, () => ip);
   await lastUsed.flush();
-  assert.deepEqual(written, ['203.0.113.0/24', '203.0.113.0/24', '2001:db8:1:0:0:0:0:0/48', null]);
+  assert.deepEqual(written, ['203.0.113.0/24', '203.0.113.0/24', '2001:db8:1::/48', null]);
 });

@@ -18,12 +18,29 @@ async function shortConnection(app: TestApp): Promise<KeptConnection> {
 }
 
 async function fixture() {
-  const app = await newApp();
+  const app = await newApp({ environment: { KEYREEVE_TRUSTED_PROXIES: '127.0.0.1/32' } });
   const { account, accessToken } = await app.signIn();
-  const { apiKeys } = app.service.services;
+  const { apiKeys, keyChanges } = app.service.services;
   const { id, secret } = await apiKeys.create(operator, account.id, { nickname: 'naïve', scopes: ['a'] });
+  /** A key with a change. */
+  const changed = async (nickname: string, change: (id: number) => Promise<unknown>): Promise<string> => {
+    const key = await apiKeys.create(operator, account.id, { nickname, scopes: ['a'] });
+    await change(key.id);
+    return key.secret.reveal();
+  };
+  const limitedTo = (addresses: readonly string[]) =>
+    changed(addresses.join(), (keyId) => keyChanges.change(operator, account.id, keyId, { addresses }));
+  const disabled = () =>
+    changed('disabled', (keyId) => keyChanges.change(operator, account.id, keyId, { disabled: true }));
+  const previous = (overlapSeconds: number) =>
+    changed(`previous ${overlapSeconds}`, (keyId) =>
+      keyChanges.rotate(operator, account.id, keyId, { overlapSeconds, endPrevious: false }),
+    );
   return {
     app,
+    limitedTo,
+    disabled,
+    previous,
     account,
     accessToken,
     id,
@@ -47,8 +64,22 @@ test('a deleted key is rejected on a connection on which it was accepted before'
 test('every response on a connection that stays open has the bytes of a response on a new one', async () => {
   await using at = await fixture();
   using connection = await shortConnection(at.app);
+  const limited = await at.limitedTo(['203.0.113.0/24']);
+  const hops = (...lines: readonly string[]): string =>
+    proxied(limited, ...lines.map((line) => `X-Forwarded-For: ${line}`));
+  const [previous, ended] = [await at.previous(600), await at.previous(0)];
   const requests: Readonly<Record<string, readonly [request: string, status: number]>> = {
     'a key': [proxied(at.key), 200],
+    'a key with IP ranges': [hops('203.0.113.7'), 200],
+    'a key with IP ranges, two lines': [hops('198.51.100.1', '203.0.113.7'), 200],
+    'another client IP': [hops('203.0.113.7, 198.51.100.1'), 403],
+    'another client IP in the second line': [hops('203.0.113.7', '198.51.100.1'), 403],
+    'the client IP of the connection': [hops('127.0.0.1'), 403],
+    'no client IP': [proxied(limited, 'X-Real-IP: 203.0.113.7'), 403],
+    'a malformed client IP': [hops('203.0.113.7:80'), 403],
+    'a disabled key': [proxied(await at.disabled()), 401],
+    'a previous secret': [proxied(previous), 200],
+    'a previous secret after its end': [proxied(ended), 401],
     'an access token': [proxied(at.accessToken), 200],
     'a scope of the key': [proxied(at.key).replace('forward ', 'forward?scope=a '), 200],
     'another scope': [proxied(at.key).replace('forward ', 'forward?scope=b '), 403],
