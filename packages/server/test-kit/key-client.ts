@@ -2,11 +2,20 @@
 import assert from 'node:assert/strict';
 import type { CreatedKey, ErrorCode, KeyDetails, RotatedKey } from '@keyreeve/contract';
 import { assertProblem, fromFetch } from './assert-problem.ts';
-import { bearer, newApp, type Answered, type SignedIn, type TestApp, type TestAppOptions } from './new-app.ts';
+import {
+  basic,
+  bearer,
+  goodPassword,
+  newApp,
+  type Answered,
+  type SignedIn,
+  type TestApp,
+  type TestAppOptions,
+} from './new-app.ts';
 
 export class KeyClient implements AsyncDisposable {
   readonly app: TestApp;
-  readonly user: SignedIn;
+  user: SignedIn;
   readonly id: number;
   /** The secret that the creation returned. */
   readonly key: string;
@@ -26,6 +35,14 @@ export class KeyClient implements AsyncDisposable {
       `/auth/api-keys/${this.id}${path}`,
       json === undefined ? { headers } : { headers, json },
     );
+  }
+
+  /** Signs in again afterwards, because access tokens live for minutes. */
+  async advance(seconds: number): Promise<void> {
+    this.app.clock.advance({ seconds });
+    const { account } = this.user;
+    const pair = await this.app.call('POST', '/auth/token', { headers: basic(account.email, goodPassword) });
+    this.user = { account, ...(pair.json as Pick<SignedIn, 'accessToken' | 'refreshToken'>) };
   }
 
   async read(): Promise<KeyDetails> {
