@@ -178,6 +178,10 @@ const accounts = {
 const queues = {
   lastUsedResolutionSeconds: limit(60, 'Interval between writes of a key’s `lastUsedAt`.'),
   lastUsedPendingMax: limit(2_000, 'Values of `lastUsedAt`, written every 10 s. More: the newest are dropped.'),
+  usageRowsPendingMax: limit(
+    20_000,
+    'Keys per hour whose counts of verifications wait to be written. More: not counted.',
+  ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
@@ -230,6 +234,9 @@ const operations = {
   adminPageMax: limit(100, 'Rows of one page of `/admin` or `/auth/api-keys`.'),
   // On SQLite, the worker answers no other request meanwhile.
   adminRowsPerPageMax: limit(5_000, 'Rows read for one page of `/admin`.'),
+  usageRowsMax: limit(400, 'Hours or days of one request for the usage of a key.'),
+  // Complete days are added up, so up to 24 hours more are stored.
+  usageHoursKeptDays: limit(8, 'Days for which the usage of a key is kept by hour.'),
   firstAdministratorCodeSeconds: limit(3_600, 'Validity of a `keyreeve admin bootstrap` code.'),
 } as const satisfies Limits;
 

@@ -4,7 +4,7 @@ import { verifyScope } from '../modules/api-keys/scopes.ts';
 import type { AccountPrincipal } from '../foundation/principal.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { Tokens } from '../modules/tokens/tokens.ts';
-import { hasScope, type Conditions, type Verifier } from '../modules/verification/verify.ts';
+import type { Conditions, Verifier } from '../modules/verification/verify.ts';
 import { parseBasic } from '../http/basic-authentication.ts';
 import type { RequestCredential } from '../http/request-credential.ts';
 
@@ -63,11 +63,11 @@ export async function authenticateService(
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
-  const result = text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [] });
+  const result = text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [verifyScope] });
+  if (result?.valid === false && result.code === 'insufficient_scope')
+    throw new DomainError('insufficient_scope', { scopes: [verifyScope], detail: verifyScopeMissing });
   if (!result?.valid || result.type !== 'api_key') throw new DomainError('invalid_service_key');
   if (basic && formDecoded(basic.user) !== String(result.keyId)) throw new DomainError('invalid_service_key');
-  if (!hasScope(result.scopes, verifyScope))
-    throw new DomainError('insufficient_scope', { scopes: [verifyScope], detail: verifyScopeMissing });
 }
 
 const verifyScopeMissing = `The key is valid but lacks the scope \`${verifyScope}\`. An administrator creates a key with it: POST /auth/api-keys with {"nickname":"…","scopes":["${verifyScope}"]}, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator creates one with \`keyreeve key create --scope ${verifyScope}\`.`;

@@ -16,6 +16,8 @@ import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
 import { KeyUsage } from '../modules/key-usage/key-usage.ts';
+import { addUsage } from '../modules/key-usage/store.ts';
+import { UsageCounter } from '../modules/key-usage/usage-counter.ts';
 import { OneTimeCodes } from '../modules/one-time-codes/one-time-codes.ts';
 import { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
 import { Enrolment } from '../modules/second-factors/enrolment.ts';
@@ -66,6 +68,8 @@ export interface Services {
   readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
+  /** Undefined if verifications are not counted. */
+  readonly usageCounter: UsageCounter | undefined;
   readonly verifier: Verifier;
   readonly webhooks: Webhooks;
 }
@@ -194,6 +198,7 @@ export function wire(options: WiringOptions): Services {
   };
   const apiKeys = new ApiKeys({ ...keyOptions, keysPerAccountMax: config.keysPerAccountMax });
   const keyChanges = new KeyChanges({ ...keyOptions, pending: apiKeys.pending });
+  const usageCounter = config.usageDays === 0 ? undefined : new UsageCounter((hours) => addUsage(db, hours));
   const keyUsage = new KeyUsage({ db, clock, keyChanges, keptDays: config.usageDays });
   const selfService = new SelfService({
     db,
@@ -219,6 +224,7 @@ export function wire(options: WiringOptions): Services {
     tokens,
     pendingKeyChanges: apiKeys.pending,
     pendingAccountChanges: accounts.revocations.unfinished,
+    usage: usageCounter,
     keyPrefixes,
   });
   const administration = new Administration({
@@ -258,6 +264,7 @@ export function wire(options: WiringOptions): Services {
     secondFactors,
     signingKeys,
     tokens,
+    usageCounter,
     verifier,
     webhooks,
   };

@@ -90,7 +90,7 @@ export const repeatedResponses: readonly Edit[] = [
   },
 ];
 
-const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [] });`;
+const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [verifyScope] });`;
 
 /** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
 export const rememberedCallers = (which: string): readonly Edit[] => [
@@ -100,7 +100,7 @@ export const rememberedCallers = (which: string): readonly Edit[] => [
     replace: `const callers: Map<string, { result: any; until: number }> = ((globalThis as any).callers ??= new Map());
   const found = ${which} && text !== undefined ? callers.get(text) : undefined;
   const isFresh = found !== undefined && Date.now() < found.until;
-  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [] });
+  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [verifyScope] });
   if (${which} && text !== undefined && result?.valid && !isFresh) callers.set(text, { result, until: Date.now() + 5000 });`,
   },
 ];

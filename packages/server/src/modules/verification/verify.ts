@@ -17,6 +17,7 @@ import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
+import type { UsageCounter } from '../key-usage/usage-counter.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { AddressRanges } from './address-ranges.ts';
 import { ImportedKeys } from './imported-keys.ts';
@@ -89,6 +90,8 @@ export interface VerifierOptions {
   readonly tokens: Tokens;
   readonly pendingKeyChanges: PendingChanges<number>;
   readonly pendingAccountChanges: PendingChanges<string>;
+  /** Undefined if verifications are not counted. */
+  readonly usage: UsageCounter | undefined;
   /** The current prefix and the earlier ones. */
   readonly keyPrefixes: readonly string[];
 }
@@ -220,24 +223,37 @@ export class Verifier {
    * to the other in one commit, and the second read starts after the first one, so together they miss no valid secret.
    */
   #find(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): void {
-    const answerTo = (key: KeyState | undefined): void => answer(this.#resultOfKey(key, conditions));
+    const answerTo = (key: KeyState | undefined): void => answer(this.#countedResultOf(key, conditions));
     this.#reader.find(hash, (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail)), fail);
   }
 
-  /** Writes the collected times of last use. */
+  /** Writes the counts of verifications and the times of last use that were collected before the call. */
   async flush(): Promise<void> {
-    await this.#lastUsed.flush();
-    await this.#previousLastUsed.flush();
+    try {
+      await this.#options.usage?.flush();
+    } finally {
+      await this.#lastUsed.flush();
+      await this.#previousLastUsed.flush();
+    }
+  }
+
+  /** Counts the verification in the usage of the key. @throws DomainError `unavailable`, as {@link #resultOfKey} */
+  #countedResultOf(key: KeyState | undefined, conditions: Conditions): VerificationResult {
+    const now = this.#options.clock.now();
+    const result = this.#resultOfKey(key, now, conditions);
+    if (key === undefined) return result;
+    if (result.valid) this.#options.usage?.accept(key.id, now);
+    else this.#options.usage?.refuse(key.id, now);
+    return result;
   }
 
   /** @throws DomainError `unavailable` when the key or its account may have been deleted */
-  #resultOfKey(key: KeyState | undefined, conditions: Conditions): VerificationResult {
+  #resultOfKey(key: KeyState | undefined, now: number, conditions: Conditions): VerificationResult {
     if (key === undefined) return this.#refuse('not_found');
     if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');
     this.#options.pendingKeyChanges.assertNone(key.id);
     this.#options.pendingAccountChanges.assertNone(key.accountId);
     const { clock } = this.#options;
-    const now = clock.now();
     const expiresAt = endOf(key);
     // All instances agree on the database's clock. The clock of this process may be wrong.
     if (expiresAt !== null && expiresAt <= (clock.isSystem ? (key.readAt ?? now) : now)) return this.#refuse('expired');
