@@ -158,6 +158,7 @@ test('the lists of API keys and sessions contain no secrets', async () => {
   const target = await newTarget(app);
   const path = `accounts/${target.account.id}`;
   const now = new Date(app.clock.now()).toISOString();
+  const unchanged = { disabledAt: null, disabledReason: null, lastUsedAt: null };
   const keys = await administer(app, administrator, 'GET', `${path}/api-keys`);
   assert.deepEqual(keys.json, {
     apiKeys: [
@@ -168,10 +169,8 @@ test('the lists of API keys and sessions contain no secrets', async () => {
         updatedAt: now,
         scopes: [],
         expiresAt: null,
-        disabledAt: null,
-        disabledReason: null,
         hint: `krv_…${target.key.slice(-10, -6)}`,
-        lastUsedAt: null,
+        ...unchanged,
       },
     ],
   });
