@@ -198,9 +198,9 @@ export class KeyChanges {
         return made.after;
       });
     } catch (error) {
-      const unknown = isOutcomeUnknown(error) ? planned : undefined;
-      if (unknown && unknown.plan.narrowing.length > 0) {
-        if (finish.length > 0) this.#finishLater(operation, unknown.revision, unknown.plan.after.updatedAt);
+      const tried = planned ?? { plan: expected, revision: read.revision };
+      if (isOutcomeUnknown(error) && tried.plan.narrowing.length > 0) {
+        if (finish.length > 0) this.#finishLater(operation, tried.revision, tried.plan.after.updatedAt);
         else revocations?.catchUpSoon();
       }
       if (isAbsence(error)) await db.confirm();

@@ -1,0 +1,143 @@
+/** Changes of a key of unknown outcome: verifications of the key return 503 until what narrows it is known to be committed. */
+import assert from 'node:assert/strict';
+import { testConfig } from '../../../../test-kit/test-config.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { wire, type Services } from '../../../app/wiring.ts';
+import { behind, Line } from '../../../../test-kit/broken-connection.ts';
+import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { addAccount, keys, operator } from '../../../../test-kit/rows.ts';
+import { until } from '../../../../test-kit/until.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+
+const waitMsMax = 10_000;
+
+/** A service behind a connection that breaks, and another instance on the same database. */
+async function newInstances(db: Db) {
+  const [line, clock] = [new Line(), new FakeClock()];
+  const wiredTo = (to: Db): Services => {
+    const installation = { db: to, keys, migrated: [] };
+    return wire({ config: testConfig(), installation, clock, issuer: 'http://localhost' });
+  };
+  const accountId = await addAccount(db);
+  return { line, accountId, one: wiredTo(behind(db, line)), other: wiredTo(db) };
+}
+
+/** The result of a verification; the code of its error if there is none. */
+const outcomeOf = ({ verifier }: Services, key: string): Promise<unknown> =>
+  verifier.verify(key).then((result) => (result.valid ? 'valid' : result.code), codeOf);
+
+const isUnavailable = (error: unknown): boolean => codeOf(error) === 'unavailable';
+
+const settled = async (service: Services, key: string, expected: string): Promise<void> => {
+  await until('the change is finished', waitMsMax, async () => (await outcomeOf(service, key)) !== 'unavailable');
+  assert.equal(await outcomeOf(service, key), expected);
+};
+
+const actionsOf = async (db: Db, prefix = 'api_key.'): Promise<string[]> =>
+  (await listAuditEvents(db)).map(({ action }) => action).filter((action) => action.startsWith(prefix));
+
+for (const state of ['cut before', 'cut after'] as const) {
+  onEachDatabase(
+    `a disabling whose connection was ${state} its commit is finished before its key is verified again`,
+    async ({ db }) => {
+      const { line, accountId, one } = await newInstances(db);
+      const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
+      const { secret: untouched } = await one.apiKeys.create(operator, accountId, { nickname: 'b' });
+      line.state = state;
+      const change = { disabled: true, nickname: 'renamed', addresses: ['192.0.2.1'] };
+      await assert.rejects(one.keyChanges.change(operator, accountId, id, change), isUnavailable);
+      const expected = state === 'cut after' ? 'disabled' : 'unavailable';
+      for (let round = 0; round < 5; round++) {
+        assert.equal(await outcomeOf(one, secret.reveal()), expected);
+        assert.equal(await outcomeOf(one, untouched.reveal()), 'valid');
+      }
+      line.state = 'whole';
+      await settled(one, secret.reveal(), 'disabled');
+      const { nickname, addresses } = await one.keyChanges.read(accountId, id);
+      assert.deepEqual({ nickname, addresses }, { nickname: 'renamed', addresses: '192.0.2.1/32' });
+      assert.deepEqual((await actionsOf(db)).slice(2), ['api_key.updated', 'api_key.disabled'], 'recorded once');
+    },
+  );
+
+  onEachDatabase(
+    `the end of an overlap whose connection was ${state} its commit is finished before the key is verified again`,
+    async ({ db }) => {
+      const { line, accountId, one, other } = await newInstances(db);
+      const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
+      const rotated = await one.keyChanges.rotate(operator, accountId, id, { overlapSeconds: 60, endPrevious: false });
+      line.state = state;
+      await assert.rejects(one.keyChanges.endPrevious(operator, accountId, id), isUnavailable);
+      assert.notEqual(await outcomeOf(one, secret.reveal()), 'valid');
+      line.state = 'whole';
+      const isEnded = async (): Promise<boolean> => (await outcomeOf(other, secret.reveal())) === 'not_found';
+      await until('the change is finished', waitMsMax, isEnded);
+      assert.equal(await outcomeOf(one, secret.reveal()), 'not_found');
+      assert.equal(await outcomeOf(other, rotated.secret.reveal()), 'valid');
+      assert.equal((await actionsOf(db, 'api_key.previous_ended')).length, 1);
+    },
+  );
+
+  onEachDatabase(
+    `a rotation whose connection was ${state} its commit is not repeated, and the owner can rotate again`,
+    async ({ db }) => {
+      const { line, accountId, one } = await newInstances(db);
+      const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
+      const request = { overlapSeconds: 0, endPrevious: false };
+      line.state = state;
+      await assert.rejects(one.keyChanges.rotate(operator, accountId, id, request), isUnavailable);
+      line.state = 'whole';
+      assert.equal(await outcomeOf(one, secret.reveal()), state === 'cut after' ? 'not_found' : 'valid');
+      const again = await one.keyChanges.rotate(operator, accountId, id, { ...request, endPrevious: true });
+      assert.equal(await outcomeOf(one, secret.reveal()), 'not_found');
+      assert.equal(await outcomeOf(one, again.secret.reveal()), 'valid');
+      assert.equal((await actionsOf(db, 'api_key.rotated')).length, state === 'cut after' ? 2 : 1);
+    },
+  );
+}
+
+onEachDatabase('a change of unknown outcome that takes nothing away is not repeated', async ({ db }) => {
+  const { line, accountId, one } = await newInstances(db);
+  const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
+  line.state = 'cut before';
+  await assert.rejects(one.keyChanges.change(operator, accountId, id, { metadata: { a: 1 } }), isUnavailable);
+  assert.equal(await outcomeOf(one, secret.reveal()), 'valid');
+});
+
+onEachDatabase('a change of unknown outcome does not overwrite a later change', async ({ db }) => {
+  const { line, accountId, one, other } = await newInstances(db);
+  const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a', scopes: ['a', 'b'] });
+  line.state = 'cut before';
+  await assert.rejects(one.keyChanges.change(operator, accountId, id, { scopes: ['a'] }), isUnavailable);
+  await other.keyChanges.change(operator, accountId, id, { scopes: ['b'] });
+  assert.equal(await outcomeOf(one, secret.reveal()), 'unavailable');
+  const before = line.commits;
+  line.state = 'whole';
+  await until('the change is tried again', waitMsMax, async () => line.commits > before);
+  assert.equal((await one.keyChanges.read(accountId, id)).scopes, 'b');
+});
+
+/** What makes a repetition impossible, and the result of a verification afterwards. */
+const obstacles: Readonly<
+  Record<string, readonly [meanwhile: (other: Services, accountId: string, id: number) => Promise<unknown>, string]>
+> = {
+  'the nickname is taken': [
+    ({ apiKeys }, accountId) => apiKeys.create(operator, accountId, { nickname: 'renamed' }),
+    'disabled',
+  ],
+  'the key is deleted': [({ apiKeys }, accountId, id) => apiKeys.delete(operator, accountId, id), 'not_found'],
+  'the account is deleted': [({ accounts }, accountId) => accounts.delete(operator, accountId), 'not_found'],
+};
+
+for (const [what, [meanwhile, expected]] of Object.entries(obstacles)) {
+  onEachDatabase(`a change of unknown outcome is finished although meanwhile ${what}`, async ({ db }) => {
+    const { line, accountId, one, other } = await newInstances(db);
+    const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
+    line.state = 'cut before';
+    const change = { disabled: true, nickname: 'renamed' };
+    await assert.rejects(one.keyChanges.change(operator, accountId, id, change), isUnavailable);
+    await meanwhile(other, accountId, id);
+    line.state = 'whole';
+    await settled(one, secret.reveal(), expected);
+  });
+}
