@@ -3,24 +3,29 @@
  *
  * A history is valid if every operation can take effect at one moment between its start and its end such that the response
  * is correct at that moment (linearizability). The checker checks each key separately: it is valid until it is deleted,
- * once, and verifications, lists and the audit log agree. It checks each account separately: enabled until disabled, and
- * again.
+ * once, and verifications, lists and the audit log agree. It checks each other condition separately: an account or a key is
+ * enabled until disabled, and again; a scope, an IP range and an expiry allow a verification or do not; a secret is valid
+ * until it ends, once.
  *
  * The check is exact for a deleted key of an account that is never disabled, and for a disabled account without deleted
- * keys, except for a verification that overlaps two changes of its account. In that case, and if a key is deleted in an
- * account that is also disabled, the checker may miss a violation but never reports a false one.
+ * keys, except for a verification that overlaps two changes of its account. In that case, and if one verification depends on
+ * several conditions that change, the checker may miss a violation but never reports a false one.
  *
  * The caller reports operations when they end, in that order; deletions and changes also when they begin.
  */
-import { AccountRecord } from './account-record.ts';
+import { ChangingCondition } from './changing-condition.ts';
+import type { Asked, ChangeableCondition, Condition } from './condition.ts';
 import type {
-  AccountChange,
   AccountState,
+  Change,
+  ChangeOutcome,
   Deletion,
   DeletionOutcome,
   Interval,
+  KeyChangeKind,
   KeyKind,
   Observation,
+  ObservedResult,
   Verification,
   Violation,
 } from './history.ts';
@@ -30,6 +35,34 @@ import type { Report } from './report.ts';
 
 /** Enough to diagnose a failure; a broken build can cause millions of violations. */
 const examplesMax = 20;
+/**
+ * A time that a response states takes effect when the clock of another instance, or of the database, shows it. Clocks of
+ * machines that synchronise them differ by less.
+ */
+const clockDifferenceMsMax = 1_000;
+
+/** What a change of a key does to one condition. */
+export interface Effect {
+  readonly condition: ChangeableCondition;
+  readonly to: Change['to'];
+  /** Takes effect at the time that the response states, not with the request. */
+  readonly isDelayed?: boolean;
+}
+
+export interface KeyChange {
+  readonly kind: KeyChangeKind;
+  readonly effects: readonly (Effect & { readonly change: Change })[];
+}
+
+const noChanges: Readonly<Record<KeyChangeKind, number>> = {
+  disabled: 0,
+  scope: 0,
+  addresses: 0,
+  expiry: 0,
+  rotated: 0,
+  previousEnded: 0,
+  widened: 0,
+};
 
 interface AccountKeys {
   readonly all: KeyRecord[];
@@ -40,9 +73,10 @@ interface AccountKeys {
 export class Checker {
   readonly #keys = new Map<number, KeyRecord>();
   readonly #keysOf = new Map<string, AccountKeys>();
-  readonly #accounts = new Map<string, AccountRecord>();
+  readonly #accounts = new Map<string, ChangingCondition>();
   readonly #examples: Violation[] = [];
   readonly #counts = { accepted: 0, rejected: 0, unknown: 0, afterRevocation: 0, changes: 0, lists: 0 };
+  readonly #keyChanges = { acknowledged: 0, unknown: 0, ...noChanges };
   readonly #deletions = { acknowledged: 0, unknown: 0, created: 0, caller: 0, imported: 0 };
   readonly #verifyLatencies = new Latencies();
   readonly #deleteLatencies = new Latencies();
@@ -66,7 +100,8 @@ export class Checker {
     keys.all.push(key);
     keys.open.add(key);
     this.#keysOf.set(accountId, keys);
-    if (!this.#accounts.has(accountId)) this.#accounts.set(accountId, new AccountRecord(accountId));
+    if (this.#accounts.has(accountId)) return;
+    this.#accounts.set(accountId, new ChangingCondition(`account ${accountId}`, 'accepted_while_disabled'));
   }
 
   hasKey(id: number): boolean {
@@ -95,20 +130,53 @@ export class Checker {
     this.#record(key.endDeletion(deletion));
   }
 
-  beginChange(accountId: string, to: AccountState, source: string, startedAt: number): AccountChange {
-    const change: AccountChange = { to, source, startedAt, endedAt: Infinity, observedBy: Infinity };
+  beginChange(accountId: string, to: AccountState, source: string, startedAt: number): Change {
+    const change = newChange(to === 'disabled' ? 'unmet' : 'met', source, startedAt);
     this.#account(accountId).beginChange(change);
     return change;
   }
 
   /** @param isKnown false if the change may take effect at any later time, or never */
-  endChange(change: AccountChange, isKnown: boolean, endedAt: number): void {
+  endChange(change: Change, isKnown: boolean, endedAt: number): void {
     if (!isKnown) return;
     change.endedAt = endedAt;
     this.#counts.changes++;
   }
 
-  verified(id: number, verification: Verification): void {
+  beginKeyChange(kind: KeyChangeKind, effects: readonly Effect[], source: string, startedAt: number): KeyChange {
+    const begun = effects.map((effect) => ({ ...effect, change: newChange(effect.to, source, startedAt) }));
+    for (const { condition, change } of begun) condition.beginChange(change);
+    return { kind, effects: begun };
+  }
+
+  /**
+   * @param delayMs from the change to the time at which its delayed effects begin, by the clock of the service
+   * @returns when all effects have begun
+   */
+  endKeyChange({ kind, effects }: KeyChange, outcome: ChangeOutcome, endedAt: number, delayMs = 0): number {
+    const delayedTo = endedAt + delayMs + clockDifferenceMsMax;
+    if (outcome === 'unknown') this.#keyChanges.unknown++;
+    if (outcome === 'changed') {
+      this.#keyChanges.acknowledged++;
+      this.#keyChanges[kind]++;
+    }
+    for (const { condition, change, isDelayed = false } of effects) {
+      if (outcome === 'rejected') this.#record(condition.withdraw(change));
+      if (outcome !== 'changed') continue;
+      if (!isDelayed) change.endedAt = endedAt;
+      else
+        this.#record(
+          condition.confine(change, {
+            startedAt: change.startedAt + delayMs - clockDifferenceMsMax,
+            endedAt: delayedTo,
+          }),
+        );
+    }
+    return effects.some(({ isDelayed }) => isDelayed) ? delayedTo : endedAt;
+  }
+
+  /** @param asked the conditions of a key that is changed; absent for a key that is only deleted */
+  verified(id: number, verification: Verification, asked?: Asked): void {
     const { result, startedAt, endedAt, source } = verification;
     if (result === 'unknown') {
       this.#counts.unknown++;
@@ -117,28 +185,26 @@ export class Checker {
     this.#verifyLatencies.add(endedAt - startedAt);
     const key = this.#key(id);
     const account = this.#account(key.accountId);
+    if (result === 'wrong_key') {
+      this.#record({ rule: 'mistaken_identity', explanation: `key ${id}: ${source} returned another identity` });
+      this.#measure([key, account], verification);
+      return;
+    }
     const observed = result.replace('_', ' ');
     const observation: Observation = { by: 'verification', source, observed, startedAt, endedAt };
-    const sinceRevocationMs = this.#measure(key, account, verification);
-    switch (result) {
-      case 'accepted': {
-        const violation = key.observedValid(observation) ?? account.observed('enabled', observation);
-        if (violation && sinceRevocationMs > 0)
-          this.#acceptedAfterMsMax = Math.max(this.#acceptedAfterMsMax ?? 0, sinceRevocationMs);
-        return this.#record(violation);
-      }
-      case 'not_found':
-        return key.observedDeleted(observation);
-      case 'disabled':
-        return this.#record(key.observedValid(observation) ?? account.observed('disabled', observation));
-      case 'rejected':
-        // The result does not state the reason: if both reasons are possible, it proves neither.
-        if (!account.mayBe('disabled', observation)) key.observedDeleted(observation);
-        else if (!key.mayBeDeletedBy(endedAt)) this.#record(account.observed('disabled', observation));
-        return;
-      case 'wrong_key':
-        this.#record({ rule: 'mistaken_identity', explanation: `key ${id}: ${source} returned another identity` });
-    }
+    const { met, unmet } = meaningOf(result, key, account, asked);
+    const sinceRevocationMs = this.#measure(
+      [key, account, ...Object.values<Condition | undefined>({ ...asked })].filter((one) => one !== undefined),
+      verification,
+    );
+    const violation = firstOf(met, (condition) => condition.observedMet(observation));
+    if (violation && result === 'accepted' && sinceRevocationMs > 0)
+      this.#acceptedAfterMsMax = Math.max(this.#acceptedAfterMsMax ?? 0, sinceRevocationMs);
+    this.#record(violation);
+    if (violation || unmet.length === 0) return;
+    // If several conditions may explain the rejection, it proves none of them.
+    const [cause, ...others] = unmet.filter((condition) => condition.mayBeUnmet(observation));
+    if (others.length === 0) this.#record((cause ?? unmet[0])?.observedUnmet(observation));
   }
 
   /** A list of an account's keys. It may lack keys whose creation overlaps the request. */
@@ -147,10 +213,10 @@ export class Checker {
     const by = 'list';
     for (const id of ids) {
       const key = this.#keys.get(id);
-      this.#record(key?.observedValid({ by, source, observed: 'listed', startedAt, endedAt }));
+      this.#record(key?.observedMet({ by, source, observed: 'listed', startedAt, endedAt }));
     }
     for (const key of this.#keysOf.get(accountId)?.open ?? []) {
-      if (!ids.has(key.id)) key.observedDeleted({ by, source, observed: 'missing in the list', startedAt, endedAt });
+      if (!ids.has(key.id)) key.observedUnmet({ by, source, observed: 'missing in the list', startedAt, endedAt });
     }
   }
 
@@ -161,8 +227,8 @@ export class Checker {
       const count = deletions.get(key.id) ?? 0;
       const observed = count === 0 ? 'without a record of its deletion' : 'recorded as deleted';
       const observation: Observation = { by: 'audit log', source, observed, startedAt, endedAt };
-      if (count === 0) this.#record(key.observedValid(observation));
-      else key.observedDeleted(observation);
+      if (count === 0) this.#record(key.observedMet(observation));
+      else key.observedUnmet(observation);
       if (count > 1) {
         const explanation = `key ${key.id}: the audit log records ${count} deletions of it`;
         this.#record({ rule: 'audit_disagrees', explanation });
@@ -186,6 +252,7 @@ export class Checker {
       verifications: { total, accepted, refused: rejected, unknown, afterRevocation },
       deletions: { ...this.#deletions },
       accountChanges: changes,
+      keyChanges: { ...this.#keyChanges },
       lists,
       violations: this.#violations,
       examples: this.#examples,
@@ -198,12 +265,10 @@ export class Checker {
   }
 
   /** Counts the verification. @returns milliseconds from a revocation's response to its start; 0 or less without one */
-  #measure({ deletion }: KeyRecord, account: AccountRecord, { result, startedAt }: Verification): number {
+  #measure(conditions: readonly Condition[], { result, startedAt }: Verification): number {
     if (result === 'accepted') this.#counts.accepted++;
     else this.#counts.rejected++;
-    const change = account.lastChangeBefore(startedAt);
-    const disabledAt = change?.to === 'disabled' ? change.endedAt : Infinity;
-    const sinceMs = startedAt - Math.min(deletion?.endedAt ?? Infinity, disabledAt);
+    const sinceMs = startedAt - Math.min(...conditions.map((condition) => condition.unmetSince(startedAt)));
     if (sinceMs <= 0) return sinceMs;
     this.#counts.afterRevocation++;
     if (result !== 'accepted') this.#rejectedAfterMsMin = Math.min(this.#rejectedAfterMsMin ?? Infinity, sinceMs);
@@ -222,9 +287,67 @@ export class Checker {
     return key;
   }
 
-  #account(id: string): AccountRecord {
+  #account(id: string): ChangingCondition {
     const account = this.#accounts.get(id);
     if (!account) throw new Error(`account ${id} has no recorded key`);
     return account;
+  }
+}
+
+const newChange = (to: Change['to'], source: string, startedAt: number): Change => ({
+  to,
+  source,
+  startedAt,
+  endedAt: Infinity,
+  observedBy: Infinity,
+});
+
+function firstOf(
+  conditions: readonly Condition[],
+  check: (condition: Condition) => Violation | undefined,
+): Violation | undefined {
+  let first: Violation | undefined;
+  for (const condition of conditions) {
+    const violation = check(condition);
+    first ??= violation;
+  }
+  return first;
+}
+
+interface Meaning {
+  /** The conditions that the result shows as met. */
+  readonly met: readonly Condition[];
+  /** At least one of these is unmet. */
+  readonly unmet: readonly Condition[];
+}
+
+/** The order of the service: secret, account and key enabled, expiry, client IP, scope. */
+function meaningOf(
+  result: Exclude<ObservedResult, 'unknown' | 'wrong_key'>,
+  key: Condition,
+  account: Condition,
+  asked: Asked | undefined,
+): Meaning {
+  const { secret, enabled, unexpired, address, scope } = asked ?? {};
+  const those = (...conditions: readonly (Condition | undefined)[]): Condition[] =>
+    conditions.filter((condition) => condition !== undefined);
+  const valid = those(key, account, secret, enabled, unexpired);
+  switch (result) {
+    case 'accepted':
+      return { met: [...valid, ...those(address, scope)], unmet: [] };
+    case 'not_found':
+      return { met: [], unmet: those(key, secret) };
+    case 'disabled':
+      return { met: [key], unmet: those(account, enabled) };
+    case 'expired':
+      return { met: those(key, account, enabled), unmet: those(secret, unexpired) };
+    case 'address':
+      return { met: valid, unmet: those(address) };
+    case 'scope':
+      return { met: [...valid, ...those(address)], unmet: those(scope) };
+    case 'forbidden':
+      return { met: valid, unmet: those(address, scope) };
+    case 'rejected':
+      return { met: [], unmet: [...valid, ...those(address)] };
   }
 }

@@ -6,8 +6,9 @@ import { DomainError } from '../src/foundation/errors.ts';
 import { pick } from './prober.ts';
 import { ProbeLoops } from './probe-loops.ts';
 import type { CanaryAccount, CanaryKey } from './canaries.ts';
-import type { DeletionOutcome, KeyKind } from './history.ts';
-import type { HttpResponse, Instance } from './instance.ts';
+import type { KeyKind } from './history.ts';
+import type { Instance } from './instance.ts';
+import { deleteKey, deleteOnce, pauseMs } from './key-deletion.ts';
 import { KeySource, type KeySourceOptions } from './key-source.ts';
 
 export interface ScenarioOptions extends KeySourceOptions {
@@ -20,8 +21,6 @@ export interface ScenarioOptions extends KeySourceOptions {
   readonly onDeleted?: (deletions: number) => void;
 }
 
-/** Before a retry. */
-const pauseMs = 50;
 /** One deletion in so many is followed by a list. */
 const deletionsPerList = 4;
 /** One deletion in so many is repeated, and must fail. */
@@ -93,49 +92,17 @@ export class DeletionScenario {
     if (randomInt(keysPerShortLife) > 0) await probes.more(1 + randomInt(probesMax));
     // Fills any cache of acceptances just before the deletion.
     const before = prober.probeEverywhere(key);
-    if (await this.#delete(key)) await prober.probeEverywhere(key);
+    const { session } = this.#sourceOf(key);
+    if (await deleteKey(session, key.id, this.#options)) await prober.probeEverywhere(key);
     await before;
     prober.markDeleted(key);
     if (randomInt(deletionsPerList) === 0) await this.list(this.#sourceOf(key), pick(instances));
-    if (randomInt(deletionsPerRepetition) === 0) await this.#deleteOnce(key);
+    if (randomInt(deletionsPerRepetition) === 0) await deleteOnce(session, key.id, this.#options);
     await probes.more(1 + randomInt(probesMax));
     await probes.stop();
-  }
-
-  /** Repeats the deletion until its outcome is known. @returns false if the run ended before */
-  async #delete(key: CanaryKey): Promise<boolean> {
-    for (;;) {
-      const outcome = await this.#deleteOnce(key);
-      if (outcome === 'deleted' || outcome === 'not_found') return true;
-      if (this.#options.isOver()) return false;
-      await setTimeout(pauseMs);
-    }
-  }
-
-  /** Deletes the key at a random instance. @returns undefined if the sign-in failed */
-  async #deleteOnce(key: CanaryKey): Promise<DeletionOutcome | undefined> {
-    const { instances, checker, onDeleted } = this.#options;
-    const { session } = this.#sourceOf(key);
-    const instance = pick(instances);
-    // Before the recorded start, so that the interval is short.
-    if (!(await session.ensureSignedIn(instance))) return undefined;
-    const { id } = key;
-    const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
-    const deletion = checker.beginDeletion(id, source, monotonicMs());
-    const response = await session.send(instance, 'DELETE', `/auth/api-keys/${id}`);
-    const outcome = outcomeOf(response);
-    checker.endDeletion(id, deletion, outcome, monotonicMs());
-    if (outcome === 'deleted') onDeleted?.(checker.deletions);
-    return outcome;
   }
 
   #sourceOf({ accountId }: CanaryKey): KeySource {
     return this.#sources.get(accountId) ?? this.#source;
   }
-}
-
-function outcomeOf(response: HttpResponse | undefined): DeletionOutcome {
-  if (response?.status === 200) return 'deleted';
-  if (response?.status === 404) return 'not_found';
-  return response?.status === 401 ? 'rejected' : 'unknown';
 }

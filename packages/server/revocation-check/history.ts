@@ -11,10 +11,21 @@ export interface Interval {
 }
 
 /**
- * The result of a verification. `rejected` is a rejection without a reason, as proxies get it. `wrong_key` is a result about
- * another key. `unknown` is a missing response, or one that leaves the validity open (503).
+ * The result of a verification. `rejected` is a rejection without a reason, as proxies get it. `address`: not valid from the
+ * client IP. `scope`: valid, without the scope. `forbidden`: either of the two. `wrong_key` is a result about another key.
+ * `unknown` is a missing response, or one that leaves the validity open (503).
  */
-export type ObservedResult = 'accepted' | 'rejected' | 'not_found' | 'disabled' | 'wrong_key' | 'unknown';
+export type ObservedResult =
+  | 'accepted'
+  | 'rejected'
+  | 'not_found'
+  | 'disabled'
+  | 'expired'
+  | 'address'
+  | 'scope'
+  | 'forbidden'
+  | 'wrong_key'
+  | 'unknown';
 
 export interface Verification extends Interval {
   readonly result: ObservedResult;
@@ -41,17 +52,23 @@ export type KeyKind = 'created' | 'caller' | 'imported';
 
 export type AccountState = 'enabled' | 'disabled';
 
-/** An account is disabled or enabled. `endedAt` is infinite as in `Deletion`. */
-export interface AccountChange {
-  readonly to: AccountState;
-  readonly startedAt: number;
+/** A condition of a verification becomes met or unmet. `endedAt` is infinite as in `Deletion`. */
+export interface Change {
+  readonly to: 'met' | 'unmet';
   readonly source: string;
+  startedAt: number;
   endedAt: number;
   /** The earliest end of an operation that observed the change: it took effect before that. */
   observedBy: number;
 }
 
-/** The observed state of a key or an account: it was true at one moment of the interval, at least. */
+/** What a request changes of a key; `widened`: it only gives rights back. */
+export type KeyChangeKind = 'disabled' | 'scope' | 'addresses' | 'expiry' | 'rotated' | 'previousEnded' | 'widened';
+
+/** `rejected`: the request had no effect. `unknown`: it may take effect at any time after its start, or never. */
+export type ChangeOutcome = 'changed' | 'rejected' | 'unknown';
+
+/** The observed state of a condition: it was true at one moment of the interval, at least. */
 export interface Observation extends Interval {
   readonly by: 'verification' | 'list' | 'audit log' | 'deletion';
   readonly source: string;
@@ -63,7 +80,9 @@ export interface Observation extends Interval {
 export const rules = {
   accepted_after_deletion: 'a verification that started after the deletion’s response was accepted',
   accepted_while_disabled: 'a verification that started after the response to the disabling was accepted',
-  refused_without_cause: 'a key was rejected without a request to delete or disable it',
+  accepted_after_narrowing:
+    'a verification was accepted that started after the response to a change of the key, or after the end of a secret',
+  refused_without_cause: 'a key was rejected without a request that explains it',
   came_back: 'a key was accepted after it had been rejected',
   deleted_twice: 'two deletions of one key succeeded',
   list_disagrees: 'a list contains a deleted key or lacks a valid key',
@@ -84,3 +103,6 @@ export function describe({ source, startedAt, endedAt }: Interval & { readonly s
   const end = endedAt === Infinity ? 'no response' : `${endedAt.toFixed(3)} ms`;
   return `${source} [${startedAt.toFixed(3)} ms … ${end}]`;
 }
+
+/** The time from the end of one operation to the start of a later one. */
+export const gap = (from: Interval['endedAt'], to: Interval['startedAt']): string => `${(to - from).toFixed(3)} ms`;

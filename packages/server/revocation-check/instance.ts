@@ -21,6 +21,8 @@ export class Instance {
   readonly url: string;
   /** The number of verifications that it has accepted or rejected. */
   verifications = 0;
+  /** Whether X-Forwarded-For of this process counts, because its IP address belongs to a trusted proxy. */
+  trustsForwardedFor = false;
   readonly #base: URL;
   readonly #agent: Agent;
   /** Its connections carry only requests to `/auth/forward`, as those of a proxy do, so the short path answers them. */
@@ -47,7 +49,7 @@ export class Instance {
       path: pathname === '/' ? path : pathname + path,
       method,
       headers,
-      agent: method === 'GET' && path === '/auth/forward' ? this.#proxyAgent : this.#agent,
+      agent: method === 'GET' && /^\/auth\/forward($|\?)/.test(path) ? this.#proxyAgent : this.#agent,
       timeout: this.#timeoutMs,
     };
     return new Promise((resolve, reject) => {

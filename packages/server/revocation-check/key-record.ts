@@ -6,8 +6,10 @@
  * operation that observed the key as valid started before D; one that observed it as deleted ended after D. A history
  * violates a rule if no such D exists.
  */
+import type { Condition } from './condition.ts';
 import {
   describe,
+  gap,
   type Deletion,
   type Interval,
   type KeyKind,
@@ -16,7 +18,7 @@ import {
   type Violation,
 } from './history.ts';
 
-export class KeyRecord {
+export class KeyRecord implements Condition {
   readonly id: number;
   readonly accountId: string;
   /** When the response to the creation arrived. An operation that started earlier may have missed the key. */
@@ -48,7 +50,7 @@ export class KeyRecord {
     if (outcome === 'unknown') return undefined;
     if (outcome !== 'deleted') this.deletions = this.deletions.filter((other) => other !== deletion);
     if (outcome === 'not_found')
-      this.observedDeleted({ by: 'deletion', observed: 'not found', source, startedAt, endedAt });
+      this.observedUnmet({ by: 'deletion', observed: 'not found', source, startedAt, endedAt });
     if (outcome !== 'deleted') return undefined;
     const first = this.deletion;
     if (first) return this.#violation('deleted_twice', `${describe(first)}, and again by ${describe(deletion)}`);
@@ -57,7 +59,7 @@ export class KeyRecord {
   }
 
   /** @returns the violation, if the key must have been deleted before the observation started */
-  observedValid(observation: Observation): Violation | undefined {
+  observedMet(observation: Observation): Violation | undefined {
     const { startedAt, by } = observation;
     if (this.lastValid === undefined || startedAt > this.lastValid.startedAt) this.lastValid = observation;
     const { deletion, firstDeleted } = this;
@@ -78,15 +80,21 @@ export class KeyRecord {
     return undefined;
   }
 
-  observedDeleted(observation: Observation): void {
+  /** `finish` checks it, because a deletion with an unknown outcome may turn out to have had no effect. */
+  observedUnmet(observation: Observation): undefined {
     if (observation.startedAt < this.createdAt) return;
     if (this.firstDeleted === undefined || observation.endedAt < this.firstDeleted.endedAt)
       this.firstDeleted = observation;
   }
 
   /** Whether a deletion may have taken effect by then. */
-  mayBeDeletedBy(endedAt: number): boolean {
+  mayBeUnmet({ endedAt }: Pick<Interval, 'endedAt'>): boolean {
     return this.deletions.some(({ startedAt }) => startedAt < endedAt);
+  }
+
+  unmetSince(time: number): number {
+    const since = this.deletion?.endedAt ?? Infinity;
+    return since <= time ? since : Infinity;
   }
 
   /** Checks that a deletion explains the observations as deleted. Requires the outcome of every operation. */
@@ -94,7 +102,7 @@ export class KeyRecord {
     const { firstDeleted, deletion } = this;
     if (firstDeleted === undefined) return undefined;
     const { by, observed, endedAt } = firstDeleted;
-    if (deletion ? deletion.startedAt < endedAt : this.mayBeDeletedBy(endedAt)) return undefined;
+    if (deletion ? deletion.startedAt < endedAt : this.mayBeUnmet({ endedAt })) return undefined;
     const cause = deletion ? `before the request of ${describe(deletion)}` : 'without a request to delete the key';
     return this.#violation(ruleOf(by, 'refused_without_cause'), `${observed} by ${describe(firstDeleted)}, ${cause}`);
   }
@@ -108,6 +116,3 @@ function ruleOf(by: Observation['by'], rule: Rule): Rule {
   if (by === 'list') return 'list_disagrees';
   return by === 'audit log' ? 'audit_disagrees' : rule;
 }
-
-/** The time from the end of one operation to the start of a later one. */
-export const gap = (from: Interval['endedAt'], to: Interval['startedAt']): string => `${(to - from).toFixed(3)} ms`;

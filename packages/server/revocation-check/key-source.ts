@@ -3,7 +3,7 @@ import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import { AccountSession } from './account-session.ts';
 import { pick, type Prober } from './prober.ts';
-import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
+import type { AskedOfKey, Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
 import type { Checker } from './checker.ts';
 import type { KeyKind } from './history.ts';
 import type { HttpResponse, Instance } from './instance.ts';
@@ -13,6 +13,13 @@ export interface KeySourceOptions {
   readonly canaries: Canaries;
   readonly checker: Checker;
   readonly prober: Prober;
+}
+
+export interface NewKeyOptions {
+  /** Only for keys that are created over HTTP. */
+  readonly scopes?: readonly string[];
+  /** For a key that is changed. */
+  readonly ask?: (id: number) => AskedOfKey;
 }
 
 export class KeySource {
@@ -27,11 +34,12 @@ export class KeySource {
   }
 
   /** @returns undefined if the outcome is unknown: the key may exist */
-  async newKey(kind: KeyKind): Promise<CanaryKey | undefined> {
+  async newKey(kind: KeyKind, { scopes = [], ask }: NewKeyOptions = {}): Promise<CanaryKey | undefined> {
     const { checker, prober } = this.#options;
     try {
-      const key = await this.#create(kind);
-      if (!key) return undefined;
+      const created = await this.#create(kind, scopes);
+      if (!created) return undefined;
+      const key = { ...created, ...(ask ? { asked: ask(created.id) } : {}) };
       checker.addKey(key.id, key.accountId, monotonicMs(), kind);
       prober.live.add(key);
       return key;
@@ -51,7 +59,7 @@ export class KeySource {
   }
 
   /** @throws DomainError */
-  async #create(kind: KeyKind): Promise<CanaryKey | undefined> {
+  async #create(kind: KeyKind, scopes: readonly string[]): Promise<CanaryKey | undefined> {
     const { canaries, instances } = this.#options;
     const { id: accountId } = this.session.account;
     const instance = pick(instances);
@@ -62,7 +70,7 @@ export class KeySource {
         return canaries.importKey(accountId);
       case 'created': {
         if (!(await this.session.ensureSignedIn(instance))) return undefined;
-        const body = { nickname: canaries.newNickname() };
+        const body = { nickname: canaries.newNickname(), ...(scopes.length === 0 ? {} : { scopes }) };
         const response = await this.session.send(instance, 'POST', '/auth/api-keys', body);
         if (response?.status !== 201) return this.#handleRejection(response);
         const { id, key: secret } = JSON.parse(response.text) as { id: number; key: string };

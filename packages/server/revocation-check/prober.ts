@@ -3,8 +3,9 @@ import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { monotonicMs } from '../src/foundation/clock.ts';
-import type { CanaryKey } from './canaries.ts';
+import type { AskedOfKey, CanaryKey } from './canaries.ts';
 import type { Checker } from './checker.ts';
+import type { Asked } from './condition.ts';
 import type { ObservedResult } from './history.ts';
 import type { HttpResponse, Instance } from './instance.ts';
 import { describeRequest, verificationMethods, type VerificationMethod } from './verification-methods.ts';
@@ -83,9 +84,13 @@ export class Prober {
       this.#checker.verified(this.#caller.id, { result: 'rejected', source, startedAt, endedAt });
     }
     const results = typeof read === 'object' ? read : keys.map((): ObservedResult => 'unknown');
-    for (const [index, { id }] of keys.entries()) {
+    for (const [index, { id, asked }] of keys.entries()) {
       const result = results[index] ?? 'unknown';
-      this.#checker.verified(id, { result, source, startedAt, endedAt });
+      this.#checker.verified(
+        id,
+        { result, source, startedAt, endedAt },
+        asked && conditionsOf(asked, method, instance),
+      );
       if (result !== 'unknown') instance.verifications++;
     }
     return results;
@@ -99,6 +104,22 @@ export class Prober {
       return from.length === 0 ? [] : [pick(from)];
     }).flat();
   }
+}
+
+/** The conditions of a verification of this key by this method. */
+function conditionsOf(
+  { secret, scope, conditions }: AskedOfKey,
+  { asksForScope, reportsAddress }: VerificationMethod,
+  { trustsForwardedFor }: Instance,
+): Asked {
+  const isReported = reportsAddress === 'member' || (reportsAddress === 'header' && trustsForwardedFor);
+  return {
+    secret,
+    enabled: conditions.enabled,
+    unexpired: conditions.unexpired,
+    address: isReported ? conditions.address : conditions.anywhere,
+    scope: asksForScope && scope !== undefined ? conditions.scope : undefined,
+  };
 }
 
 /** A response that violates the contract has an unknown result. */

@@ -1,6 +1,6 @@
 /** What a revocation check found: the checker’s summary. The members are those of `keyreeve prove-revocation --json`. */
 import type { LatencySummary } from './latencies.ts';
-import type { Violation } from './history.ts';
+import type { KeyChangeKind, Violation } from './history.ts';
 
 export interface Report {
   readonly verifications: {
@@ -10,7 +10,7 @@ export interface Report {
     readonly refused: number;
     /** Without a response, or with 503. */
     readonly unknown: number;
-    /** Those that started after the response to a deletion or a disabling of their key or account. */
+    /** Those that started after the response to a deletion, or to another change after which they must be rejected. */
     readonly afterRevocation: number;
   };
   readonly deletions: {
@@ -25,6 +25,8 @@ export interface Report {
   };
   /** Acknowledged changes of accounts, disabled or enabled. */
   readonly accountChanges: number;
+  /** Acknowledged changes of keys; the named ones take rights away. */
+  readonly keyChanges: Readonly<Record<'acknowledged' | 'unknown' | KeyChangeKind, number>>;
   readonly lists: number;
   readonly violations: number;
   /** The first violations. */

@@ -81,7 +81,7 @@ const unproven = (reason: string) => ({ isProven: false, reason, report: null })
 
 /** A violation, or an observation that the run lacks: without it, the absence of violations proves nothing. */
 function gapOf(report: Report, instances: RunResult['instances'], importsKeys: boolean): string | null {
-  const { violations, verifications, deletions } = report;
+  const { violations, verifications, deletions, keyChanges } = report;
   if (violations > 0) return `${violations} violation${violations === 1 ? '' : 's'}`;
   const silent = instances.filter(({ verdicts }) => verdicts === 0);
   if (silent.length > 0) return `no response to a verification from ${silent.map(({ url }) => url).join(', ')}`;
@@ -89,6 +89,7 @@ function gapOf(report: Report, instances: RunResult['instances'], importsKeys: b
   if (deletions.created === 0) return 'no key that was created over HTTP was deleted';
   if (deletions.caller === 0) return 'no key of a caller was deleted';
   if (importsKeys && deletions.imported === 0) return 'no imported key was deleted';
+  if (keyChanges.acknowledged === 0) return 'no change of a key was acknowledged';
   if (verifications.accepted === 0) return 'no verification was accepted';
   return verifications.afterRevocation === 0 ? 'no verification started after the response to a deletion' : null;
 }

@@ -7,6 +7,11 @@ import type { HttpRequest, HttpResponse } from './instance.ts';
 export interface Key {
   readonly id: number;
   readonly secret: string;
+  readonly asked?: {
+    readonly scope: string | undefined;
+    readonly address: string;
+    readonly forgedAddress: string;
+  };
 }
 
 export interface VerificationMethod {
@@ -16,6 +21,10 @@ export interface VerificationMethod {
   readonly keysMax: number;
   /** The key authenticates the request, so only callers' keys can be verified this way. */
   readonly isForCallers: boolean;
+  /** Whether an accepted result shows that the key has the scope that is asked for. */
+  readonly asksForScope: boolean;
+  /** How the request reports a client IP: in X-Forwarded-For, in a member of the body, or not at all. */
+  readonly reportsAddress: 'header' | 'member' | 'never';
   readonly request: (keys: readonly Key[], caller: Key) => HttpRequest;
   /**
    * @returns the results in the order of the keys; `caller rejected` if the service rejected the caller's own key
@@ -45,11 +54,11 @@ const pick = <T>(values: readonly T[]): T => values[randomInt(values.length)] as
 
 type Headers = (key: Key) => Record<string, string>;
 
-const verify = (caller: Key, credential: string): HttpRequest => ({
+const verify = (caller: Key, credential: string, address?: string): HttpRequest => ({
   method: 'POST',
   path: '/auth/verify',
   headers: { ...bearer(caller), ...json },
-  body: JSON.stringify({ credential }),
+  body: JSON.stringify({ credential, address }),
 });
 const verifyBatch = (caller: Key, keys: readonly Key[]): HttpRequest => ({
   method: 'POST',
@@ -64,15 +73,35 @@ const introspect = (authorization: Record<string, string>, token: string): HttpR
   body: `token=${token}`,
 });
 
-const byForward = (how: string, headers: Headers, isVaried: boolean): VerificationMethod => ({
+interface ForwardOptions {
+  readonly isVaried?: boolean;
+  readonly asksForScope?: boolean;
+}
+
+const byForward = (
+  how: string,
+  headers: Headers,
+  { isVaried = false, asksForScope = false }: ForwardOptions,
+): VerificationMethod => ({
   how,
   keysMax: 1,
   isForCallers: false,
-  request: (keys) => ({
-    method: isVaried ? pick(methods) : 'GET',
-    path: isVaried ? pick(paths) : '/auth/forward',
-    headers: headers(only(keys)),
-  }),
+  asksForScope,
+  reportsAddress: 'header',
+  request: (keys) => {
+    const { asked } = only(keys);
+    const path = isVaried ? pick(paths) : '/auth/forward';
+    const wanted = asksForScope && asked?.scope !== undefined ? `scope=${encodeURIComponent(asked.scope)}` : '';
+    return {
+      method: isVaried ? pick(methods) : 'GET',
+      path: wanted === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${wanted}`,
+      headers: {
+        ...headers(only(keys)),
+        // As a proxy does: it appends its peer to what the client sent.
+        ...(asked ? { 'x-forwarded-for': `${asked.forgedAddress}, ${asked.address}` } : {}),
+      },
+    };
+  },
   read: readForward,
 });
 
@@ -80,11 +109,14 @@ const byIntrospection = (how: string, authorization: Headers): VerificationMetho
   how,
   keysMax: 1,
   isForCallers: false,
+  asksForScope: true,
+  reportsAddress: 'never',
   request: (keys, caller) => introspect(authorization(caller), only(keys).secret),
-  read: ({ status, text }) => {
+  read: ({ status, text }, keys) => {
     if (status === 401) return 'caller rejected';
     if (status !== 200) return ['unknown'];
-    return [(JSON.parse(text) as { active: boolean }).active ? 'accepted' : 'rejected'];
+    const { active, scope = '' } = JSON.parse(text) as { active: boolean; scope?: string };
+    return [active ? resultOfScopes(scope.split(' '), only(keys)) : 'rejected'];
   },
 });
 
@@ -93,6 +125,8 @@ const asCaller = (how: string, request: VerificationMethod['request']): Verifica
   how,
   keysMax: 1,
   isForCallers: true,
+  asksForScope: false,
+  reportsAddress: 'never',
   request,
   read: ({ status, text }) => {
     if (status === 200) return ['accepted'];
@@ -102,20 +136,24 @@ const asCaller = (how: string, request: VerificationMethod['request']): Verifica
 });
 
 export const verificationMethods: readonly VerificationMethod[] = [
-  byForward('Bearer', bearer, false),
-  byForward('X-API-Key', apiKey, false),
-  byForward('either header', (key) => pick([bearer, apiKey])(key), true),
+  byForward('Bearer', bearer, {}),
+  byForward('X-API-Key', apiKey, { asksForScope: true }),
+  byForward('either header', (key) => pick([bearer, apiKey])(key), { isVaried: true, asksForScope: true }),
   {
     how: 'credential',
     keysMax: 1,
     isForCallers: false,
-    request: (keys, caller) => verify(caller, only(keys).secret),
+    asksForScope: true,
+    reportsAddress: 'member',
+    request: (keys, caller) => verify(caller, only(keys).secret, only(keys).asked?.address),
     read: (response, keys) => readResults(response, keys, (body) => [body as Result]),
   },
   {
     how: 'credentials',
     keysMax: batchMax,
     isForCallers: false,
+    asksForScope: true,
+    reportsAddress: 'never',
     request: (keys, caller) => verifyBatch(caller, keys),
     read: (response, keys) => readResults(response, keys, (body) => (body as { results: Result[] }).results),
   },
@@ -134,11 +172,30 @@ export const describeRequest = ({ how }: VerificationMethod, { method, path }: H
 const keyIdHeader = identityHeaders.keyId.toLowerCase();
 
 function readForward({ status, headers }: HttpResponse, keys: readonly Key[]): readonly ObservedResult[] {
-  if (status === 200) return [headers[keyIdHeader] === String(only(keys).id) ? 'accepted' : 'wrong_key'];
+  const { id, asked } = only(keys);
+  if (status === 200) return [headers[keyIdHeader] === String(id) ? 'accepted' : 'wrong_key'];
+  if (status === 403 && asked) return ['forbidden'];
   return [status === 401 ? 'rejected' : 'unknown'];
 }
 
-type Result = { readonly valid: true; readonly keyId: number } | { readonly valid: false; readonly code: string };
+const resultOfScopes = (scopes: readonly string[], { asked }: Key): ObservedResult =>
+  asked?.scope === undefined || scopes.includes(asked.scope) ? 'accepted' : 'scope';
+
+type Result =
+  | { readonly valid: true; readonly keyId: number; readonly scopes: readonly string[] }
+  | { readonly valid: false; readonly code: string };
+
+/** Any other code is about another credential. The second group is only possible for a key that is changed. */
+const resultsOfCodes: Readonly<Record<string, ObservedResult>> = {
+  not_found: 'not_found',
+  disabled: 'disabled',
+  unavailable: 'unknown',
+};
+const resultsOfChangedKeys: Readonly<Record<string, ObservedResult>> = {
+  expired: 'expired',
+  address_required: 'address',
+  address_not_allowed: 'address',
+};
 
 function readResults(
   { status, text }: HttpResponse,
@@ -148,12 +205,11 @@ function readResults(
   if (status === 401) return 'caller rejected';
   if (status !== 200) return keys.map(() => 'unknown');
   const results = resultsOf(JSON.parse(text));
-  return keys.map(({ id }, index) => {
+  return keys.map((key, index) => {
     const result = results[index];
     if (!result) return 'wrong_key';
-    if (result.valid) return result.keyId === id ? 'accepted' : 'wrong_key';
-    if (result.code === 'unavailable') return 'unknown';
-    // Any other code is about another credential.
-    return result.code === 'not_found' || result.code === 'disabled' ? result.code : 'wrong_key';
+    if (result.valid) return result.keyId === key.id ? resultOfScopes(result.scopes, key) : 'wrong_key';
+    const found = resultsOfCodes[result.code] ?? (key.asked && resultsOfChangedKeys[result.code]);
+    return found ?? 'wrong_key';
   });
 }

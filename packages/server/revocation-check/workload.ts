@@ -1,6 +1,6 @@
 /**
  * The workload of a revocation check. It verifies canary keys at every instance by every method while it deletes them through
- * one instance, and disables and enables accounts; the checker checks the recorded history. Instances and the database may
+ * one instance, changes others, and disables and enables accounts; the checker checks the recorded history. Instances and the database may
  * fail during the run: an operation without a response has an unknown outcome, and is repeated at another instance.
  */
 import { setTimeout } from 'node:timers/promises';
@@ -9,10 +9,12 @@ import { monotonicMs } from '../src/foundation/clock.ts';
 import { AccountSession } from './account-session.ts';
 import { Prober } from './prober.ts';
 import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
+import { clientIpOfProbes } from './changed-key.ts';
 import { Checker } from './checker.ts';
 import { DeletionScenario, type ScenarioOptions } from './deletion-scenario.ts';
 import { runDisablingScenario } from './disabling-scenario.ts';
 import { Instance } from './instance.ts';
+import { runEndingScenario, runNarrowingScenario } from './narrowing-scenario.ts';
 import type { Report } from './report.ts';
 import { describeRequest } from './verification-methods.ts';
 
@@ -41,6 +43,7 @@ export interface WorkloadRunOptions {
 
 const timeoutMsDefault = 10_000;
 const loopsPerScenario = 4;
+const narrowingLoops = 2;
 const probesMaxDefault = 24;
 
 export class Workload {
@@ -109,6 +112,7 @@ export class Workload {
       isOver: () => hasFailed || signal.aborted || this.checker.deletions >= deletionsMax,
       ...(onDeleted ? { onDeleted } : {}),
     };
+    await this.#findTrustingInstances();
     const scenarios: DeletionScenario[] = [];
     while (scenarios.length < this.#deletionScenarios && !options.isOver()) {
       scenarios.push(new DeletionScenario(await this.#canaries.newAccount(), options));
@@ -117,6 +121,9 @@ export class Workload {
     const running = [
       ...scenarios.map((scenario) => scenario.run()),
       runDisablingScenario(options),
+      // Few verifications in progress, so that deletions are verified as often as without these scenarios.
+      runNarrowingScenario({ ...options, loops: narrowingLoops }),
+      runEndingScenario({ ...options, loops: 1 }),
       this.#verifyBatches(options.isOver),
     ];
     // All must end before the canaries are removed, even if one fails.
@@ -164,6 +171,19 @@ export class Workload {
       }
     }
     return undefined;
+  }
+
+  /** Sends a client IP as a proxy does, for a key that is valid from this client IP only. */
+  async #findTrustingInstances(): Promise<void> {
+    const [first] = this.instances;
+    if (!first || !(await this.#session.ensureSignedIn(first))) return;
+    const { id, secret } = await this.#canaries.newCallerKey(this.#session.account.id);
+    await this.#session.send(first, 'PATCH', `/auth/api-keys/${id}`, { addresses: [clientIpOfProbes] });
+    const headers = { authorization: `Bearer ${secret}`, 'x-forwarded-for': clientIpOfProbes };
+    for (const instance of this.instances) {
+      const response = await instance.send({ method: 'GET', path: '/auth/forward', headers }).catch(() => undefined);
+      instance.trustsForwardedFor = response?.status === 200;
+    }
   }
 
   /** Instances with different public URLs reject each other’s access tokens. */

@@ -27,9 +27,9 @@ const deletionsMax = 10_000_000;
 const concurrencyDefault = 16;
 const concurrencyMax = 1_024;
 
-const description = `Check on running instances that deleted keys are rejected immediately.
+const description = `Check on running instances that deleted and changed keys are rejected immediately.
 
-Creates accounts and keys, verifies the keys on every instance and endpoint while it deletes keys and disables accounts, compares the results by their times, and removes its accounts and keys. Exits with status 1 after a violation, or if the run proves nothing.
+Creates accounts and keys, verifies the keys on every instance and endpoint while it deletes, changes and rotates keys and disables accounts, compares the results by their times, and removes its accounts and keys. Exits with status 1 after a violation, or if the run proves nothing.
 
 Run it after each deployment, with the configuration of the installation. It loads the instances as much as one processor can.`;
 
@@ -121,6 +121,14 @@ function describe(result: RunResult, report: Report): string {
     ['  of imported keys', number(deletions.imported)],
     ['deletions without a result', number(deletions.unknown)],
     ['accounts disabled or enabled', number(report.accountChanges)],
+    ['changes of keys', number(report.keyChanges.acknowledged)],
+    ['  disabled', number(report.keyChanges.disabled)],
+    ['  scope removed', number(report.keyChanges.scope)],
+    ['  IP ranges changed', number(report.keyChanges.addresses)],
+    ['  expiry shortened', number(report.keyChanges.expiry)],
+    ['  rotated', number(report.keyChanges.rotated)],
+    ['  previous secret ended', number(report.keyChanges.previousEnded)],
+    ['changes of keys without a result', number(report.keyChanges.unknown)],
     ['lists compared', number(report.lists)],
     ['violations', violations === 0 ? 'none' : number(violations)],
     ['longest time from a response to the start of an accepted verification', ms(report.acceptedAfterMsMax)],
@@ -130,7 +138,7 @@ function describe(result: RunResult, report: Report): string {
     ['deletion, p50 and p99', latencies(report.deleteLatency)],
   ];
   const conclusion = result.isProven
-    ? 'Proven: every verification that started after the response to a deletion was rejected.'
+    ? 'Proven: every verification that started after the response to a deletion or a change applied it.'
     : `Not proven: ${result.reason}.`;
   const reasons = examples.map(({ rule, explanation }) => `- ${rules[rule]}:\n  ${explanation}`);
   return [conclusion, ...reasons, '', table(['WHAT', 'RESULT'], rows)].join('\n') + leftBehind(result);

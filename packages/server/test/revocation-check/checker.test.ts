@@ -206,6 +206,7 @@ test('the report has the counts, and explanations with both operations and their
     verifications: { total: 5, accepted: 3, refused: 1, unknown: 1, afterRevocation: 2 },
     deletions: { acknowledged: 1, unknown: 1, created: 1, caller: 0, imported: 0 },
     accountChanges: 0,
+    keyChanges: report.keyChanges,
     lists: 1,
     violations: 1,
     examples: [

@@ -80,6 +80,8 @@ export class Cluster implements AsyncDisposable {
         proxy,
         environment: {
           ...shared,
+          // The client IP of a verification is what the check sends in X-Forwarded-For.
+          KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
           KEYREEVE_DATABASE_URL: proxy?.through(databaseUrl) ?? databaseUrl,
           ...environment,
         },

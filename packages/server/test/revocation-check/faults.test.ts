@@ -38,10 +38,12 @@ function assertPassed(report: Report, faultsHappened: number): void {
   assert.deepEqual(report.examples, []);
   assert.equal(report.violations, 0);
   assert.equal(report.acceptedAfterMsMax, null);
-  const { verifications, deletions, accountChanges, lists } = report;
+  const { verifications, deletions, accountChanges, keyChanges, lists } = report;
   assert.ok(deletions.acknowledged >= (faultsHappened + 1) * ordinaryRun.deletionsBetween, JSON.stringify(report));
   assert.ok(verifications.afterRevocation > deletions.acknowledged * 5, JSON.stringify(report));
   assert.ok(verifications.accepted > deletions.acknowledged, JSON.stringify(report));
+  const { disabled, rotated } = keyChanges;
+  assert.ok(disabled > 0 && rotated > 0, JSON.stringify(report));
   assert.ok(accountChanges > 0 && lists > 0, JSON.stringify(report));
   assert.ok(deletions.created > 0 && deletions.caller > 0, JSON.stringify(report));
 }

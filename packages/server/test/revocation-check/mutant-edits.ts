@@ -1,10 +1,21 @@
-/** Edits that several broken builds share: caches of several kinds, and the places in the sources where they are inserted. */
+/** What a broken build is, and edits that several share: caches of several kinds, and the places in the sources where they are inserted. */
+import type { Fault } from './faults.ts';
 
 export interface Edit {
   /** Below `packages/server/src/`. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** The faults that reveal the mistake; empty if it shows without faults. */
+  readonly faults: readonly Fault[];
+  readonly database?: 'embedded';
+  /** Workers of each instance. Default: 1. */
+  readonly workers?: number;
 }
 
 const lookUpKey = `else this.#find(hash.stored(text), conditions, answer, fail);`;

@@ -7,8 +7,7 @@ import type { Report } from '../../revocation-check/report.ts';
 import type { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { Cluster } from './cluster.ts';
-import type { Edit } from './mutant-edits.ts';
-import type { Mutant } from './mutants.ts';
+import type { Edit, Mutant } from './mutant-edits.ts';
 import { runWithFaults } from './run-with-faults.ts';
 
 const checkout = fileURLToPath(new URL('../../../../', import.meta.url));

@@ -12,7 +12,10 @@ import { applyEdits, runMutant, serverOptions } from './mutant-run.ts';
 import { mutants } from './mutants.ts';
 
 const source = new URL('../../src/', import.meta.url);
-/** Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database, and workers. */
+/**
+ * Mistakes in creation, authentication of callers, short path, reader, driver, deletion, the embedded database, workers, and
+ * changes of keys.
+ */
 const selected = [
   'a cache of 2 s that the creation of a key over HTTP fills',
   'a cache of callers, of 5 s',
@@ -23,6 +26,9 @@ const selected = [
   'acknowledged commits that a crash may lose',
   'a deletion whose response precedes a group commit of 100 ms (embedded)',
   'a worker whose response to a deletion precedes the commit of its supervisor (embedded)',
+  'a change of a key whose response precedes a group commit of 100 ms (embedded)',
+  'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',
+  'a client IP that is the leftmost entry of X-Forwarded-For',
 ];
 
 let postgres: PostgresServer;

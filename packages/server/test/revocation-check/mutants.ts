@@ -2,7 +2,7 @@
  * Broken builds of the program: each accepts deleted keys, or violates another rule, because of one realistic mistake. A build
  * consists of textual edits. A test fails if the text of an edit does not occur exactly once, so that no build goes untested.
  */
-import { faults, type Fault } from './faults.ts';
+import { faults } from './faults.ts';
 import {
   beforeVerifier,
   delayedCommit,
@@ -17,18 +17,9 @@ import {
   repeatedResponses,
   listener,
   laggingReplica,
-  type Edit,
+  type Mutant,
 } from './mutant-edits.ts';
-
-export interface Mutant {
-  readonly name: string;
-  readonly edits: readonly Edit[];
-  /** The faults that reveal the mistake; empty if it shows without faults. */
-  readonly faults: readonly Fault[];
-  readonly database?: 'embedded';
-  /** Workers of each instance. Default: 1. */
-  readonly workers?: number;
-}
+import { narrowingMutants } from './narrowing-mutants.ts';
 
 export const mutants: readonly Mutant[] = [
   {
@@ -375,4 +366,5 @@ export const mutants: readonly Mutant[] = [
     database: 'embedded',
     workers: 2,
   },
+  ...narrowingMutants,
 ];

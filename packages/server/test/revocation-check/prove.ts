@@ -15,7 +15,8 @@ import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { Cluster } from './cluster.ts';
 import { faults, workerFaults, type Fault } from './faults.ts';
 import { runMutant, serverOptions } from './mutant-run.ts';
-import { mutants, type Mutant } from './mutants.ts';
+import type { Mutant } from './mutant-edits.ts';
+import { mutants } from './mutants.ts';
 import { add, emptySum, type ReportSum } from './report-sum.ts';
 import { runWithFaults } from './run-with-faults.ts';
 

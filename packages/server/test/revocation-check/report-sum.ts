@@ -15,6 +15,7 @@ export interface ReportSum {
   deletionsImported: number;
   deletionsUnknown: number;
   accountChanges: number;
+  keyChanges: Report['keyChanges'];
   lists: number;
   violations: number;
   examples: string[];
@@ -36,6 +37,17 @@ export const emptySum = (): ReportSum => ({
   deletionsImported: 0,
   deletionsUnknown: 0,
   accountChanges: 0,
+  keyChanges: {
+    acknowledged: 0,
+    unknown: 0,
+    disabled: 0,
+    scope: 0,
+    addresses: 0,
+    expiry: 0,
+    rotated: 0,
+    previousEnded: 0,
+    widened: 0,
+  },
   lists: 0,
   violations: 0,
   examples: [],
@@ -57,12 +69,19 @@ export function add(sum: ReportSum, report: Report): void {
   sum.deletionsImported += deletions.imported;
   sum.deletionsUnknown += deletions.unknown;
   sum.accountChanges += report.accountChanges;
+  sum.keyChanges = sumOf(sum.keyChanges, report.keyChanges);
   sum.lists += report.lists;
   sum.violations += report.violations;
   sum.examples.push(...report.examples.map(({ rule, explanation }) => `${rule}: ${explanation}`));
   sum.acceptedAfterMsMax = combine(Math.max, sum.acceptedAfterMsMax, report.acceptedAfterMsMax);
   sum.refusedAfterMsMin = combine(Math.min, sum.refusedAfterMsMin, report.refusedAfterMsMin);
   sum.acceptedBeforeMsMin = combine(Math.min, sum.acceptedBeforeMsMin, report.acceptedBeforeMsMin);
+}
+
+function sumOf(a: Report['keyChanges'], b: Report['keyChanges']): Report['keyChanges'] {
+  const sum = { ...a };
+  for (const name of Object.keys(a) as (keyof Report['keyChanges'])[]) sum[name] = a[name] + b[name];
+  return sum;
 }
 
 const combine = (choose: (a: number, b: number) => number, a: number | null, b: number | null): number | null =>

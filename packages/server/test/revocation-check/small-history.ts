@@ -1,7 +1,7 @@
 /** Small complete histories for tests of the checker: as data, and reported to a checker in the order of their times. */
 import { Checker } from '../../revocation-check/checker.ts';
 import type {
-  AccountChange,
+  Change,
   AccountState,
   Deletion,
   DeletionOutcome,
@@ -28,7 +28,7 @@ export function check(history: readonly Operation[]): Report {
   const checker = new Checker();
   for (const key of keys) checker.addKey(key, account, 0);
   const deletions = new Map<Operation, Deletion>();
-  const changes = new Map<Operation, AccountChange>();
+  const changes = new Map<Operation, Change>();
   const begin = (operation: Operation): void => {
     const { type, startedAt } = operation;
     if (type === 'delete') deletions.set(operation, checker.beginDeletion(operation.key, 'DELETE', startedAt));

@@ -1,0 +1,45 @@
+/** Deletes a key over HTTP at a random instance, and reports the deletion to the checker. */
+import { setTimeout } from 'node:timers/promises';
+import { monotonicMs } from '../src/foundation/clock.ts';
+import type { AccountSession } from './account-session.ts';
+import type { ScenarioOptions } from './deletion-scenario.ts';
+import type { DeletionOutcome } from './history.ts';
+import type { HttpResponse } from './instance.ts';
+import { pick } from './prober.ts';
+
+/** Before a retry. */
+export const pauseMs = 50;
+
+/** @returns undefined if the sign-in failed */
+export async function deleteOnce(
+  session: AccountSession,
+  id: number,
+  { instances, checker, onDeleted }: ScenarioOptions,
+): Promise<DeletionOutcome | undefined> {
+  const instance = pick(instances);
+  // Before the recorded start, so that the interval is short.
+  if (!(await session.ensureSignedIn(instance))) return undefined;
+  const source = `DELETE /auth/api-keys/:id at ${instance.url}`;
+  const deletion = checker.beginDeletion(id, source, monotonicMs());
+  const response = await session.send(instance, 'DELETE', `/auth/api-keys/${id}`);
+  const outcome = outcomeOf(response);
+  checker.endDeletion(id, deletion, outcome, monotonicMs());
+  if (outcome === 'deleted') onDeleted?.(checker.deletions);
+  return outcome;
+}
+
+/** Repeats the deletion until its outcome is known. @returns false if the run ended before */
+export async function deleteKey(session: AccountSession, id: number, options: ScenarioOptions): Promise<boolean> {
+  for (;;) {
+    const outcome = await deleteOnce(session, id, options);
+    if (outcome === 'deleted' || outcome === 'not_found') return true;
+    if (options.isOver()) return false;
+    await setTimeout(pauseMs);
+  }
+}
+
+function outcomeOf(response: HttpResponse | undefined): DeletionOutcome {
+  if (response?.status === 200) return 'deleted';
+  if (response?.status === 404) return 'not_found';
+  return response?.status === 401 ? 'rejected' : 'unknown';
+}

@@ -1,0 +1,125 @@
+/**
+ * Changes keys while they are verified: disables and enables them, takes scopes and gives them back, changes IP ranges,
+ * rotates secrets, ends the previous secret and deletes keys during an overlap. A second scenario waits for times: the end
+ * of an overlap and the expiry of a key.
+ */
+import { randomInt } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { monotonicMs, systemClock } from '../src/foundation/clock.ts';
+import { DomainError } from '../src/foundation/errors.ts';
+import { ChangedKey, KeyAbandoned } from './changed-key.ts';
+import type { ScenarioOptions } from './deletion-scenario.ts';
+import type { KeyKind } from './history.ts';
+import { pauseMs } from './key-deletion.ts';
+import { KeySource } from './key-source.ts';
+import { pick } from './prober.ts';
+import { ProbeLoops } from './probe-loops.ts';
+
+type Step = (key: ChangedKey) => Promise<void>;
+
+/** Longer than any run of the check with this key. */
+const longOverlapSeconds = 3_600;
+/** Shorter than the difference of clocks that the checker tolerates, and longer. */
+const shortOverlapSeconds = [1, 2] as const;
+const shortExpiryMs = 1_500;
+/** Of a key, before its deletion. */
+const stepsMax = 6;
+const probesMax = 16;
+/** One key in so many belongs to a caller. */
+const keysPerCaller = 4;
+
+const steps: readonly Step[] = [
+  async (key) => {
+    await key.setDisabled(true);
+    await key.setDisabled(false);
+  },
+  async (key) => {
+    if (!key.hasScope) return;
+    await key.setScope(false);
+    await key.setScope(true);
+  },
+  async (key) => {
+    await key.setAddresses(pick(['with', 'without']));
+    await key.setAddresses(pick(['with', 'without', 'any']));
+    await key.setAddresses('any');
+  },
+  async (key) => {
+    await key.rotate(0, true);
+  },
+  async (key) => {
+    await key.rotate(longOverlapSeconds, true);
+    await key.endPrevious();
+  },
+  async (key) => {
+    await key.rotate(longOverlapSeconds, true);
+    // Disabling and enabling concern both secrets.
+    await key.setDisabled(true);
+    await key.setDisabled(false);
+    await key.rotate(longOverlapSeconds, true);
+  },
+];
+
+/** Creates keys one after the other; each gets some changes, and is deleted, often during an overlap. */
+export async function runNarrowingScenario(options: ScenarioOptions): Promise<void> {
+  await forEachKey(options, async (key, probes) => {
+    for (let left = 1 + randomInt(stepsMax); left > 0 && !options.isOver(); left--) {
+      await probes.more(1 + randomInt(probesMax));
+      await pick(steps)(key);
+    }
+    if (randomInt(2) === 0) await key.rotate(longOverlapSeconds, true);
+  });
+}
+
+/** Waits until the previous secret of a key ends, or until the key expires, and verifies it meanwhile. */
+export async function runEndingScenario(options: ScenarioOptions): Promise<void> {
+  let turn = 0;
+  await forEachKey(options, async (key, probes) => {
+    if (turn++ % 2 === 0) {
+      await waitUntil(await key.rotate(pick(shortOverlapSeconds)), options);
+      await key.probeEverywhere();
+      key.forgetPrevious();
+    } else {
+      await waitUntil(await key.expireSoon(shortExpiryMs, systemClock.now()), options);
+      await key.probeEverywhere();
+      await key.neverExpire();
+    }
+    await probes.more(1 + randomInt(probesMax));
+  });
+}
+
+async function forEachKey(
+  options: ScenarioOptions,
+  change: (key: ChangedKey, probes: ProbeLoops) => Promise<void>,
+): Promise<void> {
+  const { canaries, prober, loops, isOver } = options;
+  let source: KeySource | undefined;
+  for (let count = 0; !isOver(); count++) {
+    const kind: KeyKind = count % keysPerCaller === keysPerCaller - 1 ? 'caller' : 'created';
+    let key: ChangedKey | undefined;
+    try {
+      if (source === undefined || source.isExhausted) source = new KeySource(await canaries.newAccount(), options);
+      key = await ChangedKey.create(kind, source, options);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
+    if (key === undefined) {
+      await setTimeout(pauseMs);
+      continue;
+    }
+    const changed = key;
+    const probes = new ProbeLoops(loops, () => prober.probeAnywhere(pick(changed.secrets)));
+    try {
+      await change(changed, probes);
+    } catch (error) {
+      if (!(error instanceof KeyAbandoned)) throw error;
+    } finally {
+      await changed.delete();
+      await probes.stop();
+    }
+  }
+}
+
+/** @param time of `monotonicMs` */
+async function waitUntil(time: number, { isOver }: ScenarioOptions): Promise<void> {
+  while (monotonicMs() <= time && !isOver()) await setTimeout(Math.min(pauseMs, Math.max(1, time - monotonicMs())));
+}

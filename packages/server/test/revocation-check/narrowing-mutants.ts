@@ -1,0 +1,197 @@
+/** Broken builds with mistakes in changes of keys: rotations, overlaps, scopes, IP ranges, enabling. As `mutants.ts`. */
+import { beforeVerifier, delayedCommit, type Edit, type Mutant } from './mutant-edits.ts';
+
+const verifier = 'modules/verification/verify.ts';
+
+/** In `verify.ts`: a value of each key that is kept for 2 s. @param expression in terms of `key` */
+const keptOfKey = (expression: string): readonly Edit[] => [
+  {
+    file: verifier,
+    find: beforeVerifier,
+    replace: `const kept = new Map<number, { value: any; until: number }>();
+function keep(id: number, value: any): any {
+  const found = kept.get(id);
+  if (found && Date.now() < found.until) return found.value;
+  kept.set(id, { value, until: Date.now() + 2000 });
+  return value;
+}
+${beforeVerifier}`,
+  },
+  {
+    file: verifier,
+    find: expression,
+    replace: `keep(key.id, ${expression})`,
+  },
+];
+
+const readPrevious = `this.#previousReader.find(hash, answerTo, fail)`;
+
+export const narrowingMutants: readonly Mutant[] = [
+  {
+    name: 'a change of a key whose response precedes a group commit of 100 ms (embedded)',
+    edits: [
+      {
+        file: 'modules/api-keys/changes.ts',
+        find: `=>
+      db.transaction(async (tx) => {
+        made = undefined;`,
+        replace: `=>
+      new Promise((resolve, reject) => void db.transaction(async (tx) => {
+        made = undefined;`,
+      },
+      {
+        file: 'modules/api-keys/changes.ts',
+        find: `        return { key: made?.key ?? before, isChanged: made !== undefined };
+      });`,
+        replace: `        const early = { key: made?.key ?? before, isChanged: made !== undefined };
+        resolve(early);
+        return early;
+      }).catch(reject));`,
+      },
+      delayedCommit,
+    ],
+    faults: [],
+    database: 'embedded',
+  },
+  {
+    name: 'a previous secret that is valid while its key is disabled',
+    edits: [
+      {
+        file: verifier,
+        find: `key.disabledAt !== null) return`,
+        replace: `(key.disabledAt !== null && key.overlapEndsAt === null)) return`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a cache of previous secrets, of 2 s, that a deletion of the key does not clear',
+    edits: [
+      {
+        file: verifier,
+        find: beforeVerifier,
+        replace: `const previous = new Map<string, { key: any; until: number }>();\n${beforeVerifier}`,
+      },
+      {
+        file: verifier,
+        find: readPrevious,
+        replace: `(() => {
+      const text = hash.toString('hex');
+      const found = previous.get(text);
+      if (found && Date.now() < found.until) return answerTo(found.key);
+      this.#previousReader.find(hash, (key) => {
+        if (key) previous.set(text, { key, until: Date.now() + 2000 });
+        answerTo(key);
+      }, fail);
+    })()`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a cache of the scopes of a key, of 2 s',
+    edits: keptOfKey('scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole)'),
+    faults: [],
+  },
+  {
+    name: 'a cache of rejected keys, of 2 s',
+    edits: [
+      {
+        file: verifier,
+        find: beforeVerifier,
+        replace: `const disabled = new Map<number, number>();\n${beforeVerifier}`,
+      },
+      {
+        file: verifier,
+        find: `    if (key === undefined) return this.#refuse('not_found');\n`,
+        replace: `    if (key === undefined) return this.#refuse('not_found');
+    if ((disabled.get(key.id) ?? 0) > Date.now()) return this.#refuse('disabled');
+    if (key.disabledAt !== null) disabled.set(key.id, Date.now() + 2000);\n`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'the end of an overlap that is not compared',
+    edits: [
+      {
+        file: verifier,
+        find: `overlapEndsAt === null ? expiresAt : Math.min(overlapEndsAt, expiresAt ?? Infinity);`,
+        replace: `overlapEndsAt === null ? expiresAt : (expiresAt ?? null);`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'an overlap and an expiry that are compared with a clock that is read every 8 s',
+    edits: [
+      {
+        file: verifier,
+        find: beforeVerifier,
+        replace: `let readAt = 0;\n${beforeVerifier}`,
+      },
+      {
+        file: verifier,
+        find: `    const expiresAt = endOf(key);\n    if (expiresAt !== null && expiresAt <= now)`,
+        replace: `    if (now - readAt > 8000) readAt = now;\n    const expiresAt = endOf(key);\n    if (expiresAt !== null && expiresAt <= readAt)`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a rotation without an overlap that leaves the replaced secret valid',
+    edits: [
+      {
+        file: 'modules/api-keys/changes.ts',
+        find: `previousExpiresAt = overlapEnd > at ? overlapEnd : null;`,
+        replace: `previousExpiresAt = overlapEnd > at ? overlapEnd : at + 86_400_000;`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'an end of the previous secret that is only recorded',
+    edits: [
+      {
+        file: 'modules/api-keys/changes.ts',
+        find: `      store.endPreviousTx(tx, id, at);\n`,
+        replace: ``,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a verification that ignores a disabled key',
+    edits: [
+      {
+        file: verifier,
+        find: `key.accountDisabledAt !== null || key.disabledAt !== null) return`,
+        replace: `key.accountDisabledAt !== null) return`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a cache of the IP ranges of a key, of 2 s',
+    edits: [
+      ...keptOfKey('key.scopes === undefined').slice(0, 1),
+      {
+        file: verifier,
+        find: `    if (key.addresses !== null) {`,
+        replace: `    key = { ...key, addresses: keep(key.id, key.addresses) };\n    if (key.addresses !== null) {`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a client IP that is the leftmost entry of X-Forwarded-For',
+    edits: [
+      {
+        file: 'http/client-ip.ts',
+        find: `of forwardedFor(rawHeaders).toReversed()) {`,
+        replace: `of forwardedFor(rawHeaders).slice(0, 1)) {`,
+      },
+    ],
+    faults: [],
+  },
+];
