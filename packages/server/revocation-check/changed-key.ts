@@ -4,7 +4,7 @@ import { monotonicMs } from '../src/foundation/clock.ts';
 import type { AskedOfKey, CanaryKey, KeyConditions } from './canaries.ts';
 import { ChangingCondition } from './changing-condition.ts';
 import type { Effect } from './checker.ts';
-import type { ScenarioOptions } from './deletion-scenario.ts';
+import type { ScenarioOptions } from './scenario-options.ts';
 import type { Change, ChangeOutcome, KeyChangeKind, KeyKind } from './history.ts';
 import type { HttpRequest, HttpResponse } from './instance.ts';
 import { deleteKey } from './key-deletion.ts';

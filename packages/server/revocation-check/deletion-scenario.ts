@@ -9,17 +9,8 @@ import type { CanaryAccount, CanaryKey } from './canaries.ts';
 import type { KeyKind } from './history.ts';
 import type { Instance } from './instance.ts';
 import { deleteKey, deleteOnce, pauseMs } from './key-deletion.ts';
-import { KeySource, type KeySourceOptions } from './key-source.ts';
-
-export interface ScenarioOptions extends KeySourceOptions {
-  /** Verifications in progress at a time. */
-  readonly loops: number;
-  /** The maximum number of probes of a key before its deletion is requested, and after the response to the deletion. */
-  readonly probesMax: number;
-  readonly isOver: () => boolean;
-  /** Called after each acknowledged deletion. */
-  readonly onDeleted?: (deletions: number) => void;
-}
+import { KeySource } from './key-source.ts';
+import type { ScenarioOptions } from './scenario-options.ts';
 
 /** One deletion in so many is followed by a list. */
 const deletionsPerList = 4;

@@ -6,7 +6,7 @@ import { DomainError } from '../src/foundation/errors.ts';
 import { pick } from './prober.ts';
 import { ProbeLoops } from './probe-loops.ts';
 import type { CanaryKey } from './canaries.ts';
-import type { ScenarioOptions } from './deletion-scenario.ts';
+import type { ScenarioOptions } from './scenario-options.ts';
 import type { AccountState, KeyKind } from './history.ts';
 import { KeySource } from './key-source.ts';
 

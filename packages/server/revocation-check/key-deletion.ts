@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { monotonicMs } from '../src/foundation/clock.ts';
 import type { AccountSession } from './account-session.ts';
-import type { ScenarioOptions } from './deletion-scenario.ts';
+import type { ScenarioOptions } from './scenario-options.ts';
 import type { DeletionOutcome } from './history.ts';
 import type { HttpResponse } from './instance.ts';
 import { pick } from './prober.ts';

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { monotonicMs, systemClock } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import { ChangedKey, KeyAbandoned } from './changed-key.ts';
-import type { ScenarioOptions } from './deletion-scenario.ts';
+import type { ScenarioOptions } from './scenario-options.ts';
 import type { KeyKind } from './history.ts';
 import { pauseMs } from './key-deletion.ts';
 import { KeySource } from './key-source.ts';

@@ -54,18 +54,24 @@ const pick = <T>(values: readonly T[]): T => values[randomInt(values.length)] as
 
 type Headers = (key: Key) => Record<string, string>;
 
-const verify = (caller: Key, credential: string, address?: string): HttpRequest => ({
+const questionOf = ({ secret, asked }: Key): object => ({
+  credential: secret,
+  ...(asked ? { address: asked.address } : {}),
+  ...(asked?.scope === undefined ? {} : { scopes: [asked.scope] }),
+});
+const verify = (caller: Key, key: Key): HttpRequest => ({
   method: 'POST',
   path: '/auth/verify',
   headers: { ...bearer(caller), ...json },
-  body: JSON.stringify({ credential, address }),
+  body: JSON.stringify(questionOf(key)),
 });
-const verifyBatch = (caller: Key, keys: readonly Key[]): HttpRequest => ({
+const verifyBatch = (caller: Key, body: object): HttpRequest => ({
   method: 'POST',
   path: '/auth/verify/batch',
   headers: { ...bearer(caller), ...json },
-  body: JSON.stringify({ credentials: keys.map(({ secret }) => secret) }),
+  body: JSON.stringify(body),
 });
+const credentialsOf = (keys: readonly Key[]) => ({ credentials: keys.map(({ secret }) => secret) });
 const introspect = (authorization: Record<string, string>, token: string): HttpRequest => ({
   method: 'POST',
   path: '/auth/introspect',
@@ -145,7 +151,7 @@ export const verificationMethods: readonly VerificationMethod[] = [
     isForCallers: false,
     asksForScope: true,
     reportsAddress: 'member',
-    request: (keys, caller) => verify(caller, only(keys).secret, only(keys).asked?.address),
+    request: (keys, caller) => verify(caller, only(keys)),
     read: (response, keys) => readResults(response, keys, (body) => [body as Result]),
   },
   {
@@ -154,13 +160,22 @@ export const verificationMethods: readonly VerificationMethod[] = [
     isForCallers: false,
     asksForScope: true,
     reportsAddress: 'never',
-    request: (keys, caller) => verifyBatch(caller, keys),
-    read: (response, keys) => readResults(response, keys, (body) => (body as { results: Result[] }).results),
+    request: (keys, caller) => verifyBatch(caller, credentialsOf(keys)),
+    read: (response, keys) => readResults(response, keys, resultsOfBatch),
+  },
+  {
+    how: 'questions',
+    keysMax: batchMax,
+    isForCallers: false,
+    asksForScope: true,
+    reportsAddress: 'member',
+    request: (keys, caller) => verifyBatch(caller, { questions: keys.map(questionOf) }),
+    read: (response, keys) => readResults(response, keys, resultsOfBatch),
   },
   byIntrospection('token, caller by Bearer', bearer),
   byIntrospection('token, caller by Basic', basic),
-  asCaller('as caller', (keys, caller) => verify(only(keys), caller.secret)),
-  asCaller('as caller', (keys, caller) => verifyBatch(only(keys), [caller])),
+  asCaller('as caller', (keys, caller) => verify(only(keys), caller)),
+  asCaller('as caller', (keys, caller) => verifyBatch(only(keys), credentialsOf([caller]))),
   asCaller('as caller by Bearer', (keys, caller) => introspect(bearer(only(keys)), caller.secret)),
   asCaller('as caller by Basic', (keys, caller) => introspect(basic(only(keys)), caller.secret)),
 ];
@@ -185,6 +200,8 @@ type Result =
   | { readonly valid: true; readonly keyId: number; readonly scopes: readonly string[] }
   | { readonly valid: false; readonly code: string };
 
+const resultsOfBatch = (body: unknown): readonly Result[] => (body as { results: Result[] }).results;
+
 /** Any other code is about another credential. The second group is only possible for a key that is changed. */
 const resultsOfCodes: Readonly<Record<string, ObservedResult>> = {
   not_found: 'not_found',
@@ -195,6 +212,7 @@ const resultsOfChangedKeys: Readonly<Record<string, ObservedResult>> = {
   expired: 'expired',
   address_required: 'address',
   address_not_allowed: 'address',
+  insufficient_scope: 'scope',
 };
 
 function readResults(

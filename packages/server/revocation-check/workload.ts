@@ -11,11 +11,12 @@ import { Prober } from './prober.ts';
 import type { Canaries, CanaryAccount, CanaryKey } from './canaries.ts';
 import { clientIpOfProbes } from './changed-key.ts';
 import { Checker } from './checker.ts';
-import { DeletionScenario, type ScenarioOptions } from './deletion-scenario.ts';
+import { DeletionScenario } from './deletion-scenario.ts';
 import { runDisablingScenario } from './disabling-scenario.ts';
 import { Instance } from './instance.ts';
 import { runEndingScenario, runNarrowingScenario } from './narrowing-scenario.ts';
 import type { Report } from './report.ts';
+import type { ScenarioOptions } from './scenario-options.ts';
 import { describeRequest } from './verification-methods.ts';
 
 export interface WorkloadOptions {

@@ -32,21 +32,18 @@ export const narrowingMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'modules/api-keys/changes.ts',
-        find: `=>
-      db.transaction(async (tx) => {
-        made = undefined;`,
-        replace: `=>
-      new Promise((resolve, reject) => void db.transaction(async (tx) => {
-        made = undefined;`,
+        find: `      key = await db.transaction(async (tx) => {
+        planned = undefined;`,
+        replace: `      key = await new Promise<KeyDetailsRow>((resolve, reject) => void db.transaction(async (tx) => {
+        planned = undefined;`,
       },
       {
         file: 'modules/api-keys/changes.ts',
-        find: `        return { key: made?.key ?? before, isChanged: made !== undefined };
+        find: `        return made.after;
       });`,
-        replace: `        const early = { key: made?.key ?? before, isChanged: made !== undefined };
-        resolve(early);
-        return early;
-      }).catch(reject));`,
+        replace: `        resolve(made.after);
+        return made.after;
+      }).then(resolve, reject));`,
       },
       delayedCommit,
     ],
@@ -132,8 +129,13 @@ export const narrowingMutants: readonly Mutant[] = [
       },
       {
         file: verifier,
-        find: `    const expiresAt = endOf(key);\n    if (expiresAt !== null && expiresAt <= now)`,
-        replace: `    if (now - readAt > 8000) readAt = now;\n    const expiresAt = endOf(key);\n    if (expiresAt !== null && expiresAt <= readAt)`,
+        find: `    const expiresAt = endOf(key);\n`,
+        replace: `    if (now - readAt > 8000) readAt = now;\n    const expiresAt = endOf(key);\n`,
+      },
+      {
+        file: verifier,
+        find: `(clock.isSystem ? (key.readAt ?? now) : now)`,
+        replace: `readAt`,
       },
     ],
     faults: [],
@@ -143,8 +145,8 @@ export const narrowingMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'modules/api-keys/changes.ts',
-        find: `previousExpiresAt = overlapEnd > at ? overlapEnd : null;`,
-        replace: `previousExpiresAt = overlapEnd > at ? overlapEnd : at + 86_400_000;`,
+        find: `const previousExpiresAt = overlapEnd > now ? overlapEnd : null;`,
+        replace: `const previousExpiresAt = overlapEnd > now ? overlapEnd : now + 86_400_000;`,
       },
     ],
     faults: [],

@@ -153,6 +153,8 @@ function describeLong({ minutes, sums, total, injected }: LongRun, origin: reado
         'of imported keys',
         'with unknown outcome',
         'account changes',
+        'key changes',
+        'rotations',
         'violations',
       ],
       ...[...sums, ['all', total] as const].map(([name, sum]) => [
@@ -165,6 +167,8 @@ function describeLong({ minutes, sums, total, injected }: LongRun, origin: reado
         sum.deletionsImported,
         sum.deletionsUnknown,
         sum.accountChanges,
+        sum.keyChanges.acknowledged,
+        sum.keyChanges.rotated,
         sum.violations,
       ]),
     ]),
@@ -239,10 +243,14 @@ function publish(page: string, text: string): void {
 async function publishLong(minutes: number): Promise<boolean> {
   const origin = originOfRun();
   const run = await runLong(minutes);
-  const { violations, deletionsCreated, deletionsCaller, deletionsImported } = run.total;
-  // Without deletions of every kind, the absence of violations proves nothing.
-  const hasDeleted = [deletionsCreated, deletionsCaller, deletionsImported].every((count) => count > 0);
-  const hasPassed = violations === 0 && hasDeleted;
+  const { violations, deletionsCreated, deletionsCaller, deletionsImported, keyChanges } = run.total;
+  const { disabled, scope, addresses, expiry, rotated, previousEnded } = keyChanges;
+  const deletions = [deletionsCreated, deletionsCaller, deletionsImported];
+  // Without deletions and changes of every kind, the absence of violations proves nothing.
+  const isComplete = [...deletions, disabled, scope, addresses, expiry, rotated, previousEnded].every(
+    (count) => count > 0,
+  );
+  const hasPassed = violations === 0 && isComplete;
   publish('proof-run.md', describeLong(run, origin(hasPassed)));
   return hasPassed;
 }
