@@ -52,11 +52,14 @@ local function lines(requestHeaders, name)
   return table.move(all, 0, linesMax - 1, 0, {})
 end
 
--- Only these two headers, with all their lines, so that Keyreeve can reject a request with two credentials.
-local function credentials(requestHeaders)
+-- Both headers for credentials, with all their lines, so that Keyreeve can reject a request with two credentials. And the
+-- client IP, for keys that are only valid from certain IP addresses: no header of the client shows it.
+local function verificationHeaders(txn)
+  local requestHeaders = txn.http:req_get_headers()
   return {
     ["authorization"] = lines(requestHeaders, "authorization"),
     ["x-api-key"] = lines(requestHeaders, "x-api-key"),
+    ["x-forwarded-for"] = { [0] = txn.sf:src() },
   }
 end
 
@@ -90,7 +93,7 @@ end
 core.register_action("keyreeve", { "http-req" }, function(txn, scope)
   local response = core.httpclient():get({
     url = verificationUrl(scope),
-    headers = credentials(txn.http:req_get_headers()),
+    headers = verificationHeaders(txn),
     timeout = timeoutMs,
   })
   if response and response.status == 200 then

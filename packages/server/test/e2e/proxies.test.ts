@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../../test-kit/free-port.ts';
 import { newTempFolder } from '../../test-kit/temp-folder.ts';
 import { until } from '../../test-kit/until.ts';
+import { forgedAddresses, guaranteesOfAddresses } from './proxy-addresses.ts';
 import { guaranteesForBrowsers } from './proxy-browser.ts';
 import { guarantees, guaranteesOfFixedUrl, guaranteesOfRejections } from './proxy-guarantees.ts';
 import { echo, send, values } from './proxy-client.ts';
@@ -68,6 +69,7 @@ void describe('the configurations in docs/forward-auth', { concurrency: true }, 
           ...guaranteesOfRejections,
           ...guaranteesForBrowsers,
           ...guaranteesOfPaths,
+          ...guaranteesOfAddresses,
           ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedUrl, ...guaranteesOfRulesByPath } : {}),
         };
         for (const [name, check] of Object.entries(checks)) {
@@ -139,6 +141,23 @@ void test('a query of the client can only add required scopes', async () => {
   assert.equal((await send(keyreeve.port, { path, headers: [bearer(keyreeve.ordersKey.key)] })).status, 403);
 });
 
+void test('an entry of the client before that of Envoy is not the client IP', async () => {
+  const { key } = await keyreeve.createKey('limited', ['203.0.113.0/24']);
+  const statusOf = async (entries: readonly string[]): Promise<number> => {
+    const headers = [bearer(key), ...envoyHeaders, ...entries.map((entry) => ['x-forwarded-for', entry] as const)];
+    return (await send(keyreeve.port, { path: '/auth/forward/', headers })).status;
+  };
+  assert.equal(await statusOf(['203.0.113.7']), 200);
+  assert.equal(await statusOf(['198.51.100.1,203.0.113.7']), 200);
+  for (const entries of [['203.0.113.7,198.51.100.1'], ['203.0.113.7', '198.51.100.1'], []])
+    assert.equal(await statusOf(entries), 403, entries.join());
+  for (const [how, headers] of Object.entries(forgedAddresses('203.0.113.7'))) {
+    const envoys = ['x-forwarded-for', '198.51.100.1'] as const;
+    const response = await send(keyreeve.port, { path: '/auth/forward/', headers: [bearer(key), ...headers, envoys] });
+    assert.equal(response.status, 403, how);
+  }
+});
+
 void test('Keyreeve answers Traefik’s requests, with all headers about the client', async () => {
   const headers: readonly (readonly [string, string])[] = [
     ['User-Agent', 'Go-http-client/1.1'],
@@ -185,6 +204,7 @@ async function startKeyreeve(): Promise<ForwardAuthServer> {
     KEYREEVE_ADMIN_PORT: '0',
     KEYREEVE_DATABASE_URL: `sqlite:${join(directory, 'keyreeve.db')}`,
     KEYREEVE_DRAIN_SECONDS: '0',
+    KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
   };
   const email = 'operator@example.com';
   const password = randomBytes(24).toString('base64url');
@@ -231,8 +251,10 @@ async function startKeyreeve(): Promise<ForwardAuthServer> {
     const tokens = await call('POST', '/auth/token', `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`);
     const accessToken = String(tokens['accessToken']);
     const scopesOfTheLargest = Array.from({ length: 32 }, (_, at) => `--scope=${`scope-${at}:`.padEnd(64, 'x')}`);
-    const createKey = async (nickname: string): Promise<TestKey> =>
-      testKey(await call('POST', '/auth/api-keys', `Bearer ${accessToken}`, { nickname }));
+    const createKey = async (nickname: string, addresses?: readonly string[]): Promise<TestKey> =>
+      testKey(
+        await call('POST', '/auth/api-keys', `Bearer ${accessToken}`, { nickname, ...(addresses && { addresses }) }),
+      );
     return {
       port,
       accountId: String(account['id']),

@@ -8,6 +8,8 @@ const responseMsMax = 40_000;
 export interface ProxyRequest {
   readonly method?: string;
   readonly path?: string;
+  /** The client IP: an address of this machine. Default: 127.0.0.1. */
+  readonly from?: string;
   /** Sent unchanged, including repeated names. `Host` is added. */
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: Buffer;
@@ -24,7 +26,7 @@ export interface ProxyResponse {
 /** Sends one request on a new connection. */
 export function send(
   port: number,
-  { method = 'GET', path = '/', headers = [], body, trailers }: ProxyRequest,
+  { method = 'GET', path = '/', from, headers = [], body, trailers }: ProxyRequest,
 ): Promise<ProxyResponse> {
   const lines = [['Host', `127.0.0.1:${port}`] as const, ...headers];
   if (trailers !== undefined) lines.push(['Transfer-Encoding', 'chunked'], ['Trailer', Object.keys(trailers).join()]);
@@ -39,6 +41,7 @@ export function send(
       headers: lines.flat(),
       agent: false,
       timeout: responseMsMax,
+      ...(from === undefined ? {} : { localAddress: from }),
     });
     req.on('timeout', () => req.destroy(new Error(`no response within ${responseMsMax} ms`)));
     req.on('error', reject);

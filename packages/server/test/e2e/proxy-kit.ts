@@ -31,7 +31,8 @@ export interface ForwardAuthServer {
   readonly ordersKey: TestKey;
   /** With the maximum number and length of scopes, and the longest nickname. */
   readonly largestKey: TestKey;
-  createKey(nickname: string): Promise<TestKey>;
+  /** @param addresses IP addresses and ranges; without them, the key is valid from any */
+  createKey(nickname: string, addresses?: readonly string[]): Promise<TestKey>;
   deleteKey(id: number): Promise<void>;
   stop(): Promise<void>;
 }
