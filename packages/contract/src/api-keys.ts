@@ -34,7 +34,7 @@ export const DisabledReasonName = Type.Enum(Object.keys(disabledReasons) as Disa
 export const keyState = {
   disabledAt: orNull(Instant, null),
   disabledReason: orNull(DisabledReasonName, null),
-  hint: orNull(Text('krv_…x7Qa', 'The prefix and four characters of the secret; null if it is not known')),
+  hint: orNull(Text('krv_…x7Qa', 'The prefix and the last four characters of the secret; null if they are not known')),
 };
 
 export const KeyMetadata = Type.Object(

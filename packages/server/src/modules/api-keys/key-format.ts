@@ -6,7 +6,7 @@ import { checksum, randomBase62, Secret } from '../../foundation/crypto/secret.t
 export type KeyForm = 'key' | 'wrong_kind' | 'malformed';
 
 const tailChars = keyRandomChars + checksumChars;
-/** 24 of 256 bits. */
+/** The checksum depends on the random characters, so these disclose 24 of their 256 bits. */
 const hintChars = 4;
 const tailPattern = /^[0-9A-Za-z]+$/;
 
@@ -15,11 +15,10 @@ export function makeKey(prefix: string): Secret {
   return new Secret(unchecked + checksum(unchecked));
 }
 
-/** The part of a key that may be shown: its prefix and the last four of its random characters, as in `krv_…x7Qa`. */
+/** The part of a key that may be shown: its prefix and its last four characters, as in `krv_…x7Qa`. */
 export function hintOf(key: Secret): string {
   const text = key.reveal();
-  const random = text.slice(0, -checksumChars);
-  return `${text.slice(0, -tailChars)}…${random.slice(-hintChars)}`;
+  return `${text.slice(0, -tailChars)}…${text.slice(-hintChars)}`;
 }
 
 /** @param prefixes the current prefix and the earlier ones */

@@ -11,7 +11,7 @@ alter table api_keys add column disabled_reason text;
 alter table api_keys add column addresses text;
 -- A JSON object of the owner, which verification returns; null: none.
 alter table api_keys add column metadata text;
--- The prefix and the last four random characters of the secret; null for keys of earlier programs and imported keys.
+-- The prefix and the last four characters of the secret; null for keys of earlier programs and imported keys.
 alter table api_keys add column hint text;
 -- The IP range of the last use, where it is known.
 alter table api_keys add column last_used_from text;
