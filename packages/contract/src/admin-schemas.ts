@@ -55,6 +55,7 @@ export const KeyRestrictionBody = Type.Pick(KeyChangeBody, ['expiresAt', 'disabl
   ...strict,
   minProperties: 1,
   description: 'Members that are absent stay as they are; null removes the value',
+  examples: [{ disabled: true }],
 });
 export type KeyRestrictionBody = Static<typeof KeyRestrictionBody>;
 

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { Addresses, CreatedKey, keyFields, keyState, keyTimes, KeyMetadata, NewKeyBody } from './api-keys.ts';
 import { accessTokenErrors } from './error-groups.ts';
+import { exampleOf } from './examples.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
@@ -15,10 +16,10 @@ export const KeyDetails = Type.Object(
     ...keyFields,
     ...keyTimes,
     scopes: Type.Array(Text('orders:read')),
-    expiresAt: orNull(Instant, null),
+    expiresAt: orNull(Type.String({ ...Instant, examples: ['2036-01-31T00:00:00.000Z'] })),
     ...keyState,
-    addresses: orNull(Addresses, null),
-    metadata: orNull(KeyMetadata, null),
+    addresses: orNull(Addresses),
+    metadata: orNull(KeyMetadata),
     lastUsedAt: orNull(Instant),
     lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, where it is known')),
     previous: orNull(PreviousSecret, null),
@@ -27,17 +28,22 @@ export const KeyDetails = Type.Object(
 );
 export type KeyDetails = Static<typeof KeyDetails>;
 
-const { nickname, ...others } = NewKeyBody.properties;
+const { nickname, scopes, expiresAt, addresses, metadata } = NewKeyBody.properties;
+const restriction = { scopes, expiresAt, addresses };
 
 export const KeyChangeBody = Type.Object(
   {
     nickname: Type.Optional(nickname),
-    ...others,
-    disabled: Type.Optional(Type.Boolean()),
+    ...restriction,
+    metadata,
+    disabled: Type.Optional(
+      Type.Boolean({ description: 'true: every verification rejects the key until it is false again' }),
+    ),
   },
   {
     ...strict,
     minProperties: 1,
+    examples: [exampleOf(Type.Object(restriction))],
     description:
       'A merge patch (RFC 7396): what is absent stays as it is, and null removes it. `metadata` is merged member by member',
   },
@@ -58,7 +64,7 @@ export const RotationBody = Type.Object(
       Type.Boolean({ description: 'Ends the overlap of an earlier rotation. Without it, the response is 409' }),
     ),
   },
-  strict,
+  { ...strict, examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },
 );
 export type RotationBody = Static<typeof RotationBody>;
 

@@ -20,7 +20,7 @@ export const disabledReasons = {
   owner: 'The account disabled it.',
   administrator: 'An administrator or an operator disabled it.',
   dormant: 'It was not used for longer than the operator allows.',
-  restore: 'A restore brought it back as it was before a change that narrowed it.',
+  restore: 'A restore brought it back as it was before a change that took rights from it.',
 } as const;
 export type DisabledReason = keyof typeof disabledReasons;
 
@@ -76,7 +76,7 @@ export const NewKeyBody = Type.Object(
           format: 'date-time',
           maxLength: 35,
           description:
-            'RFC 3339, in the future. Without it, the key does not expire, or as late as KEYREEVE_KEY_LIFETIME_DAYS_MAX allows',
+            'RFC 3339, in the future. A new key without it does not expire, or as late as KEYREEVE_KEY_LIFETIME_DAYS_MAX allows',
           examples: ['2036-01-31T00:00:00Z'],
         }),
       ),
@@ -84,7 +84,11 @@ export const NewKeyBody = Type.Object(
     addresses: Type.Optional(orNull(Addresses)),
     metadata: Type.Optional(orNull(KeyMetadata)),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    // Without IP ranges, so that the key works where the example is copied.
+    examples: [{ nickname: examples[0], scopes: ['orders:read'], expiresAt: '2036-01-31T00:00:00Z' }],
+  },
 );
 export type NewKeyBody = Static<typeof NewKeyBody>;
 

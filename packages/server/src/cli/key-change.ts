@@ -76,7 +76,7 @@ const withChanges = (command: CliCommand): CliCommand =>
     .addOption(new Option('--clear-expires-at', 'the key does not expire').conflicts('expiresAt'))
     .option('--address <range>', 'IP address or CIDR range of clients (repeatable; replaces all ranges)', collect)
     .addOption(new Option('--clear-addresses', 'accept the key from any IP address').conflicts('address'))
-    .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
+    .option('--metadata <json>', 'JSON object whose members are set; null removes one')
     .addOption(new Option('--clear-metadata', 'remove the metadata').conflicts('metadata'))
     .option('--disable', 'reject the key until it is enabled')
     .addOption(new Option('--enable', 'accept the key again').conflicts('disable'));
