@@ -18,6 +18,7 @@ import { KeyDetails } from './api-key-changes.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
+import { usageRead } from './key-usage.ts';
 import { pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, KeyId, Message, Role } from './schemas.ts';
@@ -266,6 +267,17 @@ export const adminGetKey = {
   errors: [...administratorErrors, 'account_not_found', 'key_not_found'],
 } as const satisfies RouteContract;
 
+export const adminGetKeyUsage = {
+  ...administrator,
+  ...ofKey,
+  ...usageRead,
+  id: 'adminGetKeyUsage',
+  method: 'GET',
+  path: '/admin/accounts/:id/api-keys/:keyId/usage',
+  summary: 'Get the usage of an account’s API key',
+  errors: [...administratorErrors, 'invalid_request', 'account_not_found', 'key_not_found', 'usage_not_kept'],
+} as const satisfies RouteContract;
+
 export const adminChangeKey = {
   ...changing,
   ...ofKey,
@@ -366,6 +378,7 @@ export const adminRoutes = [
   adminRemoveSecondFactor,
   adminListKeys,
   adminGetKey,
+  adminGetKeyUsage,
   adminChangeKey,
   adminDeleteKey,
   adminListSessions,

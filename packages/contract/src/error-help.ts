@@ -202,6 +202,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'The code of the first administrator is void, because there is an administrator.',
     fix: 'Ask an administrator for an invitation or for the role.',
   },
+  usage_not_kept: {
+    cause: 'The operator has set `KEYREEVE_USAGE_DAYS=0`, so verifications are not counted.',
+    fix: 'The operator removes this setting. For the last use of a key, read `lastUsedAt`.',
+  },
   mail_not_configured: {
     cause: 'This operation sends mail, and this installation has no mail server.',
     fix: 'The operator sets `KEYREEVE_SMTP_URL` and `KEYREEVE_MAIL_FROM`.',

@@ -10,6 +10,7 @@ export { errorHelp } from './error-help.ts';
 export * from './errors.ts';
 export * from './examples.ts';
 export * from './health.ts';
+export * from './key-usage.ts';
 export * from './language.ts';
 export * from './limits.ts';
 export { openApiDocument, contractVersion } from './openapi.ts';

@@ -54,6 +54,11 @@ export const keyErrors = {
     title: 'The account has the maximum number of keys',
     meaning: 'Delete a key that is no longer used.',
   },
+  usage_not_kept: {
+    status: 409,
+    title: 'This installation keeps no usage',
+    meaning: 'Verifications are not counted. An operator sets KEYREEVE_USAGE_DAYS to the number of days to keep.',
+  },
   overlap_in_progress: {
     status: 409,
     title: 'The previous secret is still valid',

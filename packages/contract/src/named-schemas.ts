@@ -8,6 +8,7 @@ import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
 import * as apiKeys from './api-keys.ts';
 import * as health from './health.ts';
+import * as keyUsage from './key-usage.ts';
 import * as schemas from './schemas.ts';
 import * as secondFactor from './second-factor.ts';
 import * as sessions from './sessions.ts';
@@ -56,6 +57,8 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyState: keyChanges.KeyDetails,
   PreviousSecret: keyChanges.PreviousSecret,
   RotatedApiKey: keyChanges.RotatedKey,
+  ApiKeyUsageEntry: keyUsage.UsageEntry,
+  ApiKeyUsage: keyUsage.KeyUsage,
   Message: schemas.Message,
   Session: sessions.ListedSession,
   SessionList: sessions.SessionList,

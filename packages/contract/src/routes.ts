@@ -24,6 +24,7 @@ import {
 import { adminRoutes } from './admin.ts';
 import { changeKey, endPreviousSecret, getKey, rotateKey } from './api-key-changes.ts';
 import { createKey, deleteKey, listKeys } from './api-keys.ts';
+import { getKeyUsage } from './key-usage.ts';
 import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
@@ -42,6 +43,7 @@ export const allRoutes: readonly RouteContract[] = [
   changeKey,
   rotateKey,
   endPreviousSecret,
+  getKeyUsage,
   deleteKey,
   listSessions,
   endSession,

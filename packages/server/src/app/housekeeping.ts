@@ -1,4 +1,4 @@
-/** Periodic work: writes times of last use, deletes expired rows, logs counts of verifications and audit checkpoints. */
+/** Periodic work: writes usage and times of last use, deletes expired rows, logs counts of verifications and audit checkpoints. */
 import { limits } from '@keyreeve/contract';
 import { deleteExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
@@ -11,6 +11,7 @@ import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
+import type { UsageRetention } from '../modules/key-usage/retention.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 
 const flushEveryMs = 10_000;
@@ -19,6 +20,11 @@ const deleteEveryMs = 600_000;
 /** Rows per commit, so that other commits do not wait long. */
 const rowsPerDeleteMax = 1_000;
 const dayMs = 86_400_000;
+
+export interface HousekeepingParts {
+  readonly verifier: Verifier;
+  readonly usageRetention: UsageRetention;
+}
 
 export class Housekeeping {
   readonly #timers: NodeJS.Timeout[];
@@ -30,7 +36,13 @@ export class Housekeeping {
   #lastCounts: Readonly<Record<string, number>> = {};
 
   /** @param isFirst whether this process deletes expired rows and logs checkpoints; one worker of an instance does */
-  constructor({ db, keys }: Installation, clock: Clock, verifier: Verifier, log: Log, isFirst = true) {
+  constructor(
+    { db, keys }: Installation,
+    clock: Clock,
+    { verifier, usageRetention }: HousekeepingParts,
+    log: Log,
+    isFirst = true,
+  ) {
     this.#verifier = verifier;
     this.#log = log;
     this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
@@ -44,11 +56,12 @@ export class Housekeeping {
     this.#timers.push(
       every(logEveryMs, this.#checkpoint),
       every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
+      every(deleteEveryMs, () => usageRetention.apply()),
     );
-    void this.#run(() => this.#deleteExpired(db, clock));
+    void this.#run(() => this.#deleteExpired(db, clock)).then(() => this.#run(() => usageRetention.apply()));
   }
 
-  /** Writes the pending times of last use and logs the remaining counts. */
+  /** Writes the pending usage and times of last use, and logs the remaining counts. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#logVerifications();

@@ -7,6 +7,8 @@ import { contractRoutes } from '../modules/api-reference/routes.ts';
 import type { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import type { KeyChanges } from '../modules/api-keys/changes.ts';
 import { apiKeyRoutes } from '../modules/api-keys/routes.ts';
+import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
+import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
 import type { Enrolment } from '../modules/second-factors/enrolment.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
@@ -29,6 +31,7 @@ export interface RouteOptions extends AdminParts {
   readonly selfService: SelfService;
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
+  readonly keyUsage: KeyUsage;
   readonly enrolment: Enrolment;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
@@ -54,6 +57,7 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     ...accountRoutes(selfService, options.linkPages),
     // An account with its access token
     ...apiKeyRoutes(apiKeys, options.keyChanges),
+    ...keyUsageRoutes(options.keyUsage),
     ...sessionRoutes(tokens),
     ...enrolmentRoutes(enrolment),
     // An administrator with an access token

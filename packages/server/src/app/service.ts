@@ -80,7 +80,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         throw error;
       },
     );
-    const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log);
+    const housekeeping = new Housekeeping(installation, clock, rest.services, log);
     const stop = () =>
       stopService([server, admin.server], config.drainSeconds, {
         health,
@@ -115,7 +115,7 @@ export async function startWorkerService(
   return closeOnError(installation, async () => {
     file?.compare(database);
     const { server, health, errors, ...rest } = await startPublic(installation, options);
-    const housekeeping = new Housekeeping(installation, clock, rest.services.verifier, log, worker === 1);
+    const housekeeping = new Housekeeping(installation, clock, rest.services, log, worker === 1);
     const stop = () =>
       stopService([server], config.drainSeconds, { health, housekeeping, installation, services: rest.services });
     const metrics = lazyMetrics(rest.services, installation, errors, worker);

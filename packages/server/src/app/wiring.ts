@@ -16,6 +16,7 @@ import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
 import { KeyUsage } from '../modules/key-usage/key-usage.ts';
+import { UsageRetention } from '../modules/key-usage/retention.ts';
 import { addUsage } from '../modules/key-usage/store.ts';
 import { UsageCounter } from '../modules/key-usage/usage-counter.ts';
 import { OneTimeCodes } from '../modules/one-time-codes/one-time-codes.ts';
@@ -68,6 +69,7 @@ export interface Services {
   readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
+  readonly usageRetention: UsageRetention;
   /** Undefined if verifications are not counted. */
   readonly usageCounter: UsageCounter | undefined;
   readonly verifier: Verifier;
@@ -233,6 +235,7 @@ export function wire(options: WiringOptions): Services {
     accounts,
     apiKeys,
     keyChanges,
+    keyUsage,
     codes,
     links,
     mailer,
@@ -264,6 +267,7 @@ export function wire(options: WiringOptions): Services {
     secondFactors,
     signingKeys,
     tokens,
+    usageRetention: new UsageRetention({ db, clock, keptDays: config.usageDays }),
     usageCounter,
     verifier,
     webhooks,

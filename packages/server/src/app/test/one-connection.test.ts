@@ -109,6 +109,7 @@ const requests: Readonly<Record<string, Send>> = {
   },
   createKey: own('POST', () => '/auth/api-keys', { nickname: 'second' }),
   listKeys: own('GET', () => '/auth/api-keys'),
+  getKeyUsage: own('GET', ({ keyId }) => `/auth/api-keys/${keyId}/usage?step=day`),
   deleteKey: own('DELETE', ({ keyId }) => `/auth/api-keys/${keyId}`),
   listSessions: own('GET', () => '/auth/sessions'),
   endSession: own('DELETE', ({ sessionId }) => `/auth/sessions/${sessionId}`),
@@ -212,6 +213,7 @@ const requests: Readonly<Record<string, Send>> = {
     return administer(app, administrator, 'POST', `accounts/${account.id}/remove-second-factor`);
   }),
   adminListKeys: administered('GET', ({ account }) => `accounts/${account.id}/api-keys`),
+  adminGetKeyUsage: administered('GET', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}/usage`),
   adminDeleteKey: administered('DELETE', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`),
   adminListSessions: administered('GET', ({ account }) => `accounts/${account.id}/sessions`),
   adminEndSession: administered('DELETE', ({ account, sessionId }) => `accounts/${account.id}/sessions/${sessionId}`),

@@ -1,11 +1,13 @@
 /** Changes of accounts by administrators and operators, who never set or see a password. */
-import { limits } from '@keyreeve/contract';
+import { limits, type UsageQuery } from '@keyreeve/contract';
 import type { Account, Accounts, Role } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { KeyDetailsRow } from '../api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../api-keys/changed-key.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
+import type { KeyUsage } from '../key-usage/key-usage.ts';
+import type { UsageRow } from '../key-usage/store.ts';
 import { finishDeletingKeys } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -28,6 +30,7 @@ export interface AdministrationOptions {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
+  readonly keyUsage: KeyUsage;
   readonly codes: OneTimeCodes;
   readonly links: Links;
   readonly mailer: Mailer;
@@ -162,6 +165,13 @@ export class Administration {
     const { accounts, keyChanges } = this.#options;
     await accounts.findById(id);
     return withoutOwner(() => keyChanges.read(id, assertKeyId(keyId)));
+  }
+
+  /** @throws DomainError `account_not_found`, `key_not_found`, `invalid_request`, `usage_not_kept` */
+  async listUsage(id: string, keyId: number | undefined, query: UsageQuery): Promise<UsageRow[]> {
+    const { accounts, keyUsage } = this.#options;
+    await accounts.findById(id);
+    return withoutOwner(() => keyUsage.list(id, assertKeyId(keyId), query));
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found`, and the errors of {@link KeyChanges.change} */

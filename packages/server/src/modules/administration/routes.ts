@@ -5,6 +5,7 @@ import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { parseKeyId, toChangeRequest, toFullKey, toKeyDetails } from '../api-keys/key-view.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
+import { toUsage } from '../key-usage/routes.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Administration } from './administration.ts';
 import type { Directory } from './directory.ts';
@@ -97,6 +98,10 @@ function partRoutes({ administration, directory }: AdminParts): readonly Route[]
       status: 200,
       body: toKeyDetails(await directory.confirmingAbsence(id, () => administration.readKey(id, parseKeyId(keyId)))),
     })),
+    route(contract.adminGetKeyUsage, async ({ params: { id, keyId }, query }) => {
+      const list = () => administration.listUsage(id, parseKeyId(keyId), query);
+      return { status: 200, body: toUsage(await directory.confirmingAbsence(id, list)) };
+    }),
     route(contract.adminChangeKey, async ({ principal, params: { id, keyId }, body }) => {
       const change = () => administration.changeKey(principal, id, parseKeyId(keyId), toChangeRequest(body));
       return { status: 200, body: toKeyDetails(await directory.confirmingAbsence(id, change)) };

@@ -1,8 +1,10 @@
 /** Usage of API keys: how often verifications accepted and refused them. */
+import { limits, type UsageQuery } from '@keyreeve/contract';
 import type { Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
-import { dayMs, hourMs, totalSince, type UsageCounts } from './store.ts';
+import { dayMs, hourMs, listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
 
 export interface KeyUsageOptions {
   readonly db: Db;
@@ -40,4 +42,41 @@ export class KeyUsage {
     const lastDay = keptDays === 0 ? undefined : await totalSince(db, id, currentHour - dayMs);
     return { lastUsedAt, lastUsedFrom, lastDay };
   }
+
+  /**
+   * The hours or days in which verifications presented the key. Verifications of the last 10 seconds can be missing.
+   * @throws DomainError `invalid_request`, `not_key_owner`, `key_not_found`, `usage_not_kept`
+   */
+  async list(accountId: string, id: number, query: UsageQuery): Promise<UsageRow[]> {
+    const { db, clock, keyChanges, keptDays } = this.#options;
+    const step = query.step ?? 'hour';
+    const { from, to } = periodOf(query, clock.now());
+    await keyChanges.read(accountId, id);
+    if (keptDays === 0) throw new DomainError('usage_not_kept');
+    return listUsage(db, id, step, from, to);
+  }
 }
+
+/** @returns milliseconds: the start of the first hour or day, and the end of the last one @throws DomainError `invalid_request` */
+function periodOf(query: UsageQuery, now: number): { readonly from: number; readonly to: number } {
+  const [stepMs, defaultMs] = query.step === 'day' ? [dayMs, 30 * dayMs] : [hourMs, dayMs];
+  const end = query.to === undefined ? now : timeOf('to', query.to);
+  const start = query.from === undefined ? end - defaultMs : timeOf('from', query.from);
+  if (start >= end) throw wrong('from', 'Expected a time before `to`, which is now by default.');
+  const from = Math.floor(start / stepMs) * stepMs;
+  const to = Math.ceil(end / stepMs) * stepMs;
+  const max = limits.usageRowsMax;
+  if ((to - from) / stepMs > max)
+    throw wrong('from', `Expected at most ${max} ${query.step ?? 'hour'}s before \`to\`.`);
+  return { from, to };
+}
+
+/** @throws DomainError `invalid_request` for a leap second, which RFC 3339 permits and Date does not have */
+function timeOf(name: 'from' | 'to', text: string): number {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw wrong(name, 'Expected a time without a leap second.');
+  return ms;
+}
+
+const wrong = (name: string, detail: string): DomainError =>
+  new DomainError('invalid_request', { errors: [{ pointer: `/${name}`, detail }] });

@@ -1,6 +1,6 @@
 /** The table of usage: accepted and refused verifications of keys by hour and, after some days, by day. Both in UTC. */
 import type { Db, Reader } from '../../foundation/database/db.ts';
-import { sql } from '../../foundation/database/sql.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 export const hourMs = 3_600_000;
 export const dayMs = 86_400_000;
@@ -24,9 +24,9 @@ export interface UsageRow extends UsageCounts {
   readonly at: number;
 }
 
-// $1: a JSON array of rows. In the order of the key, so that two instances lock the rows that they share in the same order.
-// On SQLite, `where true` separates the select from the conflict clause.
-const addTo = (step: UsageStep): Readonly<Record<'sqlite' | 'postgres', string>> => {
+// $1: a JSON array of rows. In the order of the key, so that two transactions lock the rows that they share in the same
+// order. On SQLite, `where true` separates the select from the conflict clause.
+const addTo = (step: UsageStep): Readonly<Record<Dialect, string>> => {
   const insert = `insert into key_usage (step, at, key_id, accepted, refused) select '${step}',`;
   const onConflict = `on conflict (step, at, key_id) do update
      set accepted = key_usage.accepted + excluded.accepted, refused = key_usage.refused + excluded.refused`;
@@ -39,11 +39,43 @@ const addTo = (step: UsageStep): Readonly<Record<'sqlite' | 'postgres', string>>
   };
 };
 const addHours = sql('add_hours_of_key_usage', addTo('hour'));
-const sums =
-  'cast(coalesce(sum(accepted), 0) as bigint) as accepted, cast(coalesce(sum(refused), 0) as bigint) as refused';
+const addDays = sql('add_days_of_key_usage', addTo('day'));
+const sums = `cast(coalesce(sum(accepted), 0) as bigint) as accepted, cast(coalesce(sum(refused), 0) as bigint) as refused`;
 const totalOfHours = sql<UsageCounts>(
   'total_of_key_usage',
   `select ${sums} from key_usage where key_id = $1 and at >= $2 and step = 'hour'`,
+);
+const selectHours = sql<UsageRow>(
+  'select_hours_of_key_usage',
+  `select at, accepted, refused from key_usage where key_id = $1 and at >= $2 and at < $3 and step = 'hour' order by at`,
+);
+// The day itself, and its hours that are not folded yet.
+const selectDays = sql<UsageRow>(
+  'select_days_of_key_usage',
+  `select at - at % ${dayMs} as at, ${sums} from key_usage where key_id = $1 and at >= $2 and at < $3 group by 1 order by 1`,
+);
+// Deletes at most $1 rows. On PostgreSQL, rows that another transaction changes or deletes are left for the next call.
+const deleteSome = (where: string, returned = ''): Readonly<Record<Dialect, string>> => {
+  const text = (lock: string): string =>
+    `delete from key_usage where (step, at, key_id) in (
+       select step, at, key_id from key_usage where ${where} limit $1${lock})${returned}`;
+  return { sqlite: text(''), postgres: text(' for update skip locked') };
+};
+const takeHours = sql<HourOfKey>(
+  'take_hours_of_key_usage',
+  deleteSome(`step = 'hour' and at < $2 order by at, key_id`, ' returning key_id as "keyId", at, accepted, refused'),
+);
+const deleteOld = sql('delete_old_key_usage', deleteSome(`step = $2 and at < $3`));
+const deleteOfKey = sql('delete_usage_of_key', deleteSome(`key_id = $2`));
+// Finds each key by its first row, without a read of its other rows.
+const pageKeys = sql<{ id: number; isOrphan: number }>(
+  'page_keys_with_usage',
+  `with recursive used (id, n) as (
+     select min(key_id), 1 from key_usage where key_id > $1
+     union all
+     select (select min(key_id) from key_usage where key_id > used.id), n + 1 from used where used.id is not null and n < $2)
+   select used.id, case when api_keys.id is null then 1 else 0 end as "isOrphan"
+   from used left join api_keys on api_keys.id = used.id where used.id is not null order by used.id`,
 );
 
 /** Adds to the counts of hours, in one transaction. */
@@ -54,3 +86,51 @@ export async function addUsage(db: Db, hours: readonly HourOfKey[]): Promise<voi
 /** @param since milliseconds; hours that start earlier are left out */
 export const totalSince = async (reader: Reader, keyId: number, since: number): Promise<UsageCounts> =>
   (await reader.get(totalOfHours, [keyId, since])) ?? { accepted: 0, refused: 0 };
+
+/**
+ * The hours or days of a key that have verifications, in order.
+ * @param from inclusive, a multiple of the step in milliseconds
+ * @param to exclusive, likewise
+ */
+export const listUsage = (
+  reader: Reader,
+  keyId: number,
+  step: UsageStep,
+  from: number,
+  to: number,
+): Promise<UsageRow[]> => reader.all(step === 'hour' ? selectHours : selectDays, [keyId, from, to]);
+
+/**
+ * Adds the rows of early hours to their days. Hours that are counted again later are added by a later call.
+ * @param before hours that start at this time or later stay; milliseconds
+ * @returns the number of hours that were added, at most `rowsMax`
+ */
+export const foldHours = (db: Db, before: number, rowsMax: number): Promise<number> =>
+  db.transaction(async (tx) => {
+    const hours = await tx.all(takeHours, [rowsMax, before]);
+    const days = new Map<string, HourOfKey>();
+    for (const { keyId, at: hour, accepted, refused } of hours) {
+      const at = hour - (hour % dayMs);
+      const day = days.get(`${keyId} ${at}`) ?? { accepted: 0, refused: 0 };
+      const sum = { accepted: day.accepted + accepted, refused: day.refused + refused };
+      days.set(`${keyId} ${at}`, { keyId, at, ...sum });
+    }
+    if (days.size > 0) await tx.run(addDays, [JSON.stringify([...days.values()])]);
+    return hours.length;
+  });
+
+/** @param before rows that start at this time or later stay; milliseconds @returns the number of deleted rows */
+export const deleteUsage = (db: Db, step: UsageStep, before: number, rowsMax: number): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteOld, [rowsMax, step, before]));
+
+/** @returns the number of deleted rows */
+export const deleteUsageOfKey = (db: Db, keyId: number, rowsMax: number): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteOfKey, [rowsMax, keyId]));
+
+/** The next keys with usage, in the order of their ids, and whether each was deleted. @param after an id, 0 for the first */
+export const pageKeysWithUsage = async (
+  reader: Reader,
+  after: number,
+  keysMax: number,
+): Promise<{ readonly id: number; readonly isOrphan: boolean }[]> =>
+  (await reader.all(pageKeys, [after, keysMax])).map(({ id, isOrphan }) => ({ id, isOrphan: isOrphan === 1 }));

@@ -43,12 +43,12 @@ test('a service that stops logs a checkpoint, which the audit log contains', { t
 
 test('a checkpoint is logged again only after a change, and by one worker of a host', async () => {
   await using app = await newApp({ environment });
-  const { verifier } = app.service.services;
+  const { services } = app.service;
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
   const installation = { db: app.db, keys, migrated: [] };
-  const first = new Housekeeping(installation, app.clock, verifier, log);
-  const second = new Housekeeping(installation, app.clock, verifier, log, false);
+  const first = new Housekeeping(installation, app.clock, services, log);
+  const second = new Housekeeping(installation, app.clock, services, log, false);
   const counts: unknown[] = [];
   for (const change of [false, false, true, false]) {
     if (change) await app.createAccount();

@@ -1,0 +1,57 @@
+/** The usage of API keys: how often verifications accepted and refused them. */
+import Type, { type Static } from 'typebox';
+import { accessTokenErrors } from './error-groups.ts';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { Instant, KeyId } from './schemas.ts';
+
+const strict = { additionalProperties: false } as const;
+
+const Time = (description: string) =>
+  Type.Optional(Type.String({ format: 'date-time', maxLength: 35, description, examples: ['2026-11-20T00:00:00Z'] }));
+
+export const UsageQuery = Type.Object(
+  {
+    step: Type.Optional(
+      Type.Enum(['hour', 'day'], { description: 'One entry for each hour (the default) or day, in UTC' }),
+    ),
+    from: Time('RFC 3339. The first entry contains this time. By default, 24 hours or 30 days before `to`'),
+    to: Time('RFC 3339. No entry begins at this time or later. By default, now'),
+  },
+  strict,
+);
+export type UsageQuery = Static<typeof UsageQuery>;
+
+const Count = (description: string, example: number) => Type.Integer({ minimum: 0, description, examples: [example] });
+
+export const UsageEntry = Type.Object(
+  {
+    at: Instant,
+    accepted: Count('Verifications that accepted the key', 1842),
+    refused: Count('Verifications that refused it: disabled, expired, without a scope, or from another IP address', 3),
+  },
+  { ...strict, description: '`at`: the start of the hour or day' },
+);
+export type UsageEntry = Static<typeof UsageEntry>;
+
+export const KeyUsage = Type.Object({ usage: Type.Array(UsageEntry) }, strict);
+export type KeyUsage = Static<typeof KeyUsage>;
+
+/** Parts of the route that administrators have too. */
+export const usageRead = {
+  summary: 'Get the usage of an API key',
+  description: `Verifications of the key, oldest first, without hours or days that have none. Hours are available for ${limits.usageHoursKeptDays} days; a request covers at most ${limits.usageRowsMax} hours or days. A verification is included after at most 10 seconds.`,
+  query: UsageQuery,
+  success: { status: 200, description: 'The usage', schema: KeyUsage },
+} as const;
+
+export const getKeyUsage = {
+  ...usageRead,
+  id: 'getKeyUsage',
+  method: 'GET',
+  path: '/auth/api-keys/:id/usage',
+  tag: 'API keys',
+  auth: 'access_token',
+  params: Type.Object({ id: KeyId }),
+  errors: [...accessTokenErrors, 'invalid_request', 'not_key_owner', 'key_not_found', 'usage_not_kept'],
+} as const satisfies RouteContract;

@@ -1,0 +1,54 @@
+/**
+ * How long usage is kept: hours for some days, then days; nothing of deleted keys. Every step is one short commit, so it can
+ * be interrupted, repeated, and done by several instances at once.
+ */
+import { limits } from '@keyreeve/contract';
+import type { Clock } from '../../foundation/clock.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { dayMs, deleteUsage, deleteUsageOfKey, foldHours, pageKeysWithUsage } from './store.ts';
+
+export interface UsageRetentionOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** For how many days usage is kept; 0: not at all. */
+  readonly keptDays: number;
+  /** Default: 1,000, so that other commits do not wait long. */
+  readonly rowsPerCommitMax?: number;
+}
+
+const keysPerPage = 500;
+/** Bounds one call with many keys; the next call continues. */
+const pagesPerCallMax = 20;
+
+export class UsageRetention {
+  readonly #options: UsageRetentionOptions;
+  #after = 0;
+
+  constructor(options: UsageRetentionOptions) {
+    this.#options = options;
+  }
+
+  /** @throws DomainError `unavailable`; what was done stays done */
+  async apply(): Promise<void> {
+    const { db, clock, keptDays, rowsPerCommitMax: rowsMax = 1_000 } = this.#options;
+    const now = clock.now();
+    const today = now - (now % dayMs);
+    // Without usage, also rows of an instance whose clock is ahead.
+    const keptFrom = keptDays === 0 ? Number.MAX_SAFE_INTEGER : today - keptDays * dayMs;
+    for (const step of ['hour', 'day'] as const) while ((await deleteUsage(db, step, keptFrom, rowsMax)) === rowsMax);
+    // Whole days, so that a day has all of its hours or none.
+    const foldedBefore = today - limits.usageHoursKeptDays * dayMs;
+    while ((await foldHours(db, foldedBefore, rowsMax)) === rowsMax);
+    for (let page = 0; page < pagesPerCallMax; page++) if (await this.#deleteOrphans(rowsMax)) return;
+  }
+
+  /** Deletes the usage of deleted keys among the next ones. @returns whether they were the last ones */
+  async #deleteOrphans(rowsMax: number): Promise<boolean> {
+    const { db } = this.#options;
+    const keys = await pageKeysWithUsage(db, this.#after, keysPerPage);
+    for (const { id, isOrphan } of keys) if (isOrphan) while ((await deleteUsageOfKey(db, id, rowsMax)) === rowsMax);
+    const isLast = keys.length < keysPerPage;
+    this.#after = isLast ? 0 : (keys.at(-1)?.id ?? 0);
+    return isLast;
+  }
+}
