@@ -60,6 +60,7 @@ for (const kind of databaseKinds) {
         (JSON.parse((await run(`account show ${email} --json`)).stdout) as { id: string }).id;
       for (const name of ['role', 'password', 'email', 'factor', 'code', 'required'])
         await program.signIn(`${name}@example.com`);
+      const narrowed = await program.newKey();
       await run('account set-role role@example.com admin');
       await enrol(program, await signIn(program, 'factor@example.com'));
       const [used = ''] = await enrol(program, await signIn(program, 'code@example.com'));
@@ -74,6 +75,9 @@ for (const kind of databaseKinds) {
       await run('account set-password password@example.com --password-stdin', 'another wombat orbit 42\n');
       await run('account remove-second-factor factor@example.com');
       await run('account require-second-factor required@example.com');
+      const disabling = { disabled: true };
+      const path = `/auth/api-keys/${narrowed.id}`;
+      assert.equal((await program.call('PATCH', path, bearer(narrowed.accessToken), disabling)).status, 200);
       assert.equal((await run(`webhook disable ${endpoints[0]}`)).status, 0);
       assert.equal((await run(`webhook delete ${endpoints[1]}`)).status, 0);
       await changeEmail(program, mailbox, 'email@example.com', 'new@example.com');
@@ -92,6 +96,7 @@ for (const kind of databaseKinds) {
         [
           'Restored the backup of <TIME>. Replayed the deletion journal: 0 keys and 0 accounts deleted again, 0 accounts disabled again, 0 signing keys revoked again.',
           'Removed again: 1 administrator role, 1 second factor, 1 used recovery code, 1 webhook endpoint.',
+          'Keys disabled, because they were disabled, restricted or rotated later: 1. Their owners enable them. Where a secret was replaced, the owner first rotates the key with `overlapSeconds` 0.',
           'Disabled again: 1 webhook endpoint.',
           'A second factor is required again of 1 account.',
           'Earlier passwords made invalid: 1. Their owners set new ones with “forgot password”, or you run `keyreeve account set-password`.',

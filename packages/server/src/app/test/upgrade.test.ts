@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { makeKey } from '../../modules/api-keys/key-format.ts';
 import { verifyLog } from '../../modules/audit/verify-log.ts';
 import { databaseUrl } from '../config-values.ts';
-import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
+import { lookupOf, restrictedVersion } from '../../foundation/crypto/keyed-hash.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
@@ -20,6 +20,8 @@ const keys = deriveKeys(masterKey);
 const now = Date.UTC(2026, 9, 1);
 const key = makeKey('krv').reveal();
 const keyHash = keys.apiKeyHash.stored(key);
+const restrictedKey = makeKey('krv').reveal();
+const restrictedHash = Buffer.concat([Buffer.of(restrictedVersion), keys.apiKeyHash.stored(restrictedKey).subarray(1)]);
 
 /** Creates what the first version of the program created. */
 async function createFirstSchema(db: Db, tx: Transaction): Promise<void> {
@@ -51,6 +53,12 @@ async function createFirstSchema(db: Db, tx: Transaction): Promise<void> {
      values ($1, $2, 42, 1, 'laptop', 'a b', ${now}, ${now})`,
     [lookupOf(keyHash), keyHash],
   );
+  // As after a restore by an earlier program, which leaves the restrictions out.
+  await run(
+    `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, created_at, updated_at)
+     values ($1, $2, 43, 1, 'restricted', '', ${now}, ${now})`,
+    [lookupOf(restrictedHash), restrictedHash],
+  );
   await run(`insert into audit_events (at, actor, action, account_id, target, details)
     values (${now}, 'account:acc_ada', 'api_key.created', 'acc_ada', '42', '{"nickname":"laptop","scopes":["a","b"]}')`);
 }
@@ -72,6 +80,9 @@ test('accounts, keys and the audit log of the first schema work after the migrat
   const { accessToken } = signIn.json as { accessToken: string };
   const forward = await app.call('GET', '/auth/forward', { headers: bearer(key) });
   assert.deepEqual([forward.status, forward.headers.get('x-keyreeve-scopes')], [200, 'a b']);
+  assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(restrictedKey) })).status, 401);
+  const restricted = await app.call('GET', '/auth/api-keys/43', { headers: bearer(accessToken) });
+  assert.equal((restricted.json as { disabledReason: string }).disabledReason, 'restore');
   const disabled = await app.call('POST', '/auth/token', { headers: basic('bob@example.com', goodPassword) });
   assert.equal(disabled.status, 401);
   // Existing accounts count as verified, so they can create keys.

@@ -8,6 +8,8 @@ import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
 import { backUp, restore } from './backup-kit.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { keys } from '../../../../test-kit/rows.ts';
+import { NarrowedKeys } from './narrowed-keys.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { contentsOf, fill } from './whole-installation.ts';
 
 /** Converts a backup to the schema of the first release. */
@@ -51,7 +53,11 @@ function asOfFirstSchema(text: string): string {
           {
             table,
             rows: rows.map((row) =>
-              Object.fromEntries(Object.entries(row).filter(([name]) => !columns.includes(name))),
+              Object.fromEntries(
+                Object.entries(row).filter(
+                  ([name]) => !columns.includes(name) && `${table}.${name}` !== 'api_keys.disabled_at',
+                ),
+              ),
             ),
           },
         ],
@@ -63,6 +69,30 @@ function asOfFirstSchema(text: string): string {
   digest.update(JSON.stringify({ counts }));
   return [...body, JSON.stringify({ counts, mac: keys.backup.mac(digest.digest()).toString('hex') }), ''].join('\n');
 }
+
+onEachDatabase(
+  'a backup that an earlier program made lacks restrictions: a restricted key is disabled, not valid without them',
+  async ({ db }) => {
+    using temp = newTempFolder();
+    const path = join(temp.path, 'backup');
+    const made = await NarrowedKeys.create(db);
+    await made.narrow(db);
+    await backUp(db, path);
+    writeFileSync(path, asOfFirstSchema(readFileSync(path, 'utf8')));
+    const { replayed } = await restore(db, path, { mayReplace: true, acceptsRevival: true });
+    assert.equal(replayed.apiKeysDisabled, 3);
+    const states = await made.statesIn(db);
+    for (const name of ['disabled', 'addresses', 'locked'] as const) assert.deepEqual(states[name], ['disabled'], name);
+    // It lacks previous secrets too, which are therefore rejected.
+    assert.deepEqual([states.overlap, states.kept], [['not found', 'a b'], ['a b']]);
+    const events = (await listAuditEvents(db)).filter(({ details }) => details?.includes('"by":"restore"'));
+    assert.deepEqual(events.map(({ action, details }) => `${action} ${details}`).toSorted(), [
+      'api_key.disabled {"by":"restore","reason":"administrator"}',
+      'api_key.disabled {"by":"restore","reason":"restore"}',
+      'api_key.disabled {"by":"restore","reason":"restore"}',
+    ]);
+  },
+);
 
 onEachDatabase('a backup in the schema of the first release is restored', async ({ db }) => {
   using temp = newTempFolder();

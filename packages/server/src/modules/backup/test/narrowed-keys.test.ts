@@ -51,10 +51,12 @@ const replay = (db: Db, folder: string, at = later) =>
     isDryRun: false,
   });
 
-/** The owner enables every key that a restore has disabled. */
+/** The owner enables every key that a restore has disabled, and first replaces the secret that may have been replaced. */
 async function enableAll(db: Db, made: NarrowedKeys): Promise<void> {
   const owner = await ownerIn(db, 'again');
   const changes = changesIn(db, later + 1);
+  const rotation = { overlapSeconds: 0, endPrevious: false };
+  await changes.rotate(owner, 'acc_ada', made.idOf('replaced'), rotation);
   for (const name of narrowed) {
     const enabling = changes.change(owner, 'acc_ada', made.idOf(name), { disabled: false });
     if (name !== 'locked') assert.equal((await enabling).disabledAt, null);
@@ -84,6 +86,7 @@ onEachDatabase('a restore disables each key that was narrowed since the backup, 
   // The enabling is a later decision: neither a report nor a replay questions it.
   await enableAll(fresh.db, made);
   const enabled = await made.statesIn(fresh.db);
+  assert.deepEqual(enabled.replaced, ['not found', 'not found']);
   assert.deepEqual([enabled.scopes, enabled.ended, enabled.older[0]], [['a b'], ['not found', 'a b'], 'not found']);
   assert.deepEqual(await journalIn(fresh.db, folder).catchUp(), { working: 0, isBehind: false });
   assert.deepEqual((await replay(fresh.db, folder, later + 2)).replayed, nothingReplayed);
