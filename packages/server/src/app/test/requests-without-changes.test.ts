@@ -95,6 +95,35 @@ test('a rejected deletion does not use the writer', async () => {
   assert.equal((await remove(app, user, `/auth/api-keys/${user.keyId}`)).status, 200);
 });
 
+test('a change of a key that is rejected, or that changes nothing, does not use the writer', async () => {
+  await using app = await newApp({ environment: { KEYREEVE_CREATIONS_PER_MINUTE_MAX: '2' } });
+  const [user, other] = [await newTarget(app), await newTarget(app)];
+  const send = (method: string, path: string, json?: object): Promise<Answered> => {
+    const headers = bearer(user.accessToken);
+    return app.call(method, `/auth/api-keys/${path}`, json === undefined ? { headers } : { headers, json });
+  };
+  await created(app, user, 'taken');
+  await whileLocked(app, async () => {
+    for (const [method, path, json, code] of [
+      ['PATCH', '4711', { disabled: true }, 'key_not_found'],
+      ['PATCH', `${other.keyId}`, { disabled: true }, 'not_key_owner'],
+      ['PATCH', `${user.keyId}`, { disabled: true, nickname: 'taken' }, 'nickname_taken'],
+      ['PATCH', `${user.keyId}`, { scopes: ['keyreeve:verify'] }, 'reserved_scope'],
+      ['PATCH', `${user.keyId}`, { metadata: { a: 'x'.repeat(1_024) } }, 'invalid_request'],
+      ['POST', `${user.keyId}/rotate`, undefined, 'too_many_creations'],
+      ['DELETE', `${user.keyId}/previous`, undefined, 'no_previous_secret'],
+    ] as const)
+      await assertRejected(send(method, path, json), code, `${method} ${path}`);
+    const same = await send('PATCH', `${user.keyId}`, { nickname: 'held', disabled: false });
+    assert.equal(same.status, 200, same.text);
+  });
+  app.clock.advance({ seconds: 60 });
+  assert.equal((await send('POST', `${user.keyId}/rotate`)).status, 200);
+  await whileLocked(app, () =>
+    assertRejected(send('POST', `${user.keyId}/rotate`), 'overlap_in_progress', 'during the overlap'),
+  );
+});
+
 test('a request with a token of an ended session does not use the writer', async () => {
   await using app = await newApp();
   const { refreshToken } = await app.signIn();
