@@ -6,11 +6,14 @@ import type { WriteHealth } from '../foundation/database/write-health.ts';
 import type { ErrorCount } from '../http/request-errors.ts';
 import { jobKinds, type Outbox, type WaitingJobs } from '../modules/outbox/outbox.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
+import type { UsageCounter } from '../modules/key-usage/usage-counter.ts';
 import type { SignInCounts } from '../modules/tokens/tokens.ts';
 import type { ResultCounts } from '../modules/verification/verify.ts';
 
 export interface MetricsSources {
   readonly verifications: ResultCounts;
+  /** Undefined if verifications are not counted by key. */
+  readonly usage: Pick<UsageCounter, 'totals' | 'rows'> | undefined;
   readonly signIns: SignInCounts;
   readonly hasher: Pick<PasswordHasher, 'stats'>;
   readonly dbTimes: DbTimes;
@@ -32,9 +35,10 @@ export class Metrics {
   readonly #registry = new Registry();
 
   constructor(sources: MetricsSources, worker?: number) {
-    const { verifications, signIns, hasher, dbTimes, writes, outbox, webhooks } = sources;
+    const { verifications, usage, signIns, hasher, dbTimes, writes, outbox, webhooks } = sources;
     collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
     addCounter(this.#registry, 'keyreeve_verifications_total', 'Credentials verified, by result', () => verifications);
+    if (usage) this.#usage(usage);
     addCounter(this.#registry, 'keyreeve_logins_total', 'Sign-ins, by result', () => signIns);
     addCounter(
       this.#registry,
@@ -88,6 +92,12 @@ export class Metrics {
         this.set(labels, read());
       },
     });
+  }
+
+  #usage(usage: Pick<UsageCounter, 'totals' | 'rows'>): void {
+    const help = 'Verifications in the usage of keys: written, dropped, or in a commit with an unknown outcome';
+    addCounter(this.#registry, 'keyreeve_key_usage_total', help, () => ({ ...usage.totals }));
+    this.#gauge('keyreeve_key_usage_waiting', 'Keys per hour whose counts wait to be written', () => usage.rows);
   }
 
   #requestErrors(errors: Iterable<ErrorCount>): void {

@@ -258,7 +258,7 @@ async function closeOnError<T>({ db }: Installation, start: () => Promise<T>): P
 
 /** Loads the metrics library at the first scrape, so that it does not delay the start. */
 function lazyMetrics(
-  { verifier, tokens, hasher, outbox, webhooks }: Services,
+  { verifier, usageCounter, tokens, hasher, outbox, webhooks }: Services,
   { db }: Installation,
   errors: RequestErrors,
   worker?: number,
@@ -270,6 +270,7 @@ function lazyMetrics(
         new module.Metrics(
           {
             verifications: verifier.counts,
+            usage: usageCounter,
             signIns: tokens.signIns,
             hasher,
             dbTimes: db.times,

@@ -20,10 +20,10 @@ export async function findKey({ apiKeys }: CommandContext, text: string): Promis
 }
 
 /** @returns milliseconds @throws UsageError */
-export function parseTime(text: string): number {
+export function parseTime(text: string, option = '--expires-at'): number {
   const [, day] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.exec(text) ?? [];
   const ms = day === undefined || !isDay(day) ? Number.NaN : Date.parse(text);
-  if (Number.isNaN(ms)) throw new UsageError(`--expires-at must be like 2027-01-31T00:00:00Z, not “${text}”`);
+  if (Number.isNaN(ms)) throw new UsageError(`${option} must be like 2027-01-31T00:00:00Z, not “${text}”`);
   return ms;
 }
 

@@ -8,6 +8,7 @@ import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
 import { addChangeCommands } from './key-change.ts';
 import { findKey, parseMetadata, parseTime, type NamedKey } from './key-input.ts';
+import { addUsageCommand } from './key-usage.ts';
 import { dateOf, describeUse, stateOf } from './key-text.ts';
 import { collect, plural, print, shorten, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
@@ -59,6 +60,7 @@ export function keyCommand(): Command {
     .examples('keyreeve key list --account you@example.com')
     .action(list);
   addChangeCommands(key);
+  addUsageCommand(key);
   key
     .command('delete')
     .description('Delete an API key, named by its id or by account and nickname. This cannot be undone.')

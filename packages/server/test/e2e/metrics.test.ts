@@ -16,6 +16,8 @@ test('metrics count verifications and sign-ins by result, and the time of databa
   const names = [...before.keys()].filter((name) => /^keyreeve_(?!database)/.test(name));
   assert.deepEqual(names.toSorted(), [
     'keyreeve_event_loop_delay_max_seconds',
+    ...['dropped', 'unknown', 'written'].map((it) => `keyreeve_key_usage_total{result="${it}"}`),
+    'keyreeve_key_usage_waiting',
     ...['accepted', 'overloaded', 'refused', 'throttled'].map((it) => `keyreeve_logins_total{result="${it}"}`),
     ...kinds.map((kind) => `keyreeve_outbox_oldest_seconds{kind="${kind}"}`),
     ...kinds.flatMap((kind) =>
@@ -27,10 +29,13 @@ test('metrics count verifications and sign-ins by result, and the time of databa
     'keyreeve_password_hashes_waiting',
     ...[
       'access_token',
+      'address_not_allowed',
+      'address_required',
       'api_key',
       'disabled',
       'enrolment_required',
       'expired',
+      'insufficient_scope',
       'malformed',
       'not_found',
       'wrong_kind',
