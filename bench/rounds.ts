@@ -35,9 +35,14 @@ export class Rounds {
 
   /** @returns the median of `name`'s figure divided by `other`'s in the same round */
   ratio(name: string, other: string, figure: Figure): number {
+    return median(this.ratios(name, other, figure));
+  }
+
+  /** @returns the ratio within each round */
+  ratios(name: string, other: string, figure: Figure): number[] {
     const others = this.#of(other);
-    return median(
-      this.#of(name).map((round, index) => (round[figure] ?? Number.NaN) / (others[index]?.[figure] ?? Number.NaN)),
+    return this.#of(name).map(
+      (round, index) => (round[figure] ?? Number.NaN) / (others[index]?.[figure] ?? Number.NaN),
     );
   }
 
@@ -83,6 +88,24 @@ export async function alternate(contenders: readonly Contender[], rounds: number
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/**
+ * The 95 % confidence interval of the median, by the binomial distribution of ranks.
+ * @returns the extremes if there are fewer than 6 values
+ */
+export function medianInterval(values: readonly number[]): readonly [least: number, most: number] {
+  const sorted = values.toSorted((a, b) => a - b);
+  let below = 0;
+  // The probability that `rank` values or fewer are on one side of the median.
+  let probability = 0.5 ** sorted.length;
+  for (let rank = 1, term = probability; probability <= 0.025; rank++) {
+    below = rank;
+    term *= (sorted.length - rank + 1) / rank;
+    probability += term;
+  }
+  const index = Math.max(0, below - 1);
+  return [sorted[index] ?? Number.NaN, sorted[sorted.length - 1 - index] ?? Number.NaN];
 }
 
 /** @returns a Markdown table */

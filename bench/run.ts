@@ -6,6 +6,7 @@
  *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
  *     npm run bench -- delays [--keys 200000] [--rounds 3] [--seconds 10] [--quick]
+ *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` checks in a minute that a command works; its numbers mean nothing.
@@ -14,6 +15,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { before } from './before.ts';
 import { delays } from './delays.ts';
 import { fairness } from './fairness.ts';
 import { hotPath } from './hot-path.ts';
@@ -30,6 +32,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     databases: { type: 'string', default: 'sqlite,postgres' },
     floods: { type: 'string', default: '' },
+    commit: { type: 'string', default: 'HEAD' },
     quick: { type: 'boolean', default: false },
   },
 });
@@ -53,6 +56,10 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
   },
   peers: () => peers({ ...bounds(100_000, 5, 1.5), databases: values.databases.split(','), folder }),
   workers: () => workers({ ...bounds(1_000_000, 5, 2), databases: values.databases.split(','), folder }),
+  before: () => {
+    const { commit } = values;
+    return before({ ...bounds(200_000, 15, 2), commit, databases: values.databases.split(','), folder });
+  },
   delays: () => delays({ ...bounds(200_000, 3, 10), folder }),
   fairness: () => {
     const { seconds } = bounds(0, 1, 10);

@@ -1,8 +1,9 @@
 /**
- * A variant of Keyreeve for comparison: a temporary copy with a patch of `variants/`. The product has no switch for it.
+ * A variant of Keyreeve for comparison: a temporary copy with a patch of `variants/`, or of an earlier commit. The product has
+ * no switch for it.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +14,28 @@ export interface Variant extends Disposable {
 }
 
 const root = fileURLToPath(new URL('../', import.meta.url));
+
+/** @param ref a commit with the same dependencies @throws Error if the repository does not have it */
+export function commitOf(ref: string): Variant {
+  const folder = mkdtempSync(join(tmpdir(), 'keyreeve-commit-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const archive = spawnSync('git', ['archive', ref, 'packages', 'package.json'], { cwd: root, maxBuffer: 2 ** 28 });
+  const unpacked = spawnSync('tar', ['-x'], { cwd: folder, input: archive.stdout });
+  if (archive.status !== 0 || unpacked.status !== 0) {
+    remove();
+    throw new Error(`git archive ${ref}: ${archive.stderr.toString()}${unpacked.stderr.toString()}`);
+  }
+  const modules = join(root, 'node_modules');
+  mkdirSync(join(folder, 'node_modules'));
+  for (const name of readdirSync(modules)) {
+    // The contract is a part of the commit.
+    if (name === '@keyreeve') cpSync(join(modules, name), join(folder, 'node_modules', name), relativeLinks);
+    else symlinkSync(join(modules, name), join(folder, 'node_modules', name));
+  }
+  return { program: join(folder, 'packages/server/bin/keyreeve.js'), [Symbol.dispose]: remove };
+}
+
+const relativeLinks = { recursive: true, verbatimSymlinks: true };
 
 /** @throws Error if the patch does not apply */
 export function variantOf(name: string): Variant {

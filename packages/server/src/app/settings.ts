@@ -191,7 +191,7 @@ export const settings = {
   trustedProxies: setting(
     'KEYREEVE_TRUSTED_PROXIES',
     '',
-    'IP addresses or networks from which proxies connect, separated by commas. Only these can set `X-Forwarded-For` and `X-Forwarded-Proto`. Set it when the public URL is https.',
+    'IP addresses or networks from which proxies connect, separated by commas. Only these can set `X-Forwarded-For` and `X-Forwarded-Proto`. List only proxies that append their peer to `X-Forwarded-For`: the result is the client IP for rate limits and for [keys with IP ranges](forward-auth.md#keys-with-ip-ranges). Set it when the public URL is https.',
     list(cidr),
   ),
   corsOrigins: setting(

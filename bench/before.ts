@@ -1,0 +1,71 @@
+/** Keyreeve compared with an earlier commit, in alternating rounds: `npm run bench -- before --commit REF`. */
+import { join } from 'node:path';
+import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
+import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
+import { forwardRequest, keyreeve } from './keyreeve.ts';
+import { contender } from './measure.ts';
+import { Programs } from './processes.ts';
+import { Report, titleOf, type Bar } from './report.ts';
+import { writePool, type RequestTemplate } from './request.ts';
+import { alternate, medianInterval } from './rounds.ts';
+import { seed, type Seeded } from './seed.ts';
+import { beside } from './throughput.ts';
+import { commitOf, type Variant } from './variant.ts';
+
+export interface BeforeOptions {
+  /** A commit whose program accepts the database of this one. */
+  readonly commit: string;
+  readonly keys: number;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly databases: readonly string[];
+  readonly folder: string;
+}
+
+const connections = 64;
+const unknownKeys = 100_000;
+
+export async function before(options: BeforeOptions): Promise<string> {
+  const report = new Report();
+  using earlier = commitOf(options.commit);
+  for (const database of options.databases) await compare(report, database, earlier, options);
+  return String(report);
+}
+
+async function compare(report: Report, database: string, earlier: Variant, options: BeforeOptions): Promise<void> {
+  const { keys, rounds, seconds, folder } = options;
+  await using postgres = database === 'postgres' ? await PostgresServer.start({ durable: true }) : undefined;
+  const seedOne = async (name: string): Promise<Seeded> => {
+    const pool = join(folder, `${database}-${name}`);
+    return seed(
+      postgres ? `${(await postgres.createDatabase()).url}?sslmode=disable` : `sqlite:${pool}.db`,
+      pool,
+      keys,
+    );
+  };
+  console.error(`seeding ${keys} keys twice`);
+  // Each program has a database, because one process serves an SQLite file.
+  const [ofAfter, ofBefore] = [await seedOne('after'), await seedOne('before')];
+  await using programs = new Programs();
+  const after = programs.add(await keyreeve('0', ofAfter));
+  const first = programs.add(await keyreeve('0', ofBefore, earlier.program));
+  const texts = Array.from({ length: unknownKeys }, () => makeKey('krv').reveal());
+  const unknown = { ...forwardRequest(writePool(join(folder, `${database}-unknown`), texts)), mayFail: true };
+  const row = async (what: string, request: (of: Seeded) => RequestTemplate, bar: Bar): Promise<void> => {
+    const both = [
+      contender('before', first, { connections, seconds, request: request(ofBefore) }),
+      contender('after', after, { connections, seconds, request: request(ofAfter) }),
+    ];
+    await alternate(both, 1);
+    const found = await alternate(both, rounds);
+    const [least, most] = medianInterval(found.ratios('before', 'after', 'processorUs'));
+    report.add(
+      `${titleOf(database)}: processor time of ${what}, before / after`,
+      found.ratio('before', 'after', 'processorUs'),
+      bar,
+      `95 % interval ${least.toFixed(3)} to ${most.toFixed(3)}; ${beside(found, 'before', 'after')}`,
+    );
+  };
+  await row('`GET /auth/forward`', ({ keys: pool }) => forwardRequest(pool), { atLeast: 0.98 });
+  await row('`GET /auth/forward` with unknown keys', () => unknown, { atLeast: 0.77 });
+}
