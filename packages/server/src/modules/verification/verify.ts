@@ -309,7 +309,7 @@ const endOf = ({ expiresAt, overlapEndsAt }: KeyState): number | null =>
   overlapEndsAt === null ? expiresAt : Math.min(overlapEndsAt, expiresAt ?? Infinity);
 
 const hasScopes = (held: string, wanted: readonly string[]): boolean =>
-  wanted.length === 0 || wanted.every((scope) => hasScope(held, scope));
+  wanted.every((scope) => hasScope(held, scope));
 
 /** @param scopes separated by spaces */
 export function hasScope(scopes: string, wanted: string): boolean {
