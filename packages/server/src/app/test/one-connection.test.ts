@@ -110,6 +110,15 @@ const requests: Readonly<Record<string, Send>> = {
   createKey: own('POST', () => '/auth/api-keys', { nickname: 'second' }),
   listKeys: own('GET', () => '/auth/api-keys'),
   getKeyUsage: own('GET', ({ keyId }) => `/auth/api-keys/${keyId}/usage?step=day`),
+  getKey: own('GET', ({ keyId }) => `/auth/api-keys/${keyId}`),
+  changeKey: own('PATCH', ({ keyId }) => `/auth/api-keys/${keyId}`, { nickname: 'renamed', disabled: true }),
+  rotateKey: own('POST', ({ keyId }) => `/auth/api-keys/${keyId}/rotate`),
+  endPreviousSecret: async ({ client: { app } }) => {
+    const user = await newTarget(app, newEmail());
+    const path = `/auth/api-keys/${user.keyId}`;
+    assert.equal((await as(app, user, 'POST', `${path}/rotate`)).status, 200);
+    return as(app, user, 'DELETE', `${path}/previous`);
+  },
   deleteKey: own('DELETE', ({ keyId }) => `/auth/api-keys/${keyId}`),
   listSessions: own('GET', () => '/auth/sessions'),
   endSession: own('DELETE', ({ sessionId }) => `/auth/sessions/${sessionId}`),
@@ -214,6 +223,10 @@ const requests: Readonly<Record<string, Send>> = {
   }),
   adminListKeys: administered('GET', ({ account }) => `accounts/${account.id}/api-keys`),
   adminGetKeyUsage: administered('GET', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}/usage`),
+  adminGetKey: administered('GET', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`),
+  adminChangeKey: administered('PATCH', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`, {
+    disabled: true,
+  }),
   adminDeleteKey: administered('DELETE', ({ account, keyId }) => `accounts/${account.id}/api-keys/${keyId}`),
   adminListSessions: administered('GET', ({ account }) => `accounts/${account.id}/sessions`),
   adminEndSession: administered('DELETE', ({ account, sessionId }) => `accounts/${account.id}/sessions/${sessionId}`),

@@ -98,7 +98,10 @@ test('one response has several errors, in the order of the fields', () => {
       detail: String.raw`Expected text of the form ^[\x21\x23-\x5B\x5D-\x7E]+$, such as "orders:read".`,
     },
     { pointer: '/expiresAt', detail: table.format[3] },
-    { pointer: '/owner', detail: 'This field is unknown. Known fields are: nickname, scopes, expiresAt.' },
+    {
+      pointer: '/owner',
+      detail: 'This field is unknown. Known fields are: nickname, scopes, expiresAt, addresses, metadata.',
+    },
   ]);
 });
 
