@@ -41,13 +41,21 @@ const addTo = (step: UsageStep): Readonly<Record<Dialect, string>> => {
 const addHours = sql('add_hours_of_key_usage', addTo('hour'));
 const addDays = sql('add_days_of_key_usage', addTo('day'));
 const sums = `cast(coalesce(sum(accepted), 0) as bigint) as accepted, cast(coalesce(sum(refused), 0) as bigint) as refused`;
+// SQLite has no statistics and would read all keys of the hours by the primary key. The plus sign makes it use the index of
+// the keys: 216 instead of 216,000 rows for one of 1,000 keys.
+const inHours = (text: string): Readonly<Record<Dialect, string>> => ({
+  sqlite: text.replace('{isHour}', `+step = 'hour'`),
+  postgres: text.replace('{isHour}', `step = 'hour'`),
+});
 const totalOfHours = sql<UsageCounts>(
   'total_of_key_usage',
-  `select ${sums} from key_usage where key_id = $1 and at >= $2 and step = 'hour'`,
+  inHours(`select ${sums} from key_usage where key_id = $1 and at >= $2 and {isHour}`),
 );
 const selectHours = sql<UsageRow>(
   'select_hours_of_key_usage',
-  `select at, accepted, refused from key_usage where key_id = $1 and at >= $2 and at < $3 and step = 'hour' order by at`,
+  inHours(
+    'select at, accepted, refused from key_usage where key_id = $1 and at >= $2 and at < $3 and {isHour} order by at',
+  ),
 );
 // The day itself, and its hours that are not folded yet.
 const selectDays = sql<UsageRow>(
