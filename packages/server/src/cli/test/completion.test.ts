@@ -39,7 +39,7 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve --v', ['--version']],
   ['keyreeve account set-', ['set-email', 'set-role', 'set-password']],
   ['keyreeve help signing', ['signing-key']],
-  ['keyreeve key help ', ['create', 'list', 'show', 'change', 'rotate', 'end-previous', 'delete', 'help']],
+  ['keyreeve key help ', ['create', 'list', 'show', 'change', 'rotate', 'end-previous', 'usage', 'delete', 'help']],
   ['keyreeve key create ', optionsOfCreate],
   ['keyreeve key create --nickname ci --', optionsOfCreate],
   ['keyreeve key create --nickname ', []],
