@@ -127,6 +127,10 @@ const signIns = {
   // Each costs a hash, a mail and audit events.
   passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.'),
   // Each writes an audit event, which is never deleted.
+  unusedKeysPerHourMax: limit(
+    1_000,
+    'Keys that are disabled in an hour because they are unused. More: in the next hours.',
+  ),
   keyChangesPerMinuteMax: limit(300, 'Changes and rotations of keys per account in a minute. More: 429.'),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),
   throttleForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),

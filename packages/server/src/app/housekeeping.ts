@@ -11,6 +11,7 @@ import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
+import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import type { UsageRetention } from '../modules/key-usage/retention.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 
@@ -24,6 +25,7 @@ const dayMs = 86_400_000;
 export interface HousekeepingParts {
   readonly verifier: Verifier;
   readonly usageRetention: UsageRetention;
+  readonly unusedKeys: UnusedKeys;
 }
 
 export class Housekeeping {
@@ -39,7 +41,7 @@ export class Housekeeping {
   constructor(
     { db, keys }: Installation,
     clock: Clock,
-    { verifier, usageRetention }: HousekeepingParts,
+    { verifier, usageRetention, unusedKeys }: HousekeepingParts,
     log: Log,
     isFirst = true,
   ) {
@@ -57,6 +59,8 @@ export class Housekeeping {
       every(logEveryMs, this.#checkpoint),
       every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
       every(deleteEveryMs, () => usageRetention.apply()),
+      // Not at the start: after a pause, keys first get the chance to be used.
+      every(deleteEveryMs, () => unusedKeys.disable()),
     );
     void this.#run(() => this.#deleteExpired(db, clock)).then(() => this.#run(() => usageRetention.apply()));
   }

@@ -158,6 +158,12 @@ export const settings = {
     'Longest time until the expiry of an API key, from its creation or the change of its expiry. A key that is created without an expiry gets this one. Existing and imported keys keep theirs. 0: no limit.',
     integer(0, 36_500),
   ),
+  keyUnusedDaysMax: setting(
+    'KEYREEVE_KEY_UNUSED_DAYS_MAX',
+    '0',
+    'Days after which an API key that was neither used nor changed is [disabled](api-keys.md#unused-keys). 0: never.',
+    integer(0, 36_500),
+  ),
   sessionsPerAccountMax: setting(
     'KEYREEVE_SESSIONS_PER_ACCOUNT_MAX',
     '50',

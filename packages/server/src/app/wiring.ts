@@ -11,6 +11,7 @@ import { CurrentPassword } from '../modules/accounts/current-password.ts';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
+import { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import { KeyChanges } from '../modules/api-keys/changes.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
@@ -52,6 +53,7 @@ export interface Services {
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
   readonly keyUsage: KeyUsage;
+  readonly unusedKeys: UnusedKeys;
   readonly codes: OneTimeCodes;
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
@@ -267,6 +269,13 @@ export function wire(options: WiringOptions): Services {
     secondFactors,
     signingKeys,
     tokens,
+    unusedKeys: new UnusedKeys({
+      db,
+      clock,
+      unusedDaysMax: config.keyUnusedDaysMax,
+      revocations: journal,
+      onDisabled: (count) => log?.info({ event: 'unused_keys_disabled', count }),
+    }),
     usageRetention: new UsageRetention({ db, clock, keptDays: config.usageDays }),
     usageCounter,
     verifier,

@@ -53,6 +53,7 @@ const defaults: Config = {
   passwordLengthMin: 15,
   keysPerAccountMax: 100,
   keyLifetimeDaysMax: 0,
+  keyUnusedDaysMax: 0,
   sessionsPerAccountMax: 50,
   creationsPerMinuteMax: 300,
   usageDays: 400,

@@ -56,6 +56,8 @@ export const invalidValues: readonly (readonly [name: string, value: string, rea
   ['KEYREEVE_KEYS_PER_ACCOUNT_MAX', '0', /from 1 to/],
   ['KEYREEVE_KEY_LIFETIME_DAYS_MAX', '36501', /from 0 to 36500/],
   ['KEYREEVE_KEY_LIFETIME_DAYS_MAX', '1.5', /from 0 to 36500/],
+  ['KEYREEVE_KEY_UNUSED_DAYS_MAX', '-1', /from 0 to 36500/],
+  ['KEYREEVE_KEY_UNUSED_DAYS_MAX', '36501', /from 0 to 36500/],
   ['KEYREEVE_SESSIONS_PER_ACCOUNT_MAX', '0', /from 1 to/],
   ['KEYREEVE_CREATIONS_PER_MINUTE_MAX', '0', /from 1 to/],
   ['KEYREEVE_LOGIN_ADDRESS_LIMITS', '10.0.0.5', /must be a whole number from 1/],

@@ -51,6 +51,37 @@ export async function wereKeysImported(db: Db): Promise<boolean> {
 export const recordKeyImportTx = async (tx: Transaction, now: number): Promise<void> =>
   void (await tx.run(setKeysImported, [now]));
 
+// The times are those of several clocks. A time far away is a pause of the service or a jump of a clock.
+const claimCheck = sql<{ countedFrom: number }>(
+  'claim_unused_keys_check',
+  `update installation set unused_keys_checked_at = $1, unused_keys_counted_from =
+     case when unused_keys_checked_at < $3 or unused_keys_checked_at > $4 then $1 else coalesce(unused_keys_counted_from, 0) end
+   where id = 1 and (unused_keys_checked_at is null or unused_keys_checked_at <= $2 or unused_keys_checked_at > $4)
+   returning unused_keys_counted_from as "countedFrom"`,
+);
+const restartCount = sql(
+  'restart_unused_keys_count',
+  `update installation set unused_keys_checked_at = $1, unused_keys_counted_from = $1 where id = 1`,
+);
+
+/**
+ * Claims the next look for unused keys for the caller.
+ * @param everyMs the minimum interval, also between instances
+ * @param pauseMsMax after a longer interval, or a time that much in the future, keys count as used now
+ * @returns from when the time without a use counts, in milliseconds; undefined if it is not due
+ */
+export const claimUnusedKeysCheckTx = async (
+  tx: Transaction,
+  now: number,
+  everyMs: number,
+  pauseMsMax: number,
+): Promise<number | undefined> =>
+  (await tx.get(claimCheck, [now, now - everyMs, now - pauseMsMax, now + pauseMsMax]))?.countedFrom;
+
+/** Lets the time without a use count from now, for rows whose times of last use are old. */
+export const countUnusedKeysFromTx = async (tx: Transaction, now: number): Promise<void> =>
+  void (await tx.run(restartCount, [now]));
+
 /** Resolves if the database responds. @throws DomainError `unavailable` */
 export async function pingDatabase(db: Db): Promise<void> {
   await db.all(selectInstallation, [], { isShared: true });

@@ -13,6 +13,7 @@ import { recordEventsTx, recordEventTx, type AuditEvent } from '../audit/audit.t
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { countUnusedKeysFromTx } from '../../foundation/database/installation.ts';
 import { newestSchema } from '../../foundation/database/migrate.ts';
 import { DeletionJournal } from '../deletion-journal/deletion-journal.ts';
 import { replayJournal, surveyJournal, type ReplayResult, type Survey } from './replay.ts';
@@ -100,6 +101,7 @@ async function restoreWithin(
   const rows = await load(tx, path, keys);
   await continueIdsTx(tx, survey.newestEvent);
   const now = clock.now();
+  await countUnusedKeysFromTx(tx, now);
   const apiKeysDisabled = await disableUnrestrictedTx(tx, now);
   const { replayed, unconfirmed } = await replayJournal(tx, sources, survey, now);
   await endAllSessionsTx(tx);

@@ -26,7 +26,14 @@ export const tables: readonly Table[] = [
   {
     name: 'installation',
     key: 'id',
-    columns: { id: 'integer', master_key_check: 'bytes', created_at: 'integer', keys_imported_at: 'integer' },
+    columns: {
+      id: 'integer',
+      master_key_check: 'bytes',
+      created_at: 'integer',
+      keys_imported_at: 'integer',
+      unused_keys_checked_at: 'integer',
+      unused_keys_counted_from: 'integer',
+    },
     isInBackup: true,
   },
   {

@@ -9,6 +9,9 @@ alter table api_keys add column hint text;
 alter table api_keys add column last_used_from text;
 alter table api_keys add column revision bigint not null default 0;
 
+alter table installation add column unused_keys_checked_at bigint;
+alter table installation add column unused_keys_counted_from bigint;
+
 create table api_key_secrets (
   lookup bigint primary key,
   key_hash bytea not null,

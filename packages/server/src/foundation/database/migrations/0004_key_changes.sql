@@ -18,6 +18,10 @@ alter table api_keys add column last_used_from text;
 -- Increases with every change. A change of unknown outcome is repeated only while this is what it was.
 alter table api_keys add column revision integer not null default 0;
 
+-- When unused keys were last looked for, and from when the time without a use counts; null: never, and always.
+alter table installation add column unused_keys_checked_at integer;
+alter table installation add column unused_keys_counted_from integer;
+
 -- Secrets that are valid besides the secret of the key: after a rotation, the previous one until its end.
 create table api_key_secrets (
   -- As in api_keys.

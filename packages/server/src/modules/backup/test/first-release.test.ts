@@ -25,6 +25,8 @@ function asOfFirstSchema(text: string): string {
   ];
   const columns = [
     'keys_imported_at',
+    'unused_keys_checked_at',
+    'unused_keys_counted_from',
     'unverified_since',
     'requires_second_factor',
     'enabled_count',

@@ -46,9 +46,14 @@ const selectEpoch = sql<{ epoch: number }>(
 );
 
 /** Adds a session. @returns its account, as its own owner */
-export async function ownerIn(db: Db, name = 'own'): Promise<AccountPrincipal> {
+export async function ownerIn(db: Db, name = 'own', at = now): Promise<AccountPrincipal> {
   const epoch = (await db.get(selectEpoch))?.epoch ?? 0;
-  const session = await addSession(db, 'acc_ada', name, { accountEpoch: epoch });
+  const session = await addSession(db, 'acc_ada', name, {
+    accountEpoch: epoch,
+    now: at,
+    idleExpiresAt: at + dayMs,
+    expiresAt: at + dayMs,
+  });
   return { kind: 'account', accountId: 'acc_ada', sessionId: session.id };
 }
 

@@ -16,7 +16,10 @@ const insertBucket = sql(
 const pk = `(select pk from accounts where id = 'acc_ada')`;
 /** Writes one row with every column set to each table that the stores in these tests do not fill. */
 const insertRest = [
-  sql('test_fill_installation', `update installation set keys_imported_at = $1`),
+  sql(
+    'test_fill_installation',
+    `update installation set keys_imported_at = $1, unused_keys_checked_at = $1, unused_keys_counted_from = $1`,
+  ),
   sql(
     'test_fill_account',
     `update accounts set unverified_since = $1, requires_second_factor = 1 where id = 'acc_bob'`,

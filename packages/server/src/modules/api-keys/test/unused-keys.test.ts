@@ -1,0 +1,157 @@
+/** Keys that nobody uses are disabled: which ones, how many at once, by which instance, and what happens to the time. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { claimInstallation } from '../../../foundation/database/installation.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databases } from '../../../../test-kit/new-db.ts';
+import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { addAccount, addKey, dayMs, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { backUp, restore } from '../../backup/test/backup-kit.ts';
+import { changesIn, ownerIn } from '../../backup/test/narrowed-keys.ts';
+import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
+import { readJournal } from '../../deletion-journal/files.ts';
+import { findKeyDetails } from '../change-store.ts';
+import { findKeyStates, touchKeys } from '../state-store.ts';
+import { listAccountKeys } from '../store.ts';
+import { UnusedKeys, type UnusedKeysOptions } from '../unused-keys.ts';
+import { disableUnusedKeysTx } from '../unused-store.ts';
+
+const unusedDaysMax = 30;
+/** More than the days and the margin. */
+const later = now + unusedDaysMax * dayMs + 3_600_001;
+
+const unusedIn = (db: Db, at: number, more: Partial<UnusedKeysOptions> = {}): UnusedKeys =>
+  new UnusedKeys({ db, clock: new FakeClock(at), unusedDaysMax, ...more });
+
+const disabledIn = async (db: Db): Promise<string[]> =>
+  (await listAccountKeys(db, 'acc_ada'))
+    .filter(({ disabledAt }) => disabledAt !== null)
+    .map(({ nickname }) => nickname);
+
+/** Looks every hour, as a service that runs does. */
+async function lookHourly(db: Db, from: number, until: number): Promise<void> {
+  for (let at = from; at <= until; at += 12 * 3_600_000) await unusedIn(db, at).disable();
+}
+
+async function fill(db: Db, nicknames: readonly string[]): Promise<void> {
+  await claimInstallation(db, keys.check, now);
+  await addAccount(db, 'ada');
+  for (const nickname of nicknames) await addKey(db, 'acc_ada', nickname);
+}
+
+onEachDatabase('only a key that was neither used nor changed for the days and a margin is disabled', async ({ db }) => {
+  using temp = newTempFolder();
+  await fill(db, ['unused', 'usedLongAgo', 'used', 'renamed', 'own']);
+  await addKey(db, 'acc_ada', 'expired', { expiresAt: now + dayMs });
+  await addKey(db, 'acc_ada', 'new', { now: now + dayMs });
+  const ids = new Map((await listAccountKeys(db, 'acc_ada')).map(({ id, nickname }) => [nickname, id]));
+  const idOf = (nickname: string) => ids.get(nickname) ?? 0;
+  await touchKeys(db, [
+    { id: idOf('usedLongAgo'), at: now + 1, from: null },
+    { id: idOf('used'), at: now + dayMs, from: null },
+  ]);
+  await changesIn(db, now + dayMs).change(operator, 'acc_ada', idOf('renamed'), { metadata: { team: 7 } });
+  const owner = await ownerIn(db);
+  await changesIn(db, now + 1).change(owner, 'acc_ada', idOf('own'), { disabled: true });
+  const journal = new DeletionJournal({ folder: temp.path, db, clock: new FakeClock(later), keys });
+  const counts: number[] = [];
+  const options = { revocations: journal, onDisabled: (count: number) => void counts.push(count) };
+  await unusedIn(db, later, { ...options, unusedDaysMax: 0 }).disable();
+  await unusedIn(db, later - 2, options).disable();
+  assert.deepEqual(await disabledIn(db), ['own']);
+  await unusedIn(db, later + 3_600_000, options).disable();
+  assert.deepEqual((await disabledIn(db)).toSorted(), ['own', 'unused', 'usedLongAgo']);
+  assert.deepEqual(counts, [2]);
+  const key = await findKeyDetails(db, idOf('unused'));
+  const at = later + 3_600_000;
+  assert.deepEqual([key?.disabledAt, key?.disabledReason, key?.updatedAt, key?.revision], [at, 'dormant', at, 1]);
+  const [state] = await findKeyStates(db, [keys.apiKeyHash.stored('acc_ada unused')]);
+  assert.equal(state?.disabledAt, at);
+
+  const events = (await listAuditEvents(db)).filter(({ details }) => details?.includes('dormant'));
+  assert.deepEqual(
+    events.map(({ actor, action, at: eventAt, details }) => `${actor} ${action} ${eventAt} ${details}`).toSorted(),
+    ['unused', 'usedLongAgo'].map(
+      (nickname) => `system api_key.disabled ${at} ${JSON.stringify({ nickname, reason: 'dormant' })}`,
+    ),
+  );
+  const entriesOf = async () =>
+    (await Array.fromAsync(readJournal(temp.path, keys))).filter((entry) => entry.at === at);
+  assert.deepEqual(
+    (await entriesOf()).map(({ kind, id }) => `${kind} ${id}`).toSorted(),
+    ['unused', 'usedLongAgo'].map((name) => `api_key_narrowed ${idOf(name)}`).toSorted(),
+  );
+  await journal.catchUp();
+  assert.equal((await entriesOf()).length, 2);
+});
+
+onEachDatabase(
+  'the owner enables a key that was disabled as unused, and the enabling counts as a use',
+  async ({ db }) => {
+    await fill(db, ['unused']);
+    await unusedIn(db, later).disable();
+    assert.deepEqual(await disabledIn(db), ['unused']);
+    const [key] = await listAccountKeys(db, 'acc_ada');
+    await changesIn(db, later + 1).change(await ownerIn(db, 'own', later), 'acc_ada', key?.id ?? 0, {
+      disabled: false,
+    });
+    await lookHourly(db, later + 3_600_000, later + (unusedDaysMax - 1) * dayMs);
+    assert.deepEqual(await disabledIn(db), []);
+    await lookHourly(db, later + (unusedDaysMax - 1) * dayMs, later + (unusedDaysMax + 1) * dayMs);
+    assert.deepEqual(await disabledIn(db), ['unused']);
+  },
+);
+
+onEachDatabase('a key that is used after it was found unused stays enabled', async ({ db }) => {
+  await fill(db, ['a']);
+  const [key] = await listAccountKeys(db, 'acc_ada');
+  const id = key?.id ?? 0;
+  await touchKeys(db, [{ id, at: later, from: null }]);
+  const usedBefore = now + dayMs;
+  assert.deepEqual(await db.transaction((tx) => disableUnusedKeysTx(tx, [id], usedBefore, later)), []);
+  assert.deepEqual(await disabledIn(db), []);
+});
+
+onEachDatabase(
+  'one of several instances looks, once an hour, and disables at most a bounded number',
+  async (opened) => {
+    const { db } = opened;
+    const names = Array.from({ length: 7 }, (_, index) => `key ${index}`);
+    await fill(db, names);
+    const counts: number[] = [];
+    const options = { keysMax: 3, onDisabled: (count: number) => void counts.push(count) };
+    for (const hour of [0, 1, 2, 3])
+      await raceToValues(opened, rivalsMin, (rival) => unusedIn(rival, later + hour * 3_600_000, options).disable());
+    assert.deepEqual(counts, [3, 3, 1]);
+    assert.equal((await disabledIn(db)).length, 7);
+    assert.equal((await listAuditEvents(db)).filter(({ action }) => action === 'api_key.disabled').length, 7);
+  },
+);
+
+onEachDatabase('after a pause, a jump of a clock or a restore, the time without a use starts again', async ({ db }) => {
+  using temp = newTempFolder();
+  await fill(db, ['a', 'b']);
+  const year = 365 * dayMs;
+  await unusedIn(db, now + 1).disable();
+  // The service was stopped for a year, or the clock is a year ahead.
+  await unusedIn(db, now + year).disable();
+  await unusedIn(db, now + year + 3_600_000).disable();
+  assert.deepEqual(await disabledIn(db), []);
+  // The clock is corrected, and ahead once more.
+  for (const at of [now + dayMs, now + year, now + 2 * dayMs]) await unusedIn(db, at).disable();
+  assert.deepEqual(await disabledIn(db), []);
+  await lookHourly(db, now + 2 * dayMs, now + (unusedDaysMax + 2) * dayMs);
+  assert.deepEqual(await disabledIn(db), []);
+  const backup = join(temp.path, 'backup');
+  await backUp(db, backup);
+  await lookHourly(db, now + (unusedDaysMax + 2) * dayMs, now + (unusedDaysMax + 3) * dayMs);
+  assert.deepEqual((await disabledIn(db)).toSorted(), ['a', 'b']);
+  const clock = new FakeClock(now + 2 * year);
+  await using fresh = await databases[db.dialect]!();
+  await restore(fresh.db, backup, { acceptsRevival: true, clock });
+  await unusedIn(fresh.db, now + 2 * year + 3_600_000).disable();
+  assert.deepEqual(await disabledIn(fresh.db), []);
+});

@@ -1,0 +1,96 @@
+/**
+ * Disables keys that were neither used nor changed for some days, with the reason `dormant`. Their owners enable them. One
+ * instance looks once an hour, in short commits, and disables a bounded number: docs/decisions/0022 has the reasons.
+ */
+import { limits } from '@keyreeve/contract';
+import type { Clock } from '../../foundation/clock.ts';
+import type { Db } from '../../foundation/database/db.ts';
+import { claimUnusedKeysCheckTx } from '../../foundation/database/installation.ts';
+import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
+import { recordEventsTx } from '../audit/audit.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
+import { disableUnusedKeysTx, pageUnusedKeys } from './unused-store.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Longer than the delay of the time of last use, and than any difference between the clocks of instances. */
+const marginMs = hourMs;
+/** Rows of one read. */
+const keysPerPage = 1_000;
+/** Keys of one commit, so that other commits do not wait long. */
+const keysPerCommit = 100;
+
+export interface UnusedKeysOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** KEYREEVE_KEY_UNUSED_DAYS_MAX; 0: keys are not disabled. */
+  readonly unusedDaysMax: number;
+  /** Absent without a deletion journal. */
+  readonly revocations?: Revocations | undefined;
+  readonly onDisabled?: (count: number) => void;
+  /** Default: `limits.unusedKeysPerHourMax`. */
+  readonly keysMax?: number;
+}
+
+export class UnusedKeys {
+  readonly #options: UnusedKeysOptions;
+
+  constructor(options: UnusedKeysOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Disables unused keys if no instance has looked for them within an hour.
+   * @throws DomainError `unavailable`; keys that were disabled stay so
+   */
+  async disable(): Promise<void> {
+    const { db, clock, unusedDaysMax, onDisabled, keysMax = limits.unusedKeysPerHourMax } = this.#options;
+    if (unusedDaysMax === 0) return;
+    const now = clock.now();
+    // A pause is time in which no key could be used. A shorter one than this counts as time without a use.
+    const pauseMsMax = Math.max(dayMs, (unusedDaysMax * dayMs) / 10);
+    const countedFrom = await db.transaction((tx) => claimUnusedKeysCheckTx(tx, now, hourMs, pauseMsMax));
+    const usedBefore = now - unusedDaysMax * dayMs - marginMs;
+    if (countedFrom === undefined || countedFrom > usedBefore) return;
+    let count = 0;
+    try {
+      for (let after: number | undefined = -1; after !== undefined && count < keysMax;) {
+        const page = await pageUnusedKeys(db, after, keysPerPage, { usedBefore, now });
+        for (const ids of batchesOf(page.ids.slice(0, keysMax - count)))
+          count += await this.#disable(ids, usedBefore, now);
+        after = page.next;
+      }
+    } finally {
+      if (count > 0) onDisabled?.(count);
+    }
+  }
+
+  /** @returns the number of keys; those that have been used or changed meanwhile are left out */
+  async #disable(ids: readonly number[], usedBefore: number, now: number): Promise<number> {
+    const { db, revocations } = this.#options;
+    const event = { principal: { kind: 'system' }, action: 'api_key.disabled' } as const;
+    const disabling = db.transaction(async (tx) => {
+      const disabled = await disableUnusedKeysTx(tx, ids, usedBefore, now);
+      await recordEventsTx(
+        tx,
+        disabled.map(({ id, accountId, nickname, at }) => {
+          const details = { nickname, reason: 'dormant' };
+          return { ...event, at, accountId, target: String(id), details };
+        }),
+      );
+      return disabled;
+    });
+    const disabled = await disabling.catch((error: unknown) => {
+      // The audit log decides whether it happened.
+      if (isOutcomeUnknown(error)) revocations?.catchUpSoon();
+      throw error;
+    });
+    const entries = disabled.map(({ id, at }) => ({ kind: 'api_key_narrowed', id: String(id), at }) as const);
+    if (entries.length > 0) await revocations?.record(entries);
+    return disabled.length;
+  }
+}
+
+function* batchesOf(ids: readonly number[]): Generator<readonly number[]> {
+  for (let from = 0; from < ids.length; from += keysPerCommit) yield ids.slice(from, from + keysPerCommit);
+}
