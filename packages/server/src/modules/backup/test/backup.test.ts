@@ -85,7 +85,10 @@ for (const from of databaseKinds) {
         'webhook_endpoints',
         'webhook_progress',
       ];
-      for (const name of ['installation', ...asTheyWere]) assert.deepEqual(found[name], expected[name]);
+      // The time without a use starts again.
+      const counting = (text: string) => text.replaceAll(/("unused_keys_\w+"):\d+/g, `$1:${later}`);
+      assert.deepEqual(found['installation'], expected['installation']?.map(counting));
+      for (const name of asTheyWere) assert.deepEqual(found[name], expected[name]);
       for (const name of ['sessions', 'throttle_buckets', 'outbox', 'one_time_codes']) {
         assert.deepEqual([found[name], expected[name]?.length], [[], 1], name);
       }
