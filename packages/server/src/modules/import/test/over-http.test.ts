@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mock } from 'node:test';
-import { limits, type VerifyResult } from '@keyreeve/contract';
+import { limits, type KeyDetails, type RotatedKey, type VerifyResult } from '@keyreeve/contract';
 import { findCredentials } from '../../accounts/store.ts';
 import { deriveKeys } from '../../../foundation/crypto/master-key.ts';
 import { PostgresDb } from '../../../foundation/database/postgres.ts';
@@ -196,6 +196,32 @@ test('a running service detects the first import within the bound, and checks no
   assert.equal(reads.count(), before + 4);
   assert.deepEqual(await at.batch([text]), ['valid']);
   assert.equal(reads.count(), before + 6);
+});
+
+test('an imported key gets a secret in our format by its rotation, beside the imported one during the overlap', async () => {
+  await using at = await fixture();
+  const { app, account, accessToken } = at;
+  const [text = ''] = foreignKeys;
+  await importKeys(app, [{ account: account.id, nickname: 'old', hash: sha256(text) }]);
+  app.clock.advance({ seconds: limits.importedKeysLookSeconds });
+  const headers = bearer(accessToken);
+  const { json } = await app.call('GET', '/auth/api-keys', { headers });
+  const path = `/auth/api-keys/${(json as { apiKeys: { id: number }[] }).apiKeys.find(Boolean)?.id}`;
+  const hintOf = async (): Promise<string | null> =>
+    ((await app.call('GET', path, { headers })).json as KeyDetails).hint;
+  assert.equal(await hintOf(), null);
+  for (const disabled of [true, false]) {
+    const changed = await app.call('PATCH', path, { headers, json: { disabled } });
+    assert.equal(changed.status, 200, changed.text);
+    assert.deepEqual(await at.batch([text]), [disabled ? 'disabled' : 'valid']);
+  }
+  const rotated = await app.call('POST', `${path}/rotate`, { headers });
+  const { key } = rotated.json as RotatedKey;
+  assert.match(key, /^krv_[0-9A-Za-z]{49}$/);
+  assert.equal(await hintOf(), `krv_…${key.slice(-4)}`);
+  assert.deepEqual(await at.batch([text, key]), ['valid', 'valid']);
+  assert.equal((await app.call('DELETE', `${path}/previous`, { headers })).status, 200);
+  assert.deepEqual(await at.batch([text, key]), ['not_found', 'valid']);
 });
 
 test('a service that starts after the import accepts imported keys immediately', async () => {

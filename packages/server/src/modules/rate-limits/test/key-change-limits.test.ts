@@ -1,0 +1,34 @@
+/** The limit on changes of keys, with concurrent changes. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { assertKeyChangeAllowed, countKeyChangeTx } from '../key-change-limits.ts';
+import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import { keys, now } from '../../../../test-kit/rows.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+
+const max = limits.keyChangesPerMinuteMax;
+const hash = keys.throttleBucket;
+
+const count = async (db: Db, at = now, accountId = 'acc_ada'): Promise<'counted'> => {
+  await db.transaction((tx) => countKeyChangeTx(tx, hash, accountId, at));
+  return 'counted';
+};
+
+onEachDatabase(
+  'concurrent changes never exceed the limit of an account, and each account has its own',
+  { tags: ['asvs:2.3.4'] },
+  async (opened) => {
+    const { db } = opened;
+    for (let change = 0; change < max - 10; change++) await count(db);
+    await assertKeyChangeAllowed(db, hash, 'acc_ada', now);
+    const settled = await race(opened, rivalsMin * 2, (connection) => count(connection));
+    assert.deepEqual(outcomes(settled), { counted: 10, too_many_changes: rivalsMin * 2 - 10 });
+    assert.equal(await count(db, now, 'acc_bob'), 'counted');
+
+    const isLimited = (error: unknown): boolean => codeOf(error) === 'too_many_changes';
+    await assert.rejects(count(db, now + 59_999), isLimited);
+    await assert.rejects(assertKeyChangeAllowed(db, hash, 'acc_ada', now + 59_999), isLimited);
+    await assertKeyChangeAllowed(db, hash, 'acc_ada', now + 60_000);
+    assert.equal(await count(db, now + 60_000), 'counted');
+  },
+);
