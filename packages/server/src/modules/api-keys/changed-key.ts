@@ -95,7 +95,9 @@ function abilityOf(
   const { disabledAt, disabledReason } = before;
   if (!isDisabled) {
     if (isOwner && disabledReason === 'administrator')
-      throw new DomainError('administrator_required', { detail: 'An administrator disabled the key.' });
+      throw new DomainError('administrator_required', {
+        detail: 'An administrator disabled the key; only an administrator or an operator enables it.',
+      });
     return { disabledAt: null, disabledReason: null };
   }
   // A key that an administrator disables stays disabled until an administrator enables it.
