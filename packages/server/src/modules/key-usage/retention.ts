@@ -35,10 +35,10 @@ export class UsageRetention {
     const today = now - (now % dayMs);
     // Without usage, also rows of an instance whose clock is ahead.
     const keptFrom = keptDays === 0 ? Number.MAX_SAFE_INTEGER : today - keptDays * dayMs;
-    for (const step of ['hour', 'day'] as const) while ((await deleteUsage(db, step, keptFrom, rowsMax)) === rowsMax);
+    for (const step of ['hour', 'day'] as const) while ((await deleteUsage(db, step, keptFrom, rowsMax)) > 0);
     // Whole days, so that a day has all of its hours or none.
     const foldedBefore = today - limits.usageHoursKeptDays * dayMs;
-    while ((await foldHours(db, foldedBefore, rowsMax)) === rowsMax);
+    while ((await foldHours(db, foldedBefore, rowsMax)) > 0);
     for (let page = 0; page < pagesPerCallMax; page++) if (await this.#deleteOrphans(rowsMax)) return;
   }
 

@@ -62,18 +62,22 @@ const selectDays = sql<UsageRow>(
   'select_days_of_key_usage',
   `select at - at % ${dayMs} as at, ${sums} from key_usage where key_id = $1 and at >= $2 and at < $3 group by 1 order by 1`,
 );
-// Deletes at most $1 rows. On PostgreSQL, rows that another transaction changes or deletes are left for the next call.
-const deleteSome = (where: string, returned = ''): Readonly<Record<Dialect, string>> => {
-  const text = (lock: string): string =>
-    `delete from key_usage where (step, at, key_id) in (
-       select step, at, key_id from key_usage where ${where} limit $1${lock})${returned}`;
-  return { sqlite: text(''), postgres: text(' for update skip locked') };
-};
+// Deletes at most $1 rows. On PostgreSQL, rows that another transaction changes or deletes are left for a later call, and the
+// rows are found by their places, because the plan does not depend on how small $1 is.
+const deleteSome = (where: string, returned = ''): Readonly<Record<Dialect, string>> => ({
+  sqlite: `delete from key_usage where (step, at, key_id) in (
+     select step, at, key_id from key_usage where ${where} limit $1)${returned}`,
+  postgres: `delete from key_usage where ctid = any (array(
+     select ctid from key_usage where ${where} limit $1 for update skip locked))${returned}`,
+});
+// Only the earliest hour or day: PostgreSQL could read and sort all earlier rows for each call.
+const earliest = (step: string, before: string): string =>
+  `step = ${step} and at = (select min(at) from key_usage where step = ${step} and at < ${before})`;
 const takeHours = sql<HourOfKey>(
   'take_hours_of_key_usage',
-  deleteSome(`step = 'hour' and at < $2 order by at, key_id`, ' returning key_id as "keyId", at, accepted, refused'),
+  deleteSome(earliest(`'hour'`, '$2'), ' returning key_id as "keyId", at, accepted, refused'),
 );
-const deleteOld = sql('delete_old_key_usage', deleteSome(`step = $2 and at < $3`));
+const deleteOld = sql('delete_old_key_usage', deleteSome(earliest('$2', '$3')));
 const deleteOfKey = sql('delete_usage_of_key', deleteSome(`key_id = $2`));
 // Finds each key by its first row, without a read of its other rows.
 const pageKeys = sql<{ id: number; isOrphan: number }>(
@@ -109,25 +113,24 @@ export const listUsage = (
 ): Promise<UsageRow[]> => reader.all(step === 'hour' ? selectHours : selectDays, [keyId, from, to]);
 
 /**
- * Adds the rows of early hours to their days. Hours that are counted again later are added by a later call.
+ * Adds rows of the earliest hour to their days. An hour in which keys are counted later is added again by a later call.
  * @param before hours that start at this time or later stay; milliseconds
- * @returns the number of hours that were added, at most `rowsMax`
+ * @returns the number of rows that were added, at most `rowsMax`; 0 when none is left
  */
 export const foldHours = (db: Db, before: number, rowsMax: number): Promise<number> =>
   db.transaction(async (tx) => {
     const hours = await tx.all(takeHours, [rowsMax, before]);
-    const days = new Map<string, HourOfKey>();
-    for (const { keyId, at: hour, accepted, refused } of hours) {
-      const at = hour - (hour % dayMs);
-      const day = days.get(`${keyId} ${at}`) ?? { accepted: 0, refused: 0 };
-      const sum = { accepted: day.accepted + accepted, refused: day.refused + refused };
-      days.set(`${keyId} ${at}`, { keyId, at, ...sum });
-    }
-    if (days.size > 0) await tx.run(addDays, [JSON.stringify([...days.values()])]);
+    // All rows are of one hour, so each key occurs once.
+    const days = hours.map((row) => ({ ...row, at: row.at - (row.at % dayMs) }));
+    if (days.length > 0) await tx.run(addDays, [JSON.stringify(days)]);
     return hours.length;
   });
 
-/** @param before rows that start at this time or later stay; milliseconds @returns the number of deleted rows */
+/**
+ * Deletes rows of the earliest hour or day.
+ * @param before rows that start at this time or later stay; milliseconds
+ * @returns the number of deleted rows, at most `rowsMax`; 0 when none is left
+ */
 export const deleteUsage = (db: Db, step: UsageStep, before: number, rowsMax: number): Promise<number> =>
   db.transaction((tx) => tx.run(deleteOld, [rowsMax, step, before]));
 
