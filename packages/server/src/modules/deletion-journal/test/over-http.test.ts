@@ -85,6 +85,82 @@ test('a deletion without a journal entry holds, returns 503, and is added to the
   assert.deepEqual(await entriesOf(folder), [`api_key ${id}`]);
 });
 
+test('a change that narrows a key is in the journal before its response', async () => {
+  using temp = newTempFolder();
+  await using running = await newJournaledApp(temp.path);
+  const { app } = running;
+  const { accessToken } = await app.signIn();
+  const headers = bearer(accessToken);
+  const made = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'a', scopes: ['a', 'b'] } });
+  const { id } = made.json as { id: number };
+  const path = `/auth/api-keys/${id}`;
+  const narrowing = [
+    ['PATCH', path, { disabled: true }],
+    ['PATCH', path, { scopes: ['a'] }],
+    ['PATCH', path, { expiresAt: '2027-01-01T00:00:00Z' }],
+    ['PATCH', path, { addresses: ['192.0.2.0/24'] }],
+    ['POST', `${path}/rotate`, {}],
+    ['POST', `${path}/rotate`, { endPrevious: true }],
+    ['DELETE', `${path}/previous`],
+  ] as const;
+  const others = [
+    ['PATCH', path, { disabled: false }],
+    ['PATCH', path, { scopes: ['a', 'c'] }],
+    ['PATCH', path, { expiresAt: null }],
+    ['PATCH', path, { addresses: null }],
+    ['PATCH', path, { nickname: 'b' }],
+    ['PATCH', path, { metadata: { team: 7 } }],
+  ] as const;
+  let entries = 0;
+  for (const [isNarrowing, requests] of [
+    [true, narrowing],
+    [false, others],
+  ] as const) {
+    for (const [method, where, json] of requests) {
+      const answer = await app.call(method, where, { headers, ...(json ? { json } : {}) });
+      assert.equal(answer.status, 200, answer.text);
+      entries += isNarrowing ? 1 : 0;
+      assert.deepEqual(
+        await entriesOf(temp.path),
+        Array.from({ length: entries }, () => `api_key_narrowed ${id}`),
+      );
+    }
+  }
+  await app.service.services.journal?.catchUp();
+  assert.equal((await entriesOf(temp.path)).length, entries, 'the audit log has the same entries');
+});
+
+test('a narrowing change without a journal entry holds, returns 503, and is added to the journal later', async () => {
+  using temp = newTempFolder();
+  const folder = join(temp.path, 'journal');
+  await using running = await newJournaledApp(folder);
+  const { app } = running;
+  const { accessToken } = await app.signIn();
+  const headers = bearer(accessToken);
+  const create = async (nickname: string) =>
+    (await app.call('POST', '/auth/api-keys', { headers, json: { nickname } })).json as { id: number; key: string };
+  const [disabled, rotated] = [await create('disabled'), await create('rotated')];
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, '');
+  const requests = [
+    ['PATCH', `/auth/api-keys/${disabled.id}`, { disabled: true }],
+    ['POST', `/auth/api-keys/${rotated.id}/rotate`, { overlapSeconds: 0 }],
+  ] as const;
+  for (const [method, path, json] of requests) {
+    const refused = await app.call(method, path, { headers, json });
+    assert.equal(refused.status, 503, refused.text);
+    assert.doesNotMatch(refused.text, /krv_/);
+  }
+  for (const { key } of [disabled, rotated])
+    assert.equal((await app.call('GET', '/auth/forward', { headers: bearer(key) })).status, 401);
+  rmSync(folder);
+  await app.service.services.journal?.catchUp();
+  assert.deepEqual(await entriesOf(folder), [`api_key_narrowed ${disabled.id}`, `api_key_narrowed ${rotated.id}`]);
+  // The response with the new secret is lost, so the client rotates again.
+  const again = await app.call('POST', `/auth/api-keys/${rotated.id}/rotate`, { headers, json: { endPrevious: true } });
+  assert.equal(again.status, 200, again.text);
+});
+
 test('a service whose database has lost a deletion logs a warning when it starts', async () => {
   using temp = newTempFolder();
   await using place = await newPlace();
