@@ -101,6 +101,8 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyEventData: events.KeyEventData,
   DisabledApiKeyEvent: events.DisabledKeyEvent,
   DisabledApiKeyEventData: events.DisabledKeyEventData,
+  ExpiringApiKeyEvent: events.ExpiringKeyEvent,
+  ExpiringApiKeyEventData: events.ExpiringKeyEventData,
   RotatedApiKeyEvent: events.RotatedKeyEvent,
   RotatedApiKeyEventData: events.RotatedKeyEventData,
   DisabledReason: apiKeys.DisabledReasonName,

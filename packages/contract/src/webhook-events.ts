@@ -40,6 +40,7 @@ const accountEvents = [
 ] as const;
 const keyEvents = ['api_key.created', 'api_key.enabled', 'api_key.previous_ended', 'api_key.deleted'] as const;
 const disabledKeyEvents = ['api_key.disabled'] as const;
+const expiringKeyEvents = ['api_key.expiring'] as const;
 const rotatedKeyEvents = ['api_key.rotated'] as const;
 const sessionEvents = ['session.ended', 'session.reuse_detected'] as const;
 const testEvents = ['webhook.test'] as const;
@@ -48,6 +49,7 @@ export const AccountEventData = Type.Object({ accountId: AccountId }, strict);
 const key = { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') };
 export const KeyEventData = Type.Object(key, strict);
 export const DisabledKeyEventData = Type.Object({ ...key, reason: DisabledReasonName }, strict);
+export const ExpiringKeyEventData = Type.Object({ ...key, expiresAt: Instant }, strict);
 export const RotatedKeyEventData = Type.Object(
   {
     ...key,
@@ -65,6 +67,7 @@ export const TestEventData = Type.Object({ endpointId: WebhookId }, strict);
 export const AccountEvent = message(accountEvents, AccountEventData);
 export const KeyEvent = message(keyEvents, KeyEventData);
 export const DisabledKeyEvent = message(disabledKeyEvents, DisabledKeyEventData);
+export const ExpiringKeyEvent = message(expiringKeyEvents, ExpiringKeyEventData);
 export const RotatedKeyEvent = message(rotatedKeyEvents, RotatedKeyEventData);
 export const SessionEvent = message(sessionEvents, SessionEventData);
 export const TestEvent = message(testEvents, TestEventData);
@@ -77,6 +80,7 @@ export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
   ...messagesOf(accountEvents, AccountEvent),
   ...messagesOf(keyEvents, KeyEvent),
   ...messagesOf(disabledKeyEvents, DisabledKeyEvent),
+  ...messagesOf(expiringKeyEvents, ExpiringKeyEvent),
   ...messagesOf(rotatedKeyEvents, RotatedKeyEvent),
   ...messagesOf(sessionEvents, SessionEvent),
   ...messagesOf(testEvents, TestEvent),

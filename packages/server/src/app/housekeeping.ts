@@ -1,5 +1,9 @@
-/** Periodic work: writes usage and times of last use, deletes expired rows, logs counts of verifications and audit checkpoints. */
+/**
+ * Periodic work: writes usage and times of last use, deletes expired rows, gives notice of expiring keys, logs counts of
+ * verifications and audit checkpoints.
+ */
 import { limits } from '@keyreeve/contract';
+import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import { deleteExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
 import type { Clock } from '../foundation/clock.ts';
@@ -26,6 +30,7 @@ export interface HousekeepingParts {
   readonly verifier: Verifier;
   readonly usageRetention: UsageRetention;
   readonly unusedKeys: UnusedKeys;
+  readonly expiryNotices: ExpiryNotices;
 }
 
 export class Housekeeping {
@@ -41,7 +46,7 @@ export class Housekeeping {
   constructor(
     { db, keys }: Installation,
     clock: Clock,
-    { verifier, usageRetention, unusedKeys }: HousekeepingParts,
+    { verifier, usageRetention, unusedKeys, expiryNotices }: HousekeepingParts,
     log: Log,
     isFirst = true,
   ) {
@@ -61,8 +66,11 @@ export class Housekeeping {
       every(deleteEveryMs, () => usageRetention.apply()),
       // Not at the start: after a pause, keys first get the chance to be used.
       every(deleteEveryMs, () => unusedKeys.disable()),
+      every(deleteEveryMs, () => expiryNotices.give()),
     );
-    void this.#run(() => this.#deleteExpired(db, clock)).then(() => this.#run(() => usageRetention.apply()));
+    void this.#run(() => this.#deleteExpired(db, clock))
+      .then(() => this.#run(() => usageRetention.apply()))
+      .then(() => this.#run(() => expiryNotices.give()));
   }
 
   /** Writes the pending usage and times of last use, and logs the remaining counts. */

@@ -13,6 +13,7 @@ import { findLanguage } from '../modules/accounts/store.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import { KeyChanges } from '../modules/api-keys/changes.ts';
+import { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
@@ -58,6 +59,7 @@ export interface Services {
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
   readonly enrolment: Enrolment;
+  readonly expiryNotices: ExpiryNotices;
   readonly firstAdministrator: FirstAdministrator;
   readonly secondFactorLimits: SecondFactorLimits;
   readonly hasher: PasswordHasher;
@@ -259,6 +261,7 @@ export function wire(options: WiringOptions): Services {
     keyUsage,
     codes,
     enrolment,
+    expiryNotices: new ExpiryNotices({ db, clock, mailer }),
     secondFactorLimits,
     hasher,
     journal,

@@ -48,6 +48,7 @@ export type AuditAction =
   | 'api_key.enabled'
   | 'api_key.rotated'
   | 'api_key.previous_ended'
+  | 'api_key.expiring'
   | 'signing_key.created'
   | 'signing_key.revoked'
   | 'webhook.created'

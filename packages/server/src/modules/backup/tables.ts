@@ -130,6 +130,13 @@ export const tables: readonly Table[] = [
     },
     isInBackup: true,
   },
+  // A restore continues after the last notice of the backup; older ones are not repeated.
+  {
+    name: 'expiry_notices',
+    key: 'days',
+    columns: { days: 'integer', day: 'integer', account_pk: 'integer', key_id: 'integer' },
+    isInBackup: true,
+  },
   {
     name: 'key_usage',
     key: ['step', 'at', 'key_id'],

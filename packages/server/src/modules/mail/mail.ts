@@ -37,6 +37,8 @@ export interface MailData {
   recovery_code_used: { at: string; address: string; remaining: number };
   /** After a sign-in that followed many failures. */
   suspicious_sign_in: { at: string; address: string; program: string; failures: number };
+  /** Keys that expire on one day: `count` of them, of which some are named. */
+  keys_expiring: { day: string; count: number; keys: readonly string[] };
   account_deleted: { at: string };
 }
 

@@ -31,6 +31,7 @@ const key: Describe = (event, details) => ({
 });
 
 const disabledKey: Describe = (event, details) => ({ ...key(event, details), reason: String(details['reason']) });
+const expiringKey: Describe = (event, details) => ({ ...key(event, details), expiresAt: String(details['expiresAt']) });
 const rotatedKey: Describe = (event, details) => ({
   ...key(event, details),
   overlapSeconds: Number(details['overlapSeconds']),
@@ -52,6 +53,7 @@ const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, De
   'api_key.disabled': ['api_key.disabled', disabledKey],
   'api_key.enabled': ['api_key.enabled', key],
   'api_key.rotated': ['api_key.rotated', rotatedKey],
+  'api_key.expiring': ['api_key.expiring', expiringKey],
   'api_key.previous_ended': ['api_key.previous_ended', key],
   'api_key.deleted': ['api_key.deleted', key],
   'session.ended': ['session.ended', session],

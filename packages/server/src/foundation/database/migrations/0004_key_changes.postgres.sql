@@ -30,6 +30,14 @@ create table key_usage (
 );
 create index key_usage_key on key_usage (key_id, at);
 
+create table expiry_notices (
+  days integer primary key,
+  day bigint not null,
+  account_pk bigint not null,
+  key_id bigint not null
+);
+create index api_keys_expiry on api_keys ((expires_at / 86400000), account_pk, id) where expires_at is not null;
+
 update api_keys set disabled_at = updated_at, revision = 1,
   disabled_reason = case when exists (select 1 from audit_events e join accounts a on a.id = e.account_id
     where a.pk = api_keys.account_pk and e.target = cast(api_keys.id as text) and e.action = 'api_key.disabled'

@@ -47,6 +47,19 @@ create table key_usage (
 ) strict, without rowid;
 create index key_usage_key on key_usage (key_id, at);
 
+-- Where the notices of expiring keys have got to: for each notice, the next day of expiry, and the last key of it that has
+-- been processed. All keys of a day are processed together, so that an account gets one mail for them.
+create table expiry_notices (
+  -- Before the expiry: 14 or 3.
+  days integer primary key,
+  -- Since 1970, in UTC.
+  day integer not null,
+  -- 0: none of the day.
+  account_pk integer not null,
+  key_id integer not null
+) strict;
+create index api_keys_expiry on api_keys (expires_at / 86400000, account_pk, id) where expires_at is not null;
+
 -- An earlier program that restored or moved a database with this schema left the restrictions out. Without restrictions, the
 -- key would be valid again, so it stays disabled.
 update api_keys set disabled_at = updated_at, revision = 1,

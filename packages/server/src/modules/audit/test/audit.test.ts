@@ -88,10 +88,14 @@ type OfItself =
 
 /**
  * By action, so that a new action does not compile without a test. `prepare` adds the initial rows. Actions on a whole
- * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`.
+ * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`, notices
+ * of expiring keys in `expiry-notices.test.ts`.
  */
 const operations: Readonly<
-  Record<Exclude<AuditAction, `installation.${string}` | 'session.refreshed' | OfItself>, Operation>
+  Record<
+    Exclude<AuditAction, `installation.${string}` | 'session.refreshed' | 'api_key.expiring' | OfItself>,
+    Operation
+  >
 > = {
   ...administration,
   'account.created': {

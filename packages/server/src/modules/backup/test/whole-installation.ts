@@ -44,6 +44,7 @@ const insertRest = [
     'test_insert_key_usage',
     `insert into key_usage (step, at, key_id, accepted, refused) values ('hour', $1, 7, 12, 3)`,
   ),
+  sql('test_insert_expiry_notice', `insert into expiry_notices (days, day, account_pk, key_id) values (14, $1, 1, 7)`),
   sql(
     'test_fill_key',
     `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',

@@ -156,6 +156,14 @@ ${notYou}`,
 
 ${notYou}`,
   },
+  keys_expiring: {
+    subject: 'API keys of your account with {{product}} expire on {{day}}',
+    text: `API keys of your account with {{product}} expire on {{day}} (UTC). Number of keys: {{count}}. This list names all of them or the first ones, with id, start and end of the secret where they are known, and expiry:
+
+{{keys}}
+
+Services that use these keys are rejected from then on. If you still need a key, set a later expiry or replace it before that time. Otherwise you need not do anything.`,
+  },
   account_deleted: {
     subject: 'Your account with {{product}} was deleted',
     text: `At {{at}}, your account with {{product}} was deleted with its sessions and API keys. The email address can be used for a new account.

@@ -33,5 +33,13 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
   second_factor_removed: { at, address },
   recovery_code_used: { at, address, remaining: 7 },
   suspicious_sign_in: { at, address, program: 'Mozilla/5.0 (X11; Linux x86_64)', failures: 12 },
+  keys_expiring: {
+    day: '2026-12-05',
+    count: 2,
+    keys: [
+      'build server (4830184710273911, krv_…x7Qa): 2026-12-05 09:30 UTC',
+      'laptop (5519022846103377): 2026-12-05 18:00 UTC',
+    ],
+  },
   account_deleted: { at },
 };

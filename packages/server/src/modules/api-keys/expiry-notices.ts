@@ -1,0 +1,112 @@
+/**
+ * Notices of keys that expire soon: an audit event for each key, which webhooks publish, and one mail to each account that
+ * lists its keys. A notice covers all keys that expire on one day in UTC, and begins when that day is as near as the notice
+ * is long. It is given once: the progress commits together with events and mail, and each later key is found by its new day
+ * of expiry. Several instances may do this at once.
+ */
+import { limits } from '@keyreeve/contract';
+import { toInstant, type Clock } from '../../foundation/clock.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
+import { queueMailTx, type Mailer } from '../mail/mail.ts';
+import * as store from './expiry-notice-store.ts';
+import { dayMs, type ExpiringKeyRow } from './expiry-notice-store.ts';
+
+export interface ExpiryNoticesOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly mailer: Mailer;
+  /** Default: 500, so that other commits do not wait long. */
+  readonly keysPerCommitMax?: number;
+}
+
+/** Days before the expiry, longest first. After a standstill, a key gets only the shortest notice that is due. */
+const notices = [
+  { days: limits.expiryNoticeDaysFirst, nextDays: limits.expiryNoticeDaysLast },
+  { days: limits.expiryNoticeDaysLast, nextDays: -1 },
+] as const;
+type Notice = (typeof notices)[number];
+
+export class ExpiryNotices {
+  readonly #options: ExpiryNoticesOptions;
+
+  constructor(options: ExpiryNoticesOptions) {
+    this.#options = options;
+  }
+
+  /** Gives all notices that are due. @throws DomainError `unavailable`; what was committed stays */
+  async give(): Promise<void> {
+    for (const notice of notices) while (await this.#giveSome(notice));
+  }
+
+  /** Processes some keys in one transaction. @returns whether more may follow */
+  async #giveSome({ days, nextDays }: Notice): Promise<boolean> {
+    const { db, clock, mailer, keysPerCommitMax = 500 } = this.#options;
+    const now = clock.now();
+    const today = Math.floor(now / dayMs);
+    const last = today + days;
+    const isDone = (progress: store.NoticeProgress): boolean => progress.day > last;
+    const before = await store.findProgress(db, days);
+    if (before && isDone(before)) return false;
+    const due = { now, noticeMs: days * dayMs };
+    const isFinished = await db.transaction(async (tx) => {
+      const stored = await store.lockProgressTx(tx, days, last);
+      if (isDone(stored)) return true;
+      // Days that a shorter notice covers are left out.
+      const firstDay = today + nextDays + 1;
+      const progress = stored.day < firstDay ? { day: firstDay, accountPk: 0, keyId: 0 } : stored;
+      const keys = await store.listExpiringTx(tx, progress, due, keysPerCommitMax);
+      await this.#mailTx(tx, keys, progress, due);
+      const end = keys.length === keysPerCommitMax ? keys.at(-1) : undefined;
+      const next = end
+        ? { day: progress.day, accountPk: end.accountPk, keyId: end.id }
+        : { day: progress.day + 1, accountPk: 0, keyId: 0 };
+      store.storeProgressTx(tx, days, next);
+      await recordEventsTx(
+        tx,
+        keys.map((key) => eventOf(key, now)),
+      );
+      return isDone(next);
+    });
+    mailer.sendSoon();
+    return !isFinished;
+  }
+
+  /** Queues one mail for each account whose first key of the day is among these. */
+  async #mailTx(
+    tx: Transaction,
+    keys: readonly ExpiringKeyRow[],
+    { day, accountPk: continued }: store.NoticeProgress,
+    due: store.ExpiringKeys,
+  ): Promise<void> {
+    const { mailer, keysPerCommitMax = 500 } = this.#options;
+    if (!mailer.isConfigured) return;
+    for (const [accountPk, ofAccount] of Map.groupBy(keys, (key) => key.accountPk)) {
+      const [first] = ofAccount;
+      if (!first || accountPk === continued || first.isVerified === 0) continue;
+      const isCut = keys.length === keysPerCommitMax && accountPk === keys.at(-1)?.accountPk;
+      const count = isCut ? await store.countExpiringTx(tx, day, due, accountPk) : ofAccount.length;
+      const data = {
+        day: new Date(day * dayMs).toISOString().slice(0, 10),
+        count,
+        keys: ofAccount.slice(0, limits.expiryNoticeKeysMax).map(describe),
+      };
+      await queueMailTx(tx, mailer.prepare({ to: first.email, template: 'keys_expiring', data }));
+    }
+  }
+}
+
+/** Language-independent: `laptop (4830184710273911, krv_…x7Qa): 2026-12-05 09:30 UTC`. */
+function describe({ nickname, id, hint, expiresAt }: ExpiringKeyRow): string {
+  const time = toInstant(expiresAt).slice(0, 16).replace('T', ' ');
+  return `${nickname} (${hint === null ? id : `${id}, ${hint}`}): ${time} UTC`;
+}
+
+const eventOf = ({ id, accountId, nickname, expiresAt }: ExpiringKeyRow, at: number): NewAuditEvent => ({
+  at,
+  principal: { kind: 'system' },
+  action: 'api_key.expiring',
+  accountId,
+  target: String(id),
+  details: { nickname, expiresAt: toInstant(expiresAt) },
+});
