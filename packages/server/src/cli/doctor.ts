@@ -3,11 +3,14 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { listUnconfirmedEmails } from '../modules/accounts/unconfirmed-email-store.ts';
+import { latestExpiry } from '../modules/api-keys/expiry.ts';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
+import { countKeysBeyond } from '../modules/api-keys/store.ts';
 import { systemClock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { warningsOf } from '../app/config-warnings.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
+import type { Db } from '../foundation/database/db.ts';
 import { durabilityOf, type Durability } from '../foundation/database/durability.ts';
 import type { DeletionJournal } from '../modules/deletion-journal/deletion-journal.ts';
 import { masterKeyPath } from '../app/earlier-installation.ts';
@@ -92,6 +95,7 @@ async function checkInstallation(): Promise<Check[]> {
           state: 'warning',
           detail,
         })),
+        ...(await checkLifetimes(db, config)),
         {
           name: 'signing key',
           state: !active ? 'note' : isOld ? 'warning' : 'ok',
@@ -107,6 +111,15 @@ async function checkInstallation(): Promise<Check[]> {
   } catch (error) {
     return [{ name: 'database', state: 'failed', detail: describeFailure(error) }];
   }
+}
+
+/** Keys from before the setting, and imported keys, keep their expiry. */
+async function checkLifetimes(db: Db, { keyLifetimeDaysMax: daysMax }: Config): Promise<Check[]> {
+  const latest = latestExpiry(systemClock.now(), daysMax);
+  const count = latest === null ? 0 : await countKeysBeyond(db, latest);
+  if (count === 0) return [];
+  const detail = `${plural(count, 'key')} without an expiry, or with a later one than KEYREEVE_KEY_LIFETIME_DAYS_MAX allows (${daysMax} days): existing and imported keys keep theirs until it is changed`;
+  return [{ name: 'key lifetimes', state: 'note', detail }];
 }
 
 /** A damaged file is a warning. A `position.json` of another installation is a failure, because `serve` rejects it. */

@@ -89,6 +89,10 @@ const pageKeys = sql<KeyRow>(
    from api_keys k join accounts a on a.pk = k.account_pk
    where a.id = $1 and (k.created_at > $2 or k.created_at = $2 and k.id > $3) order by k.created_at, k.id limit $4`,
 );
+const countBeyond = sql<{ count: number }>(
+  'count_api_keys_beyond',
+  'select count(*) as count from api_keys where expires_at is null or expires_at > $1',
+);
 const deleteOwnKey = sql<{ nickname: string }>(
   'delete_api_key',
   `delete from api_keys where id = $1 and account_pk = (select pk from accounts where id = $2) returning nickname`,
@@ -180,6 +184,10 @@ export const findKeyOwners = (db: Db, ids: readonly number[]): Promise<({ accoun
     selectOwners,
     ids.map((id) => [id]),
   );
+
+/** @returns the number of keys that never expire, or later than this time, in milliseconds */
+export const countKeysBeyond = async (reader: Pick<Db, 'get'>, latest: number): Promise<number> =>
+  (await reader.get(countBeyond, [latest]))?.count ?? 0;
 
 /** On PostgreSQL, locks the account whose keys change: no other key of it gets a nickname meanwhile. */
 export const lockOwnerTx = async (tx: Transaction, accountId: string): Promise<void> =>
