@@ -165,6 +165,7 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
     `Rotated API key ${id} (${nickname}).`,
     `Key: ${value.key}`,
     `It is shown only once. The previous secret ${previous}.`,
+    ...(key.disabledAt === null ? [] : [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`]),
   ];
   print(options, value, lines.join('\n'));
 }
