@@ -1,13 +1,14 @@
-/** Keyreeve compared with an earlier commit, in alternating rounds: `npm run bench -- before --commit REF`. */
+/** Keyreeve compared with an earlier commit, at the same time on one core: `npm run bench -- before --commit REF`. */
 import { join } from 'node:path';
 import { makeKey } from '../packages/server/src/modules/api-keys/key-format.ts';
 import { PostgresServer } from '../packages/server/test-kit/postgres/server.ts';
 import { forwardRequest, keyreeve } from './keyreeve.ts';
-import { contender } from './measure.ts';
-import { Programs } from './processes.ts';
+import { measure } from './measure.ts';
+import { threadsProcessorMs } from './processor-time.ts';
+import { Programs, type Running } from './processes.ts';
 import { Report, titleOf, type Bar } from './report.ts';
 import { writePool, type RequestTemplate } from './request.ts';
-import { alternate, medianInterval } from './rounds.ts';
+import { medianInterval, together, type Contender } from './rounds.ts';
 import { seed, type Seeded } from './seed.ts';
 import { beside } from './throughput.ts';
 import { commitOf, type Variant } from './variant.ts';
@@ -22,8 +23,10 @@ export interface BeforeOptions {
   readonly folder: string;
 }
 
-const connections = 64;
+/** Of each program. */
+const connections = 32;
 const unknownKeys = 100_000;
+const warmUpRounds = 5;
 
 export async function before(options: BeforeOptions): Promise<string> {
   const report = new Report();
@@ -52,12 +55,14 @@ async function compare(report: Report, database: string, earlier: Variant, optio
   const texts = Array.from({ length: unknownKeys }, () => makeKey('krv').reveal());
   const unknown = { ...forwardRequest(writePool(join(folder, `${database}-unknown`), texts)), mayFail: true };
   const row = async (what: string, request: (of: Seeded) => RequestTemplate, bar: Bar): Promise<void> => {
-    const both = [
-      contender('before', first, { connections, seconds, request: request(ofBefore) }),
-      contender('after', after, { connections, seconds, request: request(ofAfter) }),
-    ];
-    await alternate(both, 1);
-    const found = await alternate(both, rounds);
+    // Both programs have one process, and threads that do not end.
+    const contender = (name: string, running: Running, of: Seeded): Contender => ({
+      name,
+      run: () => measure(running, { connections, seconds, request: request(of) }, '1', threadsProcessorMs),
+    });
+    const both = [contender('before', first, ofBefore), contender('after', after, ofAfter)];
+    await together(both, warmUpRounds);
+    const found = await together(both, rounds);
     const [least, most] = medianInterval(found.ratios('before', 'after', 'processorUs'));
     report.add(
       `${titleOf(database)}: processor time of ${what}, before / after`,

@@ -7,12 +7,20 @@ import type { Contender, Measured } from './rounds.ts';
 
 export type Load = Omit<LoadOptions, 'port'>;
 
-/** @param cores of the load generator. Default: the core that the measured program does not use. */
-export async function measure(running: Running, options: Load, cores?: string): Promise<Measured> {
+/**
+ * @param cores of the load generator. Default: the core that the measured program does not use
+ * @param processorMs reads the processor time of a process
+ */
+export async function measure(
+  running: Running,
+  options: Load,
+  cores?: string,
+  processorMs = treeProcessorMs,
+): Promise<Measured> {
   const pid = running.process.pid ?? 0;
-  const beforeMs = treeProcessorMs(pid);
+  const beforeMs = processorMs(pid);
   const result = await load({ ...options, port: running.port }, cores);
-  const usedMs = treeProcessorMs(pid) - beforeMs;
+  const usedMs = processorMs(pid) - beforeMs;
   return {
     ...result,
     processorUs: (usedMs * 1000) / result.requests,

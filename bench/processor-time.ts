@@ -26,6 +26,14 @@ export function processorMs(pid: number): number {
 export const treeProcessorMs = (pid: number): number =>
   processTree(pid).reduce((sum, each) => sum + processorMs(each), 0);
 
+/** @returns the processor time of the threads of a program that still run, to the nanosecond; without child processes */
+export const threadsProcessorMs = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`).reduce((sum, task) => {
+    // The first field is the time on a processor, in nanoseconds (sched-stats.rst).
+    const [ns = '0'] = read(`/proc/${pid}/task/${task}/schedstat`).split(' ');
+    return sum + Number(ns) / 1e6;
+  }, 0);
+
 /** Resident memory in MiB: all of it, or the anonymous part, which excludes pages of files. */
 export type Resident = 'VmRSS' | 'RssAnon';
 

@@ -71,17 +71,34 @@ export class Rounds {
 }
 
 /** @throws Error if a response was not the expected one, because a rate of rejections is meaningless */
-export async function alternate(contenders: readonly Contender[], rounds: number): Promise<Rounds> {
+export const alternate = (contenders: readonly Contender[], rounds: number): Promise<Rounds> =>
+  inRounds(contenders, rounds, async (record) => {
+    for (const { name, run } of contenders) record(name, await run());
+  });
+
+/**
+ * Runs all contenders at the same time, so that a busy machine affects all of them equally: for processor times of programs on
+ * the same core. @throws Error as {@link alternate}
+ */
+export const together = (contenders: readonly Contender[], rounds: number): Promise<Rounds> =>
+  inRounds(contenders, rounds, async (record) => {
+    await Promise.all(contenders.map(async ({ name, run }) => record(name, await run())));
+  });
+
+type Recorder = (name: string, result: Measured) => void;
+
+async function inRounds(
+  contenders: readonly Contender[],
+  rounds: number,
+  run: (record: Recorder) => Promise<void>,
+): Promise<Rounds> {
   const byName = new Map<string, Measured[]>(contenders.map(({ name }) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (const { name, run } of contenders) {
-      const result = await run();
-      if (result.failures > 0) {
-        throw new Error(`${name}: ${result.failures} of ${result.requests} requests failed: ${result.firstFailure}`);
-      }
-      byName.get(name)?.push(result);
-    }
-  }
+  const record: Recorder = (name, result) => {
+    const { failures, requests, firstFailure } = result;
+    if (failures > 0) throw new Error(`${name}: ${failures} of ${requests} requests failed: ${firstFailure}`);
+    byName.get(name)?.push(result);
+  };
+  for (let round = 0; round < rounds; round++) await run(record);
   return new Rounds(byName);
 }
 

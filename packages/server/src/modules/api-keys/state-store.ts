@@ -1,7 +1,7 @@
 /** The state of keys that verification reads, and their times of last use. */
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
+import { sql, sqlMany } from '../../foundation/database/sql.ts';
 
 /** The state of a key and its account, for verification. */
 export interface KeyState {
@@ -46,23 +46,22 @@ type StateColumns = readonly [
   disabledAt: number | null,
   addresses: string | null,
   metadata: string | null,
-  overlapEndsAt: number | null,
-  secretLastUsedAt: number | null,
-  readAt: number | null,
+  overlapEndsAt?: number,
+  secretLastUsedAt?: number | null,
 ];
 const stateColumns = `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", k.disabled_at as "disabledAt",
      k.addresses, k.metadata`;
-const databaseTime: Readonly<Record<Dialect, string>> = {
-  sqlite: 'null',
-  postgres: '(extract(epoch from clock_timestamp()) * 1000)::bigint',
+const databaseTime = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+const currentColumns = {
+  // Without the columns that are always null, which take 3 % of the time of the read.
+  sqlite: stateColumns,
+  // Keys that do not expire, the most frequent ones, need no time of the database.
+  postgres: `${stateColumns}, null::bigint as "overlapEndsAt", null::bigint as "secretLastUsedAt",
+     case when k.expires_at is not null then ${databaseTime} end as "readAt"`,
 };
-// Keys that do not expire, the most frequent ones, need no time of the database.
-const currentColumns = (dialect: Dialect): string =>
-  `${stateColumns}, cast(null as bigint) as "overlapEndsAt", cast(null as bigint) as "secretLastUsedAt",
-     case when k.expires_at is not null then ${databaseTime[dialect]} end as "readAt"`;
-const previousColumns = (dialect: Dialect): string =>
-  `${stateColumns}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt", ${databaseTime[dialect]} as "readAt"`;
+const ofPrevious = `${stateColumns}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
+const previousColumns = { sqlite: ofPrevious, postgres: `${ofPrevious}, ${databaseTime} as "readAt"` };
 const withRequested = {
   // `cross join` keeps the order of the tables.
   sqlite: (columns: string, joins: string) => `with requested (ordinal, lookup, key_hash) as ($requested)
@@ -88,9 +87,8 @@ const toState = ([
   disabledAt,
   addresses,
   metadata,
-  overlapEndsAt,
-  secretLastUsedAt,
-  readAt,
+  overlapEndsAt = null,
+  secretLastUsedAt = null,
 ]: StateColumns): KeyState => ({
   id,
   accountId,
@@ -107,13 +105,13 @@ const toState = ([
   metadata,
   overlapEndsAt,
   secretLastUsedAt,
-  readAt,
+  readAt: null,
 });
 const selectState = sqlMany<KeyState>(
   'select_api_key_state',
   {
-    sqlite: withRequested.sqlite(currentColumns('sqlite'), byHash('api_keys k')),
-    postgres: withRequested.postgres(currentColumns('postgres'), byHash('api_keys k')),
+    sqlite: withRequested.sqlite(currentColumns.sqlite, byHash('api_keys k')),
+    postgres: withRequested.postgres(currentColumns.postgres, byHash('api_keys k')),
   },
   toState,
 );
@@ -121,8 +119,8 @@ const byPrevious = (join: string): string => `${byHash('api_key_secrets s')} ${j
 const selectPreviousState = sqlMany<KeyState>(
   'select_previous_api_key_state',
   {
-    sqlite: withRequested.sqlite(previousColumns('sqlite'), byPrevious('cross join')),
-    postgres: withRequested.postgres(previousColumns('postgres'), byPrevious('join')),
+    sqlite: withRequested.sqlite(previousColumns.sqlite, byPrevious('cross join')),
+    postgres: withRequested.postgres(previousColumns.postgres, byPrevious('join')),
   },
   toState,
 );

@@ -308,8 +308,7 @@ const unconditional: Conditions = { clientIp: () => undefined, scopes: [] };
 const endOf = ({ expiresAt, overlapEndsAt }: KeyState): number | null =>
   overlapEndsAt === null ? expiresAt : Math.min(overlapEndsAt, expiresAt ?? Infinity);
 
-const hasScopes = (held: string, wanted: readonly string[]): boolean =>
-  wanted.every((scope) => hasScope(held, scope));
+const hasScopes = (held: string, wanted: readonly string[]): boolean => wanted.every((scope) => hasScope(held, scope));
 
 /** @param scopes separated by spaces */
 export function hasScope(scopes: string, wanted: string): boolean {
