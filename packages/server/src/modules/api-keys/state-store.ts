@@ -46,7 +46,7 @@ type StateColumns = readonly [
   disabledAt: number | null,
   addresses: string | null,
   metadata: string | null,
-  overlapEndsAt?: number,
+  overlapEndsAt?: number | null,
   secretLastUsedAt?: number | null,
 ];
 const stateColumns = `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
