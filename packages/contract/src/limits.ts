@@ -127,6 +127,10 @@ const signIns = {
   // Each costs a hash, a mail and audit events.
   passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.'),
   // Each writes an audit event, which is never deleted.
+  endedSecretKeptDays: limit(
+    30,
+    'Days for which an ended previous secret of a key is refused as `expired`. Later: as `not_found`.',
+  ),
   unusedKeysPerHourMax: limit(
     1_000,
     'Keys that are disabled in an hour because they are unused. More: in the next hours.',

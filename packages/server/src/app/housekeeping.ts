@@ -15,6 +15,7 @@ import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
+import { deleteEndedSecrets } from '../modules/api-keys/change-store.ts';
 import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import type { UsageRetention } from '../modules/key-usage/retention.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
@@ -110,6 +111,8 @@ export class Housekeeping {
     while ((await deleteOldEmailChanges(db, emailsBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const signedUpBefore = now - limits.signUpKeptDays * dayMs;
     while ((await deleteExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    const endedBefore = now - limits.endedSecretKeptDays * dayMs;
+    while ((await deleteEndedSecrets(db, endedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (
       (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
     );

@@ -1,7 +1,7 @@
 /** Changes and rotations of API keys, and the details of one key. */
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
-import type { Reader, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 import { markedHash, unmarkedHash } from './stored-hash.ts';
 import { recordPrefixTx } from './store.ts';
@@ -63,6 +63,12 @@ const insertPrevious = sql(
   `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at) values ($1, $2, $3, $4, $5)`,
 );
 const deletePrevious = sql('delete_previous_api_key_secret', `delete from api_key_secrets where key_id = $1`);
+const endedText = `select lookup from api_key_secrets where expires_at < $1 limit $2`;
+const deleteEnded = sql('delete_ended_api_key_secrets', {
+  sqlite: `delete from api_key_secrets where lookup in (${endedText})`,
+  // Skips the secrets of keys that are being changed: housekeeping does not wait for locks.
+  postgres: `delete from api_key_secrets where lookup in (${endedText} for update skip locked)`,
+});
 const touch = sql(
   'touch_changed_api_key',
   `update api_keys set updated_at = $2, revision = revision + 1 where id = $1`,
@@ -117,3 +123,11 @@ export function endPreviousTx(tx: Transaction, id: number, at: number): void {
   tx.enqueue(deletePrevious, [id]);
   tx.enqueue(touch, [id, at]);
 }
+
+/**
+ * Deletes previous secrets that ended long ago.
+ * @param before the end, in milliseconds
+ * @returns the number of deleted secrets
+ */
+export const deleteEndedSecrets = (db: Db, before: number, rowsMax: number): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteEnded, [before, rowsMax]));

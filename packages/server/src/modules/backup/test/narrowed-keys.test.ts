@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { deleteEndedSecrets } from '../../api-keys/change-store.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal, readPosition, writePosition } from '../../deletion-journal/files.ts';
 import { identityOf } from '../../deletion-journal/revocation.ts';
@@ -172,6 +173,16 @@ onEachDatabase(
     assert.deepEqual((await replay(db, folder, slow)).replayed, nothingReplayed);
   },
 );
+
+onEachDatabase('a previous secret that ended long ago is deleted, and no other', async ({ db }) => {
+  const made = await NarrowedKeys.create(db);
+  await made.narrow(db);
+  const states = await made.statesIn(db);
+  assert.deepEqual(states.over, ['expired', 'a b']);
+  assert.equal(await deleteEndedSecrets(db, now + 10_000, 100), 0);
+  assert.equal(await deleteEndedSecrets(db, now + 10_001, 100), 1);
+  assert.deepEqual(await made.statesIn(db), { ...states, over: ['not found', 'a b'] });
+});
 
 onEachDatabase(
   'a key that its owner had disabled before the backup is not enabled with lost rights',
