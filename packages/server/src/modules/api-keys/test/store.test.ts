@@ -134,7 +134,7 @@ onEachDatabase('a rejected creation is not counted', async ({ db }) => {
 onEachDatabase('keys that never expire, or after a time, are counted', async ({ db }) => {
   const ada = await addAccount(db);
   assert.equal(await store.countKeysBeyond(db, now), 0);
-  for (const [nickname, expiresAt] of Object.entries({ never: null, later: now + 2, then: now + 1, earlier: now }))
+  for (const [nickname, expiresAt] of Object.entries({ never: null, later: now + 2, latest: now + 1, earlier: now }))
     await addKey(db, ada, nickname, { expiresAt });
   assert.equal(await store.countKeysBeyond(db, now + 1), 2);
 });
