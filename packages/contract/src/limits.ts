@@ -136,8 +136,8 @@ const signIns = {
     'Keys that are disabled in an hour because they are unused. More: in the next hours.',
   ),
   keyChangesPerMinuteMax: limit(300, 'Changes and rotations of keys per account in a minute. More: 429.'),
-  expiryNoticeDaysFirst: limit(14, 'First notice before the expiry of a key, by mail and webhook.'),
-  expiryNoticeDaysLast: limit(3, 'Second notice before the expiry of a key.'),
+  firstExpiryNoticeDays: limit(14, 'First notice before the expiry of a key, by mail and webhook.'),
+  lastExpiryNoticeDays: limit(3, 'Second notice before the expiry of a key.'),
   // An account may have many keys that expire on the same day.
   expiryNoticeKeysMax: limit(20, 'Keys that one mail about expiring keys names. It states the number of all.'),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),

@@ -22,8 +22,8 @@ export interface ExpiryNoticesOptions {
 
 /** Days before the expiry, longest first. After a standstill, a key gets only the shortest notice that is due. */
 const notices = [
-  { days: limits.expiryNoticeDaysFirst, nextDays: limits.expiryNoticeDaysLast },
-  { days: limits.expiryNoticeDaysLast, nextDays: -1 },
+  { days: limits.firstExpiryNoticeDays, nextDays: limits.lastExpiryNoticeDays },
+  { days: limits.lastExpiryNoticeDays, nextDays: -1 },
 ] as const;
 type Notice = (typeof notices)[number];
 
