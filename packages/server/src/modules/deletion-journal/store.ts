@@ -99,16 +99,19 @@ const findDisabledWebhooks = sql<FoundChange>(
 const findDeletedWebhooks = sql<FoundChange>('find_deleted_webhooks', webhooksIn(`w.created_at <= given.at`));
 // Each change of a key has a time of its own, so the audit log shows whether the database has this change. A later change
 // does not replace it: its principal may not have known that this one was lost. Only a replay does, which disables the key
-// for the same reason. A JSON text escapes the quotes in a nickname. The events of the keys are read once.
+// for the same reason. A JSON text escapes the quotes in a nickname. The events of an account can be many: they are read once,
+// and not for a key whose last change is the recorded one, as most are.
 const lostOfKeys = (reason: DisabledReason) =>
   onList(`with listed as (
       select a.id as account_id, given.id, given.at
-      from {dated} join api_keys k on k.id = cast(given.id as bigint) join accounts a on a.pk = k.account_pk),
+      from {dated} join api_keys k on k.id = cast(given.id as bigint) join accounts a on a.pk = k.account_pk
+      where k.updated_at <> given.at),
     known as materialized (
       select e.target, e.at, e.action, e.details from audit_events e
       where e.account_id in (select account_id from listed) and e.target in (select id from listed)
         and e.at >= (select min(at) from listed)
-        and e.action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated'))
+        and (e.action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended')
+          or e.action = 'api_key.updated' and e.details not like '%"narrowed":[]%'))
     select account_id as "accountId", id as target, id, at from listed
     where not exists (select 1 from known where known.target = listed.id and (known.at = listed.at
       or known.at > listed.at and known.action = 'api_key.disabled' and known.details like '%"reason":"${reason}"%'))`);
