@@ -277,7 +277,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: waitAndRetry,
   },
   too_many_creations: {
-    cause: 'The account created too many API keys in a short time.',
+    cause: 'The account created or rotated too many API keys in a short time.',
     fix: `${waitAndRetry} Reuse keys instead of creating one for each task.`,
   },
   too_many_changes: {

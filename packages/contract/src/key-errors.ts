@@ -68,7 +68,7 @@ export const keyErrors = {
   too_many_creations: {
     status: 429,
     title: 'Too many keys created',
-    meaning: 'The account created too many API keys in a short time. Wait for the seconds in Retry-After.',
+    meaning: 'The account created or rotated too many API keys in a short time. Wait for the seconds in Retry-After.',
   },
   too_many_changes: {
     status: 429,

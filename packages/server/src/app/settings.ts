@@ -173,7 +173,7 @@ export const settings = {
   creationsPerMinuteMax: setting(
     'KEYREEVE_CREATIONS_PER_MINUTE_MAX',
     '300',
-    'API keys that one account can create in a minute.',
+    'API keys that one account can create or rotate in a minute.',
     integer(1, 100_000),
   ),
   usageDays: setting(
