@@ -14,6 +14,14 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), isSystem: true };
 
+/**
+ * The time that decides what has expired, in milliseconds: all instances agree on the clock of a PostgreSQL database, while
+ * the clock of this process may be wrong.
+ * @param readAt the time of the database at the read; null on SQLite
+ */
+export const expiryTime = (clock: Clock, readAt: number | null): number =>
+  clock.isSystem === true ? (readAt ?? clock.now()) : clock.now();
+
 /** ISO 8601 in UTC with milliseconds. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();
 

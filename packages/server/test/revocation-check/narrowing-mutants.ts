@@ -134,7 +134,7 @@ export const narrowingMutants: readonly Mutant[] = [
       },
       {
         file: verifier,
-        find: `(clock.isSystem ? (key.readAt ?? now) : now)`,
+        find: `expiryTime(clock, key.readAt)`,
         replace: `readAt`,
       },
     ],

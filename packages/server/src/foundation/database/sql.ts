@@ -26,6 +26,12 @@ export interface ManyStatement<Row> extends Statement<Row> {
   readonly toRow: ((columns: readonly SqlValue[]) => Row) | undefined;
 }
 
+/** An expression: the time of a PostgreSQL database in milliseconds. Null on SQLite, which has the clock of the process. */
+export const databaseTime: Readonly<Record<Dialect, string>> = {
+  sqlite: 'null',
+  postgres: '(extract(epoch from clock_timestamp()) * 1000)::bigint',
+};
+
 /**
  * A statement in SQL that both databases understand, or one text for each. Parameters are `$1`, `$2`, …; the statement
  * renames columns to camelCase.

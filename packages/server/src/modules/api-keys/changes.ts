@@ -1,6 +1,6 @@
 /** Changes of API keys that keep the secret, and rotations, which replace it. */
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -93,7 +93,7 @@ export class KeyChanges {
 
   /** @throws DomainError `not_key_owner`, `key_not_found` */
   async read(accountId: string, id: number): Promise<KeyDetailsRow> {
-    return withoutEnded(await this.#find(accountId, id), this.#options.clock.now());
+    return withoutEnded(await this.#find(accountId, id), this.#options.clock);
   }
 
   /**
@@ -116,7 +116,7 @@ export class KeyChanges {
     const locksOwner = request.nickname !== undefined;
     const checked = checkedPrincipal(principal, request);
     const after = await this.#make({ principal: checked, accountId, id, now, plan, finish, locksOwner });
-    return withoutEnded(after, now);
+    return withoutEnded(after, this.#options.clock);
   }
 
   /**
@@ -134,7 +134,7 @@ export class KeyChanges {
     const plan: MakePlan = (before, at) => {
       // A stolen access token must not yield a secret with the rights of a service.
       if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
-      if (isOverlapping(before, now) && !request.endPrevious) throw new DomainError('overlap_in_progress');
+      if (isOverlapping(before, clock) && !request.endPrevious) throw new DomainError('overlap_in_progress');
       // From the time of the request: `at` may be later, after a clock was set back.
       const overlapEnd = Math.min(now + request.overlapSeconds * 1000, before.expiresAt ?? Infinity);
       const previousExpiresAt = overlapEnd > now ? overlapEnd : null;
@@ -155,9 +155,10 @@ export class KeyChanges {
 
   /** @throws DomainError `no_previous_secret`, otherwise as {@link change} */
   async endPrevious(principal: Principal, accountId: string, id: number): Promise<void> {
-    const now = this.#options.clock.now();
+    const { clock } = this.#options;
+    const now = clock.now();
     const plan: MakePlan = (before, at) => {
-      if (!isOverlapping(before, now)) throw new DomainError('no_previous_secret');
+      if (!isOverlapping(before, clock)) throw new DomainError('no_previous_secret');
       return {
         after: { ...before, ...versionOf(before, at), previousExpiresAt: null, previousLastUsedAt: null },
         narrowing,
@@ -352,8 +353,9 @@ function ownedBy(accountId: string, row: KeyDetailsRow | undefined): KeyDetailsR
   throw new DomainError(row ? 'not_key_owner' : 'key_not_found');
 }
 
-const isOverlapping = ({ previousExpiresAt }: KeyDetailsRow, now: number): boolean => (previousExpiresAt ?? 0) > now;
+const isOverlapping = ({ previousExpiresAt, readAt }: KeyDetailsRow, clock: Clock): boolean =>
+  (previousExpiresAt ?? 0) > expiryTime(clock, readAt);
 
 /** A previous secret whose overlap has ended may still be stored. */
-const withoutEnded = (row: KeyDetailsRow, now: number): KeyDetailsRow =>
-  isOverlapping(row, now) ? row : { ...row, previousExpiresAt: null, previousLastUsedAt: null };
+const withoutEnded = (row: KeyDetailsRow, clock: Clock): KeyDetailsRow =>
+  isOverlapping(row, clock) ? row : { ...row, previousExpiresAt: null, previousLastUsedAt: null };

@@ -12,7 +12,7 @@ import {
   touchPreviousSecrets,
   type KeyState,
 } from '../api-keys/state-store.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db } from '../../foundation/database/db.ts';
@@ -255,8 +255,7 @@ export class Verifier {
     this.#options.pendingAccountChanges.assertNone(key.accountId);
     const { clock } = this.#options;
     const expiresAt = endOf(key);
-    // All instances agree on the database's clock. The clock of this process may be wrong.
-    if (expiresAt !== null && expiresAt <= (clock.isSystem ? (key.readAt ?? now) : now)) return this.#refuse('expired');
+    if (expiresAt !== null && expiresAt <= expiryTime(clock, key.readAt)) return this.#refuse('expired');
     const { clientIp } = conditions;
     if (key.addresses !== null) {
       const ip = clientIp();

@@ -48,6 +48,9 @@ test('on PostgreSQL, an instance whose clock is wrong by an hour agrees with the
         'expired',
       ]);
     }
+    // The instance whose clock is ahead still knows the previous secret that the others accept.
+    await ahead.service.services.keyChanges.endPrevious(operator, accountId, rotated.id);
+    assert.equal(await resultOf(right, rotated.key), 'not_found');
   }));
 
 test('on SQLite, the clock of the process decides', () =>
