@@ -92,6 +92,11 @@ export class Checker {
     return this.#deletions.acknowledged;
   }
 
+  /** Acknowledged changes of keys. */
+  get keyChanges(): number {
+    return this.#keyChanges.acknowledged;
+  }
+
   /** @param createdAt when the response to the creation arrived */
   addKey(id: number, accountId: string, createdAt: number, kind: KeyKind = 'created'): void {
     const key = new KeyRecord(id, accountId, createdAt, kind);

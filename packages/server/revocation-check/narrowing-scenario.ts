@@ -24,7 +24,6 @@ const shortOverlapSeconds = [1, 2] as const;
 const shortExpiryMs = 1_500;
 /** Of a key, before its deletion. */
 const stepsMax = 6;
-const probesMax = 16;
 /** One key in so many belongs to a caller. */
 const keysPerCaller = 4;
 
@@ -63,7 +62,7 @@ const steps: readonly Step[] = [
 export async function runNarrowingScenario(options: ScenarioOptions): Promise<void> {
   await forEachKey(options, async (key, probes) => {
     for (let left = 1 + randomInt(stepsMax); left > 0 && !options.isOver(); left--) {
-      await probes.more(1 + randomInt(probesMax));
+      await probes.more(1 + randomInt(options.probesMax));
       await pick(steps)(key);
     }
     if (randomInt(2) === 0) await key.rotate(longOverlapSeconds, true);
@@ -83,7 +82,7 @@ export async function runEndingScenario(options: ScenarioOptions): Promise<void>
       await key.probeEverywhere();
       await key.neverExpire();
     }
-    await probes.more(1 + randomInt(probesMax));
+    await probes.more(1 + randomInt(options.probesMax));
   });
 }
 

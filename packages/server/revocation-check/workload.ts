@@ -45,6 +45,8 @@ export interface WorkloadRunOptions {
 const timeoutMsDefault = 10_000;
 const loopsPerScenario = 4;
 const narrowingLoops = 2;
+/** Each change is verified everywhere as well. */
+const narrowingProbesMax = 8;
 const probesMaxDefault = 24;
 
 export class Workload {
@@ -123,8 +125,8 @@ export class Workload {
       ...scenarios.map((scenario) => scenario.run()),
       runDisablingScenario(options),
       // Few verifications in progress, so that deletions are verified as often as without these scenarios.
-      runNarrowingScenario({ ...options, loops: narrowingLoops }),
-      runEndingScenario({ ...options, loops: 1 }),
+      runNarrowingScenario({ ...options, loops: narrowingLoops, probesMax: narrowingProbesMax }),
+      runEndingScenario({ ...options, loops: 1, probesMax: narrowingProbesMax }),
       this.#verifyBatches(options.isOver),
     ];
     // All must end before the canaries are removed, even if one fails.
