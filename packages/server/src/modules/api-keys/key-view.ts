@@ -43,11 +43,15 @@ export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
   metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
   lastUsedAt: toInstantOrNull(row.lastUsedAt),
   lastUsedFrom: row.lastUsedFrom,
-  previous:
-    row.previousExpiresAt === null
-      ? null
-      : { expiresAt: toInstant(row.previousExpiresAt), lastUsedAt: toInstantOrNull(row.previousLastUsedAt) },
+  previous: toPrevious(row),
 });
+
+/** The expiry of the key may have become earlier than the end of the overlap. */
+function toPrevious({ expiresAt, previousExpiresAt, previousLastUsedAt }: KeyDetailsRow): KeyDetails['previous'] {
+  if (previousExpiresAt === null) return null;
+  const end = Math.min(previousExpiresAt, expiresAt ?? Infinity);
+  return { expiresAt: toInstant(end), lastUsedAt: toInstantOrNull(previousLastUsedAt) };
+}
 
 const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
 

@@ -92,6 +92,8 @@ test('the overlap never ends later than the key, and without an overlap the prev
   assert.deepEqual(await statusesOf(client, [client.key, first.key, second.key]), [401, 401, 200]);
   const third = await client.rotate({ overlapSeconds: 30 * day });
   assert.equal(third.previousExpiresAt, instant(client, 30 * day));
+  await client.change({ expiresAt: instant(client, day) });
+  assert.equal((await client.read()).previous?.expiresAt, instant(client, day));
 
   // An expired key has no overlap.
   await client.send('DELETE', '/previous');
