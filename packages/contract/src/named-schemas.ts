@@ -54,7 +54,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKey: apiKeys.ListedKey,
   ApiKeyDetails: apiKeys.ListedKeyFull,
   ApiKeyList: apiKeys.KeyList,
-  ApiKeyState: keyChanges.KeyDetails,
+  ApiKeyWithRestrictions: keyChanges.KeyDetails,
   PreviousSecret: keyChanges.PreviousSecret,
   RotatedApiKey: keyChanges.RotatedKey,
   ApiKeyUsageEntry: keyUsage.UsageEntry,
