@@ -14,7 +14,7 @@ import { isIpAddress, parseRanges, type IpRanges } from '../foundation/ip-addres
  * @param onMalformed called with the IP address of the trusted proxy that sent such an entry
  */
 export function clientIpOf(
-  request: ForwardedRequest,
+  request: ProxiedRequest,
   trustedProxies: readonly string[],
   onMalformed: (proxy: string) => void = () => undefined,
 ): string {
@@ -29,7 +29,7 @@ export function clientIpOf(
  *   connection has closed
  */
 export function certainIpOf(
-  request: ForwardedRequest,
+  request: ProxiedRequest,
   trustedProxies: readonly string[],
   onMalformed: (proxy: string) => void,
 ): string | undefined {
@@ -46,14 +46,14 @@ export function certainIpOf(
  * counts, never that of the connection, which belongs to a proxy.
  * @returns undefined without a trusted proxy, without X-Forwarded-For, or with an entry that is not a bare IP address
  */
-export function forwardedIpOf(request: ForwardedRequest, trustedProxies: readonly string[]): string | undefined {
+export function forwardedIpOf(request: ProxiedRequest, trustedProxies: readonly string[]): string | undefined {
   if (trustedProxies.length === 0) return undefined;
   const { ip, hops, malformedOf } = lastHop(request, trustedProxies);
   return hops > 0 && malformedOf === undefined ? ip : undefined;
 }
 
 /** The part of a request that shows the client IP. */
-export interface ForwardedRequest {
+export interface ProxiedRequest {
   /** Alternating names and values. */
   readonly rawHeaders: readonly string[];
   readonly socket: Pick<Socket, 'remoteAddress'>;
@@ -67,7 +67,7 @@ interface LastHop {
   readonly malformedOf: string | undefined;
 }
 
-function lastHop({ rawHeaders, socket }: ForwardedRequest, trustedProxies: readonly string[]): LastHop {
+function lastHop({ rawHeaders, socket }: ProxiedRequest, trustedProxies: readonly string[]): LastHop {
   const isTrusted = rangesOf(trustedProxies);
   let ip = socket.remoteAddress ?? unknownIp;
   let hops = 0;

@@ -7,7 +7,7 @@ import { duplexPair } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { Server } from 'node:http';
 import { createLog } from '../../src/foundation/log.ts';
-import { forwardedIpOf, type ForwardedRequest } from '../../src/http/client-ip.ts';
+import { forwardedIpOf, type ProxiedRequest } from '../../src/http/client-ip.ts';
 import { SecurityHeaders } from '../../src/http/headers.ts';
 import type * as program from '../../src/http/server.ts';
 import type { BareResponse } from '../../src/http/short-path.ts';
@@ -22,7 +22,7 @@ export interface Compared {
 }
 
 /** The part of a request that both paths have. */
-interface Found extends ForwardedRequest {
+interface Found extends ProxiedRequest {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
 }

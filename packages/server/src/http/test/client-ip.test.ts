@@ -1,7 +1,7 @@
 /** The client IP: which entries of X-Forwarded-For count, and what happens at an entry that is not an IP address. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { certainIpOf, clientIpOf, forwardedIpOf, type ForwardedRequest } from '../client-ip.ts';
+import { certainIpOf, clientIpOf, forwardedIpOf, type ProxiedRequest } from '../client-ip.ts';
 
 const trusted = ['10.0.0.0/8', '2001:db8:1::/48'];
 
@@ -12,7 +12,7 @@ function clientOf(peer: string, forwardedFor?: string | string[]): readonly [cli
   return [client, malformed];
 }
 
-const requestOf = (peer: string | undefined, lines: string | readonly string[] = []): ForwardedRequest => ({
+const requestOf = (peer: string | undefined, lines: string | readonly string[] = []): ProxiedRequest => ({
   rawHeaders: [lines].flat().flatMap((line) => ['X-Forwarded-For', line]),
   socket: { remoteAddress: peer },
 });
@@ -123,7 +123,7 @@ test('no other header shows the client IP', () => {
 
 test('for a key with IP ranges, a proxy that sends a malformed entry is not the client', () => {
   const proxies: string[] = [];
-  const ipOf = (request: ForwardedRequest) => certainIpOf(request, trusted, (proxy) => proxies.push(proxy));
+  const ipOf = (request: ProxiedRequest) => certainIpOf(request, trusted, (proxy) => proxies.push(proxy));
   assert.equal(ipOf(requestOf('10.0.0.1')), '10.0.0.1', 'the proxy itself calls');
   assert.equal(ipOf(requestOf('192.0.2.9', '203.0.113.5')), '192.0.2.9');
   assert.equal(ipOf(requestOf('10.0.0.1', '192.0.2.7')), '192.0.2.7');

@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import { forwardedIpOf, type ForwardedRequest } from '../../http/client-ip.ts';
+import { forwardedIpOf, type ProxiedRequest } from '../../http/client-ip.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
 import type { BareResponse } from '../../http/short-path.ts';
@@ -24,7 +24,7 @@ export function isForwardTarget(target: string): boolean {
   return Number.isNaN(next) || next === 0x3f || next === 0x2f;
 }
 
-export type ForwardRequest = Pick<IncomingMessage, 'method' | 'url' | 'rawHeaders'> & ForwardedRequest;
+export type ForwardRequest = Pick<IncomingMessage, 'method' | 'url' | 'rawHeaders'> & ProxiedRequest;
 
 /**
  * Responds to an accepted credential; `refuse` responds to everything else.
