@@ -191,7 +191,7 @@ export const settings = {
   isRateLimited: setting(
     'KEYREEVE_THROTTLE',
     'on',
-    '`off` disables the rate limits of sign-ins and key creations, for load tests on a loopback address.',
+    '`off` disables the rate limits of sign-ins and of creations and changes of keys, for load tests on a loopback address.',
     flag('on', ['on', 'off']),
   ),
   trustedProxies: setting(

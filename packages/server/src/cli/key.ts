@@ -29,7 +29,7 @@ interface DeleteOptions extends OutputOptions {
 }
 
 /** Bounds of the list, which fits a terminal of 100 columns. `--json` and `key show` have the complete values. */
-const idCharsMax = 16;
+const idColumnChars = 16;
 const nicknameCharsMax = 20;
 const lineCharsMax = 100;
 
@@ -43,7 +43,7 @@ export function keyCommand(): Command {
     .requiredOption('--account <account>', 'email address or id of the owner')
     .requiredOption('--nickname <nickname>', 'name of the key, unique in its account')
     .option('--scope <scope>', 'scope of the key (repeatable)', collect)
-    .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never)')
+    .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never, or KEYREEVE_KEY_LIFETIME_DAYS_MAX)')
     .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
     .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
     .json()
@@ -113,7 +113,7 @@ async function list(options: OutputOptions & { account: string }): Promise<void>
   const full = keys.map(toFullKey);
   const now = systemClock.now();
   const rows = full.map((key) => [
-    String(key.id).padEnd(idCharsMax),
+    String(key.id).padEnd(idColumnChars),
     shorten(key.nickname, nicknameCharsMax),
     key.hint ?? '',
     stateOf(key, now),

@@ -34,7 +34,8 @@ export class KeyUsage {
   }
 
   /**
-   * The last use of a key and its usage in the last 24 hours. Verifications of the last 10 seconds can be missing.
+   * The last use of a key and its usage in the current hour and the 24 hours before it. Verifications of the last 10 seconds
+   * can be missing.
    * @throws DomainError `not_key_owner`, `key_not_found`
    */
   async recent(accountId: string, id: number): Promise<RecentUse> {
