@@ -1,6 +1,6 @@
 /**
- * Periodic work: writes usage and times of last use, deletes expired rows, gives notice of expiring keys, logs counts of
- * verifications and audit checkpoints.
+ * Periodic work: writes usage and times of last use, deletes expired rows and old usage, disables unused keys, gives notice
+ * of expiring keys, logs counts of verifications and audit checkpoints.
  */
 import { limits } from '@keyreeve/contract';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
@@ -10,6 +10,7 @@ import type { Clock } from '../foundation/clock.ts';
 import { deleteExpiredCodes } from '../modules/one-time-codes/store.ts';
 import { deleteOldEmailChanges } from '../modules/accounts/email-change-store.ts';
 import type { AuditKey, Db } from '../foundation/database/db.ts';
+import { DomainError } from '../foundation/errors.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
 import type { Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
@@ -29,9 +30,9 @@ const dayMs = 86_400_000;
 
 export interface HousekeepingParts {
   readonly verifier: Verifier;
-  readonly usageRetention: UsageRetention;
+  readonly usageRetention: Pick<UsageRetention, 'apply'>;
   readonly unusedKeys: UnusedKeys;
-  readonly expiryNotices: ExpiryNotices;
+  readonly expiryNotices: Pick<ExpiryNotices, 'give'>;
 }
 
 export class Housekeeping {
@@ -40,10 +41,11 @@ export class Housekeeping {
   readonly #log: Log;
   readonly #checkpoint: () => Promise<void>;
   readonly #delay = new EventLoopDelay();
+  #isStopped = false;
   #lastCheckpoint = '';
   #lastCounts: Readonly<Record<string, number>> = {};
 
-  /** @param isFirst whether this process deletes expired rows and logs checkpoints; one worker of an instance does */
+  /** @param isFirst whether this process does more than write and log its verifications; one worker of an instance does */
   constructor(
     { db, keys }: Installation,
     clock: Clock,
@@ -55,7 +57,7 @@ export class Housekeeping {
     this.#log = log;
     this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
     const every = (ms: number, task: () => Promise<void>): NodeJS.Timeout =>
-      setInterval(() => void this.#run(task), ms).unref();
+      setInterval(() => void this.#runInBackground(task), ms).unref();
     this.#timers = [
       every(flushEveryMs, () => verifier.flush()),
       every(logEveryMs, async () => this.#logVerifications()),
@@ -69,13 +71,14 @@ export class Housekeeping {
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, () => expiryNotices.give()),
     );
-    void this.#run(() => this.#deleteExpired(db, clock))
-      .then(() => this.#run(() => usageRetention.apply()))
-      .then(() => this.#run(() => expiryNotices.give()));
+    void this.#runInBackground(() => this.#deleteExpired(db, clock))
+      .then(() => this.#runInBackground(() => usageRetention.apply()))
+      .then(() => this.#runInBackground(() => expiryNotices.give()));
   }
 
   /** Writes the pending usage and times of last use, and logs the remaining counts. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#logVerifications();
     this.#delay.stop();
@@ -118,10 +121,18 @@ export class Housekeeping {
     );
   }
 
-  async #run(task: () => Promise<void>): Promise<void> {
+  /** A task that the stop interrupts has not failed: the database closes while the task uses it. */
+  #runInBackground(task: () => Promise<void>): Promise<void> {
+    return this.#isStopped
+      ? Promise.resolve()
+      : this.#run(task, (error) => this.#isStopped && error instanceof DomainError && error.code === 'unavailable');
+  }
+
+  async #run(task: () => Promise<void>, isInterruption = (_: unknown): boolean => false): Promise<void> {
     try {
       await task();
     } catch (error) {
+      if (isInterruption(error)) return;
       this.#log.warn({ event: 'housekeeping_failed', err: error });
     }
   }

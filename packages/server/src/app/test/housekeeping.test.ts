@@ -1,0 +1,56 @@
+/** Housekeeping at the start and the stop of a service. */
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { Housekeeping } from '../housekeeping.ts';
+import { unavailable } from '../../foundation/database/unavailable.ts';
+import { createLog } from '../../foundation/log.ts';
+import { keys } from '../../../test-kit/rows.ts';
+import { newApp } from '../../../test-kit/new-app.ts';
+import { test } from '../../../test-kit/app-on-each-database.ts';
+
+const eventsIn = (lines: readonly string[]) => lines.map((line) => (JSON.parse(line) as { event?: string }).event);
+
+test('a service that stops immediately after its start logs no failure', async () => {
+  const app = await newApp();
+  await app[Symbol.asyncDispose]();
+  assert.ok(!eventsIn(app.logLines).includes('housekeeping_failed'), app.logLines.join(''));
+});
+
+test('a task that the stop interrupts is no failure, and no later task starts; other errors are logged', async () => {
+  await using app = await newApp();
+  const { services } = app.service;
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const installation = { db: app.db, keys, migrated: [] };
+  for (const [error, isLogged] of [
+    [unavailable(new Error('the database is closed')), false],
+    [new Error('a defect'), true],
+  ] as const) {
+    const started = Promise.withResolvers<void>();
+    const interrupted = Promise.withResolvers<void>();
+    const apply = mock.fn(() => {
+      started.resolve();
+      return interrupted.promise;
+    });
+    const give = mock.fn(() => Promise.resolve());
+    const parts = { ...services, usageRetention: { apply }, expiryNotices: { give } };
+    const housekeeping = new Housekeeping(installation, app.clock, parts, log);
+    await started.promise;
+    await housekeeping.stop();
+    interrupted.reject(error);
+    await new Promise(setImmediate);
+    assert.deepEqual([apply.mock.callCount(), give.mock.callCount()], [1, 0]);
+    assert.equal(eventsIn(lines.splice(0)).includes('housekeeping_failed'), isLogged);
+  }
+});
+
+test('a failure of the last flush is logged, also when the database is unavailable', async () => {
+  await using app = await newApp();
+  const { services } = app.service;
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const housekeeping = new Housekeeping({ db: app.db, keys, migrated: [] }, app.clock, services, log, false);
+  mock.method(services.verifier, 'flush', () => Promise.reject(unavailable(new Error('closed'))));
+  await housekeeping.stop();
+  assert.deepEqual(eventsIn(lines), ['housekeeping_failed']);
+});
