@@ -238,7 +238,7 @@ export const undoEmailChange = {
   path: '/auth/account/email/undo',
   tag,
   summary: 'Undo a change of the email',
-  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days. Restores that email address, undoes every later change, voids the password, ends all sessions, deletes the API keys created since, and mails the restored email address a link to set a new password. Older keys continue to work unless \`revokeKeys\` is true; the response lists them. A second factor stays in force. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
+  description: `Needs the code from the mail to the previous email address, valid for ${limits.emailUndoSeconds / 86_400} days. Restores that email address, undoes every later change, voids the password, ends all sessions, deletes the API keys that were created, changed or rotated since, and mails the restored email address a link to set a new password. Other keys continue to work unless \`revokeKeys\` is true; the response lists them. A second factor stays in force. \`account_exists\`: another account has verified the email address since; the code stays valid.`,
   auth: 'one_time_code',
   isNarrowing: true,
   body: { type: 'json', schema: UndoEmailChangeBody },

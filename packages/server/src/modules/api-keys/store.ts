@@ -99,7 +99,7 @@ const deleteOwnKey = sql<{ nickname: string }>(
 );
 const deleteAccountKeys = sql<{ id: number; nickname: string }>(
   'delete_account_api_keys',
-  `delete from api_keys where account_pk = (select pk from accounts where id = $1) and created_at >= $2
+  `delete from api_keys where account_pk = (select pk from accounts where id = $1) and updated_at >= $2
    returning id, nickname`,
 );
 const selectOwner = sql<{ accountId: string }>(
@@ -272,7 +272,7 @@ async function confirmAbsence(db: Db, error: unknown): Promise<boolean> {
 /**
  * Deletes the keys of an account, with an audit event for each. On PostgreSQL the lock of the account's row prevents
  * concurrent creations.
- * @param createdSince older keys are not deleted; milliseconds since 1970
+ * @param changedSince deletes only keys that were created, changed or rotated since; milliseconds since 1970
  * @returns their ids, in order, for the deletion journal
  */
 export async function deleteAccountKeysTx(
@@ -280,10 +280,10 @@ export async function deleteAccountKeysTx(
   principal: Principal,
   accountId: string,
   now: number,
-  createdSince = 0,
+  changedSince = 0,
 ): Promise<number[]> {
   await tx.get(lockAccount, [accountId]);
-  const deleted = (await tx.all(deleteAccountKeys, [accountId, createdSince])).toSorted((a, b) => a.id - b.id);
+  const deleted = (await tx.all(deleteAccountKeys, [accountId, changedSince])).toSorted((a, b) => a.id - b.id);
   await recordEventsTx(
     tx,
     deleted.map(({ id, nickname }) => ({

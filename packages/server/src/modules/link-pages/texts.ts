@@ -137,7 +137,7 @@ const english: LinkPageTexts = {
       title: 'Undo the change of your email address',
       code: {
         intro:
-          'Your account gets this email address back. Every session ends, and the password becomes invalid: you receive a link for setting a new one. API keys that were created after the change are deleted. If you changed the address yourself, close this page: nothing happens.',
+          'Your account gets this email address back. Every session ends, and the password becomes invalid: you receive a link for setting a new one. API keys that were created, changed or rotated after the change are deleted. If you changed the address yourself, close this page: nothing happens.',
         button: 'Undo the change',
         done: 'The change is undone, and every session has ended. A mail with a link for setting a new password is on its way to this address, unless the account is disabled.',
       },
@@ -243,7 +243,7 @@ const german: LinkPageTexts = {
       title: 'Änderung der E-Mail-Adresse rückgängig machen',
       code: {
         intro:
-          'Ihr Konto erhält diese E-Mail-Adresse zurück. Alle Sitzungen werden beendet und das Passwort wird ungültig: Sie erhalten einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt wurden, werden gelöscht. Falls Sie die Adresse selbst geändert haben, schließen Sie diese Seite: Es geschieht nichts.',
+          'Ihr Konto erhält diese E-Mail-Adresse zurück. Alle Sitzungen werden beendet und das Passwort wird ungültig: Sie erhalten einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt, geändert oder ersetzt wurden, werden gelöscht. Falls Sie die Adresse selbst geändert haben, schließen Sie diese Seite: Es geschieht nichts.',
         button: 'Änderung rückgängig machen',
         done: 'Die Änderung ist rückgängig gemacht, und alle Sitzungen sind beendet. Eine E-Mail mit einem Link für ein neues Passwort ist an diese Adresse unterwegs, sofern das Konto nicht gesperrt ist.',
       },

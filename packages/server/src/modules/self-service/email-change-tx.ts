@@ -132,7 +132,8 @@ export async function restoreEmailTx(
 }
 
 /**
- * Deletes the API keys that a thief may have created, and mails a link to set a new password to the restored email address.
+ * Deletes the API keys that a thief may have created, rotated or given more rights, and mails a link to set a new password to
+ * the restored email address.
  * @returns the ids of the deleted keys
  */
 export async function secureRestoredAccountTx(

@@ -21,8 +21,9 @@ export class UndoEmailChange {
   }
 
   /**
-   * Deletes the API keys that were created since the change: they may be the thief's.
-   * @param revokesKeys whether older keys are deleted as well
+   * Deletes the API keys that were created, changed or rotated since the change: the thief may have their secrets or have
+   * given them more rights.
+   * @param revokesKeys whether the other keys are deleted as well
    * @returns the API keys that still work
    * @throws DomainError `code_invalid`, `account_exists` (the code still works), `too_many_requests`, `unavailable`
    */

@@ -88,7 +88,7 @@ Falls Sie das nicht waren, machen Sie die Änderung bis {{expiresAt}} hier rück
 
 {{undoLink}}
 
-Ihr Konto erhält dann diese Adresse zurück, alle Sitzungen werden beendet und das Passwort wird ungültig. Sie erhalten danach einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt wurden, werden gelöscht. Diese API-Schlüssel sind älter; Sie können sie im selben Schritt löschen:
+Ihr Konto erhält dann diese Adresse zurück, alle Sitzungen werden beendet und das Passwort wird ungültig. Sie erhalten danach einen Link, um ein neues zu setzen. API-Schlüssel, die nach der Änderung erstellt, geändert oder ersetzt wurden, werden gelöscht. Diese API-Schlüssel sind älter; Sie können sie im selben Schritt löschen:
 
 {{keys}}
 

@@ -97,7 +97,7 @@ If you did not change it, undo the change here, until {{expiresAt}}. You need no
 
 {{undoLink}}
 
-This restores your email address, ends all sessions, and makes the password invalid. You then receive a link to set a new one. API keys that were created after the change are deleted. These API keys are older; you can delete them in the same step:
+This restores your email address, ends all sessions, and makes the password invalid. You then receive a link to set a new one. API keys that were created, changed or rotated after the change are deleted. These API keys are older; you can delete them in the same step:
 
 {{keys}}
 

@@ -190,6 +190,37 @@ for (const revokeKeys of [false, true]) {
   });
 }
 
+test('an undo deletes keys that were rotated or changed since, and no others', async () => {
+  await using client = await newAccountClient();
+  await client.app.createAccount(owner);
+  const owners = await client.signIn(owner);
+  const [untouched, rotated, widened] = [
+    await client.createKey(owners, 'untouched'),
+    await client.createKey(owners, 'rotated'),
+    await client.createKey(owners, 'widened'),
+  ];
+  const pathOf = (key: { id: number }): string => `/auth/api-keys/${key.id}`;
+  const limited = await client.as(owners, 'PATCH', pathOf(widened), { addresses: ['192.0.2.1'] });
+  assert.equal(limited.status, 200, limited.text);
+  client.app.clock.advance({ seconds: 1 });
+  const code = await changeEmail(client, owner, thief);
+  client.app.clock.advance({ seconds: 1 });
+  const thiefs = await client.signIn(thief);
+  const rotation = await client.as(thiefs, 'POST', `${pathOf(rotated)}/rotate`, { overlapSeconds: 3600 });
+  assert.equal(rotation.status, 200, rotation.text);
+  const secret = (rotation.json as { key: string }).key;
+  const change = await client.as(thiefs, 'PATCH', pathOf(widened), { addresses: null });
+  assert.equal(change.status, 200, change.text);
+  const { apiKeys } = (await undo(client, code)).json as { apiKeys: { nickname: string }[] };
+  assert.deepEqual(
+    apiKeys.map(({ nickname }) => nickname),
+    ['untouched'],
+  );
+  const keys = [untouched.key, rotated.key, secret, widened.key];
+  const accepted = await Promise.all(keys.map((key) => client.isKeyAccepted(key)));
+  assert.deepEqual(accepted, [true, false, false, false]);
+});
+
 test('an undo restores the email address of a disabled account, which stays disabled', async () => {
   await using client = await newAccountClient();
   const { id, code } = await steal(client);
