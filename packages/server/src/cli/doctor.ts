@@ -118,7 +118,7 @@ async function checkLifetimes(db: Db, { keyLifetimeDaysMax: daysMax }: Config): 
   const latest = latestExpiry(systemClock.now(), daysMax);
   const count = latest === null ? 0 : await countKeysBeyond(db, latest);
   if (count === 0) return [];
-  const detail = `${plural(count, 'key')} without an expiry, or with a later one than KEYREEVE_KEY_LIFETIME_DAYS_MAX allows (${daysMax} days): existing and imported keys keep theirs until it is changed`;
+  const detail = `${plural(count, 'key')} without an expiry, or with a later one than KEYREEVE_KEY_LIFETIME_DAYS_MAX allows (${daysMax} days): existing and imported keys keep their expiry until a change sets another one`;
   return [{ name: 'key lifetimes', state: 'note', detail }];
 }
 

@@ -42,7 +42,9 @@ export function addChangeCommands(key: CliCommand): void {
     .examples('keyreeve key show 3920480220219155')
     .action(show);
   withChanges(forOne('change'))
-    .description('Change an API key. What takes rights away applies to every later verification, on every instance.')
+    .description(
+      'Change an API key. A change that removes rights applies to every later verification, on every instance.',
+    )
     .json()
     .examples(
       'keyreeve key change 3920480220219155 --address 203.0.113.0/24 --address 2001:db8::/32',
@@ -73,10 +75,10 @@ const withChanges = (command: CliCommand): CliCommand =>
     .option('--scope <scope>', 'scope of the key (repeatable; replaces all scopes)', collect)
     .addOption(new Option('--clear-scopes', 'remove all scopes').conflicts('scope'))
     .option('--expires-at <time>', 'time of expiry in RFC 3339')
-    .addOption(new Option('--clear-expires-at', 'the key does not expire').conflicts('expiresAt'))
+    .addOption(new Option('--clear-expires-at', 'remove the expiry').conflicts('expiresAt'))
     .option('--address <range>', 'IP address or CIDR range of clients (repeatable; replaces all ranges)', collect)
     .addOption(new Option('--clear-addresses', 'accept the key from any IP address').conflicts('address'))
-    .option('--metadata <json>', 'JSON object whose members are set; null removes one')
+    .option('--metadata <json>', 'JSON object; sets the members that it names, and null removes a member')
     .addOption(new Option('--clear-metadata', 'remove the metadata').conflicts('metadata'))
     .option('--disable', 'reject the key until it is enabled')
     .addOption(new Option('--enable', 'accept the key again').conflicts('disable'));
@@ -128,7 +130,7 @@ async function change(text: string, options: ChangeOptions): Promise<void> {
   }));
   const isChanged = before.revision !== after.revision;
   const name = `API key ${after.id} (${after.nickname})`;
-  print(options, toKeyDetails(after), isChanged ? `Changed ${name}.` : `${name} has these values already.`);
+  print(options, toKeyDetails(after), isChanged ? `Changed ${name}.` : `${name} already has these values.`);
 }
 
 function requestOf(options: ChangeOptions): KeyChangeRequest {
@@ -152,7 +154,7 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
   const { key, secret, previousExpiresAt } = await withKey(text, async ({ keyChanges }, { id, owner }) =>
     keyChanges.rotate(operator, owner, id, request).catch((error: unknown) => {
       if (!(error instanceof DomainError) || error.code !== 'overlap_in_progress') throw error;
-      // The registry's meaning names requests of HTTP.
+      // The meaning in the registry names HTTP requests.
       const detail = `The previous secret of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous.`;
       throw new DomainError('overlap_in_progress', { detail });
     }),

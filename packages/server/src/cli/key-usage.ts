@@ -19,9 +19,7 @@ export function addUsageCommand(key: CliCommand): void {
     .command('usage')
     .argument('<id>', 'id of the key')
     .description('Show how often an API key was accepted and refused.')
-    .addOption(
-      new Option('--step <step>', 'length of a line’s period, in UTC').choices(['hour', 'day']).default('hour'),
-    )
+    .addOption(new Option('--step <step>', 'period of each line, in UTC').choices(['hour', 'day']).default('hour'))
     .option('--from <time>', 'start in RFC 3339 (default: 24 hours or 30 days before the end)')
     .option('--to <time>', `end in RFC 3339, at most ${limits.usageRowsMax} hours or days later (default: now)`)
     .json()

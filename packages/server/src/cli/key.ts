@@ -142,7 +142,7 @@ async function remove(idText: string | undefined, options: DeleteOptions): Promi
   print(options, { id, deleted: true }, `Deleted API key ${id}.`);
 }
 
-/** Asks with the use of the key, because clients that still use it will be rejected. */
+/** Shows the use of the key, because clients that still use it will be rejected. */
 async function confirmDeletion(
   { accounts, keyChanges, keyUsage }: CommandContext,
   { id, owner }: NamedKey,

@@ -27,7 +27,7 @@ const deletionsMax = 10_000_000;
 const concurrencyDefault = 16;
 const concurrencyMax = 1_024;
 
-const description = `Check on running instances that deleted and changed keys are rejected immediately.
+const description = `Check on running instances that deletions and changes of keys apply immediately.
 
 Creates accounts and keys, verifies the keys on every instance and endpoint while it deletes, changes and rotates keys and disables accounts, compares the results by their times, and removes its accounts and keys. Exits with status 1 after a violation, or if the run proves nothing.
 

@@ -5,7 +5,7 @@ import { describeUse, stateOf } from '../key-text.ts';
 
 const at = Date.parse('2026-11-21T09:30:00Z');
 
-test('the question before a deletion names the last use, its client IP range and the usage of 24 hours', () => {
+test('the confirmation of a deletion shows the last use, its client IP range and the usage of 24 hours', () => {
   const used = { lastUsedAt: at, lastUsedFrom: '203.0.113.0/24', lastDay: { accepted: 1204, refused: 1 } };
   const unused = { lastUsedAt: null, lastUsedFrom: null, lastDay: { accepted: 0, refused: 0 } };
   const texts: readonly (readonly [Parameters<typeof describeUse>[0], string])[] = [
