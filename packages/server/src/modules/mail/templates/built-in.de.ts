@@ -149,11 +149,11 @@ ${notYou}`,
   },
   keys_expiring: {
     subject: 'API-Schlüssel Ihres Kontos bei {{product}} laufen am {{day}} ab',
-    text: `API-Schlüssel Ihres Kontos bei {{product}} laufen am {{day}} (UTC) ab. Anzahl der Schlüssel: {{count}}. Diese Liste nennt alle oder die ersten davon, mit Kennung, Anfang und Ende des Geheimnisses, soweit bekannt, und Ablaufzeit:
+    text: `API-Schlüssel Ihres Kontos bei {{product}} laufen am {{day}} (UTC) ab. Anzahl der Schlüssel: {{count}}. Die folgende Liste enthält alle oder die ersten 20, jeweils mit Kennung, Anfang und Ende des Geheimnisses (soweit bekannt) und Ablaufzeit:
 
 {{keys}}
 
-Dienste, die diese Schlüssel verwenden, werden ab dann abgewiesen. Wenn Sie einen Schlüssel noch brauchen, setzen Sie vorher eine spätere Ablaufzeit oder ersetzen Sie ihn. Andernfalls müssen Sie nichts tun.`,
+Ab dann werden Anfragen mit diesen Schlüsseln abgewiesen. Wenn Sie einen Schlüssel noch brauchen, setzen Sie vorher eine spätere Ablaufzeit oder ersetzen Sie ihn. Andernfalls müssen Sie nichts tun.`,
   },
   account_deleted: {
     subject: 'Ihr Konto bei {{product}} wurde gelöscht',

@@ -158,11 +158,11 @@ ${notYou}`,
   },
   keys_expiring: {
     subject: 'API keys of your account with {{product}} expire on {{day}}',
-    text: `API keys of your account with {{product}} expire on {{day}} (UTC). Number of keys: {{count}}. This list names all of them or the first ones, with id, start and end of the secret where they are known, and expiry:
+    text: `API keys of your account with {{product}} expire on {{day}} (UTC). Number of keys: {{count}}. The list below contains all of them or the first 20, each with its id, the start and end of its secret (if known) and its expiry:
 
 {{keys}}
 
-Services that use these keys are rejected from then on. If you still need a key, set a later expiry or replace it before that time. Otherwise you need not do anything.`,
+From then on, requests with these keys are rejected. If you still need a key, set a later expiry or replace the key before that time. Otherwise you need not do anything.`,
   },
   account_deleted: {
     subject: 'Your account with {{product}} was deleted',
