@@ -52,8 +52,8 @@ local function lines(requestHeaders, name)
   return table.move(all, 0, linesMax - 1, 0, {})
 end
 
--- Both headers for credentials, with all their lines, so that Keyreeve can reject a request with two credentials. And the
--- client IP, for keys that are only valid from certain IP addresses: no header of the client shows it.
+-- Both headers for credentials, with all their lines, so that Keyreeve can reject a request with two credentials; and the
+-- IP address of the connection as the client IP, for keys with IP ranges. A header of the client could contain any address.
 local function verificationHeaders(txn)
   local requestHeaders = txn.http:req_get_headers()
   return {

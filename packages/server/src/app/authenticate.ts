@@ -50,7 +50,7 @@ export async function callerOf(
 }
 
 /**
- * @param clientIp of the calling service, whose key may be valid from certain IP addresses only
+ * @param clientIp of the calling service, whose key may be limited to IP ranges
  * @param acceptsBasic whether HTTP Basic is accepted, for RFC 7662 clients: the id of the key as user, the key as password
  * @throws DomainError `invalid_service_key`, `insufficient_scope`, `ambiguous_credentials`
  */

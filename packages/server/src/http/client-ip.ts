@@ -24,7 +24,7 @@ export function clientIpOf(
 }
 
 /**
- * {@link clientIpOf} for a key that is only valid from certain IP addresses.
+ * {@link clientIpOf} for a key that is limited to IP ranges.
  * @returns undefined with an entry that is not an IP address, because the proxy that sent it is not the client; and after the
  *   connection has closed
  */

@@ -1,4 +1,4 @@
-/** Guarantees of each configuration in `docs/forward-auth/` for keys that are only valid from certain IP addresses. */
+/** Guarantees of each configuration in `docs/forward-auth/` for keys with IP ranges. */
 import assert from 'node:assert/strict';
 import { assertForwarded, assertRejected, bearer, type ProxySetup } from './proxy-setup.ts';
 

@@ -62,7 +62,7 @@ export type BatchVerificationResult = VerificationResult | { readonly valid: fal
 export interface Conditions {
   /**
    * The IP address of the client that presents the credential; undefined if it is not known. Called only for a key that is
-   * valid from certain IP addresses, and when a last use is recorded.
+   * limited to IP ranges, and when a last use is recorded.
    */
   readonly clientIp: () => string | undefined;
   /** The credential needs all of them. */
