@@ -50,11 +50,11 @@ export type AccountPage = Static<typeof AccountPage>;
 
 export const AdministeredKeys = Type.Object({ apiKeys: Type.Array(ListedKeyFull) }, strict);
 
-/** What an administrator may change of a key: never its scopes or its secret. */
+/** What an administrator can change in a key: never its scopes or its secret. */
 export const KeyRestrictionBody = Type.Pick(KeyChangeBody, ['expiresAt', 'disabled', 'addresses'], {
   ...strict,
   minProperties: 1,
-  description: 'Members that are absent stay as they are; null removes the value',
+  description: 'Absent members keep their values; null removes a value',
   examples: [{ disabled: true }],
 });
 export type KeyRestrictionBody = Static<typeof KeyRestrictionBody>;

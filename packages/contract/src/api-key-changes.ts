@@ -21,7 +21,7 @@ export const KeyDetails = Type.Object(
     addresses: orNull(Addresses),
     metadata: orNull(KeyMetadata),
     lastUsedAt: orNull(Instant),
-    lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, where it is known')),
+    lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, if it is known')),
     previous: orNull(PreviousSecret, null),
   },
   { ...strict, description: '`previous`: the secret before the last rotation, while it is still valid' },
@@ -37,7 +37,7 @@ export const KeyChangeBody = Type.Object(
     ...restriction,
     metadata,
     disabled: Type.Optional(
-      Type.Boolean({ description: 'true: every verification rejects the key until it is false again' }),
+      Type.Boolean({ description: 'true: every verification rejects the key until `disabled` is false' }),
     ),
   },
   {
@@ -45,7 +45,7 @@ export const KeyChangeBody = Type.Object(
     minProperties: 1,
     examples: [exampleOf(Type.Object(restriction))],
     description:
-      'A merge patch (RFC 7396): what is absent stays as it is, and null removes it. `metadata` is merged member by member',
+      'A merge patch (RFC 7396): absent members keep their values, and null removes a value. `metadata` is merged member by member',
   },
 );
 export type KeyChangeBody = Static<typeof KeyChangeBody>;
@@ -56,7 +56,7 @@ export const RotationBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: limits.rotationOverlapSecondsMax,
-        description: `How long the previous secret stays valid; without it ${limits.rotationOverlapSeconds / 3_600} hours`,
+        description: `Seconds for which the previous secret stays valid. Default: ${limits.rotationOverlapSeconds / 3_600} hours`,
         examples: [limits.rotationOverlapSeconds],
       }),
     ),
@@ -73,7 +73,7 @@ export const RotatedKey = Type.Object(
     ...CreatedKey.properties,
     previousExpiresAt: orNull(Type.String({ ...Instant, examples: ['2026-11-22T09:30:00.000Z'] })),
   },
-  { ...strict, description: '`previousExpiresAt`: the end of the overlap; null without one' },
+  { ...strict, description: '`previousExpiresAt`: the end of the overlap; null without an overlap' },
 );
 export type RotatedKey = Static<typeof RotatedKey>;
 
@@ -97,7 +97,7 @@ export const changeKey = {
   path: '/auth/api-keys/:id',
   summary: 'Change an API key',
   description:
-    'The secret stays. Whatever takes rights from the key (disabling it, removing a scope, an earlier expiry, other IP ranges) applies to every verification that starts after the response, on every instance and endpoint.',
+    'The key keeps its secret. A change that removes rights (disabling the key, removing a scope, an earlier expiry, other IP ranges) applies to every verification that starts after the response, on every instance and endpoint.',
   isNarrowing: true,
   body: { type: 'json', schema: KeyChangeBody },
   success: { status: 200, description: 'The changed key', schema: KeyDetails },
@@ -120,7 +120,7 @@ export const rotateKey = {
   path: '/auth/api-keys/:id/rotate',
   summary: 'Replace the secret of an API key',
   description:
-    'Id, nickname, scopes and usage stay. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response has the new secret.',
+    'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret.',
   isNarrowing: true,
   body: { type: 'json', schema: RotationBody, isOptional: true },
   success: { status: 200, description: 'The key with its new secret', schema: RotatedKey },

@@ -20,7 +20,7 @@ export const disabledReasons = {
   owner: 'The account disabled it.',
   administrator: 'An administrator or an operator disabled it.',
   dormant: 'It was not used for longer than the operator allows.',
-  restore: 'A restore brought it back as it was before a change that took rights from it.',
+  restore: 'A restore undid a change that had removed rights from it.',
 } as const;
 export type DisabledReason = keyof typeof disabledReasons;
 
@@ -30,7 +30,7 @@ export const DisabledReasonName = Type.Enum(Object.keys(disabledReasons) as Disa
     .join(' '),
 });
 
-/** Which secret a key has, and whether it is in force. */
+/** Which secret a key has, and whether the key is disabled. */
 export const keyState = {
   disabledAt: orNull(Instant, null),
   disabledReason: orNull(DisabledReasonName, null),
@@ -49,7 +49,7 @@ export const KeyMetadata = Type.Object(
 export const Addresses = Type.Array(Type.String({ maxLength: limits.cidrCharsMax, examples: ['203.0.113.0/24'] }), {
   minItems: 1,
   maxItems: limits.addressesPerKeyMax,
-  description: 'The IP addresses and ranges in CIDR notation from which the key is valid; null: any',
+  description: 'The IP addresses and ranges in CIDR notation from which the key is valid; null: any IP address',
 });
 
 export const NewKeyBody = Type.Object(
@@ -76,7 +76,7 @@ export const NewKeyBody = Type.Object(
           format: 'date-time',
           maxLength: 35,
           description:
-            'RFC 3339, in the future. A new key without it does not expire, or as late as KEYREEVE_KEY_LIFETIME_DAYS_MAX allows',
+            'RFC 3339, in the future. Without it, a new key does not expire, or expires as late as `KEYREEVE_KEY_LIFETIME_DAYS_MAX` allows',
           examples: ['2036-01-31T00:00:00Z'],
         }),
       ),
@@ -131,7 +131,7 @@ export const createKey = {
   path: '/auth/api-keys',
   tag: 'API keys',
   summary: 'Create an API key',
-  description: 'Only this response has the secret. If it is lost, rotate the key.',
+  description: 'Only this response contains the secret. If the secret is lost, rotate the key.',
   auth: 'access_token',
   body: { type: 'json', schema: NewKeyBody },
   success: {

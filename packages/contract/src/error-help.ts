@@ -97,8 +97,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   invalid_credential: {
     cause:
-      'The API key or access token is malformed, unknown, deleted, disabled or expired, or its account is disabled. A rotation also ends the previous secret of a key, at the latest when its overlap ends.',
-    fix: 'Check that the credential is complete and, after a rotation, the newest secret. The owner reads the state of a key with `GET /auth/api-keys/{id}`. If it was deleted, create another one.',
+      'The API key or access token is malformed, unknown, deleted, disabled or expired, or its account is disabled. A previous secret of a rotated key is invalid from the end of the overlap.',
+    fix: 'Check that the credential is complete and, after a rotation, that it is the newest secret. The owner reads the state of a key with `GET /auth/api-keys/{id}`. If the key was deleted, create another one.',
   },
   ambiguous_credentials: {
     cause: 'The request has two credentials, for example Authorization and X-API-Key, or one header with two values.',
@@ -142,7 +142,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   administrator_required: {
     cause:
-      'The account of the access token is not an administrator, or it enables a key that an administrator has disabled.',
+      'The account of the access token is not an administrator. Only an administrator or an operator can enable a key that an administrator has disabled.',
     fix: 'Use the access token of an administrator.',
   },
   reauth_required: {
@@ -151,15 +151,15 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   insufficient_scope: {
     cause: 'The credential is valid but lacks a scope that this request needs.',
-    fix: 'Use a key that has the scope named in the detail and in the `WWW-Authenticate` header, or give it to the key with `PATCH /auth/api-keys/{id}`. An administrator or an operator grants `keyreeve:verify`.',
+    fix: 'Use a key that has the scope named in the detail and in the `WWW-Authenticate` header, or add the scope to the key with `PATCH /auth/api-keys/{id}`. An administrator or an operator grants `keyreeve:verify`.',
   },
   address_unknown: {
     cause:
-      'The key is limited to certain IP addresses, but the verification request has no X-Forwarded-For of a trusted proxy.',
+      'The key is limited to IP ranges, but the verification request contains no client IP in `X-Forwarded-For` from a trusted proxy.',
     fix: 'Set `KEYREEVE_TRUSTED_PROXIES` to the IP address of the proxy, and use the proxy file of the documentation, which forwards the client IP.',
   },
   address_not_allowed: {
-    cause: 'The key is limited to certain IP addresses, and the client has another one.',
+    cause: 'The key is limited to IP ranges, and the client IP is outside them.',
     fix: 'Send the request from an allowed IP address, or change `addresses` with `PATCH /auth/api-keys/{id}`.',
   },
   reserved_scope: {
@@ -177,7 +177,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   key_not_found: { cause: 'No API key has this id. It may be mistyped, or the key has been deleted.', fix: checkId },
   no_previous_secret: {
     cause: 'The key has only one secret: it was not rotated, or the overlap has ended.',
-    fix: 'Nothing remains to be done. To replace the current secret, rotate the key.',
+    fix: 'No action is necessary. To replace the current secret, rotate the key.',
   },
   account_not_found: { cause: 'No account has this id or email.', fix: checkId },
   session_not_found: { cause: 'The account has no active session with this id; it may have ended.', fix: checkId },
@@ -252,7 +252,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   overlap_in_progress: {
     cause: 'The key was rotated before, and its previous secret is still valid.',
-    fix: 'Replace the previous secret in your clients first: `previous.lastUsedAt` of the key shows whether one still uses it. Then end it with `DELETE /auth/api-keys/{id}/previous`, rotate with `{"endPrevious": true}`, or wait until `previous.expiresAt`.',
+    fix: 'Replace the previous secret in your clients first: `previous.lastUsedAt` of the key shows whether a client still uses it. Then end it with `DELETE /auth/api-keys/{id}/previous`, rotate with `{"endPrevious": true}`, or wait until `previous.expiresAt`.',
   },
   webhook_limit_reached: {
     cause: 'The installation has the maximum number of webhook endpoints.',

@@ -182,7 +182,7 @@ export const errors = {
     status: 403,
     title: 'The credential lacks a scope',
     meaning:
-      'The credential is valid, but it lacks a scope that this request needs. The detail names it. Give the key the scope with PATCH /auth/api-keys/{id}, or use another key.',
+      'The credential is valid, but it lacks a scope that this request needs. The detail names it. Add the scope to the key with PATCH /auth/api-keys/{id}, or use another key.',
   },
   https_required: {
     status: 403,

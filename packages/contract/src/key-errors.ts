@@ -27,12 +27,12 @@ export const keyErrors = {
     status: 403,
     title: 'The client IP is not known',
     meaning:
-      'The key is only valid from certain IP addresses, and the request does not show the client IP through a trusted proxy. An operator sets KEYREEVE_TRUSTED_PROXIES.',
+      'The key is limited to IP ranges, and the request contains no client IP from a trusted proxy. An operator sets KEYREEVE_TRUSTED_PROXIES.',
   },
   address_not_allowed: {
     status: 403,
     title: 'The key is not valid from this IP address',
-    meaning: 'The key is only valid from certain IP addresses, and the client IP is not one of them.',
+    meaning: 'The key is limited to IP ranges, and the client IP is outside them.',
   },
   key_not_found: {
     status: 404,
@@ -63,7 +63,7 @@ export const keyErrors = {
     status: 409,
     title: 'The previous secret is still valid',
     meaning:
-      'The key was rotated before, and the secret of that time is valid until the end of the overlap. Wait, end it with DELETE /auth/api-keys/{id}/previous, or rotate with {"endPrevious": true}.',
+      'The key was rotated before, and its previous secret is valid until the end of the overlap. Wait, end it with DELETE /auth/api-keys/{id}/previous, or rotate with {"endPrevious": true}.',
   },
   too_many_creations: {
     status: 429,

@@ -28,7 +28,10 @@ export const UsageEntry = Type.Object(
   {
     at: Instant,
     accepted: Count('Verifications that accepted the key', 1842),
-    refused: Count('Verifications that refused it: disabled, expired, without a scope, or from another IP address', 3),
+    refused: Count(
+      'Verifications that refused the key: disabled, expired, without a required scope, or not valid from the client IP',
+      3,
+    ),
   },
   { ...strict, description: '`at`: the start of the hour or day' },
 );
@@ -37,10 +40,10 @@ export type UsageEntry = Static<typeof UsageEntry>;
 export const KeyUsage = Type.Object({ usage: Type.Array(UsageEntry) }, strict);
 export type KeyUsage = Static<typeof KeyUsage>;
 
-/** Parts of the route that administrators have too. */
+/** The parts that the routes of owners and administrators share. */
 export const usageRead = {
   summary: 'Get the usage of an API key',
-  description: `Verifications of the key, oldest first, without hours or days that have none. Hours are available for ${limits.usageHoursKeptDays} days; a request covers at most ${limits.usageRowsMax} hours or days. A verification is included after at most 10 seconds.`,
+  description: `Verifications of the key, oldest first. Hours and days without verifications are omitted. Hours are available for ${limits.usageHoursKeptDays} days; a request covers at most ${limits.usageRowsMax} hours or days. A verification is included after at most 10 seconds.`,
   query: UsageQuery,
   success: { status: 200, description: 'The usage', schema: KeyUsage },
 } as const;

@@ -6,7 +6,7 @@ export const refusals = {
   not_found: 'The key does not exist, or the session of the access token has ended.',
   expired: 'It has expired.',
   disabled: 'The key or the account of the credential is disabled.',
-  address_required: 'The key is only valid from certain IP addresses, and the request does not have the client IP.',
+  address_required: 'The key is limited to IP ranges, and the request does not contain the client IP.',
   address_not_allowed: 'The key is not valid from this client IP.',
   insufficient_scope: 'It lacks a scope that the request requires. An access token has no scopes.',
   enrolment_required: 'The account of the access token must enrol a second factor first.',

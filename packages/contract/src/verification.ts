@@ -13,8 +13,7 @@ const CredentialText = Type.String({
 
 const Address = Type.String({
   maxLength: limits.cidrCharsMax,
-  description:
-    'The IP address of the client that presents the credential, for keys that are only valid from certain ones',
+  description: 'The IP address of the client that presents the credential, for keys that are limited to IP ranges',
   examples: ['203.0.113.7'],
 });
 
@@ -61,7 +60,11 @@ export const AcceptedCredential = Type.Object(
     metadata: Type.Optional(
       Type.Object(
         {},
-        { additionalProperties: true, description: 'Only for a key that has it', examples: [{ customer: 'cus_182' }] },
+        {
+          additionalProperties: true,
+          description: 'Absent if the key has no metadata',
+          examples: [{ customer: 'cus_182' }],
+        },
       ),
     ),
   },
@@ -112,7 +115,7 @@ export const verifyBatch = {
   path: '/auth/verify/batch',
   tag: 'Verification',
   summary: 'Verify many credentials in one round trip',
-  description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. With \`questions\`, each credential can have required scopes and the client IP. Each credential has a result of its own: a malformed credential, or one that the server cannot verify now (\`unavailable\`), does not affect the others. The response is 503 if every result is \`unavailable\`.`,
+  description: `Up to ${limits.credentialsPerBatchMax} credentials; the results come in the same order. With \`questions\`, each entry can also contain required scopes and the client IP. Each credential has a result of its own: a malformed credential, or one that the server cannot verify now (\`unavailable\`), does not affect the others. The response is 503 if every result is \`unavailable\`.`,
   auth: 'service_key',
   body: { type: 'json', schema: VerifyBatchBody, bytesMax: limits.batchBodyBytesMax },
   success: {
@@ -171,7 +174,7 @@ export const forward = {
   tag: 'Verification',
   summary: 'Verify the credential of this request',
   description:
-    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. For a key that is only valid from certain IP addresses, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; no other header counts.',
+    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. For a key that is limited to IP ranges, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; other headers with a client IP are ignored.',
   auth: 'any_credential',
   query: Type.Object({ scope: Type.Optional(Type.String({ examples: ['orders:read'] })) }),
   success: {

@@ -25,7 +25,7 @@ export const webhookEventTable = {
   'api_key.rotated': 'An API key has a new secret. The previous one is valid for `overlapSeconds`.',
   'api_key.previous_ended':
     'The previous secret of a rotated API key was ended. Every verification already rejects it.',
-  'api_key.expiring': `An API key expires soon. Sent ${limits.firstExpiryNoticeDays} and ${limits.lastExpiryNoticeDays} days before.`,
+  'api_key.expiring': `An API key expires in ${limits.firstExpiryNoticeDays} or ${limits.lastExpiryNoticeDays} days.`,
   'api_key.deleted': 'An API key was deleted. Every verification already rejects it.',
   'session.ended':
     'A session ended before it expired: by sign-out, by a request to end it, or as the oldest of too many.',

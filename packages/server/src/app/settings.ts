@@ -155,7 +155,7 @@ export const settings = {
   keyLifetimeDaysMax: setting(
     'KEYREEVE_KEY_LIFETIME_DAYS_MAX',
     '0',
-    'Longest time until the expiry of an API key, from its creation or the change of its expiry. A key that is created without an expiry gets this one. Existing and imported keys keep theirs. 0: no limit.',
+    'Longest lifetime of an API key in days, from its creation or from a change of its expiry. A key that is created without an expiry gets this lifetime. Existing and imported keys keep their expiry. 0: no limit.',
     integer(0, 36_500),
   ),
   keyUnusedDaysMax: setting(
@@ -197,7 +197,7 @@ export const settings = {
   trustedProxies: setting(
     'KEYREEVE_TRUSTED_PROXIES',
     '',
-    'IP addresses or networks from which proxies connect, separated by commas. Only these can set `X-Forwarded-For` and `X-Forwarded-Proto`. List only proxies that append their peer to `X-Forwarded-For`: the result is the client IP for rate limits and for [keys with IP ranges](forward-auth.md#keys-with-ip-ranges). Set it when the public URL is https.',
+    'IP addresses or networks from which proxies connect, separated by commas. Only these can set `X-Forwarded-For` and `X-Forwarded-Proto`. The client IP from `X-Forwarded-For` decides rate limits and [keys with IP ranges](forward-auth.md#keys-with-ip-ranges), so list only proxies that append their peer to it or replace it. Set it when the public URL is https.',
     list(cidr),
   ),
   corsOrigins: setting(
