@@ -17,9 +17,9 @@ import { ProbeLoops } from './probe-loops.ts';
 
 type Step = (key: ChangedKey) => Promise<void>;
 
-/** Longer than any run of the check with this key. */
+/** Longer than a key of the scenario exists. */
 const longOverlapSeconds = 3_600;
-/** Shorter than the difference of clocks that the checker tolerates, and longer. */
+/** The difference of clocks that the checker tolerates, and longer. */
 const shortOverlapSeconds = [1, 2] as const;
 const shortExpiryMs = 1_500;
 /** Of a key, before its deletion. */
