@@ -31,7 +31,7 @@ import type {
 } from './history.ts';
 import { KeyRecord } from './key-record.ts';
 import { Latencies } from './latencies.ts';
-import type { Report } from './report.ts';
+import { narrowingsIn, noKeyChanges, type Report } from './report.ts';
 
 /** Enough to diagnose a failure; a broken build can cause millions of violations. */
 const examplesMax = 20;
@@ -49,20 +49,10 @@ export interface Effect {
   readonly isDelayed?: boolean;
 }
 
-export interface KeyChange {
+interface KeyChange {
   readonly kind: KeyChangeKind;
   readonly effects: readonly (Effect & { readonly change: Change })[];
 }
-
-const noChanges: Readonly<Record<KeyChangeKind, number>> = {
-  disabled: 0,
-  scope: 0,
-  addresses: 0,
-  expiry: 0,
-  rotated: 0,
-  previousEnded: 0,
-  widened: 0,
-};
 
 interface AccountKeys {
   readonly all: KeyRecord[];
@@ -76,7 +66,7 @@ export class Checker {
   readonly #accounts = new Map<string, ChangingCondition>();
   readonly #examples: Violation[] = [];
   readonly #counts = { accepted: 0, rejected: 0, unknown: 0, afterRevocation: 0, changes: 0, lists: 0 };
-  readonly #keyChanges = { acknowledged: 0, unknown: 0, ...noChanges };
+  readonly #keyChanges = { ...noKeyChanges };
   readonly #deletions = { acknowledged: 0, unknown: 0, created: 0, caller: 0, imported: 0 };
   readonly #verifyLatencies = new Latencies();
   readonly #deleteLatencies = new Latencies();
@@ -92,9 +82,9 @@ export class Checker {
     return this.#deletions.acknowledged;
   }
 
-  /** Acknowledged changes of keys. */
-  get keyChanges(): number {
-    return this.#keyChanges.acknowledged;
+  /** Acknowledged changes of keys that remove rights. */
+  get narrowings(): number {
+    return narrowingsIn(this.#keyChanges);
   }
 
   /** @param createdAt when the response to the creation arrived */

@@ -2,6 +2,24 @@
 import type { LatencySummary } from './latencies.ts';
 import type { KeyChangeKind, Violation } from './history.ts';
 
+/** The acknowledged changes of keys, together and by kind, and those with an unknown outcome. */
+export type KeyChangeCounts = Readonly<Record<'acknowledged' | 'unknown' | KeyChangeKind, number>>;
+
+export const noKeyChanges: KeyChangeCounts = {
+  acknowledged: 0,
+  unknown: 0,
+  disabled: 0,
+  scope: 0,
+  addresses: 0,
+  expiry: 0,
+  rotated: 0,
+  previousEnded: 0,
+  widened: 0,
+};
+
+/** @returns the number of acknowledged changes that remove rights */
+export const narrowingsIn = ({ acknowledged, widened }: KeyChangeCounts): number => acknowledged - widened;
+
 export interface Report {
   readonly verifications: {
     readonly total: number;
@@ -25,8 +43,7 @@ export interface Report {
   };
   /** Acknowledged changes of accounts, disabled or enabled. */
   readonly accountChanges: number;
-  /** Acknowledged changes of keys; the named ones take rights away. */
-  readonly keyChanges: Readonly<Record<'acknowledged' | 'unknown' | KeyChangeKind, number>>;
+  readonly keyChanges: KeyChangeCounts;
   readonly lists: number;
   readonly violations: number;
   /** The first violations. */

@@ -2,7 +2,7 @@
 import { monotonicMs } from '../src/foundation/clock.ts';
 import { DomainError } from '../src/foundation/errors.ts';
 import type { Canaries } from './canaries.ts';
-import type { Report } from './report.ts';
+import { narrowingsIn, type Report } from './report.ts';
 import { Workload } from './workload.ts';
 
 export interface RunOptions {
@@ -89,7 +89,7 @@ function gapOf(report: Report, instances: RunResult['instances'], importsKeys: b
   if (deletions.created === 0) return 'no key that was created over HTTP was deleted';
   if (deletions.caller === 0) return 'no key of a caller was deleted';
   if (importsKeys && deletions.imported === 0) return 'no imported key was deleted';
-  if (keyChanges.acknowledged === 0) return 'no change of a key was acknowledged';
+  if (narrowingsIn(keyChanges) === 0) return 'no change that removes rights of a key was acknowledged';
   if (verifications.accepted === 0) return 'no verification was accepted';
   return verifications.afterRevocation === 0 ? 'no verification started after the response to a deletion' : null;
 }

@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Report } from '../../revocation-check/report.ts';
+import { narrowingsIn, type Report } from '../../revocation-check/report.ts';
 import { PostgresServer } from '../../test-kit/postgres/server.ts';
 import { Cluster } from './cluster.ts';
 import { faults, workerFaults, type Fault } from './faults.ts';
 import { ordinaryRun, serverOptions } from './mutant-run.ts';
-import { keyChangesBetween, runWithFaults } from './run-with-faults.ts';
+import { narrowingsBetween, runWithFaults } from './run-with-faults.ts';
 
 let postgres: PostgresServer;
 before(async () => {
@@ -42,7 +42,7 @@ function assertPassed(report: Report, faultsHappened: number): void {
   assert.ok(deletions.acknowledged >= (faultsHappened + 1) * ordinaryRun.deletionsBetween, JSON.stringify(report));
   assert.ok(verifications.afterRevocation > deletions.acknowledged * 5, JSON.stringify(report));
   assert.ok(verifications.accepted > deletions.acknowledged, JSON.stringify(report));
-  assert.ok(keyChanges.acknowledged >= (faultsHappened + 1) * keyChangesBetween, JSON.stringify(report));
+  assert.ok(narrowingsIn(keyChanges) >= (faultsHappened + 1) * narrowingsBetween, JSON.stringify(report));
   assert.ok(accountChanges > 0 && lists > 0, JSON.stringify(report));
   assert.ok(deletions.created > 0 && deletions.caller > 0, JSON.stringify(report));
 }

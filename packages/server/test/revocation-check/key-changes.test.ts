@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { ChangingCondition } from '../../revocation-check/changing-condition.ts';
 import { Checker } from '../../revocation-check/checker.ts';
 import type { ChangeOutcome, ObservedResult, Rule } from '../../revocation-check/history.ts';
+import { noKeyChanges } from '../../revocation-check/report.ts';
 import { SecretRecord } from '../../revocation-check/secret-record.ts';
 
 const id = 1;
@@ -171,15 +172,12 @@ for (const [name, [history, rules]] of Object.entries(histories)) {
 test('the report counts the changes of keys by their kind', () => {
   const history = new History().change(1, 2, 'enabled', 'unmet').change(3, 4, 'enabled', 'met');
   history.change(5, 6, 'enabled', 'unmet', 'unknown');
+  assert.equal(history.checker.narrowings, 1);
   assert.deepEqual(history.checker.finish().keyChanges, {
+    ...noKeyChanges,
     acknowledged: 2,
     unknown: 1,
     disabled: 1,
-    scope: 0,
-    addresses: 0,
-    expiry: 0,
-    rotated: 0,
-    previousEnded: 0,
     widened: 1,
   });
 });

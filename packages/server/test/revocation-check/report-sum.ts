@@ -1,5 +1,5 @@
 /** Sums of the reports of several runs. The members are those of the JSON in docs/proof-run.md. */
-import type { Report } from '../../revocation-check/report.ts';
+import { noKeyChanges, type KeyChangeCounts, type Report } from '../../revocation-check/report.ts';
 
 export interface ReportSum {
   verifications: number;
@@ -15,7 +15,7 @@ export interface ReportSum {
   deletionsImported: number;
   deletionsUnknown: number;
   accountChanges: number;
-  keyChanges: Report['keyChanges'];
+  keyChanges: KeyChangeCounts;
   lists: number;
   violations: number;
   examples: string[];
@@ -37,17 +37,7 @@ export const emptySum = (): ReportSum => ({
   deletionsImported: 0,
   deletionsUnknown: 0,
   accountChanges: 0,
-  keyChanges: {
-    acknowledged: 0,
-    unknown: 0,
-    disabled: 0,
-    scope: 0,
-    addresses: 0,
-    expiry: 0,
-    rotated: 0,
-    previousEnded: 0,
-    widened: 0,
-  },
+  keyChanges: noKeyChanges,
   lists: 0,
   violations: 0,
   examples: [],
@@ -78,9 +68,9 @@ export function add(sum: ReportSum, report: Report): void {
   sum.acceptedBeforeMsMin = combine(Math.min, sum.acceptedBeforeMsMin, report.acceptedBeforeMsMin);
 }
 
-function sumOf(a: Report['keyChanges'], b: Report['keyChanges']): Report['keyChanges'] {
+function sumOf(a: KeyChangeCounts, b: KeyChangeCounts): KeyChangeCounts {
   const sum = { ...a };
-  for (const name of Object.keys(a) as (keyof Report['keyChanges'])[]) sum[name] = a[name] + b[name];
+  for (const name of Object.keys(a) as (keyof KeyChangeCounts)[]) sum[name] = a[name] + b[name];
   return sum;
 }
 

@@ -18,13 +18,13 @@ export interface FaultRunOptions {
   readonly onFault?: (fault: Fault) => void;
 }
 
-/** Acknowledged changes of keys before the first fault and after each. */
-export const keyChangesBetween = 1;
+/** Acknowledged changes that remove rights of keys, before the first fault and after each. */
+export const narrowingsBetween = 1;
 const progressMsMax = 300_000;
 /** Longer than any response that still arrives. */
 const responseMsMax = 15_000;
 
-/** @throws Error if a fault has no observable effect, or no deletion or change of a key is acknowledged after it */
+/** @throws Error if a fault has no observable effect, or no deletion or change that removes rights is acknowledged after it */
 export async function runWithFaults(cluster: Cluster, options: FaultRunOptions): Promise<Report> {
   const { faults, deletionsBetween, faultMs, concurrency, isOver = () => false, onFault } = options;
   const { canaries, urls: instances } = cluster;
@@ -40,21 +40,21 @@ export async function runWithFaults(cluster: Cluster, options: FaultRunOptions):
   const running = workload.run({ signal: end.signal });
   let failure: unknown;
   running.catch((error: unknown) => (failure = error));
-  const progress = async (changesBetween = 0): Promise<void> => {
+  const progress = async (narrowings = 0): Promise<void> => {
     const enough = checker.deletions + deletionsBetween;
-    const enoughChanges = checker.keyChanges + changesBetween;
+    const enoughNarrowings = checker.narrowings + narrowings;
     const hasEnded = (): boolean => failure !== undefined || isOver(checker.violations);
     await until('deletions and changes of keys are acknowledged', progressMsMax, () => {
-      return hasEnded() || (checker.deletions >= enough && checker.keyChanges >= enoughChanges);
+      return hasEnded() || (checker.deletions >= enough && checker.narrowings >= enoughNarrowings);
     });
   };
   try {
-    await progress(keyChangesBetween);
+    await progress(narrowingsBetween);
     for (const fault of faults) {
       if (failure !== undefined || isOver(checker.violations)) break;
       await fault.inject(cluster, { faultMs, progress });
       await cluster.recover();
-      await progress(keyChangesBetween);
+      await progress(narrowingsBetween);
       onFault?.(fault);
     }
   } finally {
