@@ -10,7 +10,7 @@ import { verifyScope } from '../src/modules/api-keys/scopes.ts';
 import type { Principal } from '../src/foundation/principal.ts';
 import { randomBase62 } from '../src/foundation/crypto/secret.ts';
 import { DomainError } from '../src/foundation/errors.ts';
-import type { ChangeableCondition } from './condition.ts';
+import type { AskedOfKey } from './condition.ts';
 import type { AccountState, KeyKind } from './history.ts';
 
 export interface CanaryAccount {
@@ -26,29 +26,6 @@ export interface CanaryKey {
   readonly kind: KeyKind;
   /** For a key that is changed; absent for a key that is only deleted. */
   readonly asked?: AskedOfKey;
-}
-
-/** What verifications of a key ask for, and the conditions that this adds. */
-export interface AskedOfKey {
-  /** Undefined for a key of a caller, whose scope cannot be given back. */
-  readonly scope: string | undefined;
-  /** The client IP that a proxy or a service reports. */
-  readonly address: string;
-  /** What a client may write in front of it in X-Forwarded-For. */
-  readonly forgedAddress: string;
-  readonly secret: ChangeableCondition;
-  readonly conditions: KeyConditions;
-}
-
-export interface KeyConditions {
-  readonly enabled: ChangeableCondition;
-  readonly unexpired: ChangeableCondition;
-  /** That the key has the scope. */
-  readonly scope: ChangeableCondition;
-  /** That the key is valid from the reported client IP. */
-  readonly address: ChangeableCondition;
-  /** That the key is valid from any client IP, for requests that report none. */
-  readonly anywhere: ChangeableCondition;
 }
 
 export interface CanariesOptions {

@@ -1,9 +1,10 @@
 /** One key that a scenario changes: its conditions, its current and its previous secret, and the requests that change it. */
 import { randomInt } from 'node:crypto';
 import { monotonicMs } from '../src/foundation/clock.ts';
-import type { AskedOfKey, CanaryKey, KeyConditions } from './canaries.ts';
+import type { CanaryKey } from './canaries.ts';
 import { ChangingCondition } from './changing-condition.ts';
 import type { Effect } from './checker.ts';
+import type { AskedOfKey, KeyConditions } from './condition.ts';
 import type { ScenarioOptions } from './scenario-options.ts';
 import type { Change, ChangeOutcome, KeyChangeKind, KeyKind } from './history.ts';
 import type { HttpRequest, HttpResponse } from './instance.ts';

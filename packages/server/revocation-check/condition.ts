@@ -34,3 +34,26 @@ export interface Asked {
   /** Undefined if the request asks for no scope. */
   readonly scope: Condition | undefined;
 }
+
+/** What verifications of a key ask for, and the conditions that this adds. */
+export interface AskedOfKey {
+  /** Undefined for a key of a caller, whose scope cannot be given back. */
+  readonly scope: string | undefined;
+  /** The client IP that a proxy or a service reports. */
+  readonly address: string;
+  /** What a client may write in front of it in X-Forwarded-For. */
+  readonly forgedAddress: string;
+  readonly secret: ChangeableCondition;
+  readonly conditions: KeyConditions;
+}
+
+export interface KeyConditions {
+  readonly enabled: ChangeableCondition;
+  readonly unexpired: ChangeableCondition;
+  /** That the key has the scope. */
+  readonly scope: ChangeableCondition;
+  /** That the key is valid from the reported client IP. */
+  readonly address: ChangeableCondition;
+  /** That the key is valid from any client IP, for requests that report none. */
+  readonly anywhere: ChangeableCondition;
+}

@@ -3,12 +3,11 @@ import { beforeVerifier, delayedCommit, type Edit, type Mutant } from './mutant-
 
 const verifier = 'modules/verification/verify.ts';
 
-/** In `verify.ts`: a value of each key that is kept for 2 s. @param expression in terms of `key` */
-const keptOfKey = (expression: string): readonly Edit[] => [
-  {
-    file: verifier,
-    find: beforeVerifier,
-    replace: `const kept = new Map<number, { value: any; until: number }>();
+/** In `verify.ts`: a function that keeps a value of each key for 2 s. */
+const keep: Edit = {
+  file: verifier,
+  find: beforeVerifier,
+  replace: `const kept = new Map<number, { value: any; until: number }>();
 function keep(id: number, value: any): any {
   const found = kept.get(id);
   if (found && Date.now() < found.until) return found.value;
@@ -16,12 +15,12 @@ function keep(id: number, value: any): any {
   return value;
 }
 ${beforeVerifier}`,
-  },
-  {
-    file: verifier,
-    find: expression,
-    replace: `keep(key.id, ${expression})`,
-  },
+};
+
+/** In `verify.ts`: a value of each key that is kept for 2 s. @param expression in terms of `key` */
+const keptOfKey = (expression: string): readonly Edit[] => [
+  keep,
+  { file: verifier, find: expression, replace: `keep(key.id, ${expression})` },
 ];
 
 const readPrevious = `this.#previousReader.find(hash, answerTo, fail)`;
@@ -176,7 +175,7 @@ export const narrowingMutants: readonly Mutant[] = [
   {
     name: 'a cache of the IP ranges of a key, of 2 s',
     edits: [
-      ...keptOfKey('key.scopes === undefined').slice(0, 1),
+      keep,
       {
         file: verifier,
         find: `    if (key.addresses !== null) {`,

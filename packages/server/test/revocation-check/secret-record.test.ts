@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import type { Change, Interval, Violation } from '../../revocation-check/history.ts';
 import { SecretRecord } from '../../revocation-check/secret-record.ts';
+import { reportInOrder } from './small-history.ts';
 
 const histories = 20_000;
 const span = 40;
@@ -77,13 +78,7 @@ function check(history: readonly Operation[]): Violation[] {
     if (operation.outcome === 'rejected') found.push(record.withdraw(change));
     if (operation.outcome === 'changed') change.endedAt = endedAt;
   };
-  history
-    .flatMap((operation) => [
-      { at: operation.startedAt, report: () => begin(operation) },
-      { at: operation.endedAt, report: () => end(operation) },
-    ])
-    .toSorted((a, b) => a.at - b.at)
-    .forEach(({ report }) => report());
+  reportInOrder(history, begin, end);
   return found.filter((violation) => violation !== undefined);
 }
 

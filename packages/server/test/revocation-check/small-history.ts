@@ -47,6 +47,16 @@ export function check(history: readonly Operation[]): Report {
     if (type === 'delete' && deletion) checker.endDeletion(operation.key, deletion, operation.outcome, endedAt);
     if (type === 'change' && change) checker.endChange(change, operation.isKnown, endedAt);
   };
+  reportInOrder(history, begin, end);
+  return checker.finish();
+}
+
+/** Calls `begin` and `end` for each operation, in the order of all times. */
+export function reportInOrder<T extends Interval>(
+  history: readonly T[],
+  begin: (operation: T) => void,
+  end: (operation: T) => void,
+): void {
   history
     .flatMap((operation) => [
       { at: operation.startedAt, report: () => begin(operation) },
@@ -54,5 +64,4 @@ export function check(history: readonly Operation[]): Report {
     ])
     .toSorted((a, b) => a.at - b.at)
     .forEach(({ report }) => report());
-  return checker.finish();
 }
