@@ -2,7 +2,7 @@
 import { toInstant } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import { parseJson } from '../foundation/json.ts';
-import { parseKeyId } from '../modules/api-keys/key-view.ts';
+import { keyIdOf } from '../modules/api-keys/key-request.ts';
 import { UsageError } from './failure.ts';
 import type { CommandContext } from './session.ts';
 
@@ -14,8 +14,7 @@ export interface NamedKey {
 
 /** @throws DomainError `key_not_found`, also for a text that is not an id */
 export async function findKey({ apiKeys }: CommandContext, text: string): Promise<NamedKey> {
-  const id = parseKeyId(text);
-  if (id === undefined) throw new DomainError('key_not_found', { detail: `There is no API key ${text}.` });
+  const id = keyIdOf(text, `There is no API key ${text}.`);
   return { id, owner: await apiKeys.ownerOf(id) };
 }
 

@@ -6,8 +6,8 @@ import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { KeyDetailsRow } from '../api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../api-keys/changed-key.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
+import { keyIdOf } from '../api-keys/key-request.ts';
 import type { KeyUsage, UsageRow } from '../key-usage/key-usage.ts';
-
 import { finishDeletingKeys } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
@@ -153,37 +153,33 @@ export class Administration {
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found`, `invalid_access_token`, `unavailable` */
-  async deleteKey(principal: Principal, id: string, keyId: number | undefined): Promise<void> {
+  async deleteKey(principal: Principal, id: string, keyId: string): Promise<void> {
     const { accounts, apiKeys } = this.#options;
     await accounts.findById(id);
-    if (keyId === undefined || (await apiKeys.ownerOf(keyId)) !== id) throw new DomainError('key_not_found');
-    await apiKeys.delete(principal, id, keyId);
+    const key = keyIdOf(keyId);
+    if ((await apiKeys.ownerOf(key)) !== id) throw new DomainError('key_not_found');
+    await apiKeys.delete(principal, id, key);
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found` */
-  async readKey(id: string, keyId: number | undefined): Promise<KeyDetailsRow> {
+  async readKey(id: string, keyId: string): Promise<KeyDetailsRow> {
     const { accounts, keyChanges } = this.#options;
     await accounts.findById(id);
-    return withoutOwner(() => keyChanges.read(id, assertKeyId(keyId)));
+    return withoutOwner(() => keyChanges.read(id, keyIdOf(keyId)));
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found`, `invalid_request`, `usage_not_kept` */
-  async listUsage(id: string, keyId: number | undefined, query: UsageQuery): Promise<UsageRow[]> {
+  async listUsage(id: string, keyId: string, query: UsageQuery): Promise<UsageRow[]> {
     const { accounts, keyUsage } = this.#options;
     await accounts.findById(id);
-    return withoutOwner(() => keyUsage.list(id, assertKeyId(keyId), query));
+    return withoutOwner(() => keyUsage.list(id, keyIdOf(keyId), query));
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found`, and the errors of {@link KeyChanges.change} */
-  async changeKey(
-    principal: Principal,
-    id: string,
-    keyId: number | undefined,
-    request: KeyChangeRequest,
-  ): Promise<KeyDetailsRow> {
+  async changeKey(principal: Principal, id: string, keyId: string, request: KeyChangeRequest): Promise<KeyDetailsRow> {
     const { accounts, keyChanges } = this.#options;
     await accounts.findById(id);
-    return withoutOwner(() => keyChanges.change(principal, id, assertKeyId(keyId), request));
+    return withoutOwner(() => keyChanges.change(principal, id, keyIdOf(keyId), request));
   }
 
   /** @throws DomainError `account_not_found`, `session_not_found`, `invalid_access_token` */
@@ -235,12 +231,6 @@ export class Administration {
     if (keys.length === 0) return;
     await this.#options.revocations?.record(keys.map((key) => ({ kind: 'api_key', id: String(key), at })));
   }
-}
-
-/** @throws DomainError `key_not_found` */
-function assertKeyId(id: number | undefined): number {
-  if (id === undefined) throw new DomainError('key_not_found');
-  return id;
 }
 
 /** To an administrator, a key of another account does not exist in this one. */

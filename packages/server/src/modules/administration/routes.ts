@@ -2,7 +2,8 @@
 import * as contract from '@keyreeve/contract';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
-import { parseKeyId, toChangeRequest, toFullKey, toKeyDetails } from '../api-keys/key-view.ts';
+import { toChangeRequest } from '../api-keys/key-request.ts';
+import { toFullKey, toKeyDetails } from '../api-keys/key-view.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import { toUsage } from '../key-usage/routes.ts';
@@ -96,18 +97,18 @@ function partRoutes({ administration, directory }: AdminParts): readonly Route[]
   return [
     route(contract.adminGetKey, async ({ params: { id, keyId } }) => ({
       status: 200,
-      body: toKeyDetails(await directory.confirmingAbsence(id, () => administration.readKey(id, parseKeyId(keyId)))),
+      body: toKeyDetails(await directory.confirmingAbsence(id, () => administration.readKey(id, keyId))),
     })),
     route(contract.adminGetKeyUsage, async ({ params: { id, keyId }, query }) => {
-      const list = () => administration.listUsage(id, parseKeyId(keyId), query);
+      const list = () => administration.listUsage(id, keyId, query);
       return { status: 200, body: toUsage(await directory.confirmingAbsence(id, list)) };
     }),
     route(contract.adminChangeKey, async ({ principal, params: { id, keyId }, body }) => {
-      const change = () => administration.changeKey(principal, id, parseKeyId(keyId), toChangeRequest(body));
+      const change = () => administration.changeKey(principal, id, keyId, toChangeRequest(body));
       return { status: 200, body: toKeyDetails(await directory.confirmingAbsence(id, change)) };
     }),
     route(contract.adminDeleteKey, async ({ principal, params: { id, keyId } }) => {
-      await directory.confirmingAbsence(id, () => administration.deleteKey(principal, id, parseKeyId(keyId)));
+      await directory.confirmingAbsence(id, () => administration.deleteKey(principal, id, keyId));
       return { status: 200, body: { message: `API key ${keyId} has been deleted.` } };
     }),
     route(contract.adminEndSession, async ({ principal, params: { id, sessionId } }) => {

@@ -1,16 +1,9 @@
 /** API keys in responses and in the output of the command line. */
-import type { DisabledReason, KeyChangeBody, KeyDetails, ListedKey, ListedKeyFull } from '@keyreeve/contract';
+import type { DisabledReason, KeyDetails, ListedKey, ListedKeyFull } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
-import type { KeyChangeRequest } from './changed-key.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
-
-/** Parses decimal digits without a leading zero, up to 2^53 − 1. @returns undefined for any other text */
-export function parseKeyId(text: string): number | undefined {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(id) ? id : undefined;
-}
 
 export const toKey = ({ id, nickname, createdAt, updatedAt }: ApiKey): ListedKey => ({
   id,
@@ -54,13 +47,3 @@ function toPrevious({ expiresAt, previousExpiresAt, previousLastUsedAt }: KeyDet
 }
 
 const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
-
-/** The change that a body requests. */
-export function toChangeRequest({ expiresAt: text, ...others }: KeyChangeBody): KeyChangeRequest {
-  const expiresAt = toTime(text);
-  return expiresAt === undefined ? others : { ...others, expiresAt };
-}
-
-/** @returns milliseconds since 1970, NaN for a leap second; null and undefined as they are */
-export const toTime = (text: string | null | undefined): number | null | undefined =>
-  typeof text === 'string' ? Date.parse(text) : text;

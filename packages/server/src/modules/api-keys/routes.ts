@@ -1,12 +1,12 @@
 /** HTTP routes of API keys. */
 import * as contract from '@keyreeve/contract';
 import { limits } from '@keyreeve/contract';
-import { DomainError } from '../../foundation/errors.ts';
 import { route, type Route } from '../../http/route.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
-import { parseKeyId, toFullKey, toChangeRequest, toKey, toKeyDetails, toTime } from './key-view.ts';
+import { keyIdOf, toChangeRequest, toTime } from './key-request.ts';
+import { toFullKey, toKey, toKeyDetails } from './key-view.ts';
 
 export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] {
   return [
@@ -66,11 +66,4 @@ export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Ro
       return { status: 200, body: { message: `API key ${id} has been deleted.` } };
     }),
   ];
-}
-
-/** @throws DomainError `key_not_found` */
-function keyIdOf(text: string): number {
-  const id = parseKeyId(text);
-  if (id === undefined) throw new DomainError('key_not_found');
-  return id;
 }
