@@ -22,6 +22,7 @@ function asOfFirstSchema(text: string): string {
     'key_prefixes',
     'api_key_secrets',
     'key_usage',
+    'expiry_notices',
   ];
   const columns = [
     'keys_imported_at',
@@ -102,7 +103,8 @@ onEachDatabase('a backup in the schema of the first release is restored', async 
   await fill(db);
   await backUp(db, path);
   const text = asOfFirstSchema(readFileSync(path, 'utf8'));
-  for (const name of ['requires_second_factor', 'audit_chains', '"position"']) assert.ok(!text.includes(name), name);
+  for (const name of ['requires_second_factor', 'audit_chains', 'expiry_notices', '"position"'])
+    assert.ok(!text.includes(name), name);
   writeFileSync(path, text);
   const { rows } = await restore(db, path, { mayReplace: true, acceptsRevival: true });
   assert.deepEqual([rows['accounts'], rows['api_keys'], rows['second_factors']], [2, 2, 0]);
