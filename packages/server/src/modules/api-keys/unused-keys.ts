@@ -15,10 +15,6 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** Longer than the delay of the time of last use, and than any difference between the clocks of instances. */
 const marginMs = hourMs;
-/** Rows of one read. */
-const keysPerPage = 1_000;
-/** Keys of one commit, so that other commits do not wait long. */
-const keysPerCommit = 100;
 
 export interface UnusedKeysOptions {
   readonly db: Db;
@@ -30,6 +26,10 @@ export interface UnusedKeysOptions {
   readonly onDisabled?: (count: number) => void;
   /** Default: `limits.unusedKeysPerHourMax`. */
   readonly keysMax?: number;
+  /** Rows of one read. Default: 1,000. */
+  readonly keysPerPageMax?: number;
+  /** Default: 100, so that other commits do not wait long. */
+  readonly keysPerCommitMax?: number;
 }
 
 export class UnusedKeys {
@@ -44,7 +44,8 @@ export class UnusedKeys {
    * @throws DomainError `unavailable`; keys that were disabled stay so
    */
   async disable(): Promise<void> {
-    const { db, clock, unusedDaysMax, onDisabled, keysMax = limits.unusedKeysPerHourMax } = this.#options;
+    const { db, clock, unusedDaysMax, onDisabled } = this.#options;
+    const { keysMax = limits.unusedKeysPerHourMax, keysPerPageMax = 1_000, keysPerCommitMax = 100 } = this.#options;
     if (unusedDaysMax === 0) return;
     const now = clock.now();
     // A pause is time in which no key could be used. A shorter one than this counts as time without a use.
@@ -55,8 +56,8 @@ export class UnusedKeys {
     let count = 0;
     try {
       for (let after: number | undefined = -1; after !== undefined && count < keysMax;) {
-        const page = await pageUnusedKeys(db, after, keysPerPage, { usedBefore, now });
-        for (const ids of batchesOf(page.ids.slice(0, keysMax - count)))
+        const page = await pageUnusedKeys(db, after, keysPerPageMax, { usedBefore, now });
+        for (const ids of batchesOf(page.ids.slice(0, keysMax - count), keysPerCommitMax))
           count += await this.#disable(ids, usedBefore, now);
         after = page.next;
       }
@@ -91,6 +92,6 @@ export class UnusedKeys {
   }
 }
 
-function* batchesOf(ids: readonly number[]): Generator<readonly number[]> {
-  for (let from = 0; from < ids.length; from += keysPerCommit) yield ids.slice(from, from + keysPerCommit);
+function* batchesOf(ids: readonly number[], length: number): Generator<readonly number[]> {
+  for (let from = 0; from < ids.length; from += length) yield ids.slice(from, from + length);
 }

@@ -13,6 +13,7 @@ import { backUp, restore } from '../../backup/test/backup-kit.ts';
 import { changesIn, ownerIn } from '../../backup/test/narrowed-keys.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
+import type { Revocations } from '../../deletion-journal/revocation.ts';
 import { findKeyDetails } from '../change-store.ts';
 import { findKeyStates, touchKeys } from '../state-store.ts';
 import { listAccountKeys } from '../store.ts';
@@ -130,6 +131,29 @@ onEachDatabase(
     assert.equal((await listAuditEvents(db)).filter(({ action }) => action === 'api_key.disabled').length, 7);
   },
 );
+
+onEachDatabase('unused keys on every page are disabled, a bounded number in each commit', async ({ db }) => {
+  await fill(
+    db,
+    Array.from({ length: 8 }, (_, index) => `key ${index}`),
+  );
+  const batches: string[][] = [];
+  const revocations: Revocations = {
+    record: async (entries) => void batches.push(entries.map(({ id }) => id)),
+    recordChanges: () => Promise.resolve(),
+    catchUpSoon: () => undefined,
+  };
+  const counts: number[] = [];
+  const onDisabled = (count: number) => void counts.push(count);
+  await unusedIn(db, later, { revocations, onDisabled, keysPerPageMax: 3, keysPerCommitMax: 2 }).disable();
+  assert.deepEqual(
+    batches.map(({ length }) => length),
+    [2, 1, 2, 1, 2],
+  );
+  const ids = (await listAccountKeys(db, 'acc_ada')).map(({ id }) => String(id));
+  assert.deepEqual([batches.flat().toSorted(), counts], [ids.toSorted(), [8]]);
+  assert.equal((await disabledIn(db)).length, 8);
+});
 
 onEachDatabase('after a pause, a jump of a clock or a restore, the time without a use starts again', async ({ db }) => {
   using temp = newTempFolder();
