@@ -5,8 +5,8 @@ import type { RevocationEvent } from '../audit/store.ts';
 /** Kinds in `.journal` files, which every version reads. */
 const deletionKinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
 /**
- * Changes that take rights away. A later change of the same account, endpoint or key replaces them. They are in `.changes`
- * files, which version 0.1.0 does not read.
+ * Changes that take rights away. A later change of the same account or endpoint replaces them; each change of a key counts
+ * (`store.ts`). They are in `.changes` files, which version 0.1.0 does not read. Append only: positions store the length.
  */
 export const changeKinds = [
   'role_removed',
