@@ -68,7 +68,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
     ...(removed.length > 0 ? [`Removed again: ${removed.join(', ')}.`] : []),
     ...(apiKeysDisabled > 0
       ? [
-          `Keys disabled, because they were disabled, restricted or rotated later: ${apiKeysDisabled}. Their owners can enable them. If a secret was replaced, the owner must first rotate the key with \`overlapSeconds\` 0.`,
+          `Keys disabled, because they were disabled, restricted or rotated later: ${apiKeysDisabled}. Their owners can enable them; only an administrator can enable a key that an administrator disabled. If a secret was replaced, the owner must first rotate the key with \`overlapSeconds\` 0.`,
         ]
       : []),
     ...(webhooksDisabled > 0 ? [`Disabled again: ${plural(webhooksDisabled, 'webhook endpoint')}.`] : []),

@@ -96,7 +96,7 @@ for (const kind of databaseKinds) {
         [
           'Restored the backup of <TIME>. Replayed the deletion journal: 0 keys and 0 accounts deleted again, 0 accounts disabled again, 0 signing keys revoked again.',
           'Removed again: 1 administrator role, 1 second factor, 1 used recovery code, 1 webhook endpoint.',
-          'Keys disabled, because they were disabled, restricted or rotated later: 1. Their owners can enable them. If a secret was replaced, the owner must first rotate the key with `overlapSeconds` 0.',
+          'Keys disabled, because they were disabled, restricted or rotated later: 1. Their owners can enable them; only an administrator can enable a key that an administrator disabled. If a secret was replaced, the owner must first rotate the key with `overlapSeconds` 0.',
           'Disabled again: 1 webhook endpoint.',
           'A second factor is required again of 1 account.',
           'Earlier passwords made invalid: 1. Their owners set new ones with “forgot password”, or you run `keyreeve account set-password`.',

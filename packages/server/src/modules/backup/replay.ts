@@ -64,7 +64,10 @@ export interface Replayed {
   readonly secondFactorsRequired: number;
   readonly webhooksDisabled: number;
   readonly webhooksDeleted: number;
-  /** Keys that were disabled, restricted or rotated, or whose previous secret was ended. */
+  /**
+   * Keys that were disabled, restricted or rotated, or whose previous secret was ended. A key that an administrator has also
+   * disabled counts twice: each of both entries disables it, with an audit event.
+   */
   readonly apiKeysDisabled: number;
 }
 
