@@ -1,24 +1,24 @@
-/** Events of changes and rotations of API keys, from a request to the API to the delivery. */
+/** Events of changes, rotations and expiries of API keys, from their cause to the delivery. */
 import assert from 'node:assert/strict';
 import { Webhook as Verifier } from 'standardwebhooks';
-import type { CreatedKey, CreatedWebhook, RotatedKey } from '@keyreeve/contract';
+import { limits, type CreatedKey, type CreatedWebhook, type RotatedKey } from '@keyreeve/contract';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { bearer, newApp } from '../../../../test-kit/new-app.ts';
-import { newReceiver } from '../../../../test-kit/webhook-receiver.ts';
+import { bearer, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
+import { dayMs } from '../../../../test-kit/rows.ts';
+import { newReceiver, type Received, type Receiver } from '../../../../test-kit/webhook-receiver.ts';
+import { Secret } from '../../../foundation/crypto/secret.ts';
+
+const environment = { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' };
 
 test('a key that is disabled, enabled and rotated is published without its restrictions and its secret', async () => {
   await using receiver = await newReceiver();
   // The receiver checks the timestamp, so the clock starts at the current time.
-  const clock = new FakeClock(Date.now());
-  await using app = await newApp({ environment: { KEYREEVE_WEBHOOK_TARGETS: '127.0.0.0/8' }, clock });
-  const admin = bearer((await newAdministrator(app)).accessToken);
+  await using app = await newApp({ environment, clock: new FakeClock(Date.now()) });
   const events = ['api_key.disabled', 'api_key.enabled', 'api_key.rotated', 'api_key.previous_ended'];
-  const json = { url: receiver.url, events };
-  const endpoint = await app.call('POST', '/admin/webhooks', { headers: admin, json });
-  const verifier = new Verifier((endpoint.json as CreatedWebhook).secret);
+  const secret = await newSubscription(app, receiver, events);
   const user = await app.signIn();
   const headers = bearer(user.accessToken);
   const created = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'laptop' } });
@@ -32,11 +32,7 @@ test('a key that is disabled, enabled and rotated is published without its restr
   await app.call('DELETE', `${path}/previous`, { headers });
   const received = await receiver.until(events.length, 60_000);
   const accountId = user.account.id;
-  const messages = received.map(({ headers: sent, body }) => {
-    const message = verifier.verify(body, sent as Record<string, string>) as { type: string; data: unknown };
-    assertWebhookMessage(message);
-    return message;
-  });
+  const messages = received.map((one) => openMessage(one, secret));
   assert.deepEqual(Object.fromEntries(messages.map(({ type, data }) => [type, data])), {
     'api_key.disabled': { accountId, keyId, nickname: 'laptop', reason: 'owner' },
     'api_key.enabled': { accountId, keyId, nickname: 'laptop' },
@@ -46,3 +42,40 @@ test('a key that is disabled, enabled and rotated is published without its restr
   for (const { body } of received)
     for (const never of ['203.0.113', 'cus_182', first, second]) assert.equal(body.includes(never), false);
 });
+
+test('a key that expires soon is published with its expiry', async () => {
+  await using receiver = await newReceiver();
+  const days = limits.firstExpiryNoticeDays;
+  // Shorter lifetimes get no notice, so the key is created before the current time, at which the notice is sent.
+  const clock = new FakeClock(Date.now() - dayMs);
+  await using app = await newApp({ environment, clock });
+  const secret = await newSubscription(app, receiver, ['api_key.expiring']);
+  const { accounts, apiKeys, expiryNotices } = app.service.services;
+  const { id: accountId } = await accounts.create(operator, 'ada@example.com', new Secret(goodPassword), 'user');
+  const expiresAt = clock.now() + (1 + days) * dayMs;
+  const { id: keyId } = await apiKeys.create(operator, accountId, { nickname: 'laptop', scopes: [], expiresAt });
+  clock.advance({ days: 1 });
+  await expiryNotices.give();
+  const received = await receiver.until(1, 60_000);
+  const data = { accountId, keyId, nickname: 'laptop', expiresAt: new Date(expiresAt).toISOString() };
+  assert.deepEqual(
+    received.map((one) => openMessage(one, secret)).map(({ type, data: sent }) => [type, sent]),
+    [['api_key.expiring', data]],
+  );
+});
+
+/** An administrator subscribes the receiver. @returns the secret of the signatures */
+async function newSubscription(app: TestApp, receiver: Receiver, events: readonly string[]): Promise<string> {
+  const headers = bearer((await newAdministrator(app)).accessToken);
+  const endpoint = await app.call('POST', '/admin/webhooks', { headers, json: { url: receiver.url, events } });
+  return (endpoint.json as CreatedWebhook).secret;
+}
+
+/** @throws Error if the signature or the message is not valid */
+function openMessage({ headers, body }: Received, secret: string): { readonly type: string; readonly data: unknown } {
+  const message = new Verifier(secret).verify(body, headers as Record<string, string>) as ReturnType<
+    typeof openMessage
+  >;
+  assertWebhookMessage(message);
+  return message;
+}
