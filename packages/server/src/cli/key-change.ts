@@ -1,11 +1,11 @@
 /** `keyreeve key show`, `change`, `rotate` and `end-previous`: one API key, for an operator. */
 import { Option } from 'commander';
 import { limits } from '@keyreeve/contract';
-import { systemClock, toInstant } from '../foundation/clock.ts';
+import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { KeyDetailsRow } from '../modules/api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../modules/api-keys/changed-key.ts';
-import { toKeyDetails } from '../modules/api-keys/key-view.ts';
+import { toKeyDetails, toRotatedKey } from '../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
 import type { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
@@ -151,7 +151,7 @@ function requestOf(options: ChangeOptions): KeyChangeRequest {
 
 async function rotate(text: string, options: RotateOptions): Promise<void> {
   const request = { overlapSeconds: parseOverlap(options.overlap), endPrevious: options.endPrevious === true };
-  const { key, secret, previousExpiresAt } = await withKey(text, async ({ keyChanges }, { id, owner }) =>
+  const rotation = await withKey(text, async ({ keyChanges }, { id, owner }) =>
     keyChanges.rotate(operator, owner, id, request).catch((error: unknown) => {
       if (!(error instanceof DomainError) || error.code !== 'overlap_in_progress') throw error;
       // The meaning in the registry names HTTP requests.
@@ -159,15 +159,16 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
       throw new DomainError('overlap_in_progress', { detail });
     }),
   );
-  const { id, nickname, createdAt, updatedAt } = toKeyDetails(key);
-  const until = previousExpiresAt === null ? null : toInstant(previousExpiresAt);
-  const value = { id, nickname, key: secret.reveal(), createdAt, updatedAt, previousExpiresAt: until };
-  const previous = until === null ? 'has ended' : `is valid until ${until}`;
+  const value = toRotatedKey(rotation);
+  const { id, nickname, previousExpiresAt } = value;
+  const previous = previousExpiresAt === null ? 'has ended' : `is valid until ${previousExpiresAt}`;
   const lines = [
     `Rotated API key ${id} (${nickname}).`,
     `Key: ${value.key}`,
     `It is shown only once. The previous secret ${previous}.`,
-    ...(key.disabledAt === null ? [] : [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`]),
+    ...(rotation.key.disabledAt === null
+      ? []
+      : [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`]),
   ];
   print(options, value, lines.join('\n'));
 }

@@ -43,10 +43,9 @@ export interface RotationRequest {
 }
 
 export interface Rotation {
+  /** The key after it. */
   readonly key: KeyDetailsRow;
   readonly secret: Secret;
-  /** Milliseconds; null without an overlap. */
-  readonly previousExpiresAt: number | null;
 }
 
 /** What a change takes away, for the deletion journal. */
@@ -150,7 +149,7 @@ export class KeyChanges {
       };
     };
     const key = await this.#make({ principal, accountId, id, now, plan, finish: [], countsAsCreation: true });
-    return { key, secret, previousExpiresAt: key.previousExpiresAt };
+    return { key, secret };
   }
 
   /** @throws DomainError `no_previous_secret`, otherwise as {@link change} */

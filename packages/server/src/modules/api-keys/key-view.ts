@@ -1,8 +1,9 @@
 /** API keys in responses and in the output of the command line. */
-import type { DisabledReason, KeyDetails, ListedKey, ListedKeyFull } from '@keyreeve/contract';
+import type { DisabledReason, KeyDetails, ListedKey, ListedKeyFull, RotatedKey } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
+import type { Rotation } from './changes.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 
 export const toKey = ({ id, nickname, createdAt, updatedAt }: ApiKey): ListedKey => ({
@@ -45,5 +46,15 @@ function toPrevious({ expiresAt, previousExpiresAt, previousLastUsedAt }: KeyDet
   const end = Math.min(previousExpiresAt, expiresAt ?? Infinity);
   return { expiresAt: toInstant(end), lastUsedAt: toInstantOrNull(previousLastUsedAt) };
 }
+
+/** The response to a rotation, the only one with the new secret. */
+export const toRotatedKey = ({ key, secret }: Rotation): RotatedKey => ({
+  id: key.id,
+  nickname: key.nickname,
+  key: secret.reveal(),
+  createdAt: toInstant(key.createdAt),
+  updatedAt: toInstant(key.updatedAt),
+  previousExpiresAt: toInstantOrNull(key.previousExpiresAt),
+});
 
 const toInstantOrNull = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));

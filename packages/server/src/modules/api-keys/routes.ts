@@ -2,11 +2,10 @@
 import * as contract from '@keyreeve/contract';
 import { limits } from '@keyreeve/contract';
 import { route, type Route } from '../../http/route.ts';
-import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
 import { keyIdOf, toChangeRequest, toTime } from './key-request.ts';
-import { toFullKey, toKey, toKeyDetails } from './key-view.ts';
+import { toFullKey, toKey, toKeyDetails, toRotatedKey } from './key-view.ts';
 
 export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] {
   return [
@@ -39,21 +38,9 @@ export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Ro
     route(contract.rotateKey, async ({ principal, params, body }) => {
       const { overlapSeconds = limits.rotationOverlapSeconds, endPrevious = false } = body;
       const request = { overlapSeconds, endPrevious };
-      const { key, secret, previousExpiresAt } = await changes.rotate(
-        principal,
-        principal.accountId,
-        keyIdOf(params.id),
-        request,
-      );
-      const rotated: contract.RotatedKey = {
-        id: key.id,
-        nickname: key.nickname,
-        key: secret.reveal(),
-        createdAt: toInstant(key.createdAt),
-        updatedAt: toInstant(key.updatedAt),
-        previousExpiresAt: previousExpiresAt === null ? null : toInstant(previousExpiresAt),
-      };
-      return { status: 200, body: rotated };
+      const id = keyIdOf(params.id);
+      const rotation = await changes.rotate(principal, principal.accountId, id, request);
+      return { status: 200, body: toRotatedKey(rotation) };
     }),
     route(contract.endPreviousSecret, async ({ principal, params }) => {
       const id = keyIdOf(params.id);

@@ -160,7 +160,7 @@ onEachDatabase('after a clock was set back, changes have later times and overlap
   const request = { overlapSeconds: 60, endPrevious: false };
   const rotated = await keyChanges.rotate(operator, accountId, id, request);
   assert.ok(rotated.key.updatedAt > renamed.updatedAt);
-  assert.equal(rotated.previousExpiresAt, clock.now() + 60_000);
+  assert.equal(rotated.key.previousExpiresAt, clock.now() + 60_000);
   const disabled = await keyChanges.change(operator, accountId, id, { disabled: true });
   assert.ok(disabled.updatedAt > rotated.key.updatedAt);
   await keyChanges.change(operator, accountId, id, { disabled: false });
