@@ -15,6 +15,7 @@ import { CliCommand, type SetStatus } from './command.ts';
 import { UsageError } from './failure.ts';
 import { collect, plural, print, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
+import { parseTimeOrDay } from './time.ts';
 
 /** A week of checkpoints: `serve` logs at most one per minute. */
 const checkpointsMax = 10_000;
@@ -49,8 +50,8 @@ export function auditCommand(setStatus: SetStatus): Command {
     .command('export')
     .description('Export audit events, oldest first.')
     .addOption(new Option('--format <format>', 'JSON Lines or CSV').choices(exportFormats).default('jsonl'))
-    .option('--since <time>', 'only events at or after this time (ISO 8601)', parseInstant)
-    .option('--until <time>', 'only events before this time (ISO 8601)', parseInstant)
+    .option('--since <time>', 'only events at or after this time (ISO 8601)', parseTimeOrDay)
+    .option('--until <time>', 'only events before this time (ISO 8601)', parseTimeOrDay)
     .option('--account <account>', 'only events of this account: email address or id. A deleted account only by its id')
     .option('--output <file>', 'file to create (default: standard output)')
     .examples('keyreeve audit export --since 2026-01-01 --format csv --output audit.csv')
@@ -135,16 +136,6 @@ async function exportEvents({ format, since, until, account, output }: ExportOpt
 /** An id is not looked up: the audit log has events of deleted accounts. */
 const accountIdOf = async (accounts: Accounts, account: string): Promise<string> =>
   account.includes('@') ? (await accounts.find(account)).id : account;
-
-function parseInstant(text: string): number {
-  const ms = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
-  if (Number.isNaN(ms)) {
-    throw new UsageError(`“${text}” is not a time; expected a time like 2026-11-21 or 2026-11-21T09:30:00Z`);
-  }
-  return ms;
-}
 
 /** Creates the file complete or not at all, and never replaces a file. */
 async function writeComplete(lines: Readable, path: string): Promise<void> {

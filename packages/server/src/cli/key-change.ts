@@ -9,10 +9,11 @@ import { toKeyDetails, toRotatedKey } from '../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
 import type { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
-import { findKey, parseMetadata, parseTime, type NamedKey } from './key-input.ts';
+import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
 import { lastUseOf, stateOf } from './key-text.ts';
 import { collect, print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
+import { parseTime } from './time.ts';
 
 interface ChangeOptions extends OutputOptions {
   readonly nickname?: string;
@@ -140,7 +141,7 @@ function requestOf(options: ChangeOptions): KeyChangeRequest {
   return {
     ...(nickname === undefined ? {} : { nickname }),
     ...(scopes === undefined ? {} : { scopes }),
-    ...(expiresAt === undefined ? {} : { expiresAt: parseTime(expiresAt) }),
+    ...(expiresAt === undefined ? {} : { expiresAt: parseTime(expiresAt, '--expires-at') }),
     ...(options.clearExpiresAt ? { expiresAt: null } : {}),
     ...(addresses === undefined ? {} : { addresses }),
     ...(metadata === undefined ? {} : { metadata: parseMetadata(metadata) }),

@@ -4,9 +4,10 @@ import { limits, type UsageEntry, type UsageQuery } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
 import { toUsage } from '../modules/key-usage/routes.ts';
 import type { CliCommand } from './command.ts';
-import { findKey, parseTime } from './key-input.ts';
+import { findKey } from './key-input.ts';
 import { print, table, type OutputOptions } from './output.ts';
 import { withInstallation } from './session.ts';
+import { parseTime } from './time.ts';
 
 interface UsageOptions extends OutputOptions {
   readonly step: 'hour' | 'day';

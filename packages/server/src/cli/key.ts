@@ -7,11 +7,12 @@ import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
 import { UsageError } from './failure.ts';
 import { addChangeCommands } from './key-change.ts';
-import { findKey, parseMetadata, parseTime, type NamedKey } from './key-input.ts';
+import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
 import { addUsageCommand } from './key-usage.ts';
 import { dateOf, describeUse, stateOf } from './key-text.ts';
 import { collect, plural, print, shorten, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
+import { parseTime } from './time.ts';
 
 interface CreateOptions extends OutputOptions {
   readonly account: string;
@@ -82,7 +83,7 @@ async function create(options: CreateOptions): Promise<void> {
   const request = {
     nickname,
     scopes,
-    expiresAt: expiresAt === undefined ? undefined : parseTime(expiresAt),
+    expiresAt: expiresAt === undefined ? undefined : parseTime(expiresAt, '--expires-at'),
     addresses,
     metadata: metadata === undefined ? null : parseMetadata(metadata),
   };
