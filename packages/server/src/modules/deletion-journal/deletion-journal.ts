@@ -134,16 +134,16 @@ export class DeletionJournal implements Revocations {
 
   /**
    * Adds the entries of a database that is about to be replaced. It may be an old copy, so the journal is complete only
-   * up to its newest event.
+   * up to its newest event. A change of a key may have a time in the future, at which deletions are still missing.
    */
   async completeFrom(reader: Reader): Promise<void> {
-    const { folder, keys } = this.#options;
+    const { folder, keys, clock } = this.#options;
     const { position, isSameLog } = await this.#positionIn(reader);
     await this.#addMissing(reader, isSameLog && hasAllChanges(position) ? position.event : 0);
     await writePosition(folder, keys, {
       ...position,
       changeKinds: changeKinds.length,
-      at: Math.max(position.at, await newestEventAt(reader)),
+      at: Math.max(position.at, Math.min(await newestEventAt(reader), clock.now())),
     });
   }
 

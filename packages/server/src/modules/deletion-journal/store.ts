@@ -99,22 +99,18 @@ const findDisabledWebhooks = sql<FoundChange>(
 const findDeletedWebhooks = sql<FoundChange>('find_deleted_webhooks', webhooksIn(`w.created_at <= given.at`));
 // Each change of a key has a time of its own, so the audit log shows whether the database has this change. A later change
 // does not replace it: its principal may not have known that this one was lost. Only a replay does, which disables the key
-// for the same reason. A JSON text escapes the quotes in a nickname. The events of an account can be many: they are read once,
-// and not for a key whose last change is the recorded one, as most are.
+// for the same reason. A JSON text escapes the quotes in a nickname. The events of a key can be many: each listed change is
+// looked up by its time in `audit_events_key_changes`, whose condition the statement repeats. The lookup is a scalar
+// subselect, because PostgreSQL turns `exists` into a join that may read all events.
+const eventOfKey = (where: string): string => `(select e.id from audit_events e where e.target = given.id
+      and e.action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated')
+      and ${where} order by e.at limit 1) is null`;
+const narrows = `(e.action <> 'api_key.updated' or e.details not like '%"narrowed":[]%')`;
 const lostOfKeys = (reason: DisabledReason) =>
-  onList(`with listed as (
-      select a.id as account_id, given.id, given.at
-      from {dated} join api_keys k on k.id = cast(given.id as bigint) join accounts a on a.pk = k.account_pk
-      where k.updated_at <> given.at),
-    known as materialized (
-      select e.target, e.at, e.action, e.details from audit_events e
-      where e.account_id in (select account_id from listed) and e.target in (select id from listed)
-        and e.at >= (select min(at) from listed)
-        and (e.action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended')
-          or e.action = 'api_key.updated' and e.details not like '%"narrowed":[]%'))
-    select account_id as "accountId", id as target, id, at from listed
-    where not exists (select 1 from known where known.target = listed.id and (known.at = listed.at
-      or known.at > listed.at and known.action = 'api_key.disabled' and known.details like '%"reason":"${reason}"%'))`);
+  onList(`select a.id as "accountId", given.id as target, given.id, given.at
+    from {dated} join api_keys k on k.id = cast(given.id as bigint) join accounts a on a.pk = k.account_pk
+    where k.updated_at <> given.at and ${eventOfKey(`e.at = given.at and ${narrows}`)}
+      and ${eventOfKey(`e.at > given.at and e.action = 'api_key.disabled' and e.details like '%"reason":"${reason}"%'`)}`);
 const findWidenedKeys = sql<FoundChange>('find_widened_api_keys', lostOfKeys('restore'));
 const findUnlockedKeys = sql<FoundChange>('find_unlocked_api_keys', lostOfKeys('administrator'));
 const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {

@@ -60,6 +60,10 @@ create table expiry_notices (
 ) strict;
 create index api_keys_expiry on api_keys (expires_at / 86400000, account_pk, id) where expires_at is not null;
 
+-- Finds a change of a key by the time of the change: an account can have millions of audit events.
+create index audit_events_key_changes on audit_events (target, at)
+  where action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated');
+
 -- An earlier program that restored or moved a database with this schema left the restrictions out. Without restrictions, the
 -- key would be valid again, so it stays disabled.
 update api_keys set disabled_at = updated_at, revision = 1,
