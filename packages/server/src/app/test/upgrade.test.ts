@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { makeKey } from '../../modules/api-keys/key-format.ts';
+import { markedHash } from '../../modules/api-keys/stored-hash.ts';
 import { verifyLog } from '../../modules/audit/verify-log.ts';
 import { databaseUrl } from '../config-values.ts';
-import { lookupOf, restrictedVersion } from '../../foundation/crypto/keyed-hash.ts';
+import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import { deriveKeys } from '../../foundation/crypto/master-key.ts';
 import { PasswordHasher } from '../../foundation/crypto/password.ts';
 import { openDatabase } from '../../foundation/database/database.ts';
@@ -21,7 +22,7 @@ const now = Date.UTC(2026, 9, 1);
 const key = makeKey('krv').reveal();
 const keyHash = keys.apiKeyHash.stored(key);
 const restrictedKey = makeKey('krv').reveal();
-const restrictedHash = Buffer.concat([Buffer.of(restrictedVersion), keys.apiKeyHash.stored(restrictedKey).subarray(1)]);
+const restrictedHash = markedHash(keys.apiKeyHash.stored(restrictedKey), { disabledAt: now, addresses: null });
 
 /** Creates what the first version of the program created. */
 async function createFirstSchema(db: Db, tx: Transaction): Promise<void> {

@@ -1,9 +1,12 @@
-/** Bulk statements for API keys: the inserts of an import, and the deletions of a replayed deletion journal. */
+/**
+ * Bulk statements for API keys: the inserts of an import, the deletions and changes of a replayed deletion journal, and the
+ * disabling of keys whose restrictions a restored backup lacks.
+ */
 import type { DisabledReason } from '@keyreeve/contract';
-import { restrictedVersion } from '../../foundation/crypto/keyed-hash.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
+import { isRestrictedHash, restrictedHash } from './stored-hash.ts';
 
 export interface ImportedKeyRow {
   readonly id: number;
@@ -38,31 +41,28 @@ const insert = sql('import_api_keys', {
 });
 const remove = sql('replay_deleted_keys', onList(`delete from api_keys where id in ({numbers})`));
 
-const marked = {
-  sqlite: `cast(unhex('0${restrictedVersion}') || substr(key_hash, 2) as blob)`,
-  postgres: `set_byte(key_hash, 0, ${restrictedVersion})`,
-} as const;
 // Later changes of the key get later times than the repeated one. Only an administrator enables a key that an
 // administrator has disabled.
 const disableIn = (dialect: Dialect, greatest: string): string =>
   onList(`update api_keys set disabled_at = coalesce(disabled_at, $2),
     disabled_reason = case when disabled_reason = 'administrator' then disabled_reason else $3 end,
-    updated_at = ${greatest}(updated_at, given.at + 1, $2), revision = revision + 1, key_hash = ${marked[dialect]}
+    updated_at = ${greatest}(updated_at, given.at + 1, $2), revision = revision + 1, key_hash = ${restrictedHash[dialect]}
     from {dated} where api_keys.id = cast(given.id as bigint)`)[dialect];
-const disableLost = (isMarked: string): string => `update api_keys set disabled_at = $1, revision = revision + 1,
+const disableLost = (dialect: Dialect): string => `update api_keys set disabled_at = $1, revision = revision + 1,
     disabled_reason = case when exists (select 1 from audit_events e join accounts a on a.id = e.account_id
       where a.pk = api_keys.account_pk and e.target = cast(api_keys.id as text) and e.action = 'api_key.disabled'
         and e.details like '%"reason":"administrator"%') then 'administrator' else 'restore' end
-  where disabled_at is null and addresses is null and ${isMarked}
+  where disabled_at is null and addresses is null and ${isRestrictedHash[dialect]}
   returning id, disabled_reason as reason, (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
 const disable = sql('replay_disabled_keys', {
   sqlite: disableIn('sqlite', 'max'),
   postgres: disableIn('postgres', 'greatest'),
 });
-// Null values of a key with this mark: an earlier program has made the backup, which lacks the columns.
+// The hash of a restricted key without a restriction: the backup, which an earlier program made, lacks the columns. The
+// audit log shows whether an administrator disabled the key.
 const disableUnrestricted = sql<DisabledKey>('disable_unrestricted_keys', {
-  sqlite: disableLost(`substr(key_hash, 1, 1) = unhex('0${restrictedVersion}')`),
-  postgres: disableLost(`get_byte(key_hash, 0) = ${restrictedVersion}`),
+  sqlite: disableLost('sqlite'),
+  postgres: disableLost('postgres'),
 });
 const endPrevious = sql(
   'replay_ended_previous_secrets',

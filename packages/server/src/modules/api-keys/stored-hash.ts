@@ -12,6 +12,18 @@ export interface Restrictions {
 export const markedHash = (hash: Uint8Array, { disabledAt, addresses }: Restrictions): Buffer =>
   withVersion(hash, disabledAt === null && addresses === null ? storedVersion : restrictedVersion);
 
+/** SQL: {@link markedHash} of `key_hash` for a restricted key. */
+export const restrictedHash = {
+  sqlite: `cast(unhex('0${restrictedVersion}') || substr(key_hash, 2) as blob)`,
+  postgres: `set_byte(key_hash, 0, ${restrictedVersion})`,
+} as const;
+
+/** SQL: whether `key_hash` is that of a restricted key. */
+export const isRestrictedHash = {
+  sqlite: `substr(key_hash, 1, 1) = unhex('0${restrictedVersion}')`,
+  postgres: `get_byte(key_hash, 0) = ${restrictedVersion}`,
+} as const;
+
 /** Of a previous secret, which earlier programs do not read. */
 export const unmarkedHash = (hash: Uint8Array): Buffer => withVersion(hash, storedVersion);
 

@@ -1,8 +1,8 @@
 /** Finds and disables keys that were neither used nor changed for some time. */
-import { restrictedVersion } from '../../foundation/crypto/keyed-hash.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
+import { restrictedHash } from './stored-hash.ts';
 
 /** A key that was just disabled. */
 export interface UnusedKey {
@@ -29,10 +29,10 @@ const assignments = (greatest: string, hash: string): string =>
 const returned = `returning id, nickname, updated_at as at, (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
 const listed = onList(`id in ({numbers}) and ${isUnused('$2')}`);
 const disable = sql<UnusedKey>('disable_unused_keys', {
-  sqlite: `update api_keys set ${assignments('max', `cast(unhex('0${restrictedVersion}') || substr(key_hash, 2) as blob)`)}
+  sqlite: `update api_keys set ${assignments('max', restrictedHash.sqlite)}
    where ${listed.sqlite} ${returned}`,
   // Skips keys that are being used or changed.
-  postgres: `update api_keys set ${assignments('greatest', `set_byte(key_hash, 0, ${restrictedVersion})`)}
+  postgres: `update api_keys set ${assignments('greatest', restrictedHash.postgres)}
    where id in (select id from api_keys where ${listed.postgres} for update skip locked) ${returned}`,
 });
 
