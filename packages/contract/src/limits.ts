@@ -192,7 +192,10 @@ const accounts = {
 
 const queues = {
   lastUsedResolutionSeconds: limit(60, 'Interval between writes of a key’s `lastUsedAt`.'),
-  lastUsedPendingMax: limit(2_000, 'Values of `lastUsedAt`, written every 10 s. More: the newest are dropped.'),
+  lastUsedPendingMax: limit(
+    20_000,
+    'Values of `lastUsedAt`, written every 10 s; half of them for keys without a use within a day. More: the newest are dropped.',
+  ),
   usageRowsPendingMax: limit(
     20_000,
     'Keys per hour whose counts of verifications wait to be written. More: not counted.',

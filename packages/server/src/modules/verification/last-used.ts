@@ -1,6 +1,7 @@
 /**
  * Times of last use of keys: collected in memory and written in batches, so that no verification waits for a write.
- * They are informative only; a crash loses the times since the last write.
+ * A key that is not used for some days can be disabled (`api-keys/unused-keys.ts`), so a key that is rarely used has priority
+ * over the keys that are used all the time. A crash loses the times since the last write.
  */
 import { limits } from '@keyreeve/contract';
 import { coarseRange } from '../../foundation/ip-address.ts';
@@ -9,6 +10,9 @@ import type { KeyUse } from '../api-keys/state-store.ts';
 export type WriteLastUses = (uses: readonly KeyUse[]) => Promise<void>;
 
 const resolutionMs = limits.lastUsedResolutionSeconds * 1000;
+/** The other half is for keys without a recent time. */
+const recentMax = limits.lastUsedPendingMax / 2;
+const recentMs = 86_400_000;
 /** Small, so that a write does not delay other writes. */
 const rowsPerWriteMax = 500;
 
@@ -27,7 +31,9 @@ export class LastUsed {
   record(id: number, usedAt: number, lastKnown: number | null, clientIp: () => string | undefined): void {
     if (lastKnown !== null && usedAt - lastKnown < resolutionMs) return;
     // The first use since the last write is recorded: a frequent key does not need the client IP of each request.
-    if (this.#pending.has(id) || this.#pending.size >= limits.lastUsedPendingMax) return;
+    if (this.#pending.has(id)) return;
+    const isRecent = lastKnown !== null && usedAt - lastKnown < recentMs;
+    if (this.#pending.size >= (isRecent ? recentMax : limits.lastUsedPendingMax)) return;
     const ip = clientIp();
     this.#pending.set(id, { id, at: usedAt, from: ip === undefined ? null : coarseRange(ip) });
   }

@@ -14,11 +14,12 @@ import { changesIn, ownerIn } from '../../backup/test/narrowed-keys.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal } from '../../deletion-journal/files.ts';
 import type { Revocations } from '../../deletion-journal/revocation.ts';
+import { addUsage, type HourOfKey } from '../../key-usage/store.ts';
 import { findKeyDetails } from '../change-store.ts';
 import { findKeyStates, touchKeys } from '../state-store.ts';
 import { listAccountKeys } from '../store.ts';
 import { UnusedKeys, type UnusedKeysOptions } from '../unused-keys.ts';
-import { disableUnusedKeysTx } from '../unused-store.ts';
+import { disableUnusedKeysTx, pageUnusedKeys } from '../unused-store.ts';
 
 const unusedDaysMax = 30;
 /** More than the days and the margin. */
@@ -114,6 +115,29 @@ onEachDatabase('a key that is used after it was found unused stays enabled', asy
   const usedBefore = now + dayMs;
   assert.deepEqual(await db.transaction((tx) => disableUnusedKeysTx(tx, [id], usedBefore, later)), []);
   assert.deepEqual(await disabledIn(db), []);
+});
+
+onEachDatabase('a key whose usage has an accepted verification within the days stays enabled', async ({ db }) => {
+  await fill(db, ['accepted', 'acceptedLongAgo', 'rejected', 'none']);
+  const usedBefore = later - unusedDaysMax * dayMs - 3_600_000;
+  const uses: Record<string, Omit<HourOfKey, 'keyId'>> = {
+    // The hour or day begins before the limit, and may contain a use after it.
+    accepted: { at: usedBefore - dayMs + 1, accepted: 1, refused: 0 },
+    acceptedLongAgo: { at: usedBefore - dayMs, accepted: 1, refused: 0 },
+    rejected: { at: later, accepted: 0, refused: 9 },
+  };
+  const listed = await listAccountKeys(db, 'acc_ada');
+  const idOf = (name: string): number => listed.find(({ nickname }) => nickname === name)?.id ?? 0;
+  await addUsage(
+    db,
+    Object.entries(uses).map(([name, hour]) => ({ keyId: idOf(name), ...hour })),
+  );
+  const ids = listed.map(({ id }) => id);
+  const page = await pageUnusedKeys(db, -1, 100, { usedBefore, now: later });
+  const unused = ['acceptedLongAgo', 'rejected', 'none'].toSorted();
+  assert.deepEqual(new Set(page.ids), new Set(unused.map((name) => idOf(name))));
+  await db.transaction((tx) => disableUnusedKeysTx(tx, ids, usedBefore, later));
+  assert.deepEqual((await disabledIn(db)).toSorted(), unused);
 });
 
 onEachDatabase(

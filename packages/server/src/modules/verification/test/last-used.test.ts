@@ -55,6 +55,20 @@ test('the number of recorded keys is bounded, and a flush makes room for others'
   assert.deepEqual(writes.at(-1), [[limits.lastUsedPendingMax + 1, now]]);
 });
 
+test('the times of frequently used keys leave room for the first use in a day of other keys', async () => {
+  const { lastUsed, writes } = newLastUsed();
+  const half = limits.lastUsedPendingMax / 2;
+  const dayMs = 86_400_000;
+  for (let id = 1; id <= half + 10; id++) lastUsed.record(id, now, now - dayMs + 1, unknown);
+  lastUsed.record(1_000_001, now, now - dayMs, unknown);
+  lastUsed.record(1_000_002, now, null, unknown);
+  await lastUsed.flush();
+  assert.deepEqual(
+    writes.flat().map(([id]) => id),
+    [...Array.from({ length: half }, (_, index) => index + 1), 1_000_001, 1_000_002],
+  );
+});
+
 test('a time that is recorded during a write is written by the next flush', async () => {
   const writes: [number, number][][] = [];
   const gate = Promise.withResolvers<undefined>();
