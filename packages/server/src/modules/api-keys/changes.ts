@@ -17,8 +17,9 @@ import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertRecentSignIn, changeOfKey, checkedPrincipal, type KeyChangeRequest } from './changed-key.ts';
 import { hintOf, makeKey } from './key-format.ts';
-import { changedMembers, narrowedMembers, type ChangedMember } from './narrowing.ts';
+import { changedMembers, narrowedMembers, repeatNarrowing, type ChangedMember } from './narrowing.ts';
 import { hasReservedScope, splitScopes } from './scopes.ts';
+import { isSameSecret } from './stored-hash.ts';
 import { findForCreation, lockOwnerTx } from './store.ts';
 
 export interface KeyChangesOptions {
@@ -67,6 +68,21 @@ interface Plan {
 /** @param at the time of the change, in milliseconds @returns undefined if nothing changes @throws DomainError */
 type MakePlan = (before: KeyDetailsRow, at: number) => Plan | undefined;
 
+/** A change of unknown outcome. */
+interface Attempt {
+  readonly before: KeyDetailsRow;
+  readonly after: KeyDetailsRow;
+  /** The keys after changes of unknown outcome that were requested earlier. */
+  readonly earlier: readonly KeyDetailsRow[];
+}
+
+interface Repetition {
+  /** Two changes of one key and revision with the same text do the same. */
+  readonly kind: string;
+  /** The first possible plan finishes the change. */
+  readonly plansOf: (attempt: Attempt) => readonly MakePlan[];
+}
+
 interface Operation {
   readonly principal: Principal;
   readonly accountId: string;
@@ -74,10 +90,8 @@ interface Operation {
   /** When the request arrived, in milliseconds. */
   readonly now: number;
   readonly plan: MakePlan;
-  /**
-   * What finishes a narrowing change of unknown outcome: the first that is possible. Without one, it is not finished.
-   */
-  readonly finish: readonly MakePlan[];
+  /** Finishes a narrowing change of unknown outcome. Absent if it must not be finished. */
+  readonly repetition?: Repetition;
   /** Whether it may change the nickname. */
   readonly locksOwner?: boolean;
   readonly countsAsCreation?: boolean;
@@ -85,6 +99,8 @@ interface Operation {
 
 export class KeyChanges {
   readonly #options: KeyChangesOptions;
+  /** By key: what each unfinished change of unknown outcome made of it, in the order of the requests. */
+  readonly #unfinished = new Map<number, KeyDetailsRow[]>();
 
   constructor(options: KeyChangesOptions) {
     this.#options = options;
@@ -97,24 +113,28 @@ export class KeyChanges {
 
   /**
    * Resolves when the change is durable: every verification that starts later applies it. When the outcome of a commit that
-   * takes rights away is unknown, it throws, and the change is retried in the background until it is durable.
+   * takes rights away is unknown, it throws, and the change is retried in the background until it is durable. If the key has
+   * changed meanwhile, only what takes rights away is repeated, and only where no later change replaced it.
    * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
    *   `invalid_request`, `administrator_required` when an administrator has disabled the key, `not_key_owner`,
    *   `key_not_found`, `too_many_changes`, `invalid_access_token`, `unavailable`
    */
   async change(principal: Principal, accountId: string, id: number, request: KeyChangeRequest): Promise<KeyDetailsRow> {
     const now = this.#options.clock.now();
-    const planOf = (requested: KeyChangeRequest): MakePlan => {
-      const changed = changeOfKey(principal, requested, now, this.#options.lifetimeDaysMax);
-      return (before, at) => planChange(before, { ...changed(before), ...versionOf(before, at) });
+    const changed = changeOfKey(principal, request, now, this.#options.lifetimeDaysMax);
+    const plan: MakePlan = (before, at) => planChange(before, { ...changed(before), ...versionOf(before, at) });
+    const plansOf = (attempt: Attempt): readonly MakePlan[] => {
+      const narrow: MakePlan = (before, at) =>
+        planChange(before, { ...before, ...repeatNarrowing(before, attempt), ...versionOf(before, at) });
+      const repeat: MakePlan = (before, at) =>
+        (before.revision === attempt.before.revision ? plan : narrow)(before, at);
+      // Meanwhile another key may have got the nickname. The rights are taken away all the same.
+      return [repeat, narrow];
     };
-    const plan = planOf(request);
-    const { nickname: _, ...others } = request;
-    // Meanwhile another key may have got the nickname. The rights are taken away all the same.
-    const finish = [plan, planOf(others)];
+    const repetition = { kind: JSON.stringify(request), plansOf };
     const locksOwner = request.nickname !== undefined;
     const checked = checkedPrincipal(principal, request);
-    const after = await this.#make({ principal: checked, accountId, id, now, plan, finish, locksOwner });
+    const after = await this.#make({ principal: checked, accountId, id, now, plan, repetition, locksOwner });
     return withoutEnded(after, this.#options.clock);
   }
 
@@ -148,7 +168,7 @@ export class KeyChanges {
         },
       };
     };
-    const key = await this.#make({ principal, accountId, id, now, plan, finish: [], countsAsCreation: true });
+    const key = await this.#make({ principal, accountId, id, now, plan, countsAsCreation: true });
     return { key, secret };
   }
 
@@ -168,14 +188,22 @@ export class KeyChanges {
         },
       };
     };
-    await this.#make({ principal, accountId, id, now, plan, finish: [plan] });
+    // A later rotation has another previous secret.
+    const plansOf = ({ before: { keyHash, previousExpiresAt } }: Attempt): readonly MakePlan[] => [
+      (before, at) =>
+        isSameSecret(before.keyHash, keyHash) && before.previousExpiresAt === previousExpiresAt
+          ? plan(before, at)
+          : undefined,
+    ];
+    await this.#make({ principal, accountId, id, now, plan, repetition: { kind: 'end previous', plansOf } });
   }
 
   /** Makes a change in one transaction, with its entry in the deletion journal. @returns the key after it */
   async #make(operation: Operation): Promise<KeyDetailsRow> {
     const { db, pending, revocations } = this.#options;
-    const { accountId, id, plan, finish } = operation;
+    const { accountId, id, plan, repetition } = operation;
     pending.assertRoom();
+    const earlier = [...(this.#unfinished.get(id) ?? [])];
     // Rejects by reads what the transaction would reject, so that a rejected change does not occupy the writer.
     const read = await this.#find(accountId, id);
     const expected = plan(read, timeOfChange(operation, read));
@@ -185,7 +213,7 @@ export class KeyChanges {
       return read;
     }
     await allInOrder([this.#assertCountAllowed(operation), this.#assertFree(accountId, read, expected.after)]);
-    let planned: { readonly plan: Plan; readonly revision: number } | undefined;
+    let planned: { readonly plan: Plan; readonly before: KeyDetailsRow } | undefined;
     let key: KeyDetailsRow;
     try {
       key = await db.transaction(async (tx) => {
@@ -193,14 +221,14 @@ export class KeyChanges {
         const before = ownedBy(accountId, await this.#admitTx(tx, operation));
         const made = plan(before, timeOfChange(operation, before));
         if (!made) return before;
-        planned = { plan: made, revision: before.revision };
+        planned = { plan: made, before };
         await storeTx(tx, operation, made);
         return made.after;
       });
     } catch (error) {
-      const tried = planned ?? { plan: expected, revision: read.revision };
-      if (isOutcomeUnknown(error) && tried.plan.narrowing.length > 0) {
-        if (finish.length > 0) this.#finishLater(operation, tried.revision, tried.plan.after.updatedAt);
+      const { plan: tried, before } = planned ?? { plan: expected, before: read };
+      if (isOutcomeUnknown(error) && tried.narrowing.length > 0) {
+        if (repetition) this.#finishLater(operation, repetition, { before, after: tried.after, earlier });
         else revocations?.catchUpSoon();
       }
       if (isAbsence(error)) await db.confirm();
@@ -254,19 +282,19 @@ export class KeyChanges {
     return row;
   }
 
-  /** Retries a change of unknown outcome until it is durable, unless the key has been changed or deleted since. */
-  #finishLater(operation: Operation, revision: number, updatedAt: number): void {
+  /** Retries a change of unknown outcome until it is durable, unless the key has been deleted since. */
+  #finishLater(operation: Operation, { kind, plansOf }: Repetition, attempt: Attempt): void {
     const { db, pending, revocations } = this.#options;
     const { accountId, id, locksOwner = false } = operation;
     const finishBy = (plan: MakePlan): Promise<void> =>
       db.transaction(async (tx) => {
         if (locksOwner) await lockOwnerTx(tx, accountId);
         const before = ownedBy(accountId, await store.lockKeyTx(tx, id));
-        const made = before.revision === revision ? plan(before, timeOfChange(operation, before)) : undefined;
+        const made = plan(before, timeOfChange(operation, before));
         if (made) await storeTx(tx, operation, made);
       });
     const finish = async (): Promise<void> => {
-      for (const plan of operation.finish) {
+      for (const plan of plansOf(attempt)) {
         // Any rejection is final, such as that of a deleted key: the state that caused it lasts.
         const isFinished = await finishBy(plan).then(
           () => true,
@@ -277,9 +305,17 @@ export class KeyChanges {
         );
         if (isFinished) break;
       }
+      this.#forget(id, attempt.after);
       revocations?.catchUpSoon();
     };
-    pending.add(id, { kind: `change ${revision} ${updatedAt}`, finish });
+    if (!pending.add(id, { kind: `change ${attempt.before.revision} ${kind}`, finish })) return;
+    this.#unfinished.set(id, [...(this.#unfinished.get(id) ?? []), attempt.after]);
+  }
+
+  #forget(id: number, after: KeyDetailsRow): void {
+    const others = (this.#unfinished.get(id) ?? []).filter((other) => other !== after);
+    if (others.length > 0) this.#unfinished.set(id, others);
+    else this.#unfinished.delete(id);
   }
 }
 

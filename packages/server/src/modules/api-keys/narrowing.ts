@@ -1,5 +1,6 @@
 /** Compares a key before and after a change: what differs, and what takes rights away. */
 import type { KeyDetailsRow } from './change-store.ts';
+import { hasReservedScope, splitScopes } from './scopes.ts';
 
 /** The members of a change, by their names in requests. */
 export type ChangedMember = 'nickname' | 'scopes' | 'expiresAt' | 'disabled' | 'addresses' | 'metadata';
@@ -36,3 +37,29 @@ export const changedMembers: (before: KeyDetailsRow, after: KeyDetailsRow) => Ch
 
 export const narrowedMembers: (before: KeyDetailsRow, after: KeyDetailsRow) => ChangedMember[] = (before, after) =>
   members.filter((member) => narrows[member](before, after));
+
+type Tried = Readonly<{ before: KeyDetailsRow; after: KeyDetailsRow; earlier: readonly KeyDetailsRow[] }>;
+type Repeat = (row: KeyDetailsRow, tried: Tried) => Partial<KeyDetailsRow>;
+
+/** Whether the row has the value that the change replaces: the one that was read, or the one of an earlier repetition. */
+const isUnchanged = (member: 'expiresAt' | 'addresses', row: KeyDetailsRow, { before, earlier }: Tried): boolean =>
+  [before, ...earlier].some((other) => other[member] === row[member]);
+
+const repeats: Partial<Record<ChangedMember, Repeat>> = {
+  scopes: (row, { before, after }) => {
+    const [held, kept] = [splitScopes(before.scopes), new Set(splitScopes(after.scopes))];
+    const removed = new Set(held.filter((scope) => !kept.has(scope)));
+    const scopes = splitScopes(row.scopes).filter((scope) => !removed.has(scope));
+    return { scopes: scopes.join(' '), needsRole: hasReservedScope(scopes) ? row.needsRole : 0 };
+  },
+  expiresAt: (row, tried) => (isUnchanged('expiresAt', row, tried) ? { expiresAt: tried.after.expiresAt } : {}),
+  disabled: (row, { after: { disabledAt, disabledReason } }) =>
+    row.disabledAt === null || disabledReason === 'administrator'
+      ? { disabledAt: row.disabledAt ?? disabledAt, disabledReason }
+      : {},
+  addresses: (row, tried) => (isUnchanged('addresses', row, tried) ? { addresses: tried.after.addresses } : {}),
+};
+
+/** @returns what a change of unknown outcome takes away from the row, except what a later change replaced */
+export const repeatNarrowing = (row: KeyDetailsRow, tried: Tried): Partial<KeyDetailsRow> =>
+  Object.assign({}, ...narrowedMembers(tried.before, tried.after).map((member) => repeats[member]?.(row, tried)));

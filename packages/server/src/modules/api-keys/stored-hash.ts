@@ -27,5 +27,9 @@ export const isRestrictedHash = {
 /** Of a previous secret, which earlier programs do not read. */
 export const unmarkedHash = (hash: Uint8Array): Buffer => withVersion(hash, storedVersion);
 
+/** @returns whether two stored hashes are of the same secret, with or without restrictions */
+export const isSameSecret = (one: Uint8Array, other: Uint8Array): boolean =>
+  unmarkedHash(one).equals(unmarkedHash(other));
+
 const withVersion = (hash: Uint8Array, version: number): Buffer =>
   Buffer.concat([Buffer.of(version), hash.subarray(1)]);

@@ -46,23 +46,27 @@ export class PendingChanges<Id extends string | number> {
     if (this.#queues.size > 0 && this.#queues.has(id)) throw new DomainError('unavailable', { retryAfterSeconds });
   }
 
-  /** Changes of one id are finished one after another, in the order of these calls. */
-  add(id: Id, change: PendingChange): void {
+  /**
+   * Changes of one id are finished one after another, in the order of these calls.
+   * @returns false if the last waiting change does the same, and this one is not needed
+   */
+  add(id: Id, change: PendingChange): boolean {
     const queue = this.#queues.get(id);
     if (!queue) {
       const started: Queue = { changes: [change], added: 1, isTrying: false, settling: undefined };
       this.#queues.set(id, started);
       this.#count++;
       void this.#finishAll(id, started);
-      return;
+      return true;
     }
     // The change that is being tried may have read the database already, so it doesn't cover this one.
     const waiting = queue.isTrying ? queue.changes.slice(1) : queue.changes;
-    if (waiting.at(-1)?.kind === change.kind) return;
+    if (waiting.at(-1)?.kind === change.kind) return false;
     queue.changes.push(change);
     queue.added++;
     this.#count++;
     queue.settling?.abort();
+    return true;
   }
 
   async #finishAll(id: Id, queue: Queue): Promise<void> {

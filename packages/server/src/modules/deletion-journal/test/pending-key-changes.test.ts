@@ -9,6 +9,8 @@ import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-datab
 import { addAccount, keys, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 import type { Db } from '../../../foundation/database/db.ts';
+import type { KeyDetailsRow } from '../../api-keys/change-store.ts';
+import type { KeyChangeRequest } from '../../api-keys/changed-key.ts';
 
 const waitMsMax = 10_000;
 
@@ -104,18 +106,94 @@ onEachDatabase('a change of unknown outcome that takes nothing away is not repea
   assert.equal(await outcomeOf(one, secret.reveal()), 'valid');
 });
 
-onEachDatabase('a change of unknown outcome does not overwrite a later change', async ({ db }) => {
-  const { line, accountId, one, other } = await newInstances(db);
+/** Rights that a change of unknown outcome takes away, a change of another instance meanwhile, and the key after both. */
+const laterChanges: Readonly<
+  Record<string, readonly [change: KeyChangeRequest, later: KeyChangeRequest, expected: Partial<KeyDetailsRow>]>
+> = {
+  'a disabling and later metadata': [{ disabled: true }, { metadata: { a: 1 } }, { disabledReason: 'administrator' }],
+  'a disabling with a nickname and later metadata': [
+    { disabled: true, nickname: 'renamed' },
+    { metadata: { a: 1 } },
+    { disabledReason: 'administrator', nickname: 'a' },
+  ],
+  'a removal of a scope and a later scope': [{ scopes: ['a'] }, { scopes: ['a', 'b', 'c'] }, { scopes: 'a c' }],
+  'a removal of a scope and a later removal of another': [{ scopes: ['a'] }, { scopes: ['b'] }, { scopes: '' }],
+  'an earlier expiry and a later disabling': [{ expiresAt: 9e12 }, { disabled: true }, { expiresAt: 9e12 }],
+  'an earlier expiry and a later one': [{ expiresAt: 9e12 }, { expiresAt: 9.1e12 }, { expiresAt: 9.1e12 }],
+  'IP ranges and a later nickname': [
+    { addresses: ['192.0.2.1'] },
+    { nickname: 'renamed' },
+    { addresses: '192.0.2.1/32', nickname: 'renamed' },
+  ],
+  'IP ranges and later ones': [
+    { addresses: ['192.0.2.1'] },
+    { addresses: ['192.0.2.2'] },
+    { addresses: '192.0.2.2/32' },
+  ],
+};
+
+for (const [what, [change, later, expected]] of Object.entries(laterChanges)) {
+  onEachDatabase(
+    `what a change of unknown outcome takes away is taken away unless it changed: ${what}`,
+    async ({ db }) => {
+      const { line, accountId, one, other } = await newInstances(db);
+      const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a', scopes: ['a', 'b'] });
+      line.state = 'cut before';
+      await assert.rejects(one.keyChanges.change(operator, accountId, id, change), isUnavailable);
+      await other.keyChanges.change(operator, accountId, id, later);
+      assert.notEqual(await outcomeOf(one, secret.reveal()), 'valid');
+      await repeated(line);
+      const row = await other.keyChanges.read(accountId, id);
+      const values = Object.keys(expected).map((name) => [name, row[name as keyof KeyDetailsRow]]);
+      assert.deepEqual(Object.fromEntries(values), expected);
+    },
+  );
+}
+
+onEachDatabase('several changes of one key of unknown outcome are all finished, in their order', async ({ db }) => {
+  const { line, accountId, one } = await newInstances(db);
   const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a', scopes: ['a', 'b'] });
+  const rotated = await one.keyChanges.rotate(operator, accountId, id, { overlapSeconds: 60, endPrevious: false });
   line.state = 'cut before';
-  await assert.rejects(one.keyChanges.change(operator, accountId, id, { scopes: ['a'] }), isUnavailable);
-  await other.keyChanges.change(operator, accountId, id, { scopes: ['b'] });
-  assert.equal(await outcomeOf(one, secret.reveal()), 'unavailable');
+  const changes: readonly KeyChangeRequest[] = [
+    { expiresAt: 9.2e12 },
+    { scopes: ['a'] },
+    { addresses: ['192.0.2.1'] },
+    { expiresAt: 9.1e12 },
+    { addresses: ['192.0.2.2'] },
+    { disabled: true },
+  ];
+  for (const change of changes)
+    await assert.rejects(one.keyChanges.change(operator, accountId, id, change), isUnavailable);
+  await assert.rejects(one.keyChanges.endPrevious(operator, accountId, id), isUnavailable);
+  await repeated(line, changes.length + 1);
+  assert.equal(await outcomeOf(one, rotated.secret.reveal()), 'disabled');
+  const { scopes, expiresAt, addresses, disabledReason } = await one.keyChanges.read(accountId, id);
+  assert.deepEqual(
+    { scopes, expiresAt, addresses, disabledReason },
+    { scopes: 'a', expiresAt: 9.1e12, addresses: '192.0.2.2/32', disabledReason: 'administrator' },
+  );
+  assert.equal(await outcomeOf(one, secret.reveal()), 'not_found');
+});
+
+onEachDatabase('the end of an overlap of unknown outcome does not end that of a later rotation', async ({ db }) => {
+  const { line, accountId, one, other } = await newInstances(db);
+  const { id } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
+  const request = { overlapSeconds: 60, endPrevious: true };
+  const first = await one.keyChanges.rotate(operator, accountId, id, request);
+  line.state = 'cut before';
+  await assert.rejects(one.keyChanges.endPrevious(operator, accountId, id), isUnavailable);
+  await other.keyChanges.rotate(operator, accountId, id, request);
+  await repeated(line);
+  assert.equal(await outcomeOf(other, first.secret.reveal()), 'valid');
+});
+
+/** Waits until the service has repeated this number of changes. */
+async function repeated(line: Line, count = 1): Promise<void> {
   const before = line.commits;
   line.state = 'whole';
-  await until('the change is tried again', waitMsMax, async () => line.commits > before);
-  assert.equal((await one.keyChanges.read(accountId, id)).scopes, 'b');
-});
+  await until('the changes are repeated', waitMsMax, async () => line.commits >= before + count);
+}
 
 /** What makes a repetition impossible, and the result of a verification afterwards. */
 const obstacles: Readonly<
