@@ -1,5 +1,6 @@
 /** Rows for store tests. The name of a row determines its other values. */
 import assert from 'node:assert/strict';
+import { dayMs } from '../src/foundation/clock.ts';
 import { createAccount } from '../src/modules/accounts/store.ts';
 import { createKey, type NewKey } from '../src/modules/api-keys/store.ts';
 import type { AuditRow } from '../src/modules/audit/chain.ts';
@@ -12,7 +13,6 @@ import { createSession, type NewSession } from '../src/modules/sessions/store.ts
 export const keys = testKeys;
 export const operator = { kind: 'operator' } as const;
 export const now = Date.UTC(2026, 10, 21, 9, 30);
-export const dayMs = 86_400_000;
 
 /** @returns the id of the account */
 export async function addAccount(db: Db, name = 'ada', role: 'user' | 'admin' = 'user'): Promise<string> {

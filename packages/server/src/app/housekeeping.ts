@@ -6,7 +6,7 @@ import { limits } from '@keyreeve/contract';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import { deleteExpiredSignUps } from '../modules/accounts/sign-up-store.ts';
 import { takeCheckpoint } from '../modules/audit/checkpoint.ts';
-import type { Clock } from '../foundation/clock.ts';
+import { dayMs, type Clock } from '../foundation/clock.ts';
 import { deleteExpiredCodes } from '../modules/one-time-codes/store.ts';
 import { deleteOldEmailChanges } from '../modules/accounts/email-change-store.ts';
 import type { AuditKey, Db } from '../foundation/database/db.ts';
@@ -26,7 +26,6 @@ const logEveryMs = 60_000;
 const deleteEveryMs = 600_000;
 /** Rows per commit, so that other commits do not wait long. */
 const rowsPerDeleteMax = 1_000;
-const dayMs = 86_400_000;
 
 export interface HousekeepingParts {
   readonly verifier: Verifier;
@@ -128,7 +127,7 @@ export class Housekeeping {
       : this.#run(task, (error) => this.#isStopped && error instanceof DomainError && error.code === 'unavailable');
   }
 
-  async #run(task: () => Promise<void>, isInterruption = (_: unknown): boolean => false): Promise<void> {
+  async #run(task: () => Promise<void>, isInterruption: (error: unknown) => boolean = () => false): Promise<void> {
     try {
       await task();
     } catch (error) {

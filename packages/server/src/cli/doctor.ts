@@ -6,7 +6,7 @@ import { listUnconfirmedEmails } from '../modules/accounts/unconfirmed-email-sto
 import { latestExpiry } from '../modules/api-keys/expiry.ts';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { countKeysBeyond } from '../modules/api-keys/store.ts';
-import { systemClock } from '../foundation/clock.ts';
+import { dayMs, systemClock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../app/config.ts';
 import { warningsOf } from '../app/config-warnings.ts';
 import { describeDatabase } from '../foundation/database/database.ts';
@@ -27,7 +27,6 @@ interface Check {
   readonly detail: string;
 }
 
-const dayMs = 86_400_000;
 /** An older signing key should be rotated (ASVS 11.1.1). */
 const signingKeyAgeDaysMax = 180;
 const outboxAgeMsMax = 900_000;

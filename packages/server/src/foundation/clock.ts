@@ -22,6 +22,9 @@ export const systemClock: Clock = { now: () => Date.now(), isSystem: true };
 export const expiryTime = (clock: Clock, readAt: number | null): number =>
   clock.isSystem === true ? (readAt ?? clock.now()) : clock.now();
 
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
+
 /** ISO 8601 in UTC with milliseconds. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();
 

@@ -1,9 +1,8 @@
 /** The keys that expire on a day, in the order of their accounts, and how far the notices have got. */
+import { dayMs } from '../../foundation/clock.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
-
-export const dayMs = 86_400_000;
 
 /** The progress of one notice. */
 export interface NoticeProgress {

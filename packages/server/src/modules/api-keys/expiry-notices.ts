@@ -5,12 +5,12 @@
  * of expiry. Several instances may do this at once.
  */
 import { limits } from '@keyreeve/contract';
-import { toInstant, type Clock } from '../../foundation/clock.ts';
+import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import * as store from './expiry-notice-store.ts';
-import { dayMs, type ExpiringKeyRow } from './expiry-notice-store.ts';
+import type { ExpiringKeyRow } from './expiry-notice-store.ts';
 
 export interface ExpiryNoticesOptions {
   readonly db: Db;

@@ -1,8 +1,6 @@
 /** The expiry that a request sets, within the longest lifetime that the operator allows. */
-import { toInstant } from '../../foundation/clock.ts';
+import { dayMs, toInstant } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
-
-const dayMs = 86_400_000;
 
 /**
  * @param lifetimeDaysMax KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit

@@ -3,7 +3,7 @@
  * instance looks once an hour, in short commits, and disables a bounded number: docs/decisions/0022 has the reasons.
  */
 import { limits } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
+import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { claimUnusedKeysCheckTx } from '../../foundation/database/installation.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
@@ -11,8 +11,6 @@ import { recordEventsTx } from '../audit/audit.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { disableUnusedKeysTx, pageUnusedKeys } from './unused-store.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** Longer than the delay of the time of last use, and than any difference between the clocks of instances. */
 const marginMs = hourMs;
 

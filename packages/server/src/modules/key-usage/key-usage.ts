@@ -1,10 +1,10 @@
 /** Usage of API keys: how often verifications accepted and refused them. */
 import { limits, type UsageQuery } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
+import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { KeyChanges } from '../api-keys/changes.ts';
-import { dayMs, hourMs, listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
+import { listUsage, totalSince, type UsageCounts, type UsageRow } from './store.ts';
 
 export type { UsageRow };
 

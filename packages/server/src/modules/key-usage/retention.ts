@@ -3,9 +3,9 @@
  * be interrupted, repeated, and done by several instances at once.
  */
 import { limits } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
+import { dayMs, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { dayMs, deleteUsage, deleteUsageOfKey, foldHours, pageKeysWithUsage } from './store.ts';
+import { deleteUsage, deleteUsageOfKey, foldHours, pageKeysWithUsage } from './store.ts';
 
 export interface UsageRetentionOptions {
   readonly db: Db;

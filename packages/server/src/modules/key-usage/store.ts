@@ -1,9 +1,7 @@
 /** The table of usage: accepted and refused verifications of keys by hour and, after some days, by day. Both in UTC. */
+import { dayMs } from '../../foundation/clock.ts';
 import type { Db, Reader } from '../../foundation/database/db.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
-
-export const hourMs = 3_600_000;
-export const dayMs = 86_400_000;
 
 export type UsageStep = 'hour' | 'day';
 

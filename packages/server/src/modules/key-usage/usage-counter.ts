@@ -3,8 +3,9 @@
  * write. A crash loses the counts since the last flush.
  */
 import { limits } from '@keyreeve/contract';
+import { hourMs } from '../../foundation/clock.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
-import { hourMs, type HourOfKey } from './store.ts';
+import type { HourOfKey } from './store.ts';
 
 /** Adds to the table in one commit. */
 export type WriteUsage = (hours: readonly HourOfKey[]) => Promise<void>;

@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { limits } from '@keyreeve/contract';
-import type { Clock } from '../../foundation/clock.ts';
+import { dayMs, type Clock } from '../../foundation/clock.ts';
 import type { Sealer } from '../../foundation/crypto/seal.ts';
 import { randomId } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -258,7 +258,7 @@ export class Outbox {
     const { db, clock, onFailure } = this.#options;
     const now = clock.now();
     const scope = error instanceof JobFailure ? error.scope : 'job';
-    const isFinal = scope === 'final' || now - createdAt > limits.outboxKeptDays * 86_400_000;
+    const isFinal = scope === 'final' || now - createdAt > limits.outboxKeptDays * dayMs;
     this.#count(kind, isFinal ? 'givenUp' : 'failed');
     onFailure?.({ kind, id, attempts, isFinal, error });
     if (isFinal) return db.transaction((tx) => store.removeJobTx(tx, id));

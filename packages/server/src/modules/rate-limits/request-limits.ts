@@ -6,7 +6,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import { dayMs, type Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
@@ -35,8 +35,6 @@ interface Counter {
   /** Its name in the response; `mail` by default. */
   readonly policy?: string;
 }
-
-const dayMs = 86_400_000;
 
 /** Per hour. */
 const ownChangesMax = {

@@ -17,7 +17,7 @@
  */
 import { limits } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Clock } from '../../foundation/clock.ts';
+import { dayMs, type Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -72,7 +72,6 @@ interface Counter {
 /** The policy of all limits that failed sign-ins reach. A rejection by any other policy is no sign of guessing. */
 export const failedSignIns = 'sign-ins';
 
-const dayMs = 86_400_000;
 const minuteMs = limits.loginKnownPairWindowSeconds * 1000;
 const windowMs = limits.loginWindowSeconds * 1000;
 const pairDecay = { windowMs: limits.loginPairWindowSeconds * 1000 };

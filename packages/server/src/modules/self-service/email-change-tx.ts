@@ -6,7 +6,7 @@ import { recordAccountEventTx } from '../audit/audit.ts';
 import type { CredentialsRow } from '../accounts/store.ts';
 import { deleteAccountKeysTx, listAccountKeys } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { toInstant } from '../../foundation/clock.ts';
+import { dayMs, toInstant } from '../../foundation/clock.ts';
 import type { OneTimeCodes } from '../one-time-codes/one-time-codes.ts';
 import { insertCodeTx, deleteCodesTx } from '../one-time-codes/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -29,7 +29,7 @@ export interface MailParts {
 }
 
 /** @returns the time, in milliseconds, of the oldest email change that is kept */
-export const emailChangesKeptSince = (now: number): number => now - limits.emailChangeKeptDays * 86_400_000;
+export const emailChangesKeptSince = (now: number): number => now - limits.emailChangeKeptDays * dayMs;
 
 /**
  * Makes a change that the account requested. The previous email address gets an undo link if it is verified and was not

@@ -1,6 +1,7 @@
 /** Administration when a database connection breaks, and searches that read more rows than one page may. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import { dayMs } from '../../../foundation/clock.ts';
 import { setEmailTx } from '../../accounts/credentials-store.ts';
 import { insertCodeTx } from '../../one-time-codes/store.ts';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
@@ -148,7 +149,7 @@ onEachDatabase('recovering an account without a new link invalidates earlier lin
     for (const [index, purpose] of (['reset_password', 'change_email', 'set_email'] as const).entries())
       await insertCodeTx(tx, { hash: Buffer.alloc(32, index), purpose, accountId: ada, email, now: at, expiresAt });
     const change = { codeHash: undo, accountId: ada, ...email };
-    await insertEmailChangeTx(tx, { ...change, changedAt: at - 40 * 86_400_000, undoUntil: expiresAt });
+    await insertEmailChangeTx(tx, { ...change, changedAt: at - 40 * dayMs, undoUntil: expiresAt });
   });
   line.state = 'cut before';
   await assert.rejects(

@@ -1,12 +1,13 @@
 /** Notices of expiring keys: an audit event for each key and one mail for each account, once, 14 and 3 days before the expiry. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
+import { dayMs } from '../../../foundation/clock.ts';
 import { newAccountClient } from '../../../../test-kit/account-client.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
-import { addAccount, addKey, dayMs, keys, now } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, keys, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';

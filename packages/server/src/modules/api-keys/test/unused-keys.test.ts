@@ -1,6 +1,7 @@
 /** Keys that nobody uses are disabled: which ones, how many at once, by which instance, and what happens to the time. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { dayMs, hourMs } from '../../../foundation/clock.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -8,7 +9,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databases } from '../../../../test-kit/new-db.ts';
 import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
-import { addAccount, addKey, dayMs, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { backUp, restore } from '../../backup/test/backup-kit.ts';
 import { changesIn, ownerIn } from '../../backup/test/narrowed-keys.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
@@ -35,7 +36,7 @@ const disabledIn = async (db: Db): Promise<string[]> =>
 
 /** Looks every hour, as a service that runs does. */
 async function lookHourly(db: Db, from: number, until: number): Promise<void> {
-  for (let at = from; at <= until; at += 12 * 3_600_000) await unusedIn(db, at).disable();
+  for (let at = from; at <= until; at += 12 * hourMs) await unusedIn(db, at).disable();
 }
 
 async function fill(db: Db, nicknames: readonly string[]): Promise<void> {
@@ -64,11 +65,11 @@ onEachDatabase('only a key that was neither used nor changed for the days and a 
   await unusedIn(db, later, { ...options, unusedDaysMax: 0 }).disable();
   await unusedIn(db, later - 2, options).disable();
   assert.deepEqual(await disabledIn(db), ['own']);
-  await unusedIn(db, later + 3_600_000, options).disable();
+  await unusedIn(db, later + hourMs, options).disable();
   assert.deepEqual((await disabledIn(db)).toSorted(), ['own', 'unused', 'usedLongAgo']);
   assert.deepEqual(counts, [2]);
   const key = await findKeyDetails(db, idOf('unused'));
-  const at = later + 3_600_000;
+  const at = later + hourMs;
   assert.deepEqual([key?.disabledAt, key?.disabledReason, key?.updatedAt, key?.revision], [at, 'dormant', at, 1]);
   const [state] = await findKeyStates(db, [keys.apiKeyHash.stored('acc_ada unused')]);
   assert.equal(state?.disabledAt, at);
@@ -100,7 +101,7 @@ onEachDatabase(
     await changesIn(db, later + 1).change(await ownerIn(db, 'own', later), 'acc_ada', key?.id ?? 0, {
       disabled: false,
     });
-    await lookHourly(db, later + 3_600_000, later + (unusedDaysMax - 1) * dayMs);
+    await lookHourly(db, later + hourMs, later + (unusedDaysMax - 1) * dayMs);
     assert.deepEqual(await disabledIn(db), []);
     await lookHourly(db, later + (unusedDaysMax - 1) * dayMs, later + (unusedDaysMax + 1) * dayMs);
     assert.deepEqual(await disabledIn(db), ['unused']);
@@ -149,7 +150,7 @@ onEachDatabase(
     const counts: number[] = [];
     const options = { keysMax: 3, onDisabled: (count: number) => void counts.push(count) };
     for (const hour of [0, 1, 2, 3])
-      await raceToValues(opened, rivalsMin, (rival) => unusedIn(rival, later + hour * 3_600_000, options).disable());
+      await raceToValues(opened, rivalsMin, (rival) => unusedIn(rival, later + hour * hourMs, options).disable());
     assert.deepEqual(counts, [3, 3, 1]);
     assert.equal((await disabledIn(db)).length, 7);
     assert.equal((await listAuditEvents(db)).filter(({ action }) => action === 'api_key.disabled').length, 7);
@@ -186,7 +187,7 @@ onEachDatabase('after a pause, a jump of a clock or a restore, the time without 
   await unusedIn(db, now + 1).disable();
   // The service was stopped for a year, or the clock is a year ahead.
   await unusedIn(db, now + year).disable();
-  await unusedIn(db, now + year + 3_600_000).disable();
+  await unusedIn(db, now + year + hourMs).disable();
   assert.deepEqual(await disabledIn(db), []);
   // The clock is corrected, and ahead once more.
   for (const at of [now + dayMs, now + year, now + 2 * dayMs]) await unusedIn(db, at).disable();
@@ -200,6 +201,6 @@ onEachDatabase('after a pause, a jump of a clock or a restore, the time without 
   const clock = new FakeClock(now + 2 * year);
   await using fresh = await databases[db.dialect]!();
   await restore(fresh.db, backup, { acceptsRevival: true, clock });
-  await unusedIn(fresh.db, now + 2 * year + 3_600_000).disable();
+  await unusedIn(fresh.db, now + 2 * year + hourMs).disable();
   assert.deepEqual(await disabledIn(fresh.db), []);
 });

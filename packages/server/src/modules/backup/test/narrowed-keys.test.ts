@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { hourMs } from '../../../foundation/clock.ts';
 import { deleteEndedSecrets } from '../../api-keys/change-store.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { readJournal, readPosition, writePosition } from '../../deletion-journal/files.ts';
@@ -159,7 +160,7 @@ onEachDatabase(
     for (const name of narrowed)
       await changesIn(db, since).change(owner, 'acc_ada', made.idOf(name), { metadata: { seen: true } });
     await backUp(db, backup);
-    const slow = now - 3_600_000;
+    const slow = now - hourMs;
     await made.narrow(db, journalIn(db, folder), slow + 1);
     const clock = new FakeClock(slow);
     await restore(db, backup, { journal: journalIn(db, folder), mayReplace: true, acceptsRevival: true, clock });

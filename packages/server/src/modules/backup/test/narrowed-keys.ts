@@ -1,5 +1,6 @@
 /** An installation with a key for each change that narrows keys, made before and after a backup. */
 import assert from 'node:assert/strict';
+import { dayMs } from '../../../foundation/clock.ts';
 import { KeyChanges } from '../../api-keys/changes.ts';
 import { findKeyStates, findPreviousKeyStates } from '../../api-keys/state-store.ts';
 import { deleteKey } from '../../api-keys/store.ts';
@@ -9,7 +10,7 @@ import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import type { AccountPrincipal } from '../../../foundation/principal.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
-import { addAccount, addKey, addSession, dayMs, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addKey, addSession, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
 
 /** Seconds. The overlap of `over` has ended before anything is verified. */
 const shortOverlap = 10;

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { hourMs } from '../../../foundation/clock.ts';
 import * as accounts from '../../accounts/store.ts';
 import { deleteKey } from '../../api-keys/store.ts';
 import { replayOnLive, type ReplayOptions } from '../replay-on-live.ts';
@@ -22,7 +23,6 @@ import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { addAccount, addKey, keys, newSigningKey, now, operator } from '../../../../test-kit/rows.ts';
 import { contentsOf, countOf, fill } from './whole-installation.ts';
 
-const hourMs = 3_600_000;
 const later = now + hourMs;
 
 const journalIn = (db: Db, folder: string, at = later): DeletionJournal =>

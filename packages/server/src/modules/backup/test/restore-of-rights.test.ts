@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hourMs } from '../../../foundation/clock.ts';
 import { setEmailTx, setPasswordHash } from '../../accounts/credentials-store.ts';
 import * as accounts from '../../accounts/store.ts';
 import { recordAccountEventTx } from '../../audit/audit.ts';
@@ -51,7 +52,7 @@ const rightsOf = async (db: Db) =>
   Object.fromEntries((await db.all(selectRights)).map(({ id, ...rights }) => [id, { ...rights }]));
 const epochsOf = async (db: Db) => (await db.all(selectEpochs)).map(({ epoch }) => epoch);
 
-const code = { purpose: 'reset_password', now, expiresAt: later + 3_600_000 } as const;
+const code = { purpose: 'reset_password', now, expiresAt: later + hourMs } as const;
 const listCodes = sql<{ accountId: string }>(
   'test_list_codes',
   `select a.id as "accountId" from one_time_codes c join accounts a on a.pk = c.account_pk order by a.id`,

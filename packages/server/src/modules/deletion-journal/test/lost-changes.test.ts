@@ -1,6 +1,7 @@
 /** Finding the changes of keys that a database has lost takes the same time for any number of audit events. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { dayMs } from '../../../foundation/clock.ts';
 import type { Db, Reader } from '../../../foundation/database/db.ts';
 import { sql, type Statement } from '../../../foundation/database/sql.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
@@ -70,7 +71,7 @@ onEachDatabase('a journal is not complete beyond the clock, whatever time the ne
   using temp = newTempFolder();
   const folder = join(temp.path, 'journal');
   const accountId = await addAccount(db);
-  const future = JSON.stringify([{ id: '1', at: now + 86_400_000 }]);
+  const future = JSON.stringify([{ id: '1', at: now + dayMs }]);
   await db.transaction((tx) => tx.run(insertEvents, [future, accountId]));
   await new DeletionJournal({ folder, db, clock: new FakeClock(now + 5), keys }).completeFrom(db);
   assert.equal((await readPosition(folder, keys))?.at, now + 5);

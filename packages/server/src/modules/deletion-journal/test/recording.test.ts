@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hourMs } from '../../../foundation/clock.ts';
 import * as accounts from '../../accounts/store.ts';
 import { deleteKey } from '../../api-keys/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -58,11 +59,11 @@ onEachDatabase('the position stays before events that an open transaction may st
   await revokeEverything(db);
   await newJournal(db, temp.path, now + 60_000).catchUp();
   assert.equal((await readPosition(temp.path, keys))?.event, 0);
-  await newJournal(db, temp.path, now + 3_600_000).catchUp();
+  await newJournal(db, temp.path, now + hourMs).catchUp();
   const settled = (await readPosition(temp.path, keys))?.event ?? 0;
   assert.ok(settled > 0);
   // The position never goes back, also for a restored backup that is older than the journal.
-  await newJournal(db, temp.path, now - 3_600_000).catchUp();
+  await newJournal(db, temp.path, now - hourMs).catchUp();
   assert.equal((await readPosition(temp.path, keys))?.event, settled);
 });
 
@@ -114,7 +115,7 @@ onEachDatabase('the folder of another installation is rejected', async ({ db }) 
 onEachDatabase('the entries of a damaged file are written again, so the file can be moved away', async ({ db }) => {
   using temp = newTempFolder();
   const revoked = await revokeEverything(db);
-  const later = now + 3_600_000;
+  const later = now + hourMs;
   await newJournal(db, temp.path, later).catchUp();
   const [path = ''] = await journalFiles(temp.path);
   // According to the position, the files have all entries.

@@ -1,11 +1,11 @@
 /** The usage of keys over HTTP: each verification counts once, in the endpoint that it uses. */
 import assert from 'node:assert/strict';
 import type { CreatedKey, KeyUsage, RotatedKey } from '@keyreeve/contract';
+import { dayMs, hourMs } from '../../../foundation/clock.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertProblem, fromFetch } from '../../../../test-kit/assert-problem.ts';
 import { administer, newAdministrator } from '../../../../test-kit/administrators.ts';
 import { bearer, newApp, type Answered, type TestApp } from '../../../../test-kit/new-app.ts';
-import { dayMs, hourMs } from '../store.ts';
 
 /** Entries as `[hours since the start of the clock's hour, accepted, refused]`. */
 type Entries = readonly (readonly [hour: number, accepted: number, refused: number])[];

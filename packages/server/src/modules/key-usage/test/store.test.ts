@@ -1,12 +1,13 @@
 /** The table of usage on each database: each count exactly once, as hours and then as days. */
 import assert from 'node:assert/strict';
+import { dayMs, hourMs } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, addKey } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
 import { UsageRetention } from '../retention.ts';
-import { addUsage, dayMs, hourMs, listUsage, totalSince, type HourOfKey } from '../store.ts';
+import { addUsage, listUsage, totalSince, type HourOfKey } from '../store.ts';
 
 const day = Date.UTC(2026, 10, 21);
 const hour = day + 9 * hourMs;

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
+import { hourMs } from '../../../foundation/clock.ts';
 import { unavailable } from '../../../foundation/database/unavailable.ts';
-import { hourMs, type HourOfKey } from '../store.ts';
+import type { HourOfKey } from '../store.ts';
 import { UsageCounter, type WriteUsage } from '../usage-counter.ts';
 
 const hour = Date.UTC(2026, 10, 21, 9);

@@ -1,5 +1,6 @@
 /** The stores of second factors and enrolments, and ending an account's other sessions. */
 import assert from 'node:assert/strict';
+import { dayMs } from '../../../foundation/clock.ts';
 import { removeSecondFactor } from '../../administration/store.ts';
 import type { AccountPrincipal } from '../../../foundation/principal.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -9,7 +10,7 @@ import * as store from '../store.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import * as tokens from '../../sessions/store.ts';
 import { codeOf, onEachDatabase, outcomes, race, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
-import { addAccount, addSession, dayMs, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addAccount, addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
 
 const ada: AccountPrincipal = { kind: 'account', accountId: 'acc_ada', sessionId: 'ses_one' };
 const sealed = keys.secondFactorSeal.seal('acc_ada', 'SECRET');

@@ -1,6 +1,7 @@
 /** Changes that delete an account's API keys, when the database connection breaks at their commit. */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import { dayMs } from '../../../foundation/clock.ts';
 import type { CodePurpose } from '../../one-time-codes/one-time-codes.ts';
 import { insertCodeTx } from '../../one-time-codes/store.ts';
 import { testConfig } from '../../../../test-kit/test-config.ts';
@@ -12,7 +13,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { wire, type Services } from '../../../app/wiring.ts';
 import { behind, Line } from '../../../../test-kit/broken-connection.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { addSession, dayMs, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { addSession, keys, now, operator } from '../../../../test-kit/rows.ts';
 import { until } from '../../../../test-kit/until.ts';
 
 const waitMsMax = 10_000;

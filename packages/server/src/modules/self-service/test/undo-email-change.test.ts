@@ -1,6 +1,7 @@
 /** Undoing an email change: a link sent to the previous email address takes the account back from a thief. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
+import { dayMs } from '../../../foundation/clock.ts';
 import { deleteOldEmailChanges } from '../../accounts/email-change-store.ts';
 import { repeatChangesTx } from '../../backup/replay-changes.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -20,7 +21,6 @@ import { codeAt } from '../../../../test-kit/authenticator.ts';
 
 const owner = 'owner@example.com';
 const thief = 'thief@example.com';
-const dayMs = 86_400_000;
 const countChanges = sql<{ count: number }>('test_email_changes', 'select count(*) as count from email_changes');
 
 /** @returns the code of the undo link, which is sent to the previous email address */

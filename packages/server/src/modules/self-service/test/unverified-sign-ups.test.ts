@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { limits } from '@keyreeve/contract';
 import { deleteExpiredSignUps } from '../../accounts/sign-up-store.ts';
-import { monotonicMs } from '../../../foundation/clock.ts';
+import { dayMs, monotonicMs } from '../../../foundation/clock.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import { sql } from '../../../foundation/database/sql.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -19,7 +19,6 @@ import {
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const email = 'ada@example.com';
-const dayMs = 86_400_000;
 const rivals = 16;
 
 const listIds = sql<{ id: string }>('test_account_ids', 'select id from accounts');

@@ -1,5 +1,6 @@
 /** The session store: sessions, their limits, and the rotation of their refresh tokens. */
 import assert from 'node:assert/strict';
+import { dayMs } from '../../../foundation/clock.ts';
 import { setPasswordHash } from '../../accounts/credentials-store.ts';
 import { disableAccount } from '../../accounts/store.ts';
 import type { Db } from '../../../foundation/database/db.ts';
@@ -10,7 +11,6 @@ import {
   addAccount,
   addSession,
   addSigningKey,
-  dayMs,
   keys,
   newSession,
   newSigningKey,

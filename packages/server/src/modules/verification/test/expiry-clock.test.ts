@@ -1,12 +1,12 @@
 /** Which clock decides that a secret has expired: on PostgreSQL that of the database, so that all instances agree. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hourMs } from '../../../foundation/clock.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { currentKind, type DatabasePlace } from '../../../../test-kit/new-db.ts';
 
 const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 /** Stands for the clock of a machine. */
 class MachineClock extends FakeClock {

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { limits, type CreatedKey, type CreatedWebhook, type RotatedKey } from '@keyreeve/contract';
+import { dayMs } from '../../../foundation/clock.ts';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { assertWebhookMessage } from '../../../../test-kit/declared-answers.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { bearer, goodPassword, newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
-import { dayMs } from '../../../../test-kit/rows.ts';
 import { newReceiver, type Received, type Receiver } from '../../../../test-kit/webhook-receiver.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 
