@@ -6,7 +6,7 @@
  *     npm run bench -- workers [--keys 1000000] [--rounds 5] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
  *     npm run bench -- delays [--keys 200000] [--rounds 3] [--seconds 10] [--quick]
- *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres]
+ *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` checks in a minute that a command works; its numbers mean nothing.
@@ -32,7 +32,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     databases: { type: 'string', default: 'sqlite,postgres' },
     floods: { type: 'string', default: '' },
-    commit: { type: 'string', default: 'HEAD' },
+    commit: { type: 'string' },
     quick: { type: 'boolean', default: false },
   },
 });
@@ -58,6 +58,7 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
   workers: () => workers({ ...bounds(1_000_000, 5, 2), databases: values.databases.split(','), folder }),
   before: () => {
     const { commit } = values;
+    if (commit === undefined) throw new Error('before needs --commit REF, the commit to compare with');
     return before({ ...bounds(200_000, 15, 2), commit, databases: values.databases.split(','), folder });
   },
   delays: () => delays({ ...bounds(200_000, 3, 10), folder }),

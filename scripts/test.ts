@@ -62,7 +62,7 @@ async function runAll(files: readonly string[]): Promise<number> {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const files = globSync('packages/**/*.test.ts', { exclude: ['**/node_modules/**'] }).toSorted();
+  const files = globSync('{packages,bench}/**/*.test.ts', { exclude: ['**/node_modules/**'] }).toSorted();
   const others = files.filter((file) => !slowFiles.includes(file));
   if (args[0] === '--slow') return runTests({ files: slowFiles, names: [] });
   if (args[0] === '--fast') return runTests({ files: others, names: [] });
