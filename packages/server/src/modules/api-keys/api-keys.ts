@@ -226,7 +226,7 @@ const toApiKey = (row: store.KeyRow): ApiKey => ({
   scopes: splitScopes(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole)),
   expiresAt: row.expiresAt,
   disabledAt: row.disabledAt,
-  disabledReason: row.disabledReason as DisabledReason | null,
+  disabledReason: row.disabledReason,
   hint: row.hint,
   lastUsedAt: row.lastUsedAt,
   createdAt: row.createdAt,

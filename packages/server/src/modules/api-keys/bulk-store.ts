@@ -24,7 +24,7 @@ export interface ImportedKeyRow {
 export interface DisabledKey {
   readonly id: number;
   readonly accountId: string;
-  readonly reason: string;
+  readonly reason: DisabledReason;
 }
 
 const insert = sql('import_api_keys', {

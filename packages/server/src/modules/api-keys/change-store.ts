@@ -1,4 +1,5 @@
 /** Changes and rotations of API keys, and the details of one key. */
+import type { DisabledReason } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
@@ -18,7 +19,7 @@ export interface KeyDetailsRow {
   readonly ownerRole: string;
   readonly expiresAt: number | null;
   readonly disabledAt: number | null;
-  readonly disabledReason: string | null;
+  readonly disabledReason: DisabledReason | null;
   /** CIDR ranges, separated by spaces. */
   readonly addresses: string | null;
   /** JSON. */

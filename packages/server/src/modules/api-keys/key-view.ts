@@ -1,5 +1,5 @@
 /** API keys in responses and in the output of the command line. */
-import type { DisabledReason, KeyDetails, ListedKey, ListedKeyFull, RotatedKey } from '@keyreeve/contract';
+import type { KeyDetails, ListedKey, ListedKeyFull, RotatedKey } from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
@@ -31,7 +31,7 @@ export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
   scopes: splitScopes(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole)),
   expiresAt: toInstantOrNull(row.expiresAt),
   disabledAt: toInstantOrNull(row.disabledAt),
-  disabledReason: row.disabledReason as DisabledReason | null,
+  disabledReason: row.disabledReason,
   hint: row.hint,
   addresses: row.addresses === null ? null : row.addresses.split(' '),
   metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),

@@ -1,4 +1,5 @@
 /** The tables of API keys and of their prefixes. */
+import type { DisabledReason } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx, recordEventsTx } from '../audit/audit.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
@@ -19,7 +20,7 @@ export interface KeyRow {
   readonly ownerRole: string;
   readonly expiresAt: number | null;
   readonly disabledAt: number | null;
-  readonly disabledReason: string | null;
+  readonly disabledReason: DisabledReason | null;
   readonly hint: string | null;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;

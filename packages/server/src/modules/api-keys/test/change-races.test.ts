@@ -175,7 +175,7 @@ onEachDatabase('only an administrator or an operator enables a key that one of t
   const ada = { kind: 'account', accountId, sessionId: 'ses_one' } as const;
   const { keyChanges } = on(opened.db);
   const disable = async (by: typeof ada | typeof operator, disabled: boolean): Promise<DisabledReason | null> =>
-    (await keyChanges.change(by, accountId, id, { disabled })).disabledReason as DisabledReason | null;
+    (await keyChanges.change(by, accountId, id, { disabled })).disabledReason;
   assert.equal(await disable(ada, true), 'owner');
   assert.equal(await disable(operator, true), 'administrator');
   assert.equal(await disable(ada, true), 'administrator');
