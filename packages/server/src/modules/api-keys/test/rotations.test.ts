@@ -1,6 +1,6 @@
 /** Rotations: a new secret, an overlap with the previous one, and its end. */
 import assert from 'node:assert/strict';
-import type { RotatedKey } from '@keyreeve/contract';
+import { limits, type RotatedKey } from '@keyreeve/contract';
 import { bearer, operator } from '../../../../test-kit/new-app.ts';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -9,8 +9,8 @@ import { sql } from '../../../foundation/database/sql.ts';
 import { listKeyPrefixes } from '../store.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
-const hour = 3_600;
-const day = 24 * hour;
+const hourSeconds = 3_600;
+const daySeconds = 24 * hourSeconds;
 const instant = (client: KeyClient, seconds = 0): string =>
   new Date(client.app.clock.now() + seconds * 1000).toISOString();
 /** The statuses of verifications. */
@@ -20,7 +20,7 @@ const statusesOf = (client: KeyClient, keys: readonly string[]): Promise<number[
 test('a rotation returns a new secret, and the previous one is valid until the end of the overlap', async () => {
   await using client = await newKeyClient({}, { scopes: ['a'], metadata: { a: 1 } });
   const before = await client.read();
-  await client.advance(hour);
+  await client.advance(hourSeconds);
   const answer = await client.send('POST', '/rotate');
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.headers.get('cache-control'), 'no-store');
@@ -32,16 +32,16 @@ test('a rotation returns a new secret, and the previous one is valid until the e
     nickname,
     createdAt,
     updatedAt: instant(client),
-    previousExpiresAt: instant(client, day),
+    previousExpiresAt: instant(client, daySeconds),
   });
-  const previous = { expiresAt: instant(client, day), lastUsedAt: null };
+  const previous = { expiresAt: instant(client, daySeconds), lastUsedAt: null };
   const hint = `krv_…${key.slice(-4)}`;
   assert.deepEqual(await client.read(), { ...before, updatedAt: instant(client), hint, previous });
   assert.deepEqual(await statusesOf(client, [client.key, key]), [200, 200]);
 
   await client.app.service.services.verifier.flush();
   assert.equal((await client.read()).previous?.lastUsedAt, instant(client), 'the owner sees that it is still used');
-  await client.advance(day - 1);
+  await client.advance(daySeconds - 1);
   assert.deepEqual(await statusesOf(client, [client.key, key]), [200, 200]);
   await client.advance(1);
   assert.deepEqual(await statusesOf(client, [client.key, key]), [401, 200]);
@@ -79,21 +79,21 @@ test('a rotation with an invalid body changes nothing', { tags: ['asvs:2.2.1'] }
 
 test('the overlap never ends later than the key, and without an overlap the previous secret ends immediately', async () => {
   await using client = await newKeyClient();
-  await client.change({ expiresAt: instant(client, hour) });
-  const first = await client.rotate({ overlapSeconds: 30 * day });
-  assert.equal(first.previousExpiresAt, instant(client, hour));
+  await client.change({ expiresAt: instant(client, hourSeconds) });
+  const first = await client.rotate({ overlapSeconds: 30 * daySeconds });
+  assert.equal(first.previousExpiresAt, instant(client, hourSeconds));
   // The key gets a later expiry; the overlap does not.
   await client.change({ expiresAt: null });
-  await client.advance(hour);
+  await client.advance(hourSeconds);
   assert.deepEqual(await statusesOf(client, [client.key, first.key]), [401, 200]);
 
   const second = await client.rotate({ overlapSeconds: 0 });
   assert.equal(second.previousExpiresAt, null);
   assert.deepEqual(await statusesOf(client, [client.key, first.key, second.key]), [401, 401, 200]);
-  const third = await client.rotate({ overlapSeconds: 30 * day });
-  assert.equal(third.previousExpiresAt, instant(client, 30 * day));
-  await client.change({ expiresAt: instant(client, day) });
-  assert.equal((await client.read()).previous?.expiresAt, instant(client, day));
+  const third = await client.rotate({ overlapSeconds: 30 * daySeconds });
+  assert.equal(third.previousExpiresAt, instant(client, 30 * daySeconds));
+  await client.change({ expiresAt: instant(client, daySeconds) });
+  assert.equal((await client.read()).previous?.expiresAt, instant(client, daySeconds));
 
   // An expired key has no overlap.
   await client.send('DELETE', '/previous');
@@ -104,7 +104,7 @@ test('the overlap never ends later than the key, and without an overlap the prev
 
 test('a rotation during an overlap requires endPrevious, and ends the older secret', async () => {
   await using client = await newKeyClient();
-  const second = await client.rotate({ overlapSeconds: hour });
+  const second = await client.rotate({ overlapSeconds: hourSeconds });
   const before = await client.read();
   for (const body of [{}, { overlapSeconds: 0 }, { endPrevious: false }])
     assertRejected(await client.send('POST', '/rotate', body), 'overlap_in_progress');
@@ -193,7 +193,7 @@ test('a key with a reserved scope is rotated only soon after a sign-in', { tags:
     scopes: ['keyreeve:verify'],
   });
   const rotate = () => app.call('POST', `/auth/api-keys/${id}/rotate`, { headers: bearer(user.accessToken) });
-  app.clock.advance({ seconds: 301 });
+  app.clock.advance({ seconds: limits.recentSignInSeconds + 1 });
   assertRejected(await rotate(), 'reauth_required');
   // Its scopes may stay, and without the reserved one it is a key like any other.
   const change = (scopes: readonly string[]) =>
@@ -213,7 +213,7 @@ test('an administrator adds a reserved scope only soon after a sign-in', { tags:
   const { json } = await app.call('POST', '/auth/api-keys', { headers, json: { nickname: 'gateway' } });
   const path = `/auth/api-keys/${(json as { id: number }).id}`;
   const change = () => app.call('PATCH', path, { headers, json: { scopes: ['keyreeve:verify'] } });
-  app.clock.advance({ seconds: 301 });
+  app.clock.advance({ seconds: limits.recentSignInSeconds + 1 });
   assertRejected(await change(), 'reauth_required');
   app.clock.advance({ seconds: -1 });
   assert.equal((await change()).status, 200);

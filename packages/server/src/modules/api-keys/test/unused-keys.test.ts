@@ -1,4 +1,4 @@
-/** Keys that nobody uses are disabled: which ones, how many at once, by which instance, and what happens to the time. */
+/** Unused keys are disabled: which ones, how many at once, by which instance, and what happens to the time. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { dayMs, hourMs } from '../../../foundation/clock.ts';

@@ -95,12 +95,12 @@ test('a refused key counts, whatever the reason, and its previous secret counts 
   assert.deepEqual(await at.entries(id), [[0, 4, 4]]);
   at.app.clock.advance({ seconds: 2 * 3_600 });
   assert.equal(await at.forward(rotated.key), 401);
-  const [, last] = await signedInAgain(at, id);
+  const [, last] = await entriesOfService(at, id);
   assert.deepEqual(last?.slice(1), [0, 1]);
 });
 
 /** The access token expires after 10 minutes, so the entries are read from the service. */
-async function signedInAgain(at: Awaited<ReturnType<typeof fixture>>, id: number): Promise<Entries> {
+async function entriesOfService(at: Awaited<ReturnType<typeof fixture>>, id: number): Promise<Entries> {
   const { keyUsage, verifier } = at.app.service.services;
   await verifier.flush();
   const rows = await keyUsage.list(at.account.id, id, {});
