@@ -34,8 +34,8 @@ const disabledIn = async (db: Db): Promise<string[]> =>
     .filter(({ disabledAt }) => disabledAt !== null)
     .map(({ nickname }) => nickname);
 
-/** Looks every hour, as a service that runs does. */
-async function lookHourly(db: Db, from: number, until: number): Promise<void> {
+/** Looks every 12 hours, like a service that runs. */
+async function lookTwiceADay(db: Db, from: number, until: number): Promise<void> {
   for (let at = from; at <= until; at += 12 * hourMs) await unusedIn(db, at).disable();
 }
 
@@ -101,9 +101,9 @@ onEachDatabase(
     await changesIn(db, later + 1).change(await ownerIn(db, 'own', later), 'acc_ada', key?.id ?? 0, {
       disabled: false,
     });
-    await lookHourly(db, later + hourMs, later + (unusedDaysMax - 1) * dayMs);
+    await lookTwiceADay(db, later + hourMs, later + (unusedDaysMax - 1) * dayMs);
     assert.deepEqual(await disabledIn(db), []);
-    await lookHourly(db, later + (unusedDaysMax - 1) * dayMs, later + (unusedDaysMax + 1) * dayMs);
+    await lookTwiceADay(db, later + (unusedDaysMax - 1) * dayMs, later + (unusedDaysMax + 1) * dayMs);
     assert.deepEqual(await disabledIn(db), ['unused']);
   },
 );
@@ -192,11 +192,11 @@ onEachDatabase('after a pause, a jump of a clock or a restore, the time without 
   // The clock is corrected, and ahead once more.
   for (const at of [now + dayMs, now + year, now + 2 * dayMs]) await unusedIn(db, at).disable();
   assert.deepEqual(await disabledIn(db), []);
-  await lookHourly(db, now + 2 * dayMs, now + (unusedDaysMax + 2) * dayMs);
+  await lookTwiceADay(db, now + 2 * dayMs, now + (unusedDaysMax + 2) * dayMs);
   assert.deepEqual(await disabledIn(db), []);
   const backup = join(temp.path, 'backup');
   await backUp(db, backup);
-  await lookHourly(db, now + (unusedDaysMax + 2) * dayMs, now + (unusedDaysMax + 3) * dayMs);
+  await lookTwiceADay(db, now + (unusedDaysMax + 2) * dayMs, now + (unusedDaysMax + 3) * dayMs);
   assert.deepEqual((await disabledIn(db)).toSorted(), ['a', 'b']);
   const clock = new FakeClock(now + 2 * year);
   await using fresh = await databases[db.dialect]!();
