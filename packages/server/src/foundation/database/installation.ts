@@ -51,7 +51,7 @@ export async function wereKeysImported(db: Db): Promise<boolean> {
 export const recordKeyImportTx = async (tx: Transaction, now: number): Promise<void> =>
   void (await tx.run(setKeysImported, [now]));
 
-// The times are those of several clocks. A time far away is a pause of the service or a jump of a clock.
+// Instances with different clocks write these times. A large difference is a pause of the service or a jump of a clock.
 const claimCheck = sql<{ countedFrom: number }>(
   'claim_unused_keys_check',
   `update installation set unused_keys_checked_at = $1, unused_keys_counted_from =
@@ -65,10 +65,10 @@ const restartCount = sql(
 );
 
 /**
- * Claims the next look for unused keys for the caller.
- * @param everyMs the minimum interval, also between instances
- * @param pauseMsMax after a longer interval, or a time that much in the future, keys count as used now
- * @returns from when the time without a use counts, in milliseconds; undefined if it is not due
+ * Claims the next check for unused keys for the caller.
+ * @param everyMs the minimum interval between two checks of any instances
+ * @param pauseMsMax keys count as used now if the previous check was longer ago, or is further in the future
+ * @returns the earliest time from which days without a use count, in milliseconds; undefined if no check is due
  */
 export const claimUnusedKeysCheckTx = async (
   tx: Transaction,
@@ -78,7 +78,7 @@ export const claimUnusedKeysCheckTx = async (
 ): Promise<number | undefined> =>
   (await tx.get(claimCheck, [now, now - everyMs, now - pauseMsMax, now + pauseMsMax]))?.countedFrom;
 
-/** Lets the time without a use count from now, for rows whose times of last use are old. */
+/** Counts days without a use from now, because the stored times of last use are old (after a restore). */
 export const countUnusedKeysFromTx = async (tx: Transaction, now: number): Promise<void> =>
   void (await tx.run(restartCount, [now]));
 

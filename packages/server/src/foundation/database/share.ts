@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * `narrowing` takes rights away: deletions, disabling, session ends, password changes, resets and the completion of such
+ * `narrowing` removes rights: deletions, disabling, session ends, password changes, resets and the completion of such
  * changes with an unknown outcome. It has reserved capacity (docs/decisions/0014-fair-shares.md).
  */
 export type WorkClass = 'narrowing' | 'ordinary';

@@ -9,20 +9,20 @@ alter table api_keys add column disabled_at integer;
 alter table api_keys add column disabled_reason text;
 -- CIDR ranges in canonical form, separated by spaces; null: the key is valid from any IP address.
 alter table api_keys add column addresses text;
--- A JSON object of the owner, which verification returns; null: none.
+-- A JSON object of the owner, which a verification result contains; null: none.
 alter table api_keys add column metadata text;
 -- The prefix and the last four characters of the secret; null for keys of earlier programs and imported keys.
 alter table api_keys add column hint text;
--- The IP range of the last use, where it is known.
+-- The client IP range of the last use; null if it is not known.
 alter table api_keys add column last_used_from text;
--- Increases with every change. A change of unknown outcome is repeated only while this is what it was.
+-- Increases with every change. A change of unknown outcome is repeated only while the revision is unchanged.
 alter table api_keys add column revision integer not null default 0;
 
--- When unused keys were last looked for, and from when the time without a use counts; null: never, and always.
+-- The last check for unused keys (null: never), and the earliest time from which days without a use count (null: any).
 alter table installation add column unused_keys_checked_at integer;
 alter table installation add column unused_keys_counted_from integer;
 
--- Secrets that are valid besides the secret of the key: after a rotation, the previous one until its end.
+-- Previous secrets: after a rotation, the replaced secret of a key is valid until its expiry.
 create table api_key_secrets (
   -- As in api_keys.
   lookup integer primary key,
@@ -32,9 +32,8 @@ create table api_key_secrets (
   last_used_at integer
 ) strict;
 
--- Verifications of each key in an hour or a day, both in UTC. Without a foreign key, so that a deletion does not wait for
--- the rows of its key, which are deleted later. The rows of an hour are adjacent: a flush changes few pages, and a fold
--- reads them in order.
+-- Verifications of each key in an hour or a day, both in UTC. There is no foreign key, so that the deletion of a key
+-- does not wait for its rows, which are deleted later. The rows of an hour are adjacent, so that a flush changes few pages.
 create table key_usage (
   -- hour, day
   step text not null,
@@ -47,14 +46,14 @@ create table key_usage (
 ) strict, without rowid;
 create index key_usage_key on key_usage (key_id, at);
 
--- Where the notices of expiring keys have got to: for each notice, the next day of expiry, and the last key of it that has
--- been processed. All keys of a day are processed together, so that an account gets one mail for them.
+-- Progress of the expiry notices: for each notice, the next day of expiry and the last processed key of that day. All keys
+-- of a day are processed together, so that an account gets one mail for them.
 create table expiry_notices (
-  -- Before the expiry: 14 or 3.
+  -- Days from the notice to the expiry: 14 or 3.
   days integer primary key,
-  -- Since 1970, in UTC.
+  -- Day of expiry: days since 1970, in UTC.
   day integer not null,
-  -- 0: none of the day.
+  -- 0: no key of the day has been processed.
   account_pk integer not null,
   key_id integer not null
 ) strict;
@@ -64,8 +63,8 @@ create index api_keys_expiry on api_keys (expires_at / 86400000, account_pk, id)
 create index audit_events_key_changes on audit_events (target, at)
   where action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated');
 
--- An earlier program that restored or moved a database with this schema left the restrictions out. Without restrictions, the
--- key would be valid again, so it stays disabled.
+-- An earlier program that restored or moved a database with this schema omitted the restrictions. Without them, the key would
+-- be valid again, so it stays disabled.
 update api_keys set disabled_at = updated_at, revision = 1,
   disabled_reason = case when exists (select 1 from audit_events e join accounts a on a.id = e.account_id
     where a.pk = api_keys.account_pk and e.target = cast(api_keys.id as text) and e.action = 'api_key.disabled'
