@@ -1,6 +1,6 @@
 /**
- * Periodic work: writes usage and times of last use, deletes expired rows and old usage, disables unused keys, gives notice
- * of expiring keys, logs counts of verifications and audit checkpoints.
+ * Periodic work: writes usage and times of last use, deletes expired rows and old usage, disables unused keys, sends expiry
+ * notices, logs counts of verifications and audit checkpoints.
  */
 import { limits } from '@keyreeve/contract';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
@@ -31,7 +31,7 @@ export interface HousekeepingParts {
   readonly verifier: Verifier;
   readonly usageRetention: Pick<UsageRetention, 'apply'>;
   readonly unusedKeys: UnusedKeys;
-  readonly expiryNotices: Pick<ExpiryNotices, 'give'>;
+  readonly expiryNotices: Pick<ExpiryNotices, 'send'>;
 }
 
 export class Housekeeping {
@@ -66,13 +66,13 @@ export class Housekeeping {
       every(logEveryMs, this.#checkpoint),
       every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
       every(deleteEveryMs, () => usageRetention.apply()),
-      // Not at the start: after a pause, keys first get the chance to be used.
+      // Not at the start: after a pause of the service, clients first need time to use their keys.
       every(deleteEveryMs, () => unusedKeys.disable()),
-      every(deleteEveryMs, () => expiryNotices.give()),
+      every(deleteEveryMs, () => expiryNotices.send()),
     );
     void this.#runInBackground(() => this.#deleteExpired(db, clock))
       .then(() => this.#runInBackground(() => usageRetention.apply()))
-      .then(() => this.#runInBackground(() => expiryNotices.give()));
+      .then(() => this.#runInBackground(() => expiryNotices.send()));
   }
 
   /** Writes the pending usage and times of last use, and logs the remaining counts. */

@@ -32,14 +32,14 @@ test('a task that the stop interrupts is no failure, and no later task starts; o
       started.resolve();
       return interrupted.promise;
     });
-    const give = mock.fn(() => Promise.resolve());
-    const parts = { ...services, usageRetention: { apply }, expiryNotices: { give } };
+    const send = mock.fn(() => Promise.resolve());
+    const parts = { ...services, usageRetention: { apply }, expiryNotices: { send } };
     const housekeeping = new Housekeeping(installation, app.clock, parts, log);
     await started.promise;
     await housekeeping.stop();
     interrupted.reject(error);
     await new Promise(setImmediate);
-    assert.deepEqual([apply.mock.callCount(), give.mock.callCount()], [1, 0]);
+    assert.deepEqual([apply.mock.callCount(), send.mock.callCount()], [1, 0]);
     assert.equal(eventsIn(lines.splice(0)).includes('housekeeping_failed'), isLogged);
   }
 });

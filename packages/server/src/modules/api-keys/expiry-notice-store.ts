@@ -1,4 +1,4 @@
-/** The keys that expire on a day, in the order of their accounts, and how far the notices have got. */
+/** The keys that expire on a day, in the order of their accounts, and the progress of the notices. */
 import { dayMs } from '../../foundation/clock.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
@@ -39,8 +39,8 @@ const updateProgress = sql(
   'update_expiry_notice_progress',
   `update expiry_notices set day = $2, account_pk = $3, key_id = $4 where days = $1`,
 );
-// $1: the day; $2: the current time; $3: the length of the notice. A key whose lifetime is not longer than the notice gets
-// none: its owner has just chosen the expiry.
+// $1: the day of expiry; $2: the current time; $3: the time from the notice to the expiry. A key that was created within this
+// time gets no notice: its owner has just chosen the expiry.
 const expiring = `from api_keys k join accounts a on a.pk = k.account_pk
    where k.expires_at is not null and k.expires_at / ${dayMs} = $1 and k.expires_at > $2 and k.created_at < k.expires_at - $3
      and k.disabled_at is null and a.disabled_at is null`;
@@ -59,7 +59,7 @@ const countExpiring = sql<{ count: number }>(
 export const findProgress = (reader: Reader, days: number): Promise<NoticeProgress | undefined> =>
   reader.get(selectProgress, [days]);
 
-/** Locks the progress of a notice until the end of the transaction. @param firstDay where the first notice begins */
+/** Locks the progress of a notice until the end of the transaction. @param firstDay the first day, if there is no progress */
 export async function lockProgressTx(tx: Transaction, days: number, firstDay: number): Promise<NoticeProgress> {
   const [, row] = await allInOrder([tx.run(insertProgress, [days, firstDay]), tx.get(lockProgress, [days])]);
   return row ?? { day: firstDay, accountPk: 0, keyId: 0 };
@@ -70,7 +70,7 @@ export const storeProgressTx = (tx: Transaction, days: number, { day, accountPk,
 
 export interface ExpiringKeys {
   readonly now: number;
-  /** Length of the notice. */
+  /** From the notice to the expiry. */
   readonly noticeMs: number;
 }
 

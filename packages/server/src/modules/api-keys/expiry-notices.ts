@@ -1,8 +1,8 @@
 /**
- * Notices of keys that expire soon: an audit event for each key, which webhooks publish, and one mail to each account that
- * lists its keys. A notice covers all keys that expire on one day in UTC, and begins when that day is as near as the notice
- * is long. It is given once: the progress commits together with events and mail, and each later key is found by its new day
- * of expiry. Several instances may do this at once.
+ * Expiry notices: an audit event for each key that expires soon, which webhooks publish, and one mail to each account that
+ * lists its keys. There are two notices, some days before the expiry (`days`). Each covers all keys that expire on one day in
+ * UTC. Each is sent once, also by several instances at once, because the progress commits together with events and mail. A
+ * key whose expiry changes is found by its new day of expiry.
  */
 import { limits } from '@keyreeve/contract';
 import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
@@ -20,7 +20,7 @@ export interface ExpiryNoticesOptions {
   readonly keysPerCommitMax?: number;
 }
 
-/** Days before the expiry, longest first. After a standstill, a key gets only the shortest notice that is due. */
+/** Days before the expiry, longest first. After a pause of the service, a key gets only the last notice that is due. */
 const notices = [
   { days: limits.firstExpiryNoticeDays, nextDays: limits.lastExpiryNoticeDays },
   { days: limits.lastExpiryNoticeDays, nextDays: -1 },
@@ -34,13 +34,13 @@ export class ExpiryNotices {
     this.#options = options;
   }
 
-  /** Gives all notices that are due. @throws DomainError `unavailable`; what was committed stays */
-  async give(): Promise<void> {
-    for (const notice of notices) while (await this.#giveSome(notice));
+  /** Sends all notices that are due. @throws DomainError `unavailable`; committed notices stay */
+  async send(): Promise<void> {
+    for (const notice of notices) while (await this.#sendSome(notice));
   }
 
   /** Processes some keys in one transaction. @returns whether more may follow */
-  async #giveSome({ days, nextDays }: Notice): Promise<boolean> {
+  async #sendSome({ days, nextDays }: Notice): Promise<boolean> {
     const { db, clock, mailer, keysPerCommitMax = 500 } = this.#options;
     const now = clock.now();
     const today = Math.floor(now / dayMs);
@@ -52,7 +52,7 @@ export class ExpiryNotices {
     const isFinished = await db.transaction(async (tx) => {
       const stored = await store.lockProgressTx(tx, days, last);
       if (isDone(stored)) return true;
-      // Days that a shorter notice covers are left out.
+      // Leaves out the days that the later notice covers.
       const firstDay = today + nextDays + 1;
       const progress = stored.day < firstDay ? { day: firstDay, accountPk: 0, keyId: 0 } : stored;
       const keys = await store.listExpiringTx(tx, progress, due, keysPerCommitMax);

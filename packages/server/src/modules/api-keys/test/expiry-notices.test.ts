@@ -1,4 +1,4 @@
-/** Notices of expiring keys: an audit event for each key and one mail for each account, once, 14 and 3 days before the expiry. */
+/** Expiry notices: an audit event for each key and one mail for each account, once, 14 and 3 days before the expiry. */
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import { dayMs } from '../../../foundation/clock.ts';
@@ -58,8 +58,8 @@ test('the owner gets one mail and the audit log one event, 14 and 3 days before 
   for (let day = 1; day <= 31; day++) {
     app.clock.advance({ days: 1 });
     const given = (await noticedKeys(app.db)).length;
-    await expiryNotices.give();
-    await expiryNotices.give();
+    await expiryNotices.send();
+    await expiryNotices.send();
     if ((await noticedKeys(app.db)).length > given) daysOfEvents.push(day);
   }
   assert.deepEqual(daysOfEvents, [16, 27]);
@@ -91,12 +91,12 @@ test('a changed expiry starts the notices again', async () => {
   const key = { nickname: 'laptop', scopes: [], expiresAt: app.clock.now() + 20 * dayMs };
   const { id } = await apiKeys.create(operator, accountId, key);
   app.clock.advance({ days: 6 });
-  await expiryNotices.give();
+  await expiryNotices.send();
   assert.deepEqual(await noticedKeys(app.db), [id]);
   await keyChanges.change(operator, accountId, id, { expiresAt: app.clock.now() + 20 * dayMs });
   for (let day = 0; day < 20; day++) {
     app.clock.advance({ days: 1 });
-    await expiryNotices.give();
+    await expiryNotices.send();
   }
   assert.deepEqual(await noticedKeys(app.db), [id, id, id]);
 });
@@ -108,7 +108,7 @@ const at = (days: number): number => now + days * dayMs;
 
 onEachDatabase('disabled accounts, disabled keys and keys with a short lifetime get no notice', async ({ db }) => {
   const clock = new FakeClock(now);
-  await noticesOn(db, clock).give();
+  await noticesOn(db, clock).send();
   await addAccount(db, 'ada');
   await addAccount(db, 'off');
   await addKey(db, 'acc_ada', 'noticed', { id: 1, expiresAt: at(16) });
@@ -119,7 +119,7 @@ onEachDatabase('disabled accounts, disabled keys and keys with a short lifetime 
   await addKey(db, 'acc_off', 'of a disabled account', { id: 4, expiresAt: at(16) });
   await disableAccount(db, operator, 'acc_off', now);
   clock.advance({ days: 2 });
-  await noticesOn(db, clock).give();
+  await noticesOn(db, clock).send();
   assert.deepEqual(await noticedKeys(db), [1]);
   assert.deepEqual(
     (await queuedMails(db, clock)).map(({ to, data }) => [to, data.count]),
@@ -129,7 +129,7 @@ onEachDatabase('disabled accounts, disabled keys and keys with a short lifetime 
 
 onEachDatabase('an account without a verified email address gets events and no mail', async ({ db }) => {
   const clock = new FakeClock(now);
-  await noticesOn(db, clock).give();
+  await noticesOn(db, clock).send();
   const columns = { new: 'unverified_since', changed: 'email_unconfirmed_since' };
   for (const [name, column] of Object.entries(columns)) {
     await addAccount(db, name);
@@ -137,14 +137,14 @@ onEachDatabase('an account without a verified email address gets events and no m
     await db.transaction((tx) => tx.run(unverify(column), [`acc_${name}`]));
   }
   clock.advance({ days: 2 });
-  await noticesOn(db, clock).give();
+  await noticesOn(db, clock).send();
   assert.deepEqual(await noticedKeys(db), [3, 7]);
   assert.deepEqual(await queuedMails(db, clock), []);
 });
 
 onEachDatabase('many keys of an account that expire on one day are in one mail, in bounded commits', async ({ db }) => {
   const clock = new FakeClock(now);
-  await noticesOn(db, clock).give();
+  await noticesOn(db, clock).send();
   for (const name of ['ada', 'bob', 'eve']) await addAccount(db, name);
   const counts = { ada: 5, bob: limits.expiryNoticeKeysMax + 6, eve: 1 };
   let id = 0;
@@ -155,7 +155,7 @@ onEachDatabase('many keys of an account that expire on one day are in one mail, 
     }
   }
   clock.advance({ days: 2 });
-  await noticesOn(db, clock, 3).give();
+  await noticesOn(db, clock, 3).send();
   assert.deepEqual(
     await noticedKeys(db),
     Array.from({ length: id }, (_, index) => index + 1),
@@ -175,7 +175,7 @@ onEachDatabase('many keys of an account that expire on one day are in one mail, 
 onEachDatabase('several instances give each notice once', async (opened) => {
   const { db } = opened;
   const clock = new FakeClock(now);
-  await noticesOn(db, clock).give();
+  await noticesOn(db, clock).send();
   for (const name of ['ada', 'bob']) {
     await addAccount(db, name);
     for (let n = 0; n < 4; n++) {
@@ -184,21 +184,21 @@ onEachDatabase('several instances give each notice once', async (opened) => {
     }
   }
   clock.advance({ days: 2 });
-  await raceToValues(opened, rivalsMin, (connection) => noticesOn(connection, clock, 2).give());
+  await raceToValues(opened, rivalsMin, (connection) => noticesOn(connection, clock, 2).send());
   assert.deepEqual(await noticedKeys(db), [10, 11, 12, 13, 20, 21, 22, 23]);
   assert.equal((await queuedMails(db, clock)).length, 2);
 });
 
 onEachDatabase('after a standstill, a key gets only the shorter notice, and an expired one none', async ({ db }) => {
   const clock = new FakeClock(now);
-  await noticesOn(db, clock).give();
+  await noticesOn(db, clock).send();
   await addAccount(db, 'ada');
   await addKey(db, 'acc_ada', 'expired', { id: 1, expiresAt: at(20) });
   await addKey(db, 'acc_ada', 'soon', { id: 2, expiresAt: at(32) });
   await addKey(db, 'acc_ada', 'later', { id: 3, expiresAt: at(40) });
   await addKey(db, 'acc_ada', 'much later', { id: 4, expiresAt: at(60) });
   clock.advance({ days: 30 });
-  await noticesOn(db, clock).give();
+  await noticesOn(db, clock).send();
   assert.deepEqual(await noticedKeys(db), [2, 3]);
   const mails = await queuedMails(db, clock);
   assert.equal(mails.length, 2);

@@ -88,8 +88,8 @@ type OfItself =
 
 /**
  * By action, so that a new action does not compile without a test. `prepare` adds the initial rows. Actions on a whole
- * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`, notices
- * of expiring keys in `expiry-notices.test.ts`.
+ * installation are in `backup.test.ts` and `move.test.ts`, those of an account on itself in `account-events.test.ts`, expiry
+ * notices in `expiry-notices.test.ts`.
  */
 const operations: Readonly<
   Record<
