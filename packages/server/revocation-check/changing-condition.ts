@@ -1,6 +1,6 @@
 /**
  * The history of a condition that changes in both directions: an account is disabled and enabled, a key loses a scope and
- * gets it back. Each change takes effect at one moment between its start and its end. An observation between two changes
+ * gets it again. Each change takes effect at one moment between its start and its end. An observation between two changes
  * must fit the state between them. An observation during a change narrows the moment at which the change took effect.
  *
  * Changes of one condition are sequential. If a change begins while the outcome of the previous one is unknown, every later

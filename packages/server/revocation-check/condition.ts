@@ -37,11 +37,11 @@ export interface Asked {
 
 /** What verifications of a key ask for, and the conditions that this adds. */
 export interface AskedOfKey {
-  /** Undefined for a key of a caller, whose scope cannot be given back. */
+  /** Undefined for a key of a caller, whose scope cannot be added again. */
   readonly scope: string | undefined;
   /** The client IP that a proxy or a service reports. */
   readonly address: string;
-  /** What a client may write in front of it in X-Forwarded-For. */
+  /** An entry that a client may have sent before it in X-Forwarded-For. */
   readonly forgedAddress: string;
   readonly secret: ChangeableCondition;
   readonly conditions: KeyConditions;

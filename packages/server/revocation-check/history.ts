@@ -62,7 +62,7 @@ export interface Change {
   observedBy: number;
 }
 
-/** What a request changes of a key; `widened`: it only gives rights back. */
+/** What a request changes of a key; `widened`: it only adds rights again. */
 export type KeyChangeKind = 'disabled' | 'scope' | 'addresses' | 'expiry' | 'rotated' | 'previousEnded' | 'widened';
 
 /** `rejected`: the request had no effect. `unknown`: it may take effect at any time after its start, or never. */

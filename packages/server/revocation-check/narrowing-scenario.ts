@@ -1,5 +1,5 @@
 /**
- * Changes keys while they are verified: disables and enables them, takes scopes and gives them back, changes IP ranges,
+ * Changes keys while they are verified: disables and enables them, removes scopes and adds them again, changes IP ranges,
  * rotates secrets, ends the previous secret and deletes keys during an overlap. A second scenario waits for times: the end
  * of an overlap and the expiry of a key.
  */

@@ -1,4 +1,4 @@
-/** The state and the use of an API key in words. */
+/** The state and the use of an API key as text. */
 import type { ListedKeyFull } from '@keyreeve/contract';
 import { toInstant } from '../foundation/clock.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';

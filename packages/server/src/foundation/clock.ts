@@ -6,8 +6,8 @@ export interface Clock {
   /** Milliseconds since 1970 in UTC. */
   now(): number;
   /**
-   * Whether it shows the time of the machine. Only then does the clock of a PostgreSQL database decide what has expired: a test
-   * that moves its own clock would otherwise wait for the real time.
+   * Whether this is the clock of the machine. Only then does the clock of a PostgreSQL database decide what has expired: a
+   * test with its own clock would otherwise wait for the real time.
    */
   readonly isSystem?: boolean;
 }

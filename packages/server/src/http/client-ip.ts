@@ -42,8 +42,8 @@ export function certainIpOf(
 }
 
 /**
- * The client IP of a request that a proxy sends about another request: only an address that trusted proxies have reported
- * counts, never that of the connection, which belongs to a proxy.
+ * The client IP of the original request, when a proxy sends a request to verify it: only an IP address that trusted proxies
+ * report, never that of the connection, which belongs to a proxy.
  * @returns undefined without a trusted proxy, without X-Forwarded-For, or with an entry that is not a bare IP address
  */
 export function forwardedIpOf(request: ProxiedRequest, trustedProxies: readonly string[]): string | undefined {
@@ -52,7 +52,7 @@ export function forwardedIpOf(request: ProxiedRequest, trustedProxies: readonly 
   return hops > 0 && malformedOf === undefined ? ip : undefined;
 }
 
-/** The part of a request that shows the client IP. */
+/** The part of a request from which the client IP is read. */
 export interface ProxiedRequest {
   /** Alternating names and values. */
   readonly rawHeaders: readonly string[];
@@ -104,7 +104,7 @@ function forwardedFor(rawHeaders: readonly string[]): string[] {
 
 const forwardedForName = 'x-forwarded-for';
 
-/** Of a socket that is closed. It is in no network. */
+/** The IP address of a closed socket. No network contains it. */
 const unknownIp = 'unknown';
 
 /** Whether a trusted proxy reports that the client used plain HTTP. */

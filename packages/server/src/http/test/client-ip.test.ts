@@ -71,7 +71,7 @@ for (const entry of malformed) {
   });
 }
 
-/** For the request of a proxy about another request; undefined: not known. */
+/** The client IP of a verification request from a proxy; undefined: not known. */
 const forwarded: readonly (readonly [peer: string, lines: string | readonly string[], ip: string | undefined])[] = [
   ['10.0.0.1', '192.0.2.7', '192.0.2.7'],
   ['::ffff:10.0.0.1', '::ffff:192.0.2.7', '::ffff:192.0.2.7'],

@@ -58,8 +58,8 @@ const disable = sql('replay_disabled_keys', {
   sqlite: disableIn('sqlite', 'max'),
   postgres: disableIn('postgres', 'greatest'),
 });
-// The hash of a restricted key without a restriction: the backup, which an earlier program made, lacks the columns. The
-// audit log shows whether an administrator disabled the key.
+// A key that is marked as restricted but has no restriction: an earlier program made the backup, which lacks the columns.
+// The audit log shows whether an administrator disabled the key.
 const disableUnrestricted = sql<DisabledKey>('disable_unrestricted_keys', {
   sqlite: disableLost('sqlite'),
   postgres: disableLost('postgres'),
@@ -92,8 +92,8 @@ export const disableKeysTx = async (
 ): Promise<void> => void (await tx.run(disable, [JSON.stringify(changes), now, reason]));
 
 /**
- * Disables keys whose hash says that they are restricted, although the restriction is missing: after the restore of a backup
- * that an earlier program made of a database with this schema.
+ * Disables keys whose hash is marked as restricted although the restriction is missing: after the restore of a backup that an
+ * earlier program made of a database with this schema.
  * The caller records the events.
  */
 export const disableUnrestrictedKeysTx = (tx: Transaction, now: number): Promise<DisabledKey[]> =>

@@ -85,7 +85,7 @@ const touch = sql(
 export const findKeyDetails = (reader: Reader, id: number): Promise<KeyDetailsRow | undefined> =>
   reader.get(selectDetails, [id]);
 
-/** Locks the key until the end of the transaction. The details are read after the lock, with everything that preceded it. */
+/** Locks the key until the end of the transaction. The details are read after the lock, so they contain all earlier changes. */
 export async function lockKeyTx(tx: Transaction, id: number): Promise<KeyDetailsRow | undefined> {
   const [, row] = await allInOrder([tx.get(lock, [id]), tx.get(selectDetails, [id])]);
   return row;

@@ -49,16 +49,16 @@ export interface Rotation {
   readonly secret: Secret;
 }
 
-/** What a change takes away, for the deletion journal. */
+/** How a narrowing change (one that removes rights) is recorded in the deletion journal. */
 type KeyChangeKind = Extract<ChangeKind, 'api_key_narrowed' | 'api_key_disabled_by_administrator'>;
 const narrowing = ['api_key_narrowed'] as const;
 
 type KeyEvent = Pick<AuditEvent, 'action' | 'details'>;
 
-/** What a change makes of a key. */
+/** A change that is computed but not yet stored. */
 interface Plan {
   readonly after: KeyDetailsRow;
-  /** Empty if it takes nothing away. */
+  /** Empty if the change removes no rights. */
   readonly narrowing: readonly KeyChangeKind[];
   readonly events: readonly KeyEvent[];
   /** Issues the statements. The key is locked. */
@@ -90,7 +90,7 @@ interface Operation {
   /** When the request arrived, in milliseconds. */
   readonly now: number;
   readonly plan: MakePlan;
-  /** Finishes a narrowing change of unknown outcome. Absent if it must not be finished. */
+  /** Repeats a narrowing change of unknown outcome. Absent if it must not be repeated. */
   readonly repetition?: Repetition;
   /** Whether it may change the nickname. */
   readonly locksOwner?: boolean;
@@ -112,9 +112,9 @@ export class KeyChanges {
   }
 
   /**
-   * Resolves when the change is durable: every verification that starts later applies it. When the outcome of a commit that
-   * takes rights away is unknown, it throws, and the change is retried in the background until it is durable. If the key has
-   * changed meanwhile, only what takes rights away is repeated, and only where no later change replaced it.
+   * Resolves when the change is durable: every verification that starts later applies it. If the outcome of the commit is
+   * unknown, it throws; a change that removes rights is then retried in the background until it is durable. If the key has
+   * changed since, the retry only removes the rights, except where a later change has replaced the earlier one.
    * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
    *   `invalid_request`, `administrator_required` when an administrator has disabled the key, `not_key_owner`,
    *   `key_not_found`, `too_many_changes`, `invalid_access_token`, `unavailable`
@@ -128,7 +128,7 @@ export class KeyChanges {
         planChange(before, { ...before, ...repeatNarrowing(before, attempt), ...versionOf(before, at) });
       const repeat: MakePlan = (before, at) =>
         (before.revision === attempt.before.revision ? plan : narrow)(before, at);
-      // Meanwhile another key may have got the nickname. The rights are taken away all the same.
+      // If another key has the nickname by then, the retry removes the rights without changing the nickname.
       return [repeat, narrow];
     };
     const repetition = { kind: JSON.stringify(request), plansOf };
@@ -139,8 +139,8 @@ export class KeyChanges {
   }
 
   /**
-   * Replaces the secret. Without an overlap the replaced secret ends now, otherwise at the end of the overlap, which is never
-   * later than the expiry of the key. When the outcome of the commit is unknown, it throws and is not retried, because the
+   * Replaces the secret. Without an overlap, the replaced secret ends now; otherwise it ends with the overlap, which is never
+   * later than the expiry of the key. If the outcome of the commit is unknown, it throws and does not retry, because the
    * caller would never receive the new secret.
    * @throws DomainError `reauth_required` for a key with a reserved scope, `overlap_in_progress`, `not_key_owner`,
    *   `key_not_found`, `too_many_changes`, `too_many_creations`, `invalid_access_token`, `unavailable`
@@ -198,7 +198,7 @@ export class KeyChanges {
     await this.#make({ principal, accountId, id, now, plan, repetition: { kind: 'end previous', plansOf } });
   }
 
-  /** Makes a change in one transaction, with its entry in the deletion journal. @returns the key after it */
+  /** Makes a change in one transaction, with its entry in the deletion journal. @returns the changed key */
   async #make(operation: Operation): Promise<KeyDetailsRow> {
     const { db, pending, revocations } = this.#options;
     const { accountId, id, plan, repetition } = operation;
@@ -320,7 +320,7 @@ export class KeyChanges {
 }
 
 /**
- * Each change of a key has a later time than the one before, whatever the clocks of the instances: the deletion journal
+ * Each change of a key has a later time than the previous one, even if the clocks of instances differ: the deletion journal
  * identifies a change by its key and time.
  */
 const timeOfChange = ({ now }: Operation, before: KeyDetailsRow): number => Math.max(now, before.updatedAt + 1);

@@ -1,4 +1,4 @@
-/** Compares a key before and after a change: what differs, and what takes rights away. */
+/** Compares a key before and after a change: which members differ, and which of them remove rights (narrow the key). */
 import type { KeyDetailsRow } from './change-store.ts';
 import { hasReservedScope, splitScopes } from './scopes.ts';
 
@@ -23,9 +23,9 @@ const narrows: Readonly<Record<ChangedMember, Compare>> = {
     return before.scopes !== '' && before.scopes.split(' ').some((scope) => !kept.has(scope));
   },
   expiresAt: (before, after) => after.expiresAt !== null && after.expiresAt < (before.expiresAt ?? Infinity),
-  // Another reason can take away the owner's right to enable the key.
+  // Another reason can remove the owner's right to enable the key.
   disabled: (before, after) => after.disabledAt !== null && before.disabledReason !== after.disabledReason,
-  // Whether other ranges allow less is not compared: treating every change as narrowing is safe.
+  // The ranges themselves are not compared: it is safe to treat every change to other ranges as narrowing.
   addresses: (before, after) => after.addresses !== null && before.addresses !== after.addresses,
   metadata: () => false,
 };

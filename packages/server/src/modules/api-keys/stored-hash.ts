@@ -1,14 +1,14 @@
 /** The stored hash of a key, whose first byte shows whether the key is disabled or restricted. */
 import { restrictedVersion, storedVersion } from '../../foundation/crypto/keyed-hash.ts';
 
-/** What an earlier program does not evaluate. */
+/** The restrictions of a key, which an earlier program does not evaluate. */
 export interface Restrictions {
   readonly disabledAt: number | null;
   /** CIDR ranges, separated by spaces. */
   readonly addresses: string | null;
 }
 
-/** Programs that do not know the restrictions reject the key: they do not find its hash. */
+/** Programs that do not know the restrictions reject a restricted key, because they do not find its hash. */
 export const markedHash = (hash: Uint8Array, { disabledAt, addresses }: Restrictions): Buffer =>
   withVersion(hash, disabledAt === null && addresses === null ? storedVersion : restrictedVersion);
 
@@ -24,7 +24,7 @@ export const isRestrictedHash = {
   postgres: `get_byte(key_hash, 0) = ${restrictedVersion}`,
 } as const;
 
-/** Of a previous secret, which earlier programs do not read. */
+/** The stored hash of a previous secret, which earlier programs do not read. */
 export const unmarkedHash = (hash: Uint8Array): Buffer => withVersion(hash, storedVersion);
 
 /** @returns whether two stored hashes are of the same secret, with or without restrictions */

@@ -1,6 +1,6 @@
 /**
  * Disables keys that were neither used nor changed for some days, with the reason `dormant`. Their owners enable them. One
- * instance looks once an hour, in short commits, and disables a bounded number: docs/decisions/0022 has the reasons.
+ * instance checks once an hour, in short commits, and disables a bounded number: docs/decisions/0022 has the reasons.
  */
 import { limits } from '@keyreeve/contract';
 import { dayMs, hourMs, type Clock } from '../../foundation/clock.ts';
@@ -38,15 +38,15 @@ export class UnusedKeys {
   }
 
   /**
-   * Disables unused keys if no instance has looked for them within an hour.
-   * @throws DomainError `unavailable`; keys that were disabled stay so
+   * Disables unused keys, unless an instance has checked them within the last hour.
+   * @throws DomainError `unavailable`; keys that it has already disabled stay disabled
    */
   async disable(): Promise<void> {
     const { db, clock, unusedDaysMax, onDisabled } = this.#options;
     const { keysMax = limits.unusedKeysPerHourMax, keysPerPageMax = 1_000, keysPerCommitMax = 100 } = this.#options;
     if (unusedDaysMax === 0) return;
     const now = clock.now();
-    // A pause is time in which no key could be used. A shorter one than this counts as time without a use.
+    // During a pause of the service, no key can be used. A pause shorter than this counts as time without a use.
     const pauseMsMax = Math.max(dayMs, (unusedDaysMax * dayMs) / 10);
     const countedFrom = await db.transaction((tx) => claimUnusedKeysCheckTx(tx, now, hourMs, pauseMsMax));
     const usedBefore = now - unusedDaysMax * dayMs - marginMs;
@@ -64,7 +64,7 @@ export class UnusedKeys {
     }
   }
 
-  /** @returns the number of keys; those that have been used or changed meanwhile are left out */
+  /** @returns the number of disabled keys; keys that have been used or changed since the read are left out */
   async #disable(ids: readonly number[], usedBefore: number, now: number): Promise<number> {
     const { db, revocations } = this.#options;
     const event = { principal: { kind: 'system' }, action: 'api_key.disabled' } as const;
@@ -80,7 +80,7 @@ export class UnusedKeys {
       return disabled;
     });
     const disabled = await disabling.catch((error: unknown) => {
-      // The audit log decides whether it happened.
+      // The deletion journal gets its entries from the audit log, if the commit happened.
       if (isOutcomeUnknown(error)) revocations?.catchUpSoon();
       throw error;
     });

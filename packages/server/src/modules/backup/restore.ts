@@ -1,5 +1,5 @@
 /**
- * Restores a backup in one transaction. Deletions since the backup are repeated, and so are changes that took rights
+ * Restores a backup in one transaction. Deletions since the backup are repeated, and so are changes that removed rights
  * away. They come from the deletion journal and from the audit log of the replaced database. Every session ends.
  */
 import { randomBytes } from 'node:crypto';

@@ -61,7 +61,7 @@ export interface Position {
 export const hasAllChanges = ({ changeKinds: known = 0 }: Position): boolean => known >= changeKinds.length;
 
 /**
- * `.journal` files hold deletions, `.changes` files hold changes that take rights away. Version 0.1.0 reads only the
+ * `.journal` files hold deletions, `.changes` files hold changes that remove rights. Version 0.1.0 reads only the
  * former.
  */
 export type JournalEnding = '.journal' | '.changes';

@@ -1,5 +1,5 @@
 /**
- * Writes changes that take rights away to the deletion journal, after their commit and before the response, as
+ * Writes changes that remove rights to the deletion journal, after their commit and before the response, as
  * deletions are. Such a change removes a role, password, email address, second factor, recovery code or webhook
  * endpoint.
  */

@@ -5,7 +5,7 @@ import type { RevocationEvent } from '../audit/store.ts';
 /** Kinds in `.journal` files, which every version reads. */
 const deletionKinds = ['api_key', 'account', 'account_disabled', 'account_enabled', 'signing_key'] as const;
 /**
- * Changes that take rights away. A later change of the same account or endpoint replaces them; each change of a key counts
+ * Changes that remove rights. A later change of the same account or endpoint replaces them; each change of a key counts
  * (`store.ts`). They are in `.changes` files, which version 0.1.0 does not read. Append only: positions store the length.
  */
 export const changeKinds = [
@@ -94,7 +94,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'api_key.previous_ended': 'api_key_narrowed',
 };
 
-/** @returns the journal's entries for an audit event; none for an event that takes no right away */
+/** @returns the journal's entries for an audit event; none for an event that removes no rights */
 export function revocationsOf(event: RevocationEvent): Revocation[] {
   const { id, at, target } = event;
   // The previous email address is restored, and the password is void.
@@ -102,7 +102,7 @@ export function revocationsOf(event: RevocationEvent): Revocation[] {
     return (['email_changed', 'password_changed'] as const).map((kind) => ({ kind, id: target, at }));
   const kind = kindOfAction[event.action as AuditAction] ?? kindByDetails(event);
   if (kind === undefined) return [];
-  // The owner cannot enable such a key, also after a restore.
+  // After a restore, the owner cannot enable such a key either.
   if (event.action === 'api_key.disabled' && detailOf(event, 'reason') === 'administrator')
     return [{ kind: 'api_key_disabled_by_administrator', id: target, at }];
   if (kind === 'recovery_code_used') return [{ kind, id: String(detailOf(event, 'code')), at }];

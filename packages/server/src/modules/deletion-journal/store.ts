@@ -97,9 +97,9 @@ const findDisabledWebhooks = sql<FoundChange>(
   webhooksIn(`w.disabled_at is null and w.updated_at < given.at`),
 );
 const findDeletedWebhooks = sql<FoundChange>('find_deleted_webhooks', webhooksIn(`w.created_at <= given.at`));
-// Each change of a key has a time of its own, so the audit log shows whether the database has this change. A later change
-// does not replace it: its principal may not have known that this one was lost. Only a replay does, which disables the key
-// for the same reason. A JSON text escapes the quotes in a nickname. The events of a key can be many: each listed change is
+// Each change of a key has a unique time, so the audit log shows whether the database has this change. A later change does
+// not replace it, because its principal may not have known that this one was lost. Only a replay replaces it: it disables the
+// key for the same reason. A JSON text escapes the quotes in a nickname. A key can have many events: each listed change is
 // looked up by its time in `audit_events_key_changes`, whose condition the statement repeats. The lookup is a scalar
 // subselect, because PostgreSQL turns `exists` into a join that may read all events.
 const eventOfKey = (where: string): string => `(select e.id from audit_events e where e.target = given.id

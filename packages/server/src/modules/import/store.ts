@@ -86,7 +86,7 @@ const selectHeld = sql<{ accountPk: number; nickname: string }>('select_held_key
   sqlite: `${heldColumns} where account_pk in (select value from json_each($1))`,
   postgres: `${heldColumns} where account_pk = any(array(select json_array_elements_text($1::json)::bigint))`,
 });
-// Also by id, which derives from the imported hash: a key that was rotated here has another hash now.
+// Also by id, which derives from the imported hash: a key that was rotated after its import has another hash.
 const selectHolders = sql<{ id: number; lookup: number; accountPk: number }>('select_key_holders', {
   sqlite: `select id, lookup, account_pk as "accountPk" from api_keys
     where lookup in (select value from json_each($1)) or id in (select value from json_each($2))`,

@@ -1,6 +1,6 @@
 /**
- * How long usage is kept: hours for some days, then days; nothing of deleted keys. Every step is one short commit, so it can
- * be interrupted, repeated, and done by several instances at once.
+ * How long usage is kept: hours for some days, then days; nothing of deleted keys. Each step is one short commit, so the work
+ * can be interrupted and repeated, and several instances can do it at once.
  */
 import { limits } from '@keyreeve/contract';
 import { dayMs, type Clock } from '../../foundation/clock.ts';
@@ -28,12 +28,12 @@ export class UsageRetention {
     this.#options = options;
   }
 
-  /** @throws DomainError `unavailable`; what was done stays done */
+  /** @throws DomainError `unavailable`; committed steps stay */
   async apply(): Promise<void> {
     const { db, clock, keptDays, rowsPerCommitMax: rowsMax = 1_000 } = this.#options;
     const now = clock.now();
     const today = now - (now % dayMs);
-    // Without usage, also rows of an instance whose clock is ahead.
+    // If usage is not kept, also deletes rows of an instance whose clock is ahead.
     const keptFrom = keptDays === 0 ? Number.MAX_SAFE_INTEGER : today - keptDays * dayMs;
     for (const step of ['hour', 'day'] as const) while ((await deleteUsage(db, step, keptFrom, rowsMax)) > 0);
     // Whole days, so that a day has all of its hours or none.

@@ -28,7 +28,7 @@ export type ForwardRequest = Pick<IncomingMessage, 'method' | 'url' | 'rawHeader
 
 /**
  * Responds to an accepted credential; `refuse` responds to everything else.
- * @param trustedProxies networks of the proxies whose X-Forwarded-For shows the client IP
+ * @param trustedProxies networks of the proxies whose X-Forwarded-For contains the client IP
  */
 export function answerForward(
   verifier: Verifier,

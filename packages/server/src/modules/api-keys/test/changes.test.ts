@@ -232,7 +232,7 @@ test('metadata is merged: absent members stay, and null removes a member', async
   ]);
 });
 
-test('a change that changes nothing is not recorded, and the time of the last change stays', async () => {
+test('a request that changes nothing is not recorded, and the time of the last change stays', async () => {
   await using client = await newKeyClient();
   const body = {
     nickname: 'worker',

@@ -131,7 +131,7 @@ test(
   },
 );
 
-test('a disabled, deleted or restricted key takes both of its secrets with it', { tags: ['asvs:7.4.1'] }, async () => {
+test('disabling, deleting or restricting a key applies to both of its secrets', { tags: ['asvs:7.4.1'] }, async () => {
   await using client = await newKeyClient();
   const { key } = await client.rotate();
   await client.change({ disabled: true });

@@ -142,7 +142,7 @@ onEachDatabase('a key whose usage has an accepted verification within the days s
 });
 
 onEachDatabase(
-  'one of several instances looks, once an hour, and disables at most a bounded number',
+  'one of several instances checks once an hour, and disables at most a bounded number',
   async (opened) => {
     const { db } = opened;
     const names = Array.from({ length: 7 }, (_, index) => `key ${index}`);

@@ -1,4 +1,4 @@
-/** Rights that were taken from API keys after a backup, or before a failover, do not come back. */
+/** A restore or a failover does not restore rights that were removed from API keys. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -155,7 +155,7 @@ onEachDatabase(
     using temp = newTempFolder();
     const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
     const made = await NarrowedKeys.create(db);
-    // An instance whose clock is ahead makes a change that widens; then one with a slow clock takes rights away.
+    // An instance whose clock is ahead makes a change that widens; then one with a slow clock removes rights.
     const owner = await ownerIn(db, 'fast');
     for (const name of narrowed)
       await changesIn(db, since).change(owner, 'acc_ada', made.idOf(name), { metadata: { seen: true } });
@@ -205,7 +205,7 @@ onEachDatabase(
     const { replayed: done } = await restore(db, backup, { journal, mayReplace: true, acceptsRevival: true });
     assert.equal(done.apiKeysDisabled, 2);
     const reasons = new Map((await db.all(selectReasons)).map(({ id: key, reason }) => [key, reason]));
-    // The reason tells the owner that changes are lost. It does not replace the decision of an administrator.
+    // The reason shows the owner that changes are lost. It does not replace the decision of an administrator.
     assert.deepEqual([reasons.get(id), reasons.get(made.idOf('expiry'))], ['restore', 'administrator']);
   },
 );

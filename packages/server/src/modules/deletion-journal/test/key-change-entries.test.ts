@@ -53,7 +53,7 @@ const steps: readonly (readonly [what: string, change: Change, entries: readonly
 ];
 
 onEachDatabase(
-  'what takes rights from a key has an entry with the time of the change, and nothing else has',
+  'a change that removes rights from a key has an entry with its time, and no other change has one',
   async ({ db }) => {
     await addAccount(db);
     await addKey(db, 'acc_ada', 'a', { id: 42, scopes: ['a', 'b'] });

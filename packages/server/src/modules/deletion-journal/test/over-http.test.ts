@@ -197,7 +197,7 @@ test('a service starts with a copied file in the folder of the journal, and logs
   assert.ok(detail.startsWith(`${copy} is a copy of `), detail);
 });
 
-test('a change that takes rights away is in the journal before its response', async () => {
+test('a change that removes rights is in the journal before its response', async () => {
   using temp = newTempFolder();
   await using running = await newJournaledApp(temp.path);
   const { app } = running;

@@ -1,4 +1,4 @@
-/** Changes of a key of unknown outcome: verifications of the key return 503 until what narrows it is known to be committed. */
+/** Changes of unknown outcome: verifications of the key return 503 until the narrowing change is known to be committed. */
 import assert from 'node:assert/strict';
 import { testConfig } from '../../../../test-kit/test-config.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
@@ -98,7 +98,7 @@ for (const state of ['cut before', 'cut after'] as const) {
   );
 }
 
-onEachDatabase('a change of unknown outcome that takes nothing away is not repeated', async ({ db }) => {
+onEachDatabase('a change of unknown outcome that removes no rights is not repeated', async ({ db }) => {
   const { line, accountId, one } = await newInstances(db);
   const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
   line.state = 'cut before';

@@ -55,7 +55,7 @@ test('a key that expires soon is published with its expiry', async () => {
   const expiresAt = clock.now() + (1 + days) * dayMs;
   const { id: keyId } = await apiKeys.create(operator, accountId, { nickname: 'laptop', scopes: [], expiresAt });
   clock.advance({ days: 1 });
-  await expiryNotices.give();
+  await expiryNotices.send();
   const received = await receiver.until(1, 60_000);
   const data = { accountId, keyId, nickname: 'laptop', expiresAt: new Date(expiresAt).toISOString() };
   assert.deepEqual(
