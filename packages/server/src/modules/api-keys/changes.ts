@@ -7,20 +7,21 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEventsTx, type AuditEvent } from '../audit/audit.ts';
+import { recordEventsTx } from '../audit/audit.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
-import type { ChangeKind, Revocations } from '../deletion-journal/revocation.ts';
+import type { Revocations } from '../deletion-journal/revocation.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
+import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertRecentSignIn, changeOfKey, checkedPrincipal, type KeyChangeRequest } from './changed-key.ts';
 import { hintOf, makeKey } from './key-format.ts';
-import { changedMembers, narrowedMembers, repeatNarrowing, type ChangedMember } from './narrowing.ts';
+import { repeatNarrowing } from './narrowing.ts';
 import { hasReservedScope, splitScopes } from './scopes.ts';
 import { isSameSecret } from './stored-hash.ts';
-import { findForCreation, lockOwnerTx } from './store.ts';
+import { confirmAbsence, findForCreation, lockOwnerTx } from './store.ts';
 
 export interface KeyChangesOptions {
   readonly db: Db;
@@ -47,22 +48,6 @@ export interface Rotation {
   /** The key after it. */
   readonly key: KeyDetailsRow;
   readonly secret: Secret;
-}
-
-/** How a narrowing change (one that removes rights) is recorded in the deletion journal. */
-type KeyChangeKind = Extract<ChangeKind, 'api_key_narrowed' | 'api_key_disabled_by_administrator'>;
-const narrowing = ['api_key_narrowed'] as const;
-
-type KeyEvent = Pick<AuditEvent, 'action' | 'details'>;
-
-/** A change that is computed but not yet stored. */
-interface Plan {
-  readonly after: KeyDetailsRow;
-  /** Empty if the change removes no rights. */
-  readonly narrowing: readonly KeyChangeKind[];
-  readonly events: readonly KeyEvent[];
-  /** Issues the statements. The key is locked. */
-  readonly storeTx: (tx: Transaction) => Promise<void> | undefined;
 }
 
 /** @param at the time of the change, in milliseconds @returns undefined if nothing changes @throws DomainError */
@@ -231,7 +216,7 @@ export class KeyChanges {
         if (repetition) this.#finishLater(operation, repetition, { before, after: tried.after, earlier });
         else revocations?.catchUpSoon();
       }
-      if (isAbsence(error)) await db.confirm();
+      await confirmAbsence(db, error);
       throw error;
     }
     if (!planned) await db.confirm();
@@ -325,11 +310,6 @@ export class KeyChanges {
  */
 const timeOfChange = ({ now }: Operation, before: KeyDetailsRow): number => Math.max(now, before.updatedAt + 1);
 
-const versionOf = ({ revision }: KeyDetailsRow, updatedAt: number): Pick<KeyDetailsRow, 'revision' | 'updatedAt'> => ({
-  revision: revision + 1,
-  updatedAt,
-});
-
 /** The statements and the audit events are sent together. @throws DomainError `nickname_taken` */
 async function storeTx(tx: Transaction, { principal, accountId, id }: Operation, plan: Plan): Promise<void> {
   const event = { at: plan.after.updatedAt, principal, accountId, target: String(id) };
@@ -342,52 +322,13 @@ async function storeTx(tx: Transaction, { principal, accountId, id }: Operation,
   ]);
 }
 
-function planChange(before: KeyDetailsRow, after: KeyDetailsRow): Plan | undefined {
-  const changed = changedMembers(before, after);
-  if (changed.length === 0) return undefined;
-  const narrowed = narrowedMembers(before, after);
-  const { nickname, disabledReason: reason } = after;
-  const others = changed.filter((member) => member !== 'disabled');
-  const events: KeyEvent[] = [];
-  if (others.length > 0) {
-    const scopes = changed.includes('scopes')
-      ? { scopesBefore: splitScopes(before.scopes), scopes: splitScopes(after.scopes) }
-      : {};
-    const details = { nickname, changed: others, narrowed: narrowed.filter((name) => name !== 'disabled'), ...scopes };
-    events.push({ action: 'api_key.updated', details });
-  }
-  if (changed.includes('disabled'))
-    events.push(
-      reason === null
-        ? { action: 'api_key.enabled', details: { nickname } }
-        : { action: 'api_key.disabled', details: { nickname, reason } },
-    );
-  const update = async (tx: Transaction): Promise<void> => {
-    if (!(await store.storeChangeTx(tx, after))) throw new DomainError('nickname_taken');
-  };
-  return { after, narrowing: kindsOf(narrowed, after), events, storeTx: update };
-}
-
-/** An entry for each of the change's audit events. */
-const kindsOf = (narrowed: readonly ChangedMember[], { disabledReason }: KeyDetailsRow): KeyChangeKind[] => [
-  ...new Set(
-    narrowed.map((name) =>
-      name === 'disabled' && disabledReason === 'administrator'
-        ? 'api_key_disabled_by_administrator'
-        : 'api_key_narrowed',
-    ),
-  ),
-];
-
-const isAbsence = (error: unknown): boolean =>
-  error instanceof DomainError && ['key_not_found', 'not_key_owner'].includes(error.code);
-
 /** @throws DomainError `not_key_owner`, `key_not_found` */
 function ownedBy(accountId: string, row: KeyDetailsRow | undefined): KeyDetailsRow {
   if (row?.accountId === accountId) return row;
   throw new DomainError(row ? 'not_key_owner' : 'key_not_found');
 }
 
+/** Ignores the expiry of the key: a later expiry would make the previous secret valid again. */
 const isOverlapping = ({ previousExpiresAt, readAt }: KeyDetailsRow, clock: Clock): boolean =>
   (previousExpiresAt ?? 0) > expiryTime(clock, readAt);
 

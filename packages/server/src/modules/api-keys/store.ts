@@ -263,8 +263,8 @@ export async function finishDeletion(
   });
 }
 
-/** A key that is missing may have been deleted by a commit that has not reached the standby yet. */
-async function confirmAbsence(db: Db, error: unknown): Promise<boolean> {
+/** A key that is missing may have been deleted by a commit that has not reached the standby yet. @returns whether it is */
+export async function confirmAbsence(db: Db, error: unknown): Promise<boolean> {
   const isAbsent = error instanceof DomainError && ['key_not_found', 'not_key_owner'].includes(error.code);
   if (isAbsent) await db.confirm();
   return isAbsent;
