@@ -2,7 +2,7 @@
 import { dayMs } from '../../foundation/clock.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
-import { sql } from '../../foundation/database/sql.ts';
+import { databaseTime, sql } from '../../foundation/database/sql.ts';
 
 /** The progress of one notice. */
 export interface NoticeProgress {
@@ -25,6 +25,10 @@ export interface ExpiringKeyRow {
   readonly isVerified: number;
 }
 
+const selectTime = sql<{ at: number | null }>('select_time_of_expiry_notices', {
+  sqlite: `select ${databaseTime.sqlite} as at`,
+  postgres: `select ${databaseTime.postgres} as at`,
+});
 const insertProgress = sql(
   'insert_expiry_notice_progress',
   `insert into expiry_notices (days, day, account_pk, key_id) values ($1, $2, 0, 0) on conflict (days) do nothing`,
@@ -54,6 +58,10 @@ const countExpiring = sql<{ count: number }>(
   'count_expiring_api_keys',
   `select count(*) as count ${expiring} and k.account_pk = $4`,
 );
+
+/** @returns milliseconds; null on SQLite */
+export const readDatabaseTime = async (reader: Reader): Promise<number | null> =>
+  (await reader.get(selectTime))?.at ?? null;
 
 /** @returns undefined before the first notice */
 export const findProgress = (reader: Reader, days: number): Promise<NoticeProgress | undefined> =>

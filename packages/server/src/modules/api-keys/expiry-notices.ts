@@ -2,10 +2,11 @@
  * Expiry notices: an audit event for each key that expires soon, which webhooks publish, and one mail to each account that
  * lists its keys. There are two notices, some days before the expiry (`days`). Each covers all keys that expire on one day in
  * UTC. Each is sent once, also by several instances at once, because the progress commits together with events and mail. A
- * key whose expiry changes is found by its new day of expiry.
+ * key whose expiry changes is found by its new day of expiry. The clock of a PostgreSQL database decides which notices are
+ * due, so that the instances agree.
  */
 import { limits } from '@keyreeve/contract';
-import { dayMs, toInstant, type Clock } from '../../foundation/clock.ts';
+import { dayMs, expiryTime, toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
@@ -42,16 +43,22 @@ export class ExpiryNotices {
   /** Processes some keys in one transaction. @returns whether more may follow */
   async #sendSome({ days, nextDays }: Notice): Promise<boolean> {
     const { db, clock, mailer, keysPerCommitMax = 500 } = this.#options;
-    const now = clock.now();
+    const now = expiryTime(clock, await store.readDatabaseTime(db));
     const today = Math.floor(now / dayMs);
     const last = today + days;
-    const isDone = (progress: store.NoticeProgress): boolean => progress.day > last;
+    // A clock was ahead by more than a day. A shorter time delays no notice, and occurs at the end of a day.
+    const isAhead = (progress: store.NoticeProgress): boolean => progress.day > last + 2;
+    const isDone = (progress: store.NoticeProgress): boolean => progress.day > last && !isAhead(progress);
     const before = await store.findProgress(db, days);
     if (before && isDone(before)) return false;
     const due = { now, noticeMs: days * dayMs };
     const isFinished = await db.transaction(async (tx) => {
       const stored = await store.lockProgressTx(tx, days, last);
       if (isDone(stored)) return true;
+      if (isAhead(stored)) {
+        store.storeProgressTx(tx, days, { day: last + 1, accountPk: 0, keyId: 0 });
+        return true;
+      }
       // Leaves out the days that the later notice covers.
       const firstDay = today + nextDays + 1;
       const progress = stored.day < firstDay ? { day: firstDay, accountPk: 0, keyId: 0 } : stored;

@@ -9,6 +9,7 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { goodPassword, operator } from '../../../../test-kit/new-app.ts';
 import { addAccount, addKey, keys, now } from '../../../../test-kit/rows.ts';
 import { onEachDatabase, raceToValues, rivalsMin } from '../../../../test-kit/store-on-each-database.ts';
+import type { Clock } from '../../../foundation/clock.ts';
 import { Secret } from '../../../foundation/crypto/secret.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -18,7 +19,7 @@ import { Outbox } from '../../outbox/outbox.ts';
 import { claimJobs } from '../../outbox/store.ts';
 import { ExpiryNotices } from '../expiry-notices.ts';
 
-const noticesOn = (db: Db, clock: FakeClock, keysPerCommitMax?: number): ExpiryNotices => {
+const noticesOn = (db: Db, clock: Clock, keysPerCommitMax?: number): ExpiryNotices => {
   const outbox = new Outbox({ db, clock, seal: keys.outboxSeal });
   const options = { db, clock, mailer: new Mailer(outbox, true) };
   return new ExpiryNotices(keysPerCommitMax === undefined ? options : { ...options, keysPerCommitMax });
@@ -202,4 +203,37 @@ onEachDatabase('after a standstill, a key gets only the shorter notice, and an e
   assert.deepEqual(await noticedKeys(db), [2, 3]);
   const mails = await queuedMails(db, clock);
   assert.equal(mails.length, 2);
+});
+
+onEachDatabase('after a clock was a year ahead, each later day of expiry gets its notices, once', async (opened) => {
+  const { db } = opened;
+  const clock = new FakeClock(now);
+  await noticesOn(db, clock).send();
+  await noticesOn(db, new FakeClock(at(365))).send();
+  await addAccount(db, 'ada');
+  await addKey(db, 'acc_ada', 'laptop', { id: 1, expiresAt: at(16) });
+  clock.advance({ days: 1 });
+  await raceToValues(opened, rivalsMin, (connection) => noticesOn(connection, clock).send());
+  assert.deepEqual(await noticedKeys(db), []);
+  clock.advance({ days: 1 });
+  // The clock of another instance is a day ahead.
+  await noticesOn(db, new FakeClock(at(3))).send();
+  for (let times = 0; times < 2; times++) await noticesOn(db, clock).send();
+  await noticesOn(db, new FakeClock(at(3))).send();
+  assert.deepEqual(await noticedKeys(db), [1]);
+  clock.advance({ days: 11 });
+  await noticesOn(db, clock).send();
+  assert.deepEqual(await noticedKeys(db), [1, 1]);
+});
+
+onEachDatabase('on PostgreSQL, the clock of the database decides which notices are due', async ({ db }) => {
+  const real = Date.now();
+  const expiresAt = real + 30 * dayMs;
+  const year = { now: () => real + 365 * dayMs, isSystem: true };
+  await noticesOn(db, new FakeClock(real)).send();
+  await addAccount(db, 'ada');
+  await addKey(db, 'acc_ada', 'laptop', { id: 1, expiresAt });
+  await addKey(db, 'acc_ada', 'much later', { id: 2, expiresAt: real + 379 * dayMs });
+  await noticesOn(db, year).send();
+  assert.deepEqual(await noticedKeys(db), db.dialect === 'postgres' ? [] : [2]);
 });
