@@ -1,4 +1,5 @@
 /** Finds and disables keys that were neither used nor changed for some time. */
+import { dayMs } from '../../foundation/clock.ts';
 import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -12,8 +13,6 @@ export interface UnusedKey {
   /** The time of the change, in milliseconds. */
   readonly at: number;
 }
-
-const dayMs = 86_400_000;
 
 // Every change sets `updated_at`: creation, import, rotation and enabling count as a use. Usage, if it is kept, shows uses
 // whose time was not recorded; a row covers an hour or a day. The cheap conditions are first.

@@ -4,6 +4,7 @@
  * over the keys that are used all the time. A crash loses the times since the last write.
  */
 import { limits } from '@keyreeve/contract';
+import { dayMs } from '../../foundation/clock.ts';
 import { coarseRange } from '../../foundation/ip-address.ts';
 import type { KeyUse } from '../api-keys/state-store.ts';
 
@@ -12,7 +13,6 @@ export type WriteLastUses = (uses: readonly KeyUse[]) => Promise<void>;
 const resolutionMs = limits.lastUsedResolutionSeconds * 1000;
 /** The other half is for keys without a recent time. */
 const recentMax = limits.lastUsedPendingMax / 2;
-const recentMs = 86_400_000;
 /** Small, so that a write does not delay other writes. */
 const rowsPerWriteMax = 500;
 
@@ -32,7 +32,7 @@ export class LastUsed {
     if (lastKnown !== null && usedAt - lastKnown < resolutionMs) return;
     // The first use since the last write is recorded: a frequent key does not need the client IP of each request.
     if (this.#pending.has(id)) return;
-    const isRecent = lastKnown !== null && usedAt - lastKnown < recentMs;
+    const isRecent = lastKnown !== null && usedAt - lastKnown < dayMs;
     if (this.#pending.size >= (isRecent ? recentMax : limits.lastUsedPendingMax)) return;
     const ip = clientIp();
     this.#pending.set(id, { id, at: usedAt, from: ip === undefined ? null : coarseRange(ip) });
