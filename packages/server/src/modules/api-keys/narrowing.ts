@@ -60,6 +60,6 @@ const repeats: Partial<Record<ChangedMember, Repeat>> = {
   addresses: (row, tried) => (isUnchanged('addresses', row, tried) ? { addresses: tried.after.addresses } : {}),
 };
 
-/** @returns what a change of unknown outcome takes away from the row, except what a later change replaced */
+/** @returns the row's members that repeat the removal of rights, except members that a later change replaced */
 export const repeatNarrowing = (row: KeyDetailsRow, tried: Tried): Partial<KeyDetailsRow> =>
   Object.assign({}, ...narrowedMembers(tried.before, tried.after).map((member) => repeats[member]?.(row, tried)));

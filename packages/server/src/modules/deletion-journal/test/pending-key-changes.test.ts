@@ -106,7 +106,7 @@ onEachDatabase('a change of unknown outcome that removes no rights is not repeat
   assert.equal(await outcomeOf(one, secret.reveal()), 'valid');
 });
 
-/** Rights that a change of unknown outcome takes away, a change of another instance meanwhile, and the key after both. */
+/** A change of unknown outcome that removes rights, a later change of another instance, and the key after both. */
 const laterChanges: Readonly<
   Record<string, readonly [change: KeyChangeRequest, later: KeyChangeRequest, expected: Partial<KeyDetailsRow>]>
 > = {
@@ -134,7 +134,7 @@ const laterChanges: Readonly<
 
 for (const [what, [change, later, expected]] of Object.entries(laterChanges)) {
   onEachDatabase(
-    `what a change of unknown outcome takes away is taken away unless it changed: ${what}`,
+    `a change of unknown outcome removes its rights, unless a later change replaced it: ${what}`,
     async ({ db }) => {
       const { line, accountId, one, other } = await newInstances(db);
       const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a', scopes: ['a', 'b'] });
