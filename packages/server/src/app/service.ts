@@ -24,6 +24,7 @@ import { stopAccepting } from '../http/stop-accepting.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { openInstallation, type Installation } from './installation.ts';
 import type { Log } from '../foundation/log.ts';
+import { disableUnrestricted } from '../modules/api-keys/unrestricted-keys.ts';
 import { operatorName } from '../modules/mail/sender.ts';
 import type { Metrics } from './metrics.ts';
 import { mailTemplates, wire, type Services } from './wiring.ts';
@@ -135,6 +136,7 @@ export async function openAndMigrate(
   const { db } = installation;
   const warnings = await closeOnError(installation, async () => {
     await recordEarlierPrefix(db, config.keyPrefix, clock.now());
+    await disableUnrestricted(db, clock);
     return [...(await durabilityOf(db)).warnings, ...(await keyPrefixWarnings(db, config))];
   });
   for (const detail of [...warningsOf(config), ...warnings]) log.warn({ event: 'configuration', detail });

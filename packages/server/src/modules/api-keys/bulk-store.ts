@@ -3,10 +3,10 @@
  * disabling of keys whose restrictions a restored backup lacks.
  */
 import type { DisabledReason } from '@keyreeve/contract';
-import type { Transaction } from '../../foundation/database/db.ts';
+import type { Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList, type DatedId } from '../../foundation/database/json-lists.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
-import { isRestrictedHash, restrictedHash } from './stored-hash.ts';
+import { isUnrestricted, restrictedHash } from './stored-hash.ts';
 
 export interface ImportedKeyRow {
   readonly id: number;
@@ -25,6 +25,8 @@ export interface DisabledKey {
   readonly id: number;
   readonly accountId: string;
   readonly reason: DisabledReason;
+  /** The time of the change, in milliseconds. */
+  readonly at: number;
 }
 
 const insert = sql('import_api_keys', {
@@ -48,21 +50,27 @@ const disableIn = (dialect: Dialect, greatest: string): string =>
     disabled_reason = case when disabled_reason = 'administrator' then disabled_reason else $3 end,
     updated_at = ${greatest}(updated_at, given.at + 1, $2), revision = revision + 1, key_hash = ${restrictedHash[dialect]}
     from {dated} where api_keys.id = cast(given.id as bigint)`)[dialect];
-const disableLost = (dialect: Dialect): string => `update api_keys set disabled_at = $1, revision = revision + 1,
-    disabled_reason = case when exists (select 1 from audit_events e join accounts a on a.id = e.account_id
-      where a.pk = api_keys.account_pk and e.target = cast(api_keys.id as text) and e.action = 'api_key.disabled'
-        and e.details like '%"reason":"administrator"%') then 'administrator' else 'restore' end
-  where disabled_at is null and addresses is null and ${isRestrictedHash[dialect]}
-  returning id, disabled_reason as reason, (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
+const disableUnrestrictedIn = (dialect: Dialect, greatest: string): string => `update api_keys set disabled_at = $1,
+    updated_at = ${greatest}(updated_at + 1, $1), revision = revision + 1,
+    disabled_reason = case when exists (select 1 from audit_events e where e.target = cast(api_keys.id as text)
+      and e.action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated')
+      and e.action = 'api_key.disabled' and e.details like '%"reason":"administrator"%')
+      then 'administrator' else 'restore' end
+  where ${isUnrestricted(dialect)}
+  returning id, disabled_reason as reason, updated_at as at,
+    (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
 const disable = sql('replay_disabled_keys', {
   sqlite: disableIn('sqlite', 'max'),
   postgres: disableIn('postgres', 'greatest'),
 });
-// A key that is marked as restricted but has no restriction: an earlier program made the backup, which lacks the columns.
+const findUnrestricted = sql<{ id: number }>('find_unrestricted_keys', {
+  sqlite: `select id from api_keys where ${isUnrestricted('sqlite')} limit 1`,
+  postgres: `select id from api_keys where ${isUnrestricted('postgres')} limit 1`,
+});
 // The audit log shows whether an administrator disabled the key.
 const disableUnrestricted = sql<DisabledKey>('disable_unrestricted_keys', {
-  sqlite: disableLost('sqlite'),
-  postgres: disableLost('postgres'),
+  sqlite: disableUnrestrictedIn('sqlite', 'max'),
+  postgres: disableUnrestrictedIn('postgres', 'greatest'),
 });
 const endPrevious = sql(
   'replay_ended_previous_secrets',
@@ -91,9 +99,13 @@ export const disableKeysTx = async (
   now: number,
 ): Promise<void> => void (await tx.run(disable, [JSON.stringify(changes), now, reason]));
 
+/** Whether {@link disableUnrestrictedKeysTx} would disable a key. */
+export const hasUnrestrictedKeys = async (reader: Reader): Promise<boolean> =>
+  (await reader.get(findUnrestricted)) !== undefined;
+
 /**
- * Disables keys whose hash is marked as restricted although the restriction is missing: after the restore of a backup that an
- * earlier program made of a database with this schema.
+ * Disables keys whose hash is marked as restricted although the restriction is missing: an earlier program that
+ * restored or moved the key, or made the restored backup, omitted it.
  * The caller records the events.
  */
 export const disableUnrestrictedKeysTx = (tx: Transaction, now: number): Promise<DisabledKey[]> =>

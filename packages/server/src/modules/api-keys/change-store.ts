@@ -3,8 +3,8 @@ import type { DisabledReason } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import { databaseTime, sql } from '../../foundation/database/sql.ts';
-import { markedHash, unmarkedHash } from './stored-hash.ts';
+import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
+import { disabledColumns, markedHash, unmarkedHash } from './stored-hash.ts';
 import { recordPrefixTx } from './store.ts';
 
 /** A key with everything that a change may need. */
@@ -39,17 +39,17 @@ export interface KeyDetailsRow {
 }
 
 const details = (
-  readAt: string,
+  dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.addresses, k.metadata,
+     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.addresses, k.metadata,
      k.hint, k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
-     s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${readAt} end as "readAt"
+     s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt"
    from api_keys k join accounts a on a.pk = k.account_pk left join api_key_secrets s on s.key_id = k.id
    where k.id = $1`;
 const selectDetails = sql<KeyDetailsRow>('select_api_key_details', {
-  sqlite: details(databaseTime.sqlite),
-  postgres: details(databaseTime.postgres),
+  sqlite: details('sqlite'),
+  postgres: details('postgres'),
 });
 const lock = sql<{ id: number }>('lock_api_key', {
   sqlite: 'select id from api_keys where id = $1',

@@ -1,7 +1,8 @@
 /** The state of keys that verification reads, and their times of last use. */
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
-import { databaseTime, sql, sqlMany } from '../../foundation/database/sql.ts';
+import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
+import { disabledAtColumn } from './stored-hash.ts';
 
 /** The state of a key and its account, for verification. */
 export interface KeyState {
@@ -49,18 +50,24 @@ type StateColumns = readonly [
   overlapEndsAt?: number | null,
   secretLastUsedAt?: number | null,
 ];
-const stateColumns = `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
-     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", k.disabled_at as "disabledAt",
+const stateColumns = (
+  dialect: Dialect,
+): string => `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
+     k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", ${disabledAtColumn(dialect)},
      k.addresses, k.metadata`;
 const currentColumns = {
   // Without the columns that are always null, which take 3 % of the time of the read.
-  sqlite: stateColumns,
+  sqlite: stateColumns('sqlite'),
   // Keys that do not expire, the most frequent ones, need no time of the database.
-  postgres: `${stateColumns}, null::bigint as "overlapEndsAt", null::bigint as "secretLastUsedAt",
+  postgres: `${stateColumns('postgres')}, null::bigint as "overlapEndsAt", null::bigint as "secretLastUsedAt",
      case when k.expires_at is not null then ${databaseTime.postgres} end as "readAt"`,
 };
-const ofPrevious = `${stateColumns}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
-const previousColumns = { sqlite: ofPrevious, postgres: `${ofPrevious}, ${databaseTime.postgres} as "readAt"` };
+const ofPrevious = (dialect: Dialect): string =>
+  `${stateColumns(dialect)}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
+const previousColumns = {
+  sqlite: ofPrevious('sqlite'),
+  postgres: `${ofPrevious('postgres')}, ${databaseTime.postgres} as "readAt"`,
+};
 const withRequested = {
   // `cross join` keeps the order of the tables.
   sqlite: (columns: string, joins: string) => `with requested (ordinal, lookup, key_hash) as ($requested)

@@ -4,12 +4,12 @@ import type { Principal } from '../../foundation/principal.ts';
 import { recordEventTx, recordEventsTx } from '../audit/audit.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { sql, sqlMany } from '../../foundation/database/sql.ts';
+import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
-import { markedHash } from './stored-hash.ts';
+import { disabledColumns, markedHash } from './stored-hash.ts';
 
 export interface KeyRow {
   readonly id: number;
@@ -76,20 +76,17 @@ const insertEarlierPrefix = sql(
    on conflict (prefix) do nothing`,
 );
 const listPrefixes = sql<{ prefix: string }>('list_key_prefixes', `select prefix from key_prefixes order by prefix`);
-const shownColumns = `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", k.disabled_at as "disabledAt", k.disabled_reason as "disabledReason", k.hint,
+const shownColumns = (
+  dialect: Dialect,
+): string => `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
+     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.hint,
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
-const listKeys = sql<KeyRow>(
-  'list_api_keys',
-  `select ${shownColumns}
-   from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 order by k.created_at, k.id`,
-);
-const pageKeys = sql<KeyRow>(
-  'page_api_keys',
-  `select ${shownColumns}
-   from api_keys k join accounts a on a.pk = k.account_pk
-   where a.id = $1 and (k.created_at > $2 or k.created_at = $2 and k.id > $3) order by k.created_at, k.id limit $4`,
-);
+const list = (dialect: Dialect, rest: string): string => `select ${shownColumns(dialect)}
+   from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 ${rest}`;
+const listed = 'order by k.created_at, k.id';
+const listKeys = sql<KeyRow>('list_api_keys', { sqlite: list('sqlite', listed), postgres: list('postgres', listed) });
+const paged = 'and (k.created_at > $2 or k.created_at = $2 and k.id > $3) order by k.created_at, k.id limit $4';
+const pageKeys = sql<KeyRow>('page_api_keys', { sqlite: list('sqlite', paged), postgres: list('postgres', paged) });
 const countBeyond = sql<{ count: number }>(
   'count_api_keys_beyond',
   'select count(*) as count from api_keys where expires_at is null or expires_at > $1',

@@ -7,9 +7,9 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endAllSessionsTx } from '../accounts/session-epoch-store.ts';
-import { disableUnrestrictedKeysTx } from '../api-keys/bulk-store.ts';
+import { disableUnrestrictedTx } from '../api-keys/unrestricted-keys.ts';
 import type { Principal } from '../../foundation/principal.ts';
-import { recordEventsTx, recordEventTx, type AuditEvent } from '../audit/audit.ts';
+import { recordEventTx } from '../audit/audit.ts';
 import { toInstant, type Clock } from '../../foundation/clock.ts';
 import type { InstallationKeys } from '../../foundation/crypto/master-key.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -21,8 +21,6 @@ import { BackupError, type BackupHeader } from './format.ts';
 import { readHeader, readRows, verifyBackup } from './read-backup.ts';
 import { clearTablesTx, continueIdsTx, holdsRows, insertRowsTx, lockTablesTx, storedTables } from './store.ts';
 import type { Counts } from './tables.ts';
-
-const eventsPerCall = 1_000;
 
 export interface RestoreOptions {
   readonly db: Db;
@@ -133,18 +131,6 @@ function assertComplete({ completeUntil, folders }: Survey, { madeAt }: BackupHe
       `the deletion journal is known to be complete until ${last}, and the backup was made at ${madeAt}: ${hint}`,
     );
   }
-}
-
-/** @returns the number of keys whose restrictions the backup lacks, because an earlier program has made it */
-async function disableUnrestrictedTx(tx: Transaction, at: number): Promise<number> {
-  const disabled = await disableUnrestrictedKeysTx(tx, at);
-  const events = disabled.map(({ id, accountId, reason }): AuditEvent => {
-    const details = { by: 'restore', reason };
-    return { at, principal: { kind: 'system' }, action: 'api_key.disabled', accountId, target: String(id), details };
-  });
-  for (let from = 0; from < events.length; from += eventsPerCall)
-    await recordEventsTx(tx, events.slice(from, from + eventsPerCall));
-  return events.length;
 }
 
 async function load(tx: Transaction, path: string, keys: InstallationKeys): Promise<Counts> {

@@ -41,8 +41,5 @@ create index api_keys_expiry on api_keys ((expires_at / 86400000), account_pk, i
 create index audit_events_key_changes on audit_events (target, at)
   where action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated');
 
-update api_keys set disabled_at = updated_at, revision = 1,
-  disabled_reason = case when exists (select 1 from audit_events e join accounts a on a.id = e.account_id
-    where a.pk = api_keys.account_pk and e.target = cast(api_keys.id as text) and e.action = 'api_key.disabled'
-      and e.details like '%"reason":"administrator"%') then 'administrator' else 'restore' end
-where get_byte(key_hash, 0) = 2;
+create index api_keys_unrestricted on api_keys (id)
+  where disabled_at is null and addresses is null and key_hash >= '\x02';
