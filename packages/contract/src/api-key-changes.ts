@@ -136,5 +136,5 @@ export const endPreviousSecret = {
   description: 'Every verification of the previous secret that starts after the response is rejected.',
   isNarrowing: true,
   success: { status: 200, description: 'Only the current secret is valid', schema: Message },
-  errors: [...ownKeyErrors, 'no_previous_secret', 'too_many_changes'],
+  errors: [...ownKeyErrors, 'no_previous_secret'],
 } as const satisfies RouteContract;

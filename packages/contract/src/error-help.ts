@@ -282,7 +282,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   too_many_changes: {
     cause: `The account changed or rotated its API keys more than ${limits.keyChangesPerMinuteMax} times in a minute.`,
-    fix: waitAndRetry,
+    fix: `${waitAndRetry} A request that only disables or deletes a key, or ends its previous secret, is not limited.`,
   },
   too_many_in_progress: {
     cause: 'Too many requests of this token, account or client IP range are in progress. Nothing was changed.',

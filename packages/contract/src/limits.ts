@@ -135,7 +135,10 @@ const signIns = {
     'Keys that are disabled in an hour because they are unused. More: in the next hours.',
   ),
   // Each writes an audit event, which is never deleted.
-  keyChangesPerMinuteMax: limit(300, 'Changes and rotations of keys per account in a minute. More: 429.'),
+  keyChangesPerMinuteMax: limit(
+    300,
+    'Changes and rotations of keys per account in a minute, except disabling. More: 429.',
+  ),
   firstExpiryNoticeDays: limit(14, 'Days from the first expiry notice, by mail and webhook, to the expiry of a key.'),
   lastExpiryNoticeDays: limit(3, 'Days from the second expiry notice to the expiry of a key.'),
   // An account may have many keys that expire on the same day.

@@ -7,6 +7,7 @@ import { parseAddresses } from './addresses.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertExpiry } from './expiry.ts';
 import { mergeMetadata } from './metadata.ts';
+import { isWidened } from './narrowing.ts';
 import { validateNickname } from './nickname.ts';
 import { hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
 
@@ -46,14 +47,26 @@ export function changeOfKey(
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(addresses === undefined ? {} : { addresses: addresses === null ? null : parseAddresses(addresses) }),
   };
-  return (before) => ({
-    ...before,
-    ...fixed,
-    ...(scopes === undefined ? {} : scopesOf(principal, before, scopes, now)),
-    ...(disabled === undefined ? {} : abilityOf(principal, before, disabled, now)),
-    ...(metadata === undefined ? {} : { metadata: mergeMetadata(before.metadata, metadata) }),
-  });
+  return (before) => {
+    const after = {
+      ...before,
+      ...fixed,
+      ...(scopes === undefined ? {} : scopesOf(principal, before, scopes, now)),
+      ...(disabled === undefined ? {} : abilityOf(principal, before, disabled, now)),
+      ...(metadata === undefined ? {} : { metadata: mergeMetadata(before.metadata, metadata) }),
+    };
+    // A stolen access token must not make the secret of a service valid again, or in other networks.
+    if (hasReservedScope(splitScopes(after.scopes)) && isWidened(before, after)) assertRecentSignIn(principal, now);
+    return after;
+  };
 }
+
+/**
+ * Whether the request is not counted. A client with a stolen access token could otherwise use up the limit, so that the
+ * owner cannot disable the key. Only a counted request enables it again.
+ */
+export const onlyDisables = (request: KeyChangeRequest): boolean =>
+  request.disabled === true && Object.keys(request).length === 1;
 
 /** @throws DomainError `reauth_required` unless an account has signed in recently; never for other principals */
 export function assertRecentSignIn(principal: Principal, now: number): void {

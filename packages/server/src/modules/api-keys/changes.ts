@@ -16,9 +16,15 @@ import { assertSessionValidTx } from '../sessions/store.ts';
 import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
-import { assertRecentSignIn, changeOfKey, checkedPrincipal, type KeyChangeRequest } from './changed-key.ts';
+import {
+  assertRecentSignIn,
+  changeOfKey,
+  checkedPrincipal,
+  onlyDisables,
+  type KeyChangeRequest,
+} from './changed-key.ts';
 import { hintOf, makeKey } from './key-format.ts';
-import { repeatNarrowing } from './narrowing.ts';
+import { repeatNarrowing, type Attempt } from './narrowing.ts';
 import { hasReservedScope, splitScopes } from './scopes.ts';
 import { isSameSecret } from './stored-hash.ts';
 import { confirmAbsence, findForCreation, lockOwnerTx } from './store.ts';
@@ -53,14 +59,6 @@ export interface Rotation {
 /** @param at the time of the change, in milliseconds @returns undefined if nothing changes @throws DomainError */
 type MakePlan = (before: KeyDetailsRow, at: number) => Plan | undefined;
 
-/** A change of unknown outcome. */
-interface Attempt {
-  readonly before: KeyDetailsRow;
-  readonly after: KeyDetailsRow;
-  /** The keys after changes of unknown outcome that were requested earlier. */
-  readonly earlier: readonly KeyDetailsRow[];
-}
-
 interface Repetition {
   /** Two changes of one key and revision with the same text do the same. */
   readonly kind: string;
@@ -79,7 +77,8 @@ interface Operation {
   readonly repetition?: Repetition;
   /** Whether it may change the nickname. */
   readonly locksOwner?: boolean;
-  readonly countsAsCreation?: boolean;
+  /** Which limits count it: a creation is a change, too. Absent if none does. */
+  readonly countsAs?: 'change' | 'creation';
 }
 
 export class KeyChanges {
@@ -119,7 +118,8 @@ export class KeyChanges {
     const repetition = { kind: JSON.stringify(request), plansOf };
     const locksOwner = request.nickname !== undefined;
     const checked = checkedPrincipal(principal, request);
-    const after = await this.#make({ principal: checked, accountId, id, now, plan, repetition, locksOwner });
+    const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner };
+    const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
     return withoutEnded(after, this.#options.clock);
   }
 
@@ -153,11 +153,14 @@ export class KeyChanges {
         },
       };
     };
-    const key = await this.#make({ principal, accountId, id, now, plan, countsAsCreation: true });
+    const key = await this.#make({ principal, accountId, id, now, plan, countsAs: 'creation' });
     return { key, secret };
   }
 
-  /** @throws DomainError `no_previous_secret`, otherwise as {@link change} */
+  /**
+   * Not counted: only a counted rotation makes another previous secret.
+   * @throws DomainError `no_previous_secret`, `not_key_owner`, `key_not_found`, `invalid_access_token`, `unavailable`
+   */
   async endPrevious(principal: Principal, accountId: string, id: number): Promise<void> {
     const { clock } = this.#options;
     const now = clock.now();
@@ -235,12 +238,12 @@ export class KeyChanges {
   }
 
   /** @throws DomainError `too_many_changes`, `too_many_creations` */
-  async #assertCountAllowed({ principal, now, countsAsCreation = false }: Operation): Promise<void> {
+  async #assertCountAllowed({ principal, now, countsAs }: Operation): Promise<void> {
     const { db, creationLimits } = this.#options;
-    if (!creationLimits || principal.kind !== 'account') return;
+    if (!creationLimits || !countsAs || principal.kind !== 'account') return;
     await allInOrder([
       assertKeyChangeAllowed(db, creationLimits.bucketHash, principal.accountId, now),
-      countsAsCreation && assertCreationAllowed(db, creationLimits, principal.accountId, now),
+      countsAs === 'creation' && assertCreationAllowed(db, creationLimits, principal.accountId, now),
     ]);
   }
 
@@ -254,13 +257,13 @@ export class KeyChanges {
   /** Checks and counts the request, and locks the key. The statements are sent together. @returns the key */
   async #admitTx(tx: Transaction, operation: Operation): Promise<KeyDetailsRow | undefined> {
     const { creationLimits } = this.#options;
-    const { principal, accountId, id, now, locksOwner = false, countsAsCreation = false } = operation;
-    const counted = creationLimits && principal.kind === 'account' ? creationLimits : undefined;
+    const { principal, accountId, id, now, locksOwner = false, countsAs } = operation;
+    const counted = countsAs && principal.kind === 'account' ? creationLimits : undefined;
     const caller = principal.kind === 'account' ? principal.accountId : '';
     const [, , , , row] = await allInOrder([
       assertSessionValidTx(tx, principal, now),
       counted && countKeyChangeTx(tx, counted.bucketHash, caller, now),
-      counted && countsAsCreation && countCreationTx(tx, counted, caller, now),
+      counted && countsAs === 'creation' && countCreationTx(tx, counted, caller, now),
       locksOwner && lockOwnerTx(tx, accountId),
       store.lockKeyTx(tx, id),
     ]);

@@ -38,11 +38,24 @@ export const changedMembers: (before: KeyDetailsRow, after: KeyDetailsRow) => Ch
 export const narrowedMembers: (before: KeyDetailsRow, after: KeyDetailsRow) => ChangedMember[] = (before, after) =>
   members.filter((member) => narrows[member](before, after));
 
-type Tried = Readonly<{ before: KeyDetailsRow; after: KeyDetailsRow; earlier: readonly KeyDetailsRow[] }>;
-type Repeat = (row: KeyDetailsRow, tried: Tried) => Partial<KeyDetailsRow>;
+/** Whether the secret of the key becomes valid again, for longer, or for other client IPs. Scopes are not compared. */
+export const isWidened = (before: KeyDetailsRow, after: KeyDetailsRow): boolean =>
+  (after.expiresAt ?? Infinity) > (before.expiresAt ?? Infinity) ||
+  (after.disabledAt === null && before.disabledAt !== null) ||
+  (before.addresses !== null && after.addresses !== before.addresses);
+
+/** A change of unknown outcome. */
+export interface Attempt {
+  readonly before: KeyDetailsRow;
+  readonly after: KeyDetailsRow;
+  /** The keys after changes of unknown outcome that were requested earlier. */
+  readonly earlier: readonly KeyDetailsRow[];
+}
+
+type Repeat = (row: KeyDetailsRow, attempt: Attempt) => Partial<KeyDetailsRow>;
 
 /** Whether the row has the value that the change replaces: the one that was read, or the one of an earlier repetition. */
-const isUnchanged = (member: 'expiresAt' | 'addresses', row: KeyDetailsRow, { before, earlier }: Tried): boolean =>
+const isUnchanged = (member: 'expiresAt' | 'addresses', row: KeyDetailsRow, { before, earlier }: Attempt): boolean =>
   [before, ...earlier].some((other) => other[member] === row[member]);
 
 const repeats: Partial<Record<ChangedMember, Repeat>> = {
@@ -52,14 +65,14 @@ const repeats: Partial<Record<ChangedMember, Repeat>> = {
     const scopes = splitScopes(row.scopes).filter((scope) => !removed.has(scope));
     return { scopes: scopes.join(' '), needsRole: hasReservedScope(scopes) ? row.needsRole : 0 };
   },
-  expiresAt: (row, tried) => (isUnchanged('expiresAt', row, tried) ? { expiresAt: tried.after.expiresAt } : {}),
+  expiresAt: (row, attempt) => (isUnchanged('expiresAt', row, attempt) ? { expiresAt: attempt.after.expiresAt } : {}),
   disabled: (row, { after: { disabledAt, disabledReason } }) =>
     row.disabledAt === null || disabledReason === 'administrator'
       ? { disabledAt: row.disabledAt ?? disabledAt, disabledReason }
       : {},
-  addresses: (row, tried) => (isUnchanged('addresses', row, tried) ? { addresses: tried.after.addresses } : {}),
+  addresses: (row, attempt) => (isUnchanged('addresses', row, attempt) ? { addresses: attempt.after.addresses } : {}),
 };
 
 /** @returns the row's members that repeat the removal of rights, except members that a later change replaced */
-export const repeatNarrowing = (row: KeyDetailsRow, tried: Tried): Partial<KeyDetailsRow> =>
-  Object.assign({}, ...narrowedMembers(tried.before, tried.after).map((member) => repeats[member]?.(row, tried)));
+export const repeatNarrowing = (row: KeyDetailsRow, attempt: Attempt): Partial<KeyDetailsRow> =>
+  Object.assign({}, ...narrowedMembers(attempt.before, attempt.after).map((member) => repeats[member]?.(row, attempt)));

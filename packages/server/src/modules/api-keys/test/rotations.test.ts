@@ -1,7 +1,7 @@
 /** Rotations: a new secret, an overlap with the previous one, and its end. */
 import assert from 'node:assert/strict';
 import { limits, type RotatedKey } from '@keyreeve/contract';
-import { bearer, operator } from '../../../../test-kit/new-app.ts';
+import { basic, bearer, goodPassword, operator } from '../../../../test-kit/new-app.ts';
 import { newAdministrator } from '../../../../test-kit/administrators.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { assertRejected, newKeyClient, type KeyClient } from '../../../../test-kit/key-client.ts';
@@ -204,6 +204,51 @@ test('a key with a reserved scope is rotated only soon after a sign-in', { tags:
   assertRejected(await change(['a', 'keyreeve:verify']), 'reserved_scope');
   assert.equal((await rotate()).status, 200);
 });
+
+test(
+  'a key with a reserved scope is widened only soon after a sign-in, and always narrowed',
+  { tags: ['asvs:7.5.1'] },
+  async () => {
+    await using client = await newKeyClient();
+    const { app, user } = client;
+    const { id } = await app.service.services.apiKeys.create(operator, user.account.id, {
+      nickname: 'gateway',
+      scopes: ['keyreeve:verify'],
+    });
+    const change = (json: object) =>
+      app.call('PATCH', `/auth/api-keys/${id}`, { headers: bearer(user.accessToken), json });
+    const narrowing = [
+      { addresses: ['192.0.2.0/24'] },
+      { expiresAt: '2027-01-01T00:00:00Z' },
+      { disabled: true },
+      { nickname: 'proxy', metadata: { a: 1 } },
+    ];
+    const widening = [
+      { addresses: ['192.0.2.1'] },
+      { addresses: null },
+      { expiresAt: '2027-01-02T00:00:00Z' },
+      { expiresAt: null },
+      { disabled: false },
+    ];
+    app.clock.advance({ seconds: 301 });
+    for (const json of narrowing) assert.equal((await change(json)).status, 200, JSON.stringify(json));
+    for (const json of widening) assertRejected(await change(json), 'reauth_required', JSON.stringify(json));
+    const { expiresAt, disabledReason, addresses } = await app.service.services.keyChanges.read(user.account.id, id);
+    assert.deepEqual(
+      { expiresAt, disabledReason, addresses },
+      { expiresAt: Date.parse('2027-01-01T00:00:00Z'), disabledReason: 'owner', addresses: '192.0.2.0/24' },
+    );
+    const { accessToken } = (
+      await app.call('POST', '/auth/token', {
+        headers: basic(user.account.email, goodPassword),
+      })
+    ).json as { accessToken: string };
+    for (const json of widening) {
+      const answer = await app.call('PATCH', `/auth/api-keys/${id}`, { headers: bearer(accessToken), json });
+      assert.equal(answer.status, 200, answer.text);
+    }
+  },
+);
 
 test('an administrator adds a reserved scope only soon after a sign-in', { tags: ['asvs:7.5.1'] }, async () => {
   await using client = await newKeyClient();
