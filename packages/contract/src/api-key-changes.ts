@@ -61,7 +61,10 @@ export const RotationBody = Type.Object(
       }),
     ),
     endPrevious: Type.Optional(
-      Type.Boolean({ description: 'Ends the overlap of an earlier rotation. Without it, the response is 409' }),
+      Type.Boolean({
+        description:
+          'Ends the previous secret of an earlier rotation immediately. Without it, the response is 409 during the overlap',
+      }),
     ),
   },
   { ...strict, examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },

@@ -105,8 +105,9 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Send one header with one credential. Check whether a proxy or a client library adds a second one.',
   },
   invalid_service_key: {
-    cause: 'The caller of a verification endpoint did not present a valid API key of its own.',
-    fix: 'Send an API key that has the scope `keyreeve:verify` in the Authorization header; send the credential to verify in the body.',
+    cause:
+      'The caller of a verification endpoint presented no API key of its own, or one that is not valid: it is unknown, deleted, disabled or expired, or the caller is outside its IP ranges.',
+    fix: 'Send an API key that is valid and has the scope `keyreeve:verify` in the Authorization header (for introspection with Basic, with the id of the key as user); send the credential to verify in the body. If the key is limited to IP ranges, send the request from one of them; behind a proxy, set `KEYREEVE_TRUSTED_PROXIES`.',
   },
   second_factor_required: {
     cause: 'The email and the password are correct, and the account has a second factor.',
@@ -151,11 +152,11 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   insufficient_scope: {
     cause: 'The credential is valid but lacks a scope that this request needs.',
-    fix: 'Use a key that has the scope named in the detail and in the `WWW-Authenticate` header, or add the scope to the key with `PATCH /auth/api-keys/{id}`. An administrator or an operator grants `keyreeve:verify`.',
+    fix: 'Use a key that has the scope named in the `WWW-Authenticate` header, or add the scope to the key with `PATCH /auth/api-keys/{id}`. An administrator or an operator grants `keyreeve:verify`.',
   },
   address_unknown: {
     cause:
-      'The key is limited to IP ranges, but the verification request contains no client IP in `X-Forwarded-For` from a trusted proxy.',
+      'The key is limited to IP ranges, but the proxy is not trusted, or `X-Forwarded-For` is missing or has an entry that is not a bare IP address, for example with a port or brackets.',
     fix: 'Set `KEYREEVE_TRUSTED_PROXIES` to the IP address of the proxy, and use the proxy file of the documentation, which forwards the client IP.',
   },
   address_not_allowed: {
@@ -252,7 +253,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   overlap_in_progress: {
     cause: 'The key was rotated before, and its previous secret is still valid.',
-    fix: 'Replace the previous secret in your clients first: `previous.lastUsedAt` of the key shows whether a client still uses it. Then end it with `DELETE /auth/api-keys/{id}/previous`, rotate with `{"endPrevious": true}`, or wait until `previous.expiresAt`.',
+    fix: 'Configure the current secret in your clients, and read in `previous.lastUsedAt` of the key whether a client still uses the previous one. Then wait until `previous.expiresAt`, end the previous secret with `DELETE /auth/api-keys/{id}/previous`, or rotate with `{"endPrevious": true}`, which ends it immediately. If you did not receive the response to the last rotation, your clients still use the previous secret: create a second key, move the clients to it, and delete the first.',
   },
   webhook_limit_reached: {
     cause: 'The installation has the maximum number of webhook endpoints.',

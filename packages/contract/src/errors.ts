@@ -120,7 +120,8 @@ export const errors = {
   invalid_service_key: {
     status: 401,
     title: 'The calling service is not authenticated',
-    meaning: 'Send an API key of the calling service that has the scope `keyreeve:verify`, as Bearer or X-API-Key.',
+    meaning:
+      'Send an API key of the calling service that is valid (not disabled, expired or used from outside its IP ranges) and has the scope `keyreeve:verify`, as Bearer or X-API-Key; for introspection also as Basic, with the id of the key as user.',
   },
   second_factor_required: {
     status: 401,
@@ -182,7 +183,7 @@ export const errors = {
     status: 403,
     title: 'The credential lacks a scope',
     meaning:
-      'The credential is valid, but it lacks a scope that this request needs. The detail names it. Add the scope to the key with PATCH /auth/api-keys/{id}, or use another key.',
+      'The credential is valid, but it lacks a scope that this request needs. Add the scope to the key with PATCH /auth/api-keys/{id}, or use another key.',
   },
   https_required: {
     status: 403,

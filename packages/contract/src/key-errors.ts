@@ -27,7 +27,7 @@ export const keyErrors = {
     status: 403,
     title: 'The client IP is not known',
     meaning:
-      'The key is limited to IP ranges, and the request contains no client IP from a trusted proxy. An operator sets KEYREEVE_TRUSTED_PROXIES.',
+      'The key is limited to IP ranges, and the request contains no client IP from a trusted proxy, or it is malformed. An operator sets KEYREEVE_TRUSTED_PROXIES.',
   },
   address_not_allowed: {
     status: 403,
@@ -63,7 +63,7 @@ export const keyErrors = {
     status: 409,
     title: 'The previous secret is still valid',
     meaning:
-      'The key was rotated before, and its previous secret is valid until the end of the overlap. Wait, end it with DELETE /auth/api-keys/{id}/previous, or rotate with {"endPrevious": true}.',
+      'The key was rotated before, and its previous secret is valid until the end of the overlap. Wait, end it with DELETE /auth/api-keys/{id}/previous, or rotate with {"endPrevious": true}, which ends it immediately.',
   },
   too_many_creations: {
     status: 429,

@@ -1,6 +1,6 @@
 /** `keyreeve key show`, `change`, `rotate` and `end-previous`: one API key, for an operator. */
 import { Option } from 'commander';
-import { limits } from '@keyreeve/contract';
+import { limits, type KeyDetails } from '@keyreeve/contract';
 import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { KeyDetailsRow } from '../modules/api-keys/change-store.ts';
@@ -59,7 +59,10 @@ export function addChangeCommands(key: CliCommand): void {
       '--overlap <seconds>',
       `how long the previous secret stays valid, up to ${limits.rotationOverlapSecondsMax} (default: ${limits.rotationOverlapSeconds}, one day)`,
     )
-    .option('--end-previous', 'end the overlap of an earlier rotation')
+    .option(
+      '--end-previous',
+      'end the previous secret of an earlier rotation immediately; clients that still use it fail',
+    )
     .json()
     .examples('keyreeve key rotate 3920480220219155', 'keyreeve key rotate 3920480220219155 --overlap 0 --end-previous')
     .action(rotate);
@@ -115,11 +118,14 @@ function rowsOf(row: KeyDetailsRow, email: string, use: RecentUse): string[][] {
     ['changed', key.updatedAt],
     ['last used', lastUseOf(row)],
     ...(use.lastDay ? [['last 24 hours', `${use.lastDay.accepted} accepted, ${use.lastDay.refused} refused`]] : []),
-    [
-      'previous secret',
-      previous === null ? 'none' : `valid until ${previous.expiresAt}, last used ${previous.lastUsedAt ?? 'never'}`,
-    ],
+    ['previous secret', previous === null ? 'none' : stateOfPrevious(previous)],
   ];
+}
+
+/** The previous secret of an expired key has expired with it. */
+function stateOfPrevious({ expiresAt, lastUsedAt }: NonNullable<KeyDetails['previous']>): string {
+  const isExpired = Date.parse(expiresAt) <= systemClock.now();
+  return `${isExpired ? 'expired at' : 'valid until'} ${expiresAt}, last used ${lastUsedAt ?? 'never'}`;
 }
 
 async function change(text: string, options: ChangeOptions): Promise<void> {
@@ -156,7 +162,7 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
     keyChanges.rotate(operator, owner, id, request).catch((error: unknown) => {
       if (!(error instanceof DomainError) || error.code !== 'overlap_in_progress') throw error;
       // The meaning in the registry names HTTP requests.
-      const detail = `The previous secret of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous.`;
+      const detail = `The previous secret of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous, which ends it immediately.`;
       throw new DomainError('overlap_in_progress', { detail });
     }),
   );
