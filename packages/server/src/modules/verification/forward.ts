@@ -101,13 +101,20 @@ function identityOf(result: AcceptedKey | AcceptedToken): string[] {
   ];
 }
 
-/** The required scopes. A proxy may pass on the query of its client, so a parameter can only add one. */
+/**
+ * The required scopes, each once. A proxy may pass on the query of its client, so a parameter can only add one. No key has
+ * more than `scopesPerKeyMax`, so one more is enough to reject every key: the others are neither compared nor returned.
+ */
 function scopesOf(request: ForwardRequest): readonly string[] {
   if (!request.url?.includes('?')) return noScopes;
-  return queryOf(request)
-    .getAll('scope')
-    .flatMap((value) => value.split(' '))
-    .filter((scope) => scope !== '');
+  const required = new Set<string>();
+  for (const value of queryOf(request).getAll('scope')) {
+    for (const scope of value.split(' ')) {
+      if (scope !== '') required.add(scope);
+      if (required.size > limits.scopesPerKeyMax) return [...required];
+    }
+  }
+  return [...required];
 }
 
 const noScopes: readonly string[] = [];

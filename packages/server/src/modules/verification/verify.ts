@@ -297,7 +297,8 @@ export class Verifier {
   }
 
   #refuseForScopes(held: string, wanted: readonly string[]): Refused {
-    return { ...this.#refuse('insufficient_scope'), missing: wanted.filter((scope) => !hasScope(held, scope)) };
+    const scopes = held.split(' ');
+    return { ...this.#refuse('insufficient_scope'), missing: wanted.filter((scope) => !scopes.includes(scope)) };
   }
 }
 
@@ -307,7 +308,14 @@ const unconditional: Conditions = { clientIp: () => undefined, scopes: [] };
 const endOf = ({ expiresAt, overlapEndsAt }: KeyState): number | null =>
   overlapEndsAt === null ? expiresAt : Math.min(overlapEndsAt, expiresAt ?? Infinity);
 
-const hasScopes = (held: string, wanted: readonly string[]): boolean => wanted.every((scope) => hasScope(held, scope));
+function hasScopes(held: string, wanted: readonly string[]): boolean {
+  if (wanted.length > 1) return isSubset(wanted, held.split(' '));
+  const [scope] = wanted;
+  return scope === undefined || hasScope(held, scope);
+}
+
+const isSubset = (some: readonly string[], all: readonly string[]): boolean =>
+  some.every((element) => all.includes(element));
 
 /** @param scopes separated by spaces */
 export function hasScope(scopes: string, wanted: string): boolean {

@@ -1,6 +1,6 @@
 /** `/auth/forward`: the identity headers for proxies, and the requests that get them. */
 import assert from 'node:assert/strict';
-import type { CreatedKey, ListedKeyFull } from '@keyreeve/contract';
+import { limits, type CreatedKey, type ListedKeyFull } from '@keyreeve/contract';
 import { bearer, newApp, operator, type Answered } from '../../../../test-kit/new-app.ts';
 import { assertProblem, fromFetch, fromWire } from '../../../../test-kit/assert-problem.ts';
 import { ask, head } from '../../../../test-kit/raw-http.ts';
@@ -134,6 +134,25 @@ test('a key is accepted only for scopes that it has', { tags: ['asvs:10.3.2'] },
     );
   }
   assertProblem(fromFetch(await at.forward('?scope=a', at.accessToken)), 'insufficient_scope', 'a token has no scopes');
+});
+
+test('repeated required scopes count once, and the response to too many names a bounded number', async () => {
+  const held = Array.from({ length: limits.scopesPerKeyMax }, (_, index) => `s${index}`);
+  await using at = await fixture('worker', held);
+  const repeated = Array.from({ length: 20 }, () => held.join('+')).join('+');
+  assert.equal((await at.forward(`?scope=${repeated}&scope=s0`)).status, 200);
+  assertProblem(fromFetch(await at.forward(`?scope=${repeated}+other`)), 'insufficient_scope');
+  const many = Array.from({ length: 2_000 }, (_, index) => `t${index}`);
+  const named = many.slice(0, limits.scopesPerKeyMax + 1);
+  for (const query of [
+    `?scope=${many.join('+')}`,
+    many.map((scope, index) => `${index ? '&' : '?'}scope=${scope}`).join(''),
+  ]) {
+    const rejected = await at.forward(query.slice(0, 12_000));
+    assertProblem(fromFetch(rejected), 'insufficient_scope');
+    const challenge = `Bearer realm="keyreeve", error="insufficient_scope", scope="${named.join(' ')}"`;
+    assert.equal(rejected.headers.get('www-authenticate'), challenge);
+  }
 });
 
 test('a response contains text of the query only when it is a scope', { tags: ['asvs:1.2.1'] }, async () => {
