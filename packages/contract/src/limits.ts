@@ -80,6 +80,26 @@ const credentials = {
     'Overlap of a rotation, in which the previous secret is valid, if the request sets no other.',
   ),
   rotationOverlapSecondsMax: limit(2_592_000, 'Longest overlap of a rotation: 30 days.'),
+  endedSecretKeptDays: limit(
+    30,
+    'Days for which an ended previous secret of a key is refused as `expired`. Later: as `not_found`.',
+  ),
+  unusedKeysPerHourMax: limit(
+    1_000,
+    'Keys that are disabled in an hour because they are unused. More: in the next hours.',
+  ),
+  // Each writes an audit event, which is never deleted.
+  keyChangesPerMinuteMax: limit(
+    300,
+    'Changes and rotations of keys per account in a minute, except disabling. More: 429.',
+  ),
+  firstExpiryNoticeDays: limit(14, 'Days from the first expiry notice, by mail and webhook, to the expiry of a key.'),
+  lastExpiryNoticeDays: limit(3, 'Days from the second expiry notice to the expiry of a key.'),
+  // An account may have many keys that expire on the same day.
+  expiryNoticeKeysMax: limit(
+    20,
+    'Keys that one mail about expiring keys lists. The mail also states their total number.',
+  ),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.
   refreshReuseSeconds: limit(5, 'A refresh within this time returns the same refresh token, with a new access token.'),
@@ -126,26 +146,6 @@ const signIns = {
   languageChangesPerHourMax: limit(20, 'Language changes per account in an hour.'),
   // Each costs a hash, a mail and audit events.
   passwordChangesPerHourMax: limit(20, 'Password changes per account in an hour.'),
-  endedSecretKeptDays: limit(
-    30,
-    'Days for which an ended previous secret of a key is refused as `expired`. Later: as `not_found`.',
-  ),
-  unusedKeysPerHourMax: limit(
-    1_000,
-    'Keys that are disabled in an hour because they are unused. More: in the next hours.',
-  ),
-  // Each writes an audit event, which is never deleted.
-  keyChangesPerMinuteMax: limit(
-    300,
-    'Changes and rotations of keys per account in a minute, except disabling. More: 429.',
-  ),
-  firstExpiryNoticeDays: limit(14, 'Days from the first expiry notice, by mail and webhook, to the expiry of a key.'),
-  lastExpiryNoticeDays: limit(3, 'Days from the second expiry notice to the expiry of a key.'),
-  // An account may have many keys that expire on the same day.
-  expiryNoticeKeysMax: limit(
-    20,
-    'Keys that one mail about expiring keys lists. The mail also states their total number.',
-  ),
   creationWindowSeconds: limit(60, 'Window of `KEYREEVE_CREATIONS_PER_MINUTE_MAX`.'),
   throttleForgetDays: limit(30, 'An unchanged counter is deleted after this time.'),
 } as const satisfies Limits;

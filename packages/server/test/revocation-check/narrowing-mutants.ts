@@ -112,7 +112,7 @@ export const narrowingMutants: readonly Mutant[] = [
     edits: [
       {
         file: verifier,
-        find: `overlapEndsAt === null ? expiresAt : Math.min(overlapEndsAt, expiresAt ?? Infinity);`,
+        find: `overlapEndsAt === null ? expiresAt : endOfPrevious(overlapEndsAt, expiresAt);`,
         replace: `overlapEndsAt === null ? expiresAt : (expiresAt ?? null);`,
       },
     ],

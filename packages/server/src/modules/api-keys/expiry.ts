@@ -1,4 +1,4 @@
-/** The expiry that a request sets, within the longest lifetime that the operator allows. */
+/** The expiry that a request sets, within the longest lifetime that the operator allows, and the end of a previous secret. */
 import { dayMs, toInstant } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 
@@ -8,6 +8,10 @@ import { DomainError } from '../../foundation/errors.ts';
  */
 export const latestExpiry = (now: number, lifetimeDaysMax: number): number | null =>
   lifetimeDaysMax === 0 ? null : now + lifetimeDaysMax * dayMs;
+
+/** When a previous secret ends: the expiry of its key may have become earlier than the end of the overlap. */
+export const endOfPrevious = (overlapEndsAt: number, expiresAt: number | null): number =>
+  Math.min(overlapEndsAt, expiresAt ?? Infinity);
 
 /**
  * @param expiresAt milliseconds since 1970; null for never

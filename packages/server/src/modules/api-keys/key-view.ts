@@ -4,6 +4,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import type { Rotation } from './changes.ts';
+import { endOfPrevious } from './expiry.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 
 export const toKey = ({ id, nickname, createdAt, updatedAt }: ApiKey): ListedKey => ({
@@ -40,11 +41,10 @@ export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
   previous: toPrevious(row),
 });
 
-/** The expiry of the key may have become earlier than the end of the overlap. */
 function toPrevious({ expiresAt, previousExpiresAt, previousLastUsedAt }: KeyDetailsRow): KeyDetails['previous'] {
   if (previousExpiresAt === null) return null;
-  const end = Math.min(previousExpiresAt, expiresAt ?? Infinity);
-  return { expiresAt: toInstant(end), lastUsedAt: toInstantOrNull(previousLastUsedAt) };
+  const end = toInstant(endOfPrevious(previousExpiresAt, expiresAt));
+  return { expiresAt: end, lastUsedAt: toInstantOrNull(previousLastUsedAt) };
 }
 
 /** The response to a rotation, the only one with the new secret. */

@@ -3,6 +3,7 @@
  * rejected without a database read. A rejection is a value, not an error, because it is as frequent as an acceptance.
  */
 import { limits, type Refusal } from '@keyreeve/contract';
+import { endOfPrevious } from '../api-keys/expiry.ts';
 import { formOf, mayBeImported } from '../api-keys/key-format.ts';
 import { scopesInForce } from '../api-keys/scopes.ts';
 import {
@@ -304,9 +305,9 @@ export class Verifier {
 
 const unconditional: Conditions = { clientIp: () => undefined, scopes: [] };
 
-/** When the presented secret ends. The expiry of a key may have become earlier than the end of an overlap. */
+/** When the presented secret ends. */
 const endOf = ({ expiresAt, overlapEndsAt }: KeyState): number | null =>
-  overlapEndsAt === null ? expiresAt : Math.min(overlapEndsAt, expiresAt ?? Infinity);
+  overlapEndsAt === null ? expiresAt : endOfPrevious(overlapEndsAt, expiresAt);
 
 function hasScopes(held: string, wanted: readonly string[]): boolean {
   if (wanted.length > 1) return isSubset(wanted, held.split(' '));
