@@ -33,12 +33,9 @@ export function certainIpOf(
   trustedProxies: readonly string[],
   onMalformed: (proxy: string) => void,
 ): string | undefined {
-  let isCertain = true;
-  const ip = clientIpOf(request, trustedProxies, (proxy) => {
-    isCertain = false;
-    onMalformed(proxy);
-  });
-  return isCertain && ip !== unknownIp ? ip : undefined;
+  const { ip, malformedOf } = lastHop(request, trustedProxies);
+  if (malformedOf !== undefined) onMalformed(malformedOf);
+  return malformedOf === undefined && ip !== unknownIp ? ip : undefined;
 }
 
 /**
