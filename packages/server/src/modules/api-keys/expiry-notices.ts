@@ -29,10 +29,10 @@ const notices = [
 type Notice = (typeof notices)[number];
 
 export class ExpiryNotices {
-  readonly #options: ExpiryNoticesOptions;
+  readonly #options: Required<ExpiryNoticesOptions>;
 
   constructor(options: ExpiryNoticesOptions) {
-    this.#options = options;
+    this.#options = { keysPerCommitMax: 500, ...options };
   }
 
   /** Sends all notices that are due. @throws DomainError `unavailable`; committed notices stay */
@@ -42,7 +42,7 @@ export class ExpiryNotices {
 
   /** Processes some keys in one transaction. @returns whether more may follow */
   async #sendSome({ days, nextDays }: Notice): Promise<boolean> {
-    const { db, clock, mailer, keysPerCommitMax = 500 } = this.#options;
+    const { db, clock, mailer, keysPerCommitMax } = this.#options;
     const now = expiryTime(clock, await store.readDatabaseTime(db));
     const today = Math.floor(now / dayMs);
     const last = today + days;
@@ -86,7 +86,7 @@ export class ExpiryNotices {
     { day, accountPk: continued }: store.NoticeProgress,
     due: store.ExpiringKeys,
   ): Promise<void> {
-    const { mailer, keysPerCommitMax = 500 } = this.#options;
+    const { mailer, keysPerCommitMax } = this.#options;
     if (!mailer.isConfigured) return;
     for (const [accountPk, ofAccount] of Map.groupBy(keys, (key) => key.accountPk)) {
       const [first] = ofAccount;

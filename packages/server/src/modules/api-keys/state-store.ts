@@ -30,8 +30,7 @@ export interface KeyState {
   readonly readAt: number | null;
 }
 
-// The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
-// hash, which is a MAC, so the time of the comparison discloses nothing. The version byte differs for restricted keys.
+/** A row of SQLite, which has no `readAt`. */
 type StateColumns = readonly [
   ordinal: number,
   id: number,
@@ -50,6 +49,8 @@ type StateColumns = readonly [
   overlapEndsAt?: number | null,
   secretLastUsedAt?: number | null,
 ];
+// The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
+// hash, which is a MAC, so the time of the comparison discloses nothing. The version byte differs for restricted keys.
 const stateColumns = (
   dialect: Dialect,
 ): string => `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
@@ -76,8 +77,8 @@ const withRequested = {
    from unnest($1::bigint[], $2::bytea[]) with ordinality as requested (lookup, key_hash, ordinal) ${joins}
      join accounts a on a.pk = k.account_pk`,
 };
-const byHash = (table: string): string =>
-  `join ${table} on ${table.slice(-1)}.lookup = requested.lookup and substr(${table.slice(-1)}.key_hash, 2) = substr(requested.key_hash, 2)`;
+const byHash = (table: string, alias: string): string =>
+  `join ${table} ${alias} on ${alias}.lookup = requested.lookup and substr(${alias}.key_hash, 2) = substr(requested.key_hash, 2)`;
 const toState = ([
   ,
   id,
@@ -116,12 +117,12 @@ const toState = ([
 const selectState = sqlMany<KeyState>(
   'select_api_key_state',
   {
-    sqlite: withRequested.sqlite(currentColumns.sqlite, byHash('api_keys k')),
-    postgres: withRequested.postgres(currentColumns.postgres, byHash('api_keys k')),
+    sqlite: withRequested.sqlite(currentColumns.sqlite, byHash('api_keys', 'k')),
+    postgres: withRequested.postgres(currentColumns.postgres, byHash('api_keys', 'k')),
   },
   toState,
 );
-const byPrevious = (join: string): string => `${byHash('api_key_secrets s')} ${join} api_keys k on k.id = s.key_id`;
+const byPrevious = (join: string): string => `${byHash('api_key_secrets', 's')} ${join} api_keys k on k.id = s.key_id`;
 const selectPreviousState = sqlMany<KeyState>(
   'select_previous_api_key_state',
   {

@@ -116,7 +116,7 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
   },
 };
 
-/** @returns the ids of the changed accounts, or of the webhook endpoints */
+/** @returns the account of each repeated change, or its webhook endpoint, by their ids */
 export async function repeatChangesTx(
   tx: Transaction,
   kind: ChangeKind,

@@ -319,6 +319,6 @@ const isSubset = (some: readonly string[], all: readonly string[]): boolean =>
   some.every((element) => all.includes(element));
 
 /** @param scopes separated by spaces */
-export function hasScope(scopes: string, wanted: string): boolean {
+function hasScope(scopes: string, wanted: string): boolean {
   return scopes === wanted || (scopes !== '' && scopes.split(' ').includes(wanted));
 }
