@@ -1,7 +1,7 @@
 /** The client IP, and whether the client used https. Forwarding headers count only when a trusted proxy sent them. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { isIpAddress, parseRanges, type IpRanges } from '../foundation/ip-address.ts';
+import { isIpAddress, isLoopback, parseRanges, type IpRanges } from '../foundation/ip-address.ts';
 
 /**
  * Reads X-Forwarded-For from right to left, because each proxy appends its peer on the right, up to the first client IP
@@ -25,17 +25,20 @@ export function clientIpOf(
 
 /**
  * {@link clientIpOf} for a key that is limited to IP ranges.
- * @returns undefined with an entry that is not an IP address, because the proxy that sent it is not the client; and after the
- *   connection has closed
+ * @returns undefined with an entry that is not an IP address, or from a trusted proxy that sends no X-Forwarded-For, because
+ *   the proxy is not the client; and after the connection has closed. The IP address of loopback counts without the header,
+ *   so that services on this host can call directly
  */
 export function certainIpOf(
   request: ProxiedRequest,
   trustedProxies: readonly string[],
   onMalformed: (proxy: string) => void,
 ): string | undefined {
-  const { ip, malformedOf } = lastHop(request, trustedProxies);
+  const { ip, hops, malformedOf } = lastHop(request, trustedProxies);
   if (malformedOf !== undefined) onMalformed(malformedOf);
-  return malformedOf === undefined && ip !== unknownIp ? ip : undefined;
+  if (malformedOf !== undefined || ip === unknownIp) return undefined;
+  const isProxy = hops === 0 && rangesOf(trustedProxies)(ip) && !isLoopback(ip);
+  return isProxy ? undefined : ip;
 }
 
 /**

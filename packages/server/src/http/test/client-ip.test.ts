@@ -124,9 +124,20 @@ test('no other header shows the client IP', () => {
 test('for a key with IP ranges, a proxy that sends a malformed entry is not the client', () => {
   const proxies: string[] = [];
   const ipOf = (request: ProxiedRequest) => certainIpOf(request, trusted, (proxy) => proxies.push(proxy));
-  assert.equal(ipOf(requestOf('10.0.0.1')), '10.0.0.1', 'the proxy itself calls');
   assert.equal(ipOf(requestOf('192.0.2.9', '203.0.113.5')), '192.0.2.9');
   assert.equal(ipOf(requestOf('10.0.0.1', '192.0.2.7')), '192.0.2.7');
   assert.equal(ipOf(requestOf('10.0.0.1', '192.0.2.7:4711')), undefined);
   assert.deepEqual(proxies, ['10.0.0.1']);
+});
+
+test('for a key with IP ranges, a trusted proxy without X-Forwarded-For is not the client, except on loopback', () => {
+  const ipOf = (peer: string, list?: string) => certainIpOf(requestOf(peer, list), all, assert.fail);
+  const all = [...trusted, '127.0.0.0/8', '::1/128'];
+  for (const proxy of ['10.0.0.1', '::ffff:10.0.0.1', '2001:db8:1::1']) {
+    assert.equal(ipOf(proxy), undefined, proxy);
+    assert.equal(ipOf(proxy, '192.0.2.7'), '192.0.2.7', proxy);
+  }
+  for (const local of ['127.0.0.1', '::ffff:127.0.0.1', '::1']) assert.equal(ipOf(local), local);
+  assert.equal(ipOf('127.0.0.1', '192.0.2.7'), '192.0.2.7');
+  assert.equal(ipOf('192.0.2.9'), '192.0.2.9');
 });
