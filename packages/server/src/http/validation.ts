@@ -150,12 +150,14 @@ function findInFields(found: Findings, node: Node, value: object, pointer: strin
   const { properties = {}, required = [], additionalProperties = true } = node;
   const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = node;
   const members = value as Readonly<Record<string, unknown>>;
-  const count = Object.keys(members).length;
-  if (count < minProperties) found.add('minProperties', node, value, pointer);
-  else if (count > maxProperties) found.add('maxProperties', node, value, pointer);
+  const names = Object.keys(members);
+  // Unknown members have an error of their own.
+  const knownCount = names.filter((name) => Object.hasOwn(properties, name)).length;
+  if (names.length < minProperties) found.add('minProperties', node, value, pointer);
+  else if (knownCount > maxProperties) found.add('maxProperties', node, value, pointer);
   for (const name of required)
     if (!Object.hasOwn(members, name)) found.add('required', node, undefined, `${pointer}/${escaped(name)}`);
-  for (const name of Object.keys(members)) {
+  for (const name of names) {
     if (found.isFull) return;
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (property) find(found, property, members[name], `${pointer}/${escaped(name)}`);

@@ -82,6 +82,17 @@ test('each error states the place, the expected value and the found value', () =
   }
 });
 
+test('an unknown field does not count as one of the known fields', () => {
+  const a = Type.Optional(Type.String());
+  const schema = Type.Object({ a, b: a }, { additionalProperties: false, maxProperties: 1 });
+  assert.throws(
+    () => validator(schema)({ a: 'x', c: 'y' }),
+    (error: DomainError) =>
+      error.options.errors?.length === 1 &&
+      error.options.errors[0]?.detail.startsWith('This field is unknown') === true,
+  );
+});
+
 test('the error of a number in a query states its bounds, not a pattern', () => {
   for (const limit of ['0', '101', 'x', '1.5', '']) {
     const detail = 'Expected a whole number from 1 to 100.';

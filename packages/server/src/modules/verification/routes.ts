@@ -41,7 +41,9 @@ function questionsOf({ credentials = [], questions }: contract.VerifyBatchBody):
 function conditionsOf({ address, scopes = [] }: contract.VerifyBody, pointer: string): Conditions {
   if (address !== undefined && !isIpAddress(address))
     throw new DomainError('invalid_request', {
-      errors: [{ pointer: `${pointer}/address`, detail: 'Expected an IP address, such as 203.0.113.7.' }],
+      errors: [
+        { pointer: `${pointer}/address`, detail: 'Expected an IP address without a port, such as 203.0.113.7.' },
+      ],
     });
   return { clientIp: () => address, scopes };
 }
