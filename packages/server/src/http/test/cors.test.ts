@@ -73,7 +73,7 @@ test('a preflight from a listed origin gets the methods of the path', async () =
   await using app = await newApp({ environment: { KEYREEVE_CORS_ORIGINS } });
   const table = {
     '/auth/api-keys': ['GET, HEAD, POST', 'POST, GET, HEAD'],
-    '/auth/api-keys/4711': ['DELETE'],
+    '/auth/api-keys/4711': ['GET, HEAD, PATCH, DELETE'],
     '/auth/token': ['POST'],
   };
   for (const [path, allowed] of Object.entries(table)) {
