@@ -56,7 +56,7 @@ const disableUnrestrictedIn = (dialect: Dialect, greatest: string): string => `u
       and e.action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated')
       and e.action = 'api_key.disabled' and e.details like '%"reason":"administrator"%')
       then 'administrator' else 'restore' end
-  where ${isUnrestricted(dialect)}
+  where id in (select id from api_keys where ${isUnrestricted(dialect)} limit $2)
   returning id, disabled_reason as reason, updated_at as at,
     (select id from accounts where pk = api_keys.account_pk) as "accountId"`;
 const disable = sql('replay_disabled_keys', {
@@ -107,9 +107,10 @@ export const hasUnrestrictedKeys = async (reader: Reader): Promise<boolean> =>
  * Disables keys whose hash is marked as restricted although the restriction is missing: an earlier program that
  * restored or moved the key, or made the restored backup, omitted it.
  * The caller records the events.
+ * @param keysMax at most so many; fewer than that are the last ones
  */
-export const disableUnrestrictedKeysTx = (tx: Transaction, now: number): Promise<DisabledKey[]> =>
-  tx.all(disableUnrestricted, [now]);
+export const disableUnrestrictedKeysTx = (tx: Transaction, now: number, keysMax: number): Promise<DisabledKey[]> =>
+  tx.all(disableUnrestricted, [now, keysMax]);
 
 /** Deletes the previous secrets of keys. */
 export const endPreviousOfKeysTx = async (tx: Transaction, ids: readonly string[]): Promise<void> =>

@@ -7,22 +7,29 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { recordEventsTx, type AuditEvent } from '../audit/audit.ts';
 import { disableUnrestrictedKeysTx, hasUnrestrictedKeys } from './bulk-store.ts';
 
-const eventsPerCall = 1_000;
+/** Bounds the memory that many such keys take. */
+const keysPerStatement = 1_000;
 
-/** At the start of the service. @throws DomainError `unavailable` */
+/** At the start of the service, in short commits. @throws DomainError `unavailable` */
 export async function disableUnrestricted(db: Db, clock: Clock): Promise<void> {
-  if (await hasUnrestrictedKeys(db))
-    await db.transaction((tx) => disableUnrestrictedTx(tx, clock.now()), { isLong: true });
+  while (await hasUnrestrictedKeys(db)) await db.transaction((tx) => disableSomeTx(tx, clock.now(), keysPerStatement));
 }
 
-/** @returns the number of keys */
-export async function disableUnrestrictedTx(tx: Transaction, now: number): Promise<number> {
-  const disabled = await disableUnrestrictedKeysTx(tx, now);
+/** For a transaction that has the database for itself, such as a restore. @returns the number of keys */
+export async function disableUnrestrictedTx(tx: Transaction, now: number, keysMax = keysPerStatement): Promise<number> {
+  for (let count = 0; ;) {
+    const disabled = await disableSomeTx(tx, now, keysMax);
+    count += disabled;
+    if (disabled < keysMax) return count;
+  }
+}
+
+async function disableSomeTx(tx: Transaction, now: number, keysMax: number): Promise<number> {
+  const disabled = await disableUnrestrictedKeysTx(tx, now, keysMax);
   const events = disabled.map(({ id, accountId, reason, at }): AuditEvent => {
     const details = { by: 'restore', reason };
     return { at, principal: { kind: 'system' }, action: 'api_key.disabled', accountId, target: String(id), details };
   });
-  for (let from = 0; from < events.length; from += eventsPerCall)
-    await recordEventsTx(tx, events.slice(from, from + eventsPerCall));
+  await recordEventsTx(tx, events);
   return events.length;
 }

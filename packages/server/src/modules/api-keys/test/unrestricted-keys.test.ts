@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { bearer } from '../../../../test-kit/new-app.ts';
 import { assertRejected, newKeyClient } from '../../../../test-kit/key-client.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { disableUnrestricted } from '../unrestricted-keys.ts';
+import { disableUnrestricted, disableUnrestrictedTx } from '../unrestricted-keys.ts';
 import { listAccountKeys } from '../store.ts';
 
 const loseColumns = sql(
@@ -46,3 +47,19 @@ for (const [what, restriction] of Object.entries(restrictions)) {
     assert.equal(await client.statusOf(rotated), 200);
   });
 }
+
+test('every key that has lost its restrictions is disabled, however many a statement disables', async () => {
+  await using client = await newKeyClient();
+  const { db } = client.app;
+  const { accessToken } = client.user;
+  for (const nickname of ['a', 'b', 'c']) {
+    const json = { nickname, addresses: ['192.0.2.0/24'] };
+    assert.equal((await client.app.call('POST', '/auth/api-keys', { headers: bearer(accessToken), json })).status, 201);
+  }
+  await db.transaction((tx) => tx.run(loseColumns));
+  const now = client.app.clock.now();
+  assert.equal(await db.transaction((tx) => disableUnrestrictedTx(tx, now, 2)), 3);
+  assert.equal(await db.transaction((tx) => disableUnrestrictedTx(tx, now, 2)), 0);
+  const disabled = (await listAuditEvents(db)).filter(({ action }) => action === 'api_key.disabled');
+  assert.equal(new Set(disabled.map(({ target }) => target)).size, 3);
+});
