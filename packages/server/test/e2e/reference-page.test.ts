@@ -60,7 +60,7 @@ for (const [width, height] of [
       const deletion = page.getByRole('navigation').getByRole('link', { name: 'Delete an API key', exact: true });
       assert.equal(await deletion.isVisible(), width >= 1024);
       if (width >= 1024) await deletion.click();
-      else await page.getByRole('link', { name: 'DELETE /auth/api-keys/:id' }).click();
+      else await page.getByRole('link', { name: 'DELETE /auth/api-keys/:id', exact: true }).click();
       assert.equal(new URL(page.url()).hash, '#deletekey');
       assert.deepEqual(messages, [], 'no errors, as of the content security policy');
       assert.deepEqual(requests, [`${app.url}/docs`], 'no other requests');

@@ -73,9 +73,9 @@ test('without its standby, the server acknowledges no commit, and no waiting com
     await db.all(sql('test_standby', `alter system set synchronous_standby_names = 'absent'`));
     await db.all(sql('test_reload', 'select pg_reload_conf()'));
     // The processes of the server read the setting some time after this statement.
-    let id = 100;
+    let probe = 100;
     const isWaiting = async (): Promise<boolean> =>
-      (await outcomeOf(db.transaction((tx) => tx.run(insert, [id++])))) === 'unavailable';
+      (await outcomeOf(db.transaction((tx) => tx.run(insert, [probe++])))) === 'unavailable';
     await until('a commit waits for the absent standby', waitMsMax, isWaiting);
     const remove1 = (): Promise<unknown> => outcomeOf(db.transaction((tx) => tx.run(remove, [1])));
     assert.equal(await remove1(), 'unavailable');
