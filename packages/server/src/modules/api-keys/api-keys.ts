@@ -1,9 +1,9 @@
 /** API keys: an account or an operator creates, lists and deletes them. */
 import { randomInt } from 'node:crypto';
-import { limits, type DisabledReason } from '@keyreeve/contract';
+import type { DisabledReason } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { isRecent, type Clock } from '../../foundation/clock.ts';
+import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
@@ -15,6 +15,7 @@ import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { parseAddresses } from './addresses.ts';
+import { assertRecentSignIn } from './changed-key.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';
@@ -92,8 +93,7 @@ export class ApiKeys {
     const scopes = validateScopes(principal, request.scopes ?? []);
     const now = clock.now();
     const needsRole = principal.kind === 'account' && hasReservedScope(scopes);
-    if (needsRole && !isRecent(now, principal.signedInAt ?? 0, limits.recentSignInSeconds * 1000))
-      throw new DomainError('reauth_required');
+    if (needsRole) assertRecentSignIn(principal, now);
     // The transaction of the creation checks the role again.
     const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
     const { expiresAt = latestExpiry(now, lifetimeDaysMax), addresses = null, metadata = null } = request;

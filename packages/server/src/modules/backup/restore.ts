@@ -1,6 +1,6 @@
 /**
- * Restores a backup in one transaction. Deletions since the backup are repeated, and so are changes that removed rights
- * away. They come from the deletion journal and from the audit log of the replaced database. Every session ends.
+ * Restores a backup in one transaction. Deletions since the backup are repeated, and so are changes that removed
+ * rights. They come from the deletion journal and from the audit log of the replaced database. Every session ends.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';

@@ -15,7 +15,8 @@ alter table api_keys add column metadata text;
 alter table api_keys add column hint text;
 -- The client IP range of the last use; null if it is not known.
 alter table api_keys add column last_used_from text;
--- Increases with every change. A change of unknown outcome is repeated only while the revision is unchanged.
+-- Increases with every change. A change of unknown outcome is repeated as a whole only while the revision is unchanged;
+-- afterwards, only its removal of rights is repeated.
 alter table api_keys add column revision integer not null default 0;
 
 -- The last check for unused keys (null: never), and the earliest time from which days without a use count (null: any).
@@ -63,7 +64,7 @@ create index api_keys_expiry on api_keys (expires_at / 86400000, account_pk, id)
 create index audit_events_key_changes on audit_events (target, at)
   where action in ('api_key.disabled', 'api_key.rotated', 'api_key.previous_ended', 'api_key.updated');
 
--- An earlier program that restores or moves a database with this schema omits the restrictions. Such a key counts as disabled,
+-- An earlier program that restores or moves a database with this schema omits the restrictions. Verification rejects such a key,
 -- and the next start disables it.
 create index api_keys_unrestricted on api_keys (id)
   where disabled_at is null and addresses is null and key_hash >= x'02';
