@@ -11,6 +11,7 @@ export * from './errors.ts';
 export * from './examples.ts';
 export * from './health.ts';
 export * from './key-usage.ts';
+export * from './key-limits.ts';
 export * from './language.ts';
 export * from './limits.ts';
 export { openApiDocument, contractVersion } from './openapi.ts';

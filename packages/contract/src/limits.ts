@@ -205,6 +205,10 @@ const queues = {
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
+  drawsInProgressMax: limit(2, 'Draws of tokens from the limits of keys and accounts at once.'),
+  limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw.'),
+  drawsWaitingMax: limit(2_000, 'Verifications that wait for a draw of tokens. More: 503.'),
+  limitedSubjectsInMemoryMax: limit(50_000, 'Keys and accounts whose drawn tokens an instance holds.'),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
   writesWaitingMax: limit(
     1_000,
