@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { Addresses, CreatedKey, keyFields, keyState, keyTimes, KeyMetadata, NewKeyBody } from './api-keys.ts';
 import { accessTokenErrors } from './error-groups.ts';
 import { exampleOf } from './examples.ts';
+import { KeyLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
@@ -19,6 +20,7 @@ export const KeyDetails = Type.Object(
     expiresAt: orNull(Type.String({ ...Instant, examples: ['2036-01-31T00:00:00.000Z'] })),
     ...keyState,
     addresses: orNull(Addresses),
+    limits: orNull(KeyLimits),
     metadata: orNull(KeyMetadata),
     lastUsedAt: orNull(Instant),
     lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, if it is known')),
@@ -45,7 +47,7 @@ export const KeyChangeBody = Type.Object(
     minProperties: 1,
     examples: [exampleOf(Type.Object(restriction))],
     description:
-      'A merge patch (RFC 7396): absent members keep their values, and null removes a value. `metadata` is merged member by member',
+      'A merge patch (RFC 7396): absent members keep their values, and null removes a value. `limits` and `metadata` are merged member by member',
   },
 );
 export type KeyChangeBody = Static<typeof KeyChangeBody>;

@@ -1,6 +1,7 @@
 /** Creation, list and deletion of an account's API keys. */
 import Type, { type Static } from 'typebox';
 import { accessTokenErrors } from './error-groups.ts';
+import { KeyLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
 import { nextCursor, pageFields } from './paging.ts';
@@ -82,6 +83,7 @@ export const NewKeyBody = Type.Object(
       ),
     ),
     addresses: Type.Optional(orNull(Addresses)),
+    limits: Type.Optional(orNull(KeyLimits)),
     metadata: Type.Optional(orNull(KeyMetadata)),
   },
   {

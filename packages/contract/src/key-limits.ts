@@ -13,7 +13,7 @@ export const keyLimitBounds = {
 const strict = { additionalProperties: false } as const;
 const { rateMax, windowSecondsMax, quotaMax } = keyLimitBounds;
 
-const Rate = Type.Object(
+export const RateLimit = Type.Object(
   {
     limit: Type.Integer({ minimum: 1, maximum: rateMax, description: 'Verifications in a window', examples: [600] }),
     windowSeconds: Type.Integer({ minimum: 1, maximum: windowSecondsMax, examples: [60] }),
@@ -32,7 +32,7 @@ const Rate = Type.Object(
   },
 );
 
-const Quota = Type.Object(
+export const Quota = Type.Object(
   {
     limit: Type.Integer({
       minimum: 1,
@@ -46,7 +46,7 @@ const Quota = Type.Object(
 );
 
 export const KeyLimits = Type.Object(
-  { rate: Type.Optional(orNull(Rate)), quota: Type.Optional(orNull(Quota)) },
+  { rate: Type.Optional(orNull(RateLimit)), quota: Type.Optional(orNull(Quota)) },
   { ...strict, description: 'Both must have room for a verification' },
 );
 export type KeyLimits = Static<typeof KeyLimits>;

@@ -7,6 +7,7 @@ import * as accounts from './accounts.ts';
 import * as administration from './admin-schemas.ts';
 import * as keyChanges from './api-key-changes.ts';
 import * as apiKeys from './api-keys.ts';
+import * as keyLimits from './key-limits.ts';
 import * as health from './health.ts';
 import * as keyUsage from './key-usage.ts';
 import * as schemas from './schemas.ts';
@@ -20,6 +21,9 @@ import * as webhooks from './webhooks.ts';
 /** The server rejects unknown members of these. */
 export const requestSchemas: Readonly<Record<string, TSchema>> = {
   RefreshTokenRequest: tokens.RefreshTokenBody,
+  KeyLimits: keyLimits.KeyLimits,
+  RateLimit: keyLimits.RateLimit,
+  Quota: keyLimits.Quota,
   NewApiKey: apiKeys.NewKeyBody,
   ApiKeyChange: keyChanges.KeyChangeBody,
   ApiKeyRotation: keyChanges.RotationBody,

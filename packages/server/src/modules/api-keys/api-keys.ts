@@ -1,6 +1,6 @@
 /** API keys: an account or an operator creates, lists and deletes them. */
 import { randomInt } from 'node:crypto';
-import type { DisabledReason } from '@keyreeve/contract';
+import type { DisabledReason, KeyLimits } from '@keyreeve/contract';
 import type { Principal } from '../../foundation/principal.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
@@ -13,6 +13,7 @@ import type { Revocations } from '../deletion-journal/revocation.ts';
 import { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { toLimitsText } from '../key-limits/definition.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { parseAddresses } from './addresses.ts';
 import { assertRecentSignIn } from './changed-key.ts';
@@ -44,6 +45,7 @@ export interface KeyRequest {
   readonly expiresAt?: number | null | undefined;
   /** IP addresses and ranges; null for any. */
   readonly addresses?: readonly string[] | null;
+  readonly limits?: KeyLimits | null;
   readonly metadata?: object | null;
 }
 
@@ -97,6 +99,7 @@ export class ApiKeys {
     // The transaction of the creation checks the role again.
     const creator: Principal = needsRole ? { ...principal, actsAs: 'administrator' } : principal;
     const { expiresAt = latestExpiry(now, lifetimeDaysMax), addresses = null, metadata = null } = request;
+    const limitsText = toLimitsText(request.limits ?? null);
     assertExpiry(expiresAt, now, lifetimeDaysMax);
     const secret = makeKey(prefix);
     const id = randomKeyId();
@@ -110,6 +113,7 @@ export class ApiKeys {
       needsRole,
       expiresAt,
       addresses: addresses === null ? null : parseAddresses(addresses),
+      limits: limitsText,
       metadata: toMetadata(metadata),
       now,
       prefix: this.#isPrefixRecorded ? undefined : prefix,

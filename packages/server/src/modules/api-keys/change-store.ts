@@ -22,6 +22,8 @@ export interface KeyDetailsRow {
   readonly disabledReason: DisabledReason | null;
   /** CIDR ranges, separated by spaces. */
   readonly addresses: string | null;
+  /** JSON in canonical form. */
+  readonly limits: string | null;
   /** JSON. */
   readonly metadata: string | null;
   readonly hint: string | null;
@@ -41,7 +43,7 @@ export interface KeyDetailsRow {
 const details = (
   dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.addresses, k.metadata,
+     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.addresses, k.limits, k.metadata,
      k.hint, k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
      s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt"
@@ -58,7 +60,7 @@ const lock = sql<{ id: number }>('lock_api_key', {
 const update = sql(
   'update_api_key',
   `update api_keys set nickname = $2, scopes = $3, scopes_need_role = $4, expires_at = $5, disabled_at = $6,
-     disabled_reason = $7, addresses = $8, metadata = $9, key_hash = $10, updated_at = $11, revision = revision + 1
+     disabled_reason = $7, addresses = $8, metadata = $9, limits = $10, key_hash = $11, updated_at = $12, revision = revision + 1
    where id = $1 and not exists (
      select 1 from api_keys other where other.account_pk = api_keys.account_pk and other.nickname = $2 and other.id <> $1)`,
 );
@@ -96,8 +98,8 @@ export async function lockKeyTx(tx: Transaction, id: number): Promise<KeyDetails
  * @returns false if another key of the account has the nickname
  */
 export async function storeChangeTx(tx: Transaction, key: KeyDetailsRow): Promise<boolean> {
-  const { id, nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata } = key;
-  const state = [nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata];
+  const { id, nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata, limits } = key;
+  const state = [nickname, scopes, needsRole, expiresAt, disabledAt, disabledReason, addresses, metadata, limits];
   return (await tx.run(update, [id, ...state, markedHash(key.keyHash, key), key.updatedAt])) > 0;
 }
 

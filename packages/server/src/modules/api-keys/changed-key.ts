@@ -1,5 +1,5 @@
 /** Computes what a requested change makes of a key, and checks each member of the request. */
-import { limits, type DisabledReason } from '@keyreeve/contract';
+import { limits, type DisabledReason, type KeyLimits } from '@keyreeve/contract';
 import { isRecent } from '../../foundation/clock.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -8,6 +8,7 @@ import type { KeyDetailsRow } from './change-store.ts';
 import { assertExpiry } from './expiry.ts';
 import { mergeMetadata } from './metadata.ts';
 import { isWidened } from './narrowing.ts';
+import { mergeLimits } from '../key-limits/definition.ts';
 import { validateNickname } from './nickname.ts';
 import { hasReservedScope, splitScopes, validateScopes } from './scopes.ts';
 
@@ -20,7 +21,8 @@ export interface KeyChangeRequest {
   readonly disabled?: boolean;
   /** IP addresses and ranges. */
   readonly addresses?: readonly string[] | null;
-  /** A merge patch (RFC 7396). */
+  /** Merge patches (RFC 7396). */
+  readonly limits?: KeyLimits | null;
   readonly metadata?: object | null;
 }
 
@@ -40,7 +42,7 @@ export function changeOfKey(
   now: number,
   lifetimeDaysMax: number,
 ): ChangeOfKey {
-  const { nickname, scopes, expiresAt, disabled, addresses, metadata } = request;
+  const { nickname, scopes, expiresAt, disabled, addresses, limits: limitsPatch, metadata } = request;
   if (expiresAt !== undefined) assertExpiry(expiresAt, now, lifetimeDaysMax);
   const fixed = {
     ...(nickname === undefined ? {} : { nickname: validateNickname(nickname) }),
@@ -53,6 +55,7 @@ export function changeOfKey(
       ...fixed,
       ...(scopes === undefined ? {} : scopesOf(principal, before, scopes, now)),
       ...(disabled === undefined ? {} : abilityOf(principal, before, disabled, now)),
+      ...(limitsPatch === undefined ? {} : { limits: mergeLimits(before.limits, limitsPatch) }),
       ...(metadata === undefined ? {} : { metadata: mergeMetadata(before.metadata, metadata) }),
     };
     // A stolen access token must not make the secret of a service valid again, or in other networks.

@@ -5,6 +5,7 @@ import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import type { Rotation } from './changes.ts';
 import { endOfPrevious } from './expiry.ts';
+import { toLimits } from '../key-limits/definition.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 
 export const toKey = ({ id, nickname, createdAt, updatedAt }: ApiKey): ListedKey => ({
@@ -35,6 +36,7 @@ export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
   disabledReason: row.disabledReason,
   hint: row.hint,
   addresses: row.addresses === null ? null : row.addresses.split(' '),
+  limits: toLimits(row.limits),
   metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
   lastUsedAt: toInstantOrNull(row.lastUsedAt),
   lastUsedFrom: row.lastUsedFrom,

@@ -3,7 +3,7 @@ import type { KeyDetailsRow } from './change-store.ts';
 import { hasReservedScope, splitScopes } from './scopes.ts';
 
 /** The members of a change, by their names in requests. */
-export type ChangedMember = 'nickname' | 'scopes' | 'expiresAt' | 'disabled' | 'addresses' | 'metadata';
+export type ChangedMember = 'nickname' | 'scopes' | 'expiresAt' | 'disabled' | 'addresses' | 'limits' | 'metadata';
 
 type Compare = (before: KeyDetailsRow, after: KeyDetailsRow) => boolean;
 
@@ -13,6 +13,7 @@ const differs: Readonly<Record<ChangedMember, Compare>> = {
   expiresAt: (before, after) => before.expiresAt !== after.expiresAt,
   disabled: (before, after) => before.disabledReason !== after.disabledReason,
   addresses: (before, after) => before.addresses !== after.addresses,
+  limits: (before, after) => before.limits !== after.limits,
   metadata: (before, after) => before.metadata !== after.metadata,
 };
 
@@ -27,6 +28,8 @@ const narrows: Readonly<Record<ChangedMember, Compare>> = {
   disabled: (before, after) => after.disabledAt !== null && before.disabledReason !== after.disabledReason,
   // The ranges themselves are not compared: it is safe to treat every change to other ranges as narrowing.
   addresses: (before, after) => after.addresses !== null && before.addresses !== after.addresses,
+  // Limits decide how often a key is accepted, not by whom and for what (decision 24).
+  limits: () => false,
   metadata: () => false,
 };
 

@@ -22,6 +22,9 @@ export interface KeyState {
   readonly addresses: string | null;
   /** JSON. */
   readonly metadata: string | null;
+  /** Limits of the key and of its account: JSON in canonical form. */
+  readonly limits: string | null;
+  readonly accountLimits: string | null;
   /** The end of the overlap, for a previous secret; null for the current one. */
   readonly overlapEndsAt: number | null;
   /** Of a previous secret; null for the current one. */
@@ -46,6 +49,8 @@ type StateColumns = readonly [
   disabledAt: number | null,
   addresses: string | null,
   metadata: string | null,
+  limits: string | null,
+  accountLimits: string | null,
   overlapEndsAt?: number | null,
   secretLastUsedAt?: number | null,
 ];
@@ -56,7 +61,7 @@ const stateColumns = (
   disabledAt: string,
 ): string => `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", ${disabledAt},
-     k.addresses, k.metadata`;
+     k.addresses, k.metadata, k.limits, a.limits as "accountLimits"`;
 const currentColumns = {
   // Without the columns that are always null, which take 3 % of the time of the read.
   sqlite: stateColumns(plainDisabledAt),
@@ -97,6 +102,8 @@ const toState = ([
   disabledAt,
   addresses,
   metadata,
+  limits,
+  accountLimits,
   overlapEndsAt = null,
   secretLastUsedAt = null,
 ]: StateColumns): KeyState => ({
@@ -113,6 +120,8 @@ const toState = ([
   disabledAt,
   addresses,
   metadata,
+  limits,
+  accountLimits,
   overlapEndsAt,
   secretLastUsedAt,
   readAt: null,

@@ -40,6 +40,8 @@ export interface NewKey {
   readonly expiresAt: number | null;
   /** CIDR ranges, separated by spaces; null: any IP address. */
   readonly addresses?: string | null;
+  /** JSON in canonical form. */
+  readonly limits?: string | null;
   /** JSON. */
   readonly metadata?: string | null;
   readonly now: number;
@@ -60,8 +62,8 @@ const countKeys = sql<{ count: number }>(
 // The unique index decides whether the nickname is free.
 const insertKey = sql(
   'insert_api_key',
-  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, metadata)
-   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12 from accounts where id = $4
+  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata)
+   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13 from accounts where id = $4
    on conflict (account_pk, nickname) do nothing`,
 );
 const insertPrefix = sql(
@@ -140,10 +142,10 @@ export async function createKey(
   creationLimits: KeyCreationLimits | undefined,
 ): Promise<void> {
   const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
-  const { addresses = null, metadata = null } = key;
+  const { addresses = null, limits = null, metadata = null } = key;
   const stored = markedHash(hash, { disabledAt: null, addresses });
   const role = needsRole ? 1 : 0;
-  const own = [id, accountId, nickname, scopes.join(' '), expiresAt, now, role, hint, addresses, metadata];
+  const own = [id, accountId, nickname, scopes.join(' '), expiresAt, now, role, hint, addresses, limits, metadata];
   const values = [lookupOf(hash), stored, ...own];
   const details = { nickname, scopes };
   await db.transaction(async (tx) => {

@@ -111,6 +111,7 @@ export const tables: readonly Table[] = [
       disabled_reason: 'text',
       addresses: 'text',
       metadata: 'text',
+      limits: 'text',
       hint: 'text',
       last_used_from: 'text',
       revision: 'integer',

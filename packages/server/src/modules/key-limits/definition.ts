@@ -36,6 +36,14 @@ export function toLimitsText(value: KeyLimits | null): string | null {
   });
 }
 
+/**
+ * A member that the patch does not have stays, and null removes it.
+ * @param stored canonical JSON
+ * @throws DomainError as {@link toLimitsText}
+ */
+export const mergeLimits = (stored: string | null, patch: KeyLimits | null): string | null =>
+  patch === null ? null : toLimitsText({ ...toLimits(stored), ...patch });
+
 /** The limits of a stored text, for responses. */
 export const toLimits = (text: string | null): StoredLimits | null =>
   text === null ? null : (JSON.parse(text) as StoredLimits);

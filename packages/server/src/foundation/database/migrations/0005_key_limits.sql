@@ -1,6 +1,5 @@
 -- compatible-from: 2
--- Limits of API keys and accounts. Additive. An earlier program rejects keys with limits, because it does not find their
--- hashes (see 0004_key_changes.sql); it ignores the limits of accounts.
+-- Limits of API keys and accounts. Additive. An earlier program ignores limits.
 
 -- JSON in canonical form; null: no limits.
 alter table api_keys add column limits text;
