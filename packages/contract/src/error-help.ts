@@ -281,6 +281,15 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'The account created or rotated too many API keys in a short time.',
     fix: `${waitAndRetry} Reuse keys instead of creating one for each task.`,
   },
+  rate_limited: {
+    cause: 'Verifications of the key, or of all keys of its account, came faster than its rate limit allows.',
+    fix: 'Wait for the seconds in `Retry-After`. The account raises the limit of a key with `PATCH /auth/api-keys/{id}`; an administrator raises that of an account.',
+  },
+  quota_exceeded: {
+    cause:
+      'The key, or all keys of its account together, used the quota of the day or month, or the one without an end.',
+    fix: 'Wait until the period ends (`Retry-After`), or have the quota raised: a key’s by its account, an account’s by an administrator.',
+  },
   too_many_changes: {
     cause: `The account changed or rotated its API keys more than ${limits.keyChangesPerMinuteMax} times in a minute.`,
     fix: `${waitAndRetry} A request that only disables or deletes a key, or ends its previous secret, is not limited.`,

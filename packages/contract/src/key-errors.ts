@@ -75,4 +75,15 @@ export const keyErrors = {
     title: 'Too many changes of keys',
     meaning: 'The account changed its API keys too often in a short time. Wait for the seconds in Retry-After.',
   },
+  rate_limited: {
+    status: 429,
+    title: 'The key is used too often',
+    meaning: 'The rate limit of the key or its account has no room. Wait for the seconds in Retry-After.',
+  },
+  quota_exceeded: {
+    status: 429,
+    title: 'The quota is used up',
+    meaning:
+      'The quota of the key or its account is used up. It begins again after the seconds in Retry-After, if there are any.',
+  },
 } as const satisfies Record<string, ErrorDefinition>;

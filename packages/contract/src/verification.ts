@@ -1,6 +1,7 @@
 /** Verification of credentials for proxies and backends. */
 import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './refusals.ts';
+import { keyLimitBounds } from './key-limits.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, Instant, keyExample, KeyId, orNull, Scope, Text } from './schemas.ts';
@@ -22,8 +23,20 @@ const Scopes = Type.Array(Scope, {
   description: 'The credential must have all of these scopes; an access token has none',
 });
 
+const Cost = Type.Integer({
+  minimum: 0,
+  maximum: keyLimitBounds.costMax,
+  description: 'What the verification spends of the limits of the key and its account; 0 only checks them. Default 1',
+  examples: [1],
+});
+
 export const VerifyBody = Type.Object(
-  { credential: CredentialText, scopes: Type.Optional(Scopes), address: Type.Optional(Address) },
+  {
+    credential: CredentialText,
+    scopes: Type.Optional(Scopes),
+    address: Type.Optional(Address),
+    cost: Type.Optional(Cost),
+  },
   { additionalProperties: false },
 );
 export type VerifyBody = Static<typeof VerifyBody>;
@@ -74,7 +87,13 @@ export const AcceptedCredential = Type.Object(
   },
 );
 export const RefusedCredential = Type.Object(
-  { valid: Type.Literal(false), code: Refusals },
+  {
+    valid: Type.Literal(false),
+    code: Refusals,
+    retryAfterSeconds: Type.Optional(
+      Type.Integer({ description: 'With `rate_limited` and `quota_exceeded`, unless the limit never has room again' }),
+    ),
+  },
   { additionalProperties: false },
 );
 export const VerifyResult = Type.Union([AcceptedCredential, RefusedCredential]);
@@ -195,6 +214,9 @@ export const forward = {
     'insufficient_scope',
     'address_unknown',
     'address_not_allowed',
+    'rate_limited',
+    'quota_exceeded',
+    'invalid_request',
     'method_not_allowed',
   ],
 } as const satisfies RouteContract;

@@ -16,6 +16,7 @@ import { KeyChanges } from '../modules/api-keys/changes.ts';
 import { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
+import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
 import { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { UsageRetention } from '../modules/key-usage/retention.ts';
@@ -226,6 +227,7 @@ export function wire(options: WiringOptions): Services {
   const verifier = new Verifier({
     db,
     clock,
+    limiter: new KeyLimiter({ db, clock }),
     hash: keys.apiKeyHash,
     tokens,
     pendingKeyChanges: apiKeys.pending,

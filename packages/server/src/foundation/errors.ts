@@ -7,6 +7,17 @@ export interface FieldError {
   readonly detail: string;
 }
 
+/** A limit of a key or an account, for the header fields RateLimit and RateLimit-Policy. */
+export interface RateLimitState {
+  readonly policy: string;
+  readonly quota: number;
+  /** Infinite for a quota that is never restored. */
+  readonly windowSeconds: number;
+  readonly remaining: number;
+  /** Until the quota is restored. */
+  readonly resetSeconds: number;
+}
+
 export interface DomainErrorOptions {
   /** Public text about this occurrence. The default is the meaning of the code. */
   readonly detail?: string;
@@ -14,6 +25,8 @@ export interface DomainErrorOptions {
   readonly retryAfterSeconds?: number;
   /** For the header fields RateLimit and RateLimit-Policy of a 429 response. */
   readonly rate?: { readonly policy: string; readonly quota: number; readonly windowSeconds: number };
+  /** The same for several limits. */
+  readonly rateLimits?: readonly RateLimitState[];
   /** Methods that the path allows. */
   readonly allowed?: readonly string[];
   /** Required scopes. */

@@ -1,6 +1,7 @@
 /** Converts errors into problem documents (RFC 9457), with the challenge that RFC 9110 requires of every 401 response. */
 import { errors, scopePattern, type ErrorCode, type Problem } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
+import { rateLimitFields } from './rate-limit-fields.ts';
 
 export interface ProblemResponse {
   readonly status: number;
@@ -49,18 +50,18 @@ export function toProblem(error: unknown, requestId: string): ProblemResponse {
 }
 
 function headersOf({ code, options }: DomainError): string[] {
-  const { retryAfterSeconds, rate, scopes, allowed } = options;
+  const { retryAfterSeconds, rate, rateLimits, scopes, allowed } = options;
   const headers: string[] = [];
   const challenge = code === 'insufficient_scope' ? scopeChallenge(scopes ?? []) : challenges[code];
   if (challenge !== undefined) headers.push('WWW-Authenticate', challenge);
   // RFC 9110 section 15.5.6 requires it of a 405 response.
   if (allowed) headers.push('Allow', allowed.join(', '));
   if (retryAfterSeconds !== undefined) headers.push('Retry-After', String(retryAfterSeconds));
-  if (rate) {
-    // draft-ietf-httpapi-ratelimit-headers: `r` is the remaining quota, `t` the seconds until it is restored.
-    headers.push('RateLimit-Policy', `"${rate.policy}";q=${rate.quota};w=${rate.windowSeconds}`);
-    headers.push('RateLimit', `"${rate.policy}";r=0;t=${retryAfterSeconds ?? rate.windowSeconds}`);
-  }
+  if (rate)
+    headers.push(
+      ...rateLimitFields([{ ...rate, remaining: 0, resetSeconds: retryAfterSeconds ?? rate.windowSeconds }]),
+    );
+  if (rateLimits) headers.push(...rateLimitFields(rateLimits));
   return headers;
 }
 

@@ -5,6 +5,8 @@ import type { MeterKind, QuotaPeriod } from './store.ts';
 
 /** One limit of one key or account. */
 export interface Meter {
+  /** The name of the limit in responses: `key-rate`, `key-quota`, `account-rate`, `account-quota`. */
+  readonly name: string;
   /** The id of a key or an account. */
   readonly subject: string;
   readonly kind: MeterKind;
@@ -54,17 +56,33 @@ interface StoredLimits {
   readonly quota: { readonly limit: number; readonly per: QuotaPeriod } | null;
 }
 
-/** @param text canonical JSON */
-export function metersOf(subject: string, text: string): readonly Meter[] {
+/** @param subject the id of the key or account @param text canonical JSON */
+export function metersOf(owner: 'key' | 'account', subject: string, text: string): readonly Meter[] {
   const { rate, quota } = JSON.parse(text) as StoredLimits;
   const meters: Meter[] = [];
   if (rate) {
     const { limit, windowSeconds, burst } = rate;
-    meters.push({ subject, kind: 'rate', quantity: limit, capacity: burst, windowSeconds, per: 'ever' });
+    meters.push({
+      name: `${owner}-rate`,
+      subject,
+      kind: 'rate',
+      quantity: limit,
+      capacity: burst,
+      windowSeconds,
+      per: 'ever',
+    });
   }
   if (quota) {
     const { limit, per } = quota;
-    meters.push({ subject, kind: 'quota', quantity: limit, capacity: limit, windowSeconds: 0, per });
+    meters.push({
+      name: `${owner}-quota`,
+      subject,
+      kind: 'quota',
+      quantity: limit,
+      capacity: limit,
+      windowSeconds: 0,
+      per,
+    });
   }
   return meters;
 }

@@ -6,8 +6,9 @@
  * cost of all instances never exceeds a limit. A draw of unknown outcome counts as drawn, and its tokens are not spent.
  */
 import { limits } from '@keyreeve/contract';
-import { monotonicMs } from '../../foundation/clock.ts';
+import { monotonicMs, type Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
+import type { RateLimitState } from '../../foundation/errors.ts';
 import { runAsSystem } from '../../foundation/database/share.ts';
 import { unavailable } from '../../foundation/database/unavailable.ts';
 import { metersOf, type Meter } from './definition.ts';
@@ -16,18 +17,10 @@ import { drawTokensFrom, type Draw, type WantedDraw } from './store.ts';
 
 /** The limits that apply to a verification, with the id of their key or account. */
 export interface LimitsOf {
+  readonly owner: 'key' | 'account';
   readonly subject: string;
   /** Canonical JSON, as the row has it that the verification has read. */
   readonly text: string;
-}
-
-/** A limit after a verification. */
-export interface MeterState {
-  readonly meter: Meter;
-  /** What is left, without the verifications of other instances since the last draw. */
-  readonly left: number;
-  /** Seconds until the limit is full again; infinite for a quota without periods. */
-  readonly fullInSeconds: number;
 }
 
 export interface LimitOutcome {
@@ -35,13 +28,14 @@ export interface LimitOutcome {
   readonly exceeded: Meter | undefined;
   /** Seconds until the exceeded limit has room; infinite if it never has. 0 without one. */
   readonly retryAfterSeconds: number;
-  readonly states: readonly MeterState[];
+  /** After the verification, without what other instances have spent since the last draw. */
+  readonly states: readonly RateLimitState[];
 }
 
 export interface KeyLimiterOptions {
   readonly db: Db;
-  /** Milliseconds since 1970. Undefined for the clock of the database, which all instances share. */
-  readonly now: (() => number) | undefined;
+  /** On PostgreSQL, the clock of the database decides instead of the system clock: all instances share it. */
+  readonly clock: Clock;
   readonly monotonicMs?: () => number;
 }
 
@@ -62,7 +56,7 @@ const drawsPerQuestionMax = 3;
 
 export class KeyLimiter {
   readonly #db: Db;
-  readonly #now: (() => number) | undefined;
+  readonly #clock: Clock;
   readonly #monotonicMs: () => number;
   /** By kind and subject, in order of creation. */
   readonly #pools = new Map<string, { readonly text: string; readonly pools: readonly Pool[] }>();
@@ -72,7 +66,7 @@ export class KeyLimiter {
 
   constructor(options: KeyLimiterOptions) {
     this.#db = options.db;
-    this.#now = options.now;
+    this.#clock = options.clock;
     this.#monotonicMs = options.monotonicMs ?? monotonicMs;
   }
 
@@ -96,12 +90,12 @@ export class KeyLimiter {
   }
 
   /** A changed definition discards the tokens that were drawn under the earlier one. */
-  #poolsOf({ subject, text }: LimitsOf, now: number): readonly Pool[] {
+  #poolsOf({ owner, subject, text }: LimitsOf, now: number): readonly Pool[] {
     const known = this.#pools.get(subject);
     if (known?.text === text) return known.pools;
     this.#pools.delete(subject);
     if (this.#pools.size >= limits.limitedSubjectsInMemoryMax) this.#makeRoom(now);
-    const pools = metersOf(subject, text).map((meter) => new Pool(meter));
+    const pools = metersOf(owner, subject, text).map((meter) => new Pool(meter));
     this.#pools.set(subject, { text, pools });
     return pools;
   }
@@ -190,7 +184,8 @@ export class KeyLimiter {
   }
 
   #drawFrom(wanted: readonly WantedDraw[], missing: readonly Meter[]): Promise<Draw[]> {
-    return drawTokensFrom(this.#db, wanted, missing, this.#now?.());
+    const isShared = this.#db.dialect === 'postgres' && this.#clock.isSystem === true;
+    return drawTokensFrom(this.#db, wanted, missing, isShared ? undefined : this.#clock.now());
   }
 
   /** @param emptied the draw from a limit that had less than was wanted */
@@ -227,11 +222,19 @@ const reject = (pools: readonly Pool[], short: Pool, now: number): LimitOutcome 
   states: statesOf(pools, now),
 });
 
-const statesOf = (pools: readonly Pool[], now: number): MeterState[] =>
+const statesOf = (pools: readonly Pool[], now: number): RateLimitState[] =>
   pools.map((pool) => ({
-    meter: pool.meter,
-    left: pool.left + pool.tokens(now),
-    fullInSeconds: secondsUntil(pool.fullAt, now),
+    policy: pool.meter.name,
+    quota: pool.meter.quantity,
+    windowSeconds: windowSecondsOf(pool.meter),
+    remaining: pool.left + pool.tokens(now),
+    resetSeconds: secondsUntil(pool.fullAt, now),
   }));
+
+/** Of a month, 30 days. */
+function windowSecondsOf({ kind, windowSeconds, per }: Meter): number {
+  if (kind === 'rate') return windowSeconds;
+  return { day: 86_400, month: 30 * 86_400, ever: Infinity }[per];
+}
 
 const secondsUntil = (at: number, now: number): number => Math.max(1, Math.ceil((at - now) / 1_000));

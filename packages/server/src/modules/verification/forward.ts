@@ -4,13 +4,14 @@
  * and an acceptance is not logged.
  */
 import type { IncomingMessage } from 'node:http';
-import { forward, identityHeaders, limits } from '@keyreeve/contract';
+import { forward, identityHeaders, keyLimitBounds, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { forwardedIpOf, type ProxiedRequest } from '../../http/client-ip.ts';
+import { rateLimitFields } from '../../http/rate-limit-fields.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
 import type { BareResponse } from '../../http/short-path.ts';
-import type { AcceptedKey, AcceptedToken, Refused, VerificationResult, Verifier } from './verify.ts';
+import type { AcceptedKey, AcceptedToken, Conditions, Refused, VerificationResult, Verifier } from './verify.ts';
 
 const { account, credential, keyId, nickname, scopes } = identityHeaders;
 
@@ -39,10 +40,10 @@ export function answerForward(
 ): void {
   try {
     const presented = readCredential(request);
-    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), scopes: scopesOf(request) };
+    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), ...requirementsOf(request) };
     const answer = (result: VerificationResult): void => {
       if (!result.valid) refuse(errorOf(result, conditions.scopes));
-      else response.writeHead(200, identityOf(result)).end();
+      else response.writeHead(200, headersOf(result)).end();
     };
     if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, refuse);
     else verifier.startKeyVerification(presented.text, conditions, answer, refuse);
@@ -52,7 +53,7 @@ export function answerForward(
 }
 
 /** 403 shows that the credential is valid under other conditions; every other rejected credential gets the same 401. */
-function errorOf({ code, missing = [] }: Refused, wanted: readonly string[]): DomainError {
+function errorOf({ code, missing = [], outcome }: Refused, wanted: readonly string[]): DomainError {
   switch (code) {
     case 'insufficient_scope':
       return new DomainError(code, { scopes: wanted, missing });
@@ -60,6 +61,14 @@ function errorOf({ code, missing = [] }: Refused, wanted: readonly string[]): Do
       return new DomainError('address_unknown');
     case 'address_not_allowed':
       return new DomainError(code);
+    case 'rate_limited':
+    case 'quota_exceeded': {
+      const { retryAfterSeconds = Infinity, states: rateLimits = [] } = outcome ?? {};
+      return new DomainError(code, {
+        rateLimits,
+        ...(Number.isFinite(retryAfterSeconds) ? { retryAfterSeconds } : {}),
+      });
+    }
     default:
       return new DomainError('invalid_credential');
   }
@@ -101,14 +110,31 @@ function identityOf(result: AcceptedKey | AcceptedToken): string[] {
   ];
 }
 
+const headersOf = (result: AcceptedKey | AcceptedToken): string[] =>
+  result.type === 'api_key' && result.outcome
+    ? [...identityOf(result), ...rateLimitFields(result.outcome.states)]
+    : identityOf(result);
+
+type Requirements = Required<Pick<Conditions, 'scopes' | 'cost'>>;
+
+/**
+ * The required scopes and the cost. A proxy may pass on the query of its client, so a parameter can only add a scope or
+ * raise the cost.
+ * @throws DomainError `invalid_request` for a cost that is not a number from 1 to 10,000
+ */
+function requirementsOf(request: ForwardRequest): Requirements {
+  if (!request.url?.includes('?')) return none;
+  const query = queryOf(request);
+  return { scopes: scopesOf(query), cost: Math.max(1, ...query.getAll('cost').map(toCost)) };
+}
+
 /**
  * The required scopes, each once. A proxy may pass on the query of its client, so a parameter can only add one. No key has
  * more than `scopesPerKeyMax`, so one more is enough to reject every key: the others are neither compared nor returned.
  */
-function scopesOf(request: ForwardRequest): readonly string[] {
-  if (!request.url?.includes('?')) return noScopes;
+function scopesOf(query: URLSearchParams): readonly string[] {
   const required = new Set<string>();
-  for (const value of queryOf(request).getAll('scope')) {
+  for (const value of query.getAll('scope')) {
     for (const scope of value.split(' ')) {
       if (scope !== '') required.add(scope);
       if (required.size > limits.scopesPerKeyMax) return [...required];
@@ -117,4 +143,12 @@ function scopesOf(request: ForwardRequest): readonly string[] {
   return [...required];
 }
 
-const noScopes: readonly string[] = [];
+function toCost(text: string): number {
+  const cost = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (cost <= keyLimitBounds.costMax) return cost;
+  throw new DomainError('invalid_request', {
+    detail: `The parameter cost is a whole number from 1 to ${keyLimitBounds.costMax}.`,
+  });
+}
+
+const none: Requirements = { scopes: [], cost: 1 };

@@ -38,21 +38,25 @@ function questionsOf({ credentials = [], questions }: contract.VerifyBatchBody):
 }
 
 /** @param pointer of the question @throws DomainError `invalid_request` for text that is not an IP address */
-function conditionsOf({ address, scopes = [] }: contract.VerifyBody, pointer: string): Conditions {
+function conditionsOf({ address, scopes = [], cost = 1 }: contract.VerifyBody, pointer: string): Conditions {
   if (address !== undefined && !isIpAddress(address))
     throw new DomainError('invalid_request', {
       errors: [
         { pointer: `${pointer}/address`, detail: 'Expected an IP address without a port, such as 203.0.113.7.' },
       ],
     });
-  return { clientIp: () => address, scopes };
+  return { clientIp: () => address, scopes, cost };
 }
 
 const toBatchResult = (result: BatchVerificationResult): contract.BatchResult =>
   !result.valid && result.code === 'unavailable' ? { valid: false, code: 'unavailable' } : toResult(result);
 
 function toResult(result: VerificationResult): contract.VerifyResult {
-  if (!result.valid) return { valid: false, code: result.code };
+  if (!result.valid) {
+    const { code, outcome } = result;
+    const wait = outcome?.retryAfterSeconds ?? Infinity;
+    return { valid: false, code, ...(Number.isFinite(wait) ? { retryAfterSeconds: wait } : {}) };
+  }
   const isKey = result.type === 'api_key';
   return {
     valid: true,

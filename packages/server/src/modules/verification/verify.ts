@@ -19,6 +19,7 @@ import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts
 import type { Db } from '../../foundation/database/db.ts';
 import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { UsageCounter } from '../key-usage/usage-counter.ts';
+import type { KeyLimiter, LimitOutcome } from '../key-limits/key-limits.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { AddressRanges } from './address-ranges.ts';
 import { ImportedKeys } from './imported-keys.ts';
@@ -37,6 +38,8 @@ export interface AcceptedKey {
   /** Milliseconds. */
   readonly expiresAt: number | null;
   readonly issuedAt: number;
+  /** Of a key with limits. */
+  readonly outcome?: LimitOutcome;
 }
 
 export interface AcceptedToken {
@@ -52,6 +55,8 @@ export interface Refused {
   readonly code: Refusal;
   /** With `insufficient_scope`: the required scopes that the credential lacks. */
   readonly missing?: readonly string[];
+  /** With `rate_limited` and `quota_exceeded`. */
+  readonly outcome?: LimitOutcome;
 }
 
 export type VerificationResult = AcceptedKey | AcceptedToken | Refused;
@@ -68,6 +73,8 @@ export interface Conditions {
   readonly clientIp: () => string | undefined;
   /** The credential needs all of them. */
   readonly scopes: readonly string[];
+  /** What the verification spends of the limits of the key and its account; 0 only checks them. Default 1. */
+  readonly cost?: number;
 }
 
 /** A credential of a batch. */
@@ -89,6 +96,7 @@ export interface VerifierOptions {
   readonly clock: Clock;
   readonly hash: KeyedHash;
   readonly tokens: Tokens;
+  readonly limiter: KeyLimiter;
   readonly pendingKeyChanges: PendingChanges<number>;
   readonly pendingAccountChanges: PendingChanges<string>;
   /** Undefined if verifications are not counted. */
@@ -107,6 +115,8 @@ const refusals: Readonly<Record<Refusal, Refused>> = {
   address_required: { valid: false, code: 'address_required' },
   address_not_allowed: { valid: false, code: 'address_not_allowed' },
   insufficient_scope: { valid: false, code: 'insufficient_scope' },
+  rate_limited: { valid: false, code: 'rate_limited' },
+  quota_exceeded: { valid: false, code: 'quota_exceeded' },
 };
 
 export class Verifier {
@@ -122,6 +132,8 @@ export class Verifier {
     address_required: 0,
     address_not_allowed: 0,
     insufficient_scope: 0,
+    rate_limited: 0,
+    quota_exceeded: 0,
   };
   readonly #options: VerifierOptions;
   readonly #reader: CoalescingReader<Buffer, KeyState>;
@@ -224,7 +236,7 @@ export class Verifier {
    * to the other in one commit, and the second read starts after the first one, so together they miss no valid secret.
    */
   #find(hash: Buffer, conditions: Conditions, answer: Answer, fail: Fail): void {
-    const answerTo = (key: KeyState | undefined): void => answer(this.#countedResultOf(key, conditions));
+    const answerTo = (key: KeyState | undefined): void => this.#answerFor(key, conditions, answer, fail);
     this.#reader.find(hash, (key) => (key ? answerTo(key) : this.#previousReader.find(hash, answerTo, fail)), fail);
   }
 
@@ -238,36 +250,62 @@ export class Verifier {
     }
   }
 
-  /** Counts the verification in the usage of the key. @throws DomainError `unavailable`, as {@link #resultOfKey} */
-  #countedResultOf(key: KeyState | undefined, conditions: Conditions): VerificationResult {
+  /** @throws DomainError `unavailable`, as {@link #resultOfKey} */
+  #answerFor(key: KeyState | undefined, conditions: Conditions, answer: Answer, fail: Fail): void {
+    if (key === undefined) return answer(this.#refuse('not_found'));
     const now = this.#options.clock.now();
     const result = this.#resultOfKey(key, now, conditions);
-    if (key === undefined) return result;
-    if (result.valid) this.#options.usage?.accept(key.id, now);
-    else this.#options.usage?.refuse(key.id, now);
+    if (!result.valid || (key.limits === null && key.accountLimits === null))
+      answer(this.#counted(key, now, conditions, result));
+    else this.#spend(key, now, conditions, result, answer, fail);
+  }
+
+  /** Limits come last, so a verification that is refused for another reason spends nothing. */
+  #spend(key: KeyState, now: number, conditions: Conditions, accepted: AcceptedKey, answer: Answer, fail: Fail): void {
+    const limited = [
+      ...(key.limits === null ? [] : [{ owner: 'key', subject: String(key.id), text: key.limits } as const]),
+      ...(key.accountLimits === null
+        ? []
+        : [{ owner: 'account', subject: key.accountId, text: key.accountLimits } as const]),
+    ];
+    const answerWith = (outcome: LimitOutcome): void => {
+      const { exceeded } = outcome;
+      const result: AcceptedKey | Refused = exceeded
+        ? { ...this.#refuse(exceeded.kind === 'rate' ? 'rate_limited' : 'quota_exceeded'), outcome }
+        : { ...accepted, outcome };
+      answer(this.#counted(key, now, conditions, result));
+    };
+    this.#options.limiter.spend(limited, conditions.cost ?? 1, answerWith, fail);
+  }
+
+  /** Counts the verification in the usage of the key, and records the last use. */
+  #counted(key: KeyState, now: number, { clientIp }: Conditions, result: AcceptedKey | Refused): VerificationResult {
+    if (!result.valid) {
+      this.#options.usage?.refuse(key.id, now);
+      return result;
+    }
+    this.#options.usage?.accept(key.id, now);
+    this.#lastUsed.record(key.id, now, key.lastUsedAt, clientIp);
+    if (key.overlapEndsAt !== null) this.#previousLastUsed.record(key.id, now, key.secretLastUsedAt, clientIp);
+    this.counts.api_key++;
     return result;
   }
 
   /** @throws DomainError `unavailable` when the key or its account may have been deleted */
-  #resultOfKey(key: KeyState | undefined, now: number, conditions: Conditions): VerificationResult {
-    if (key === undefined) return this.#refuse('not_found');
+  #resultOfKey(key: KeyState, now: number, conditions: Conditions): AcceptedKey | Refused {
     if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');
     this.#options.pendingKeyChanges.assertNone(key.id);
     this.#options.pendingAccountChanges.assertNone(key.accountId);
     const { clock } = this.#options;
     const expiresAt = endOf(key);
     if (expiresAt !== null && expiresAt <= expiryTime(clock, key.readAt)) return this.#refuse('expired');
-    const { clientIp } = conditions;
     if (key.addresses !== null) {
-      const ip = clientIp();
+      const ip = conditions.clientIp();
       if (ip === undefined) return this.#refuse('address_required');
       if (!this.#ranges.contain(key.addresses, ip)) return this.#refuse('address_not_allowed');
     }
     const scopes = scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole);
     if (!hasScopes(scopes, conditions.scopes)) return this.#refuseForScopes(scopes, conditions.scopes);
-    this.#lastUsed.record(key.id, now, key.lastUsedAt, clientIp);
-    if (key.overlapEndsAt !== null) this.#previousLastUsed.record(key.id, now, key.secretLastUsedAt, clientIp);
-    this.counts.api_key++;
     return {
       valid: true,
       type: 'api_key',

@@ -10,7 +10,7 @@ const start = Date.UTC(2026, 10, 21, 9, 30);
 /** An instance whose clocks the test advances. */
 function instance(db: Db) {
   let passed = 0;
-  const limiter = new KeyLimiter({ db, now: () => start + passed, monotonicMs: () => passed });
+  const limiter = new KeyLimiter({ db, clock: { now: () => start + passed }, monotonicMs: () => passed });
   const spend = (limits: readonly LimitsOf[], cost = 1): Promise<LimitOutcome> =>
     new Promise((resolve, reject) => limiter.spend(limits, cost, resolve, reject));
   /** @returns how many verifications were accepted, and how many each limit rejected */
@@ -23,6 +23,7 @@ function instance(db: Db) {
 }
 
 const limited = (subject: string, value: Parameters<typeof toLimitsText>[0]): LimitsOf => ({
+  owner: 'key',
   subject,
   text: toLimitsText(value) ?? '',
 });
