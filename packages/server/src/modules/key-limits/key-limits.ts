@@ -28,6 +28,8 @@ export interface LimitOutcome {
   readonly exceeded: Meter | undefined;
   /** Seconds until the exceeded limit has room; infinite if it never has. 0 without one. */
   readonly retryAfterSeconds: number;
+  /** When the exceeded limit has room, in milliseconds since 1970; infinite if it never has. 0 without one. */
+  readonly retryAt: number;
   /** After the verification, without what other instances have spent since the last draw. */
   readonly states: readonly RateLimitState[];
 }
@@ -213,12 +215,13 @@ function leave(question: Question): Question {
 
 function accept(pools: readonly Pool[], cost: number, now: number): LimitOutcome {
   for (const pool of pools) pool.spend(cost, now);
-  return { exceeded: undefined, retryAfterSeconds: 0, states: statesOf(pools, now) };
+  return { exceeded: undefined, retryAfterSeconds: 0, retryAt: 0, states: statesOf(pools, now) };
 }
 
 const reject = (pools: readonly Pool[], short: Pool, now: number): LimitOutcome => ({
   exceeded: short.meter,
   retryAfterSeconds: secondsUntil(short.shortage?.until ?? now, now),
+  retryAt: short.shortage?.untilTime ?? Infinity,
   states: statesOf(pools, now),
 });
 

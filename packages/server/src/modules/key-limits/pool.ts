@@ -15,6 +15,8 @@ export interface Shortage {
   readonly cost: number;
   /** Monotonic milliseconds; infinite for a quota without periods. */
   readonly until: number;
+  /** The same in milliseconds since 1970, by the clock of the draw. */
+  readonly untilTime: number;
 }
 
 /**
@@ -98,7 +100,8 @@ export class Pool {
     const behindMicros = Math.max(0, draw.tat - draw.drawnAt);
     this.left =
       kind === 'quota'
-        ? quantity - draw.used
+        ? // Negative if the limit was reduced below what is drawn.
+          Math.max(0, quantity - draw.used)
         : Math.max(0, Math.floor(capacity - (behindMicros * quantity) / (windowSeconds * 1_000_000)));
     this.fullAt = sentAt + (kind === 'quota' ? periodEnd - drawnAtMs : behindMicros / 1_000);
     this.shortage = undefined;
@@ -114,8 +117,9 @@ export class Pool {
       kind === 'quota'
         ? endOfPeriod(per, drawnAtMs)
         : (draw.tat - ((capacity - missing) * windowSeconds * 1_000_000) / quantity) / 1_000;
-    const until = cost > capacity ? Infinity : sentAt + roomAtMs - drawnAtMs;
-    if (!this.shortage || cost < this.shortage.cost) this.shortage = { cost, until };
+    const untilTime = cost > capacity ? Infinity : roomAtMs;
+    const until = sentAt + untilTime - drawnAtMs;
+    if (!this.shortage || cost < this.shortage.cost) this.shortage = { cost, until, untilTime };
   }
 
   /** Whether a draw for this cost would grant nothing. */

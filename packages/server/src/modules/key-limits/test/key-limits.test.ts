@@ -58,10 +58,12 @@ onEachDatabase('a rejection states when the limit has room', async ({ db }) => {
   assert.equal((await spend([slow])).exceeded, undefined);
   await spendMany([daily(1, '8')], 1);
   // 09:30:30 in UTC.
-  assert.equal((await spend([daily(1, '8')])).retryAfterSeconds, 14.5 * 3_600 - 30);
+  const tomorrow = await spend([daily(1, '8')]);
+  assert.deepEqual([tomorrow.retryAfterSeconds, tomorrow.retryAt], [14.5 * 3_600 - 30, Date.UTC(2026, 10, 22)]);
   const once = limited('9', { quota: { limit: 1, per: 'ever' } });
   await spendMany([once], 1);
-  assert.equal((await spend([once])).retryAfterSeconds, Infinity);
+  const never = await spend([once]);
+  assert.deepEqual([never.retryAfterSeconds, never.retryAt], [Infinity, Infinity]);
 });
 
 onEachDatabase('a verification that one limit rejects spends nothing of the others', async ({ db }) => {
@@ -78,6 +80,13 @@ onEachDatabase('a changed limit applies at once, and what was drawn under the ea
   assert.deepEqual(await spendMany([daily(1_000)], 1), { accepted: 1 });
   assert.deepEqual(await spendMany([daily(251)], 5), { quota: 5 });
   assert.deepEqual(await spendMany([daily(252)], 5), { accepted: 1, quota: 4 });
+});
+
+onEachDatabase('a quota that is reduced below what is drawn has nothing left', async ({ db }) => {
+  const { spend, spendMany } = instance(db);
+  await spendMany([daily(10)], 10);
+  const { exceeded, states } = await spend([daily(5)]);
+  assert.deepEqual([exceeded?.kind, states.map(({ remaining }) => remaining)], ['quota', [0]]);
 });
 
 onEachDatabase('the cost of a verification counts, and a cost of 0 spends nothing', async ({ db }) => {
