@@ -11,11 +11,12 @@ import type { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
 import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
 import { lastUseOf, stateOf } from './key-text.ts';
+import { parseLimits, quotaText, rateText, withLimitChanges, type LimitChangeOptions } from './limit-options.ts';
 import { collect, print, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 import { parseTime } from './time.ts';
 
-interface ChangeOptions extends OutputOptions {
+interface ChangeOptions extends OutputOptions, LimitChangeOptions {
   readonly nickname?: string;
   readonly scope?: readonly string[];
   readonly clearScopes?: true;
@@ -38,11 +39,11 @@ interface RotateOptions extends OutputOptions {
 export function addChangeCommands(key: CliCommand): void {
   const forOne = (name: string): CliCommand => key.command(name).argument('<id>', 'id of the key');
   forOne('show')
-    .description('Show an API key: its state, restrictions, last use and previous secret.')
+    .description('Show an API key: its state, restrictions, limits, last use and previous secret.')
     .json()
     .examples('keyreeve key show 3920480220219155')
     .action(show);
-  withChanges(forOne('change'))
+  withLimitChanges(withChanges(forOne('change')))
     .description(
       'Change an API key. A change that removes rights applies to every later verification, on every instance.',
     )
@@ -50,6 +51,7 @@ export function addChangeCommands(key: CliCommand): void {
     .examples(
       'keyreeve key change 3920480220219155 --address 203.0.113.0/24 --address 2001:db8::/32',
       'keyreeve key change 3920480220219155 --scope orders:read --clear-expires-at',
+      'keyreeve key change 3920480220219155 --rate 600/minute --burst 100 --clear-quota',
       'keyreeve key change 3920480220219155 --disable',
     )
     .action(change);
@@ -113,6 +115,8 @@ function rowsOf(row: KeyDetailsRow, email: string, use: RecentUse): string[][] {
     ['expires', key.expiresAt ?? 'never'],
     ['scopes', key.scopes.join(' ') || 'none'],
     ['addresses', key.addresses?.join(' ') ?? 'any'],
+    ['rate', rateText(key.limits?.rate)],
+    ['quota', quotaText(key.limits?.quota)],
     ['metadata', row.metadata ?? 'none'],
     ['created', key.createdAt],
     ['changed', key.updatedAt],
@@ -144,12 +148,14 @@ function requestOf(options: ChangeOptions): KeyChangeRequest {
   const { nickname, scope, expiresAt, address, metadata } = options;
   const scopes = options.clearScopes ? [] : scope;
   const addresses = options.clearAddresses ? null : address;
+  const limitsPatch = parseLimits(options);
   return {
     ...(nickname === undefined ? {} : { nickname }),
     ...(scopes === undefined ? {} : { scopes }),
     ...(expiresAt === undefined ? {} : { expiresAt: parseTime(expiresAt, '--expires-at') }),
     ...(options.clearExpiresAt ? { expiresAt: null } : {}),
     ...(addresses === undefined ? {} : { addresses }),
+    ...(Object.keys(limitsPatch).length === 0 ? {} : { limits: limitsPatch }),
     ...(metadata === undefined ? {} : { metadata: parseMetadata(metadata) }),
     ...(options.clearMetadata ? { metadata: null } : {}),
     ...(options.disable || options.enable ? { disabled: options.disable === true } : {}),

@@ -10,11 +10,12 @@ import { addChangeCommands } from './key-change.ts';
 import { findKey, parseMetadata, type NamedKey } from './key-input.ts';
 import { addUsageCommand } from './key-usage.ts';
 import { dateOf, describeUse, stateOf } from './key-text.ts';
+import { parseLimits, withLimits, type LimitOptions } from './limit-options.ts';
 import { collect, plural, print, shorten, table, type OutputOptions } from './output.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
 import { parseTime } from './time.ts';
 
-interface CreateOptions extends OutputOptions {
+interface CreateOptions extends OutputOptions, LimitOptions {
   readonly account: string;
   readonly nickname: string;
   readonly scope?: readonly string[];
@@ -38,19 +39,13 @@ export function keyCommand(): Command {
   const key = new CliCommand('key')
     .description('Create and manage API keys.')
     .references('docs/api-keys.md', 'database', 'masterKey', 'keyPrefix');
-  key
-    .command('create')
+  withCreation(key.command('create'))
     .description('Create an API key. The key is printed only once.')
-    .requiredOption('--account <account>', 'email address or id of the owner')
-    .requiredOption('--nickname <nickname>', 'name of the key, unique in its account')
-    .option('--scope <scope>', 'scope of the key (repeatable)', collect)
-    .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never, or KEYREEVE_KEY_LIFETIME_DAYS_MAX)')
-    .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
-    .option('--metadata <json>', 'JSON object that POST /auth/verify returns')
     .json()
     .examples(
       'keyreeve key create --account you@example.com --nickname gateway --scope keyreeve:verify',
       'keyreeve key create --account you@example.com --nickname ci --expires-at 2027-01-31T00:00:00Z --address 203.0.113.0/24',
+      'keyreeve key create --account you@example.com --nickname trial --rate 600/minute --quota 10000/month',
     )
     .action(create);
   key
@@ -78,6 +73,17 @@ export function keyCommand(): Command {
   return key;
 }
 
+const withCreation = (command: CliCommand): CliCommand =>
+  withLimits(
+    command
+      .requiredOption('--account <account>', 'email address or id of the owner')
+      .requiredOption('--nickname <nickname>', 'name of the key, unique in its account')
+      .option('--scope <scope>', 'scope of the key (repeatable)', collect)
+      .option('--expires-at <time>', 'time of expiry in RFC 3339 (default: never, or KEYREEVE_KEY_LIFETIME_DAYS_MAX)')
+      .option('--address <range>', 'IP address or CIDR range of clients (repeatable; default: any)', collect)
+      .option('--metadata <json>', 'JSON object that POST /auth/verify returns'),
+  );
+
 async function create(options: CreateOptions): Promise<void> {
   const { account: text, nickname, scope: scopes = [], expiresAt, address: addresses = null, metadata } = options;
   const request = {
@@ -85,6 +91,7 @@ async function create(options: CreateOptions): Promise<void> {
     scopes,
     expiresAt: expiresAt === undefined ? undefined : parseTime(expiresAt, '--expires-at'),
     addresses,
+    limits: parseLimits(options),
     metadata: metadata === undefined ? null : parseMetadata(metadata),
   };
   const { secret, ...key } = await withInstallation({}, async ({ accounts, apiKeys }) =>

@@ -33,7 +33,9 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _keyreeve
 printf '%s\n' "${'$'}{COMPREPLY[@]}"`;
 
-const optionsOfCreate = '--account --nickname --scope --expires-at --address --metadata --json --help'.split(' ');
+const optionsOfCreate =
+  '--account --nickname --scope --expires-at --address --metadata --rate --burst --quota --json --help'.split(' ');
+const optionsToClear = ['scopes', 'expires-at', 'addresses', 'metadata', 'rate', 'quota'].map((it) => `--clear-${it}`);
 const cases: readonly (readonly [line: string, expected: readonly string[]])[] = [
   ['keyreeve ac', ['account']],
   ['keyreeve --v', ['--version']],
@@ -43,7 +45,7 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve key create ', optionsOfCreate],
   ['keyreeve key create --nickname ci --', optionsOfCreate],
   ['keyreeve key create --nickname ', []],
-  ['keyreeve key change 1 --clear-', ['--clear-scopes', '--clear-expires-at', '--clear-addresses', '--clear-metadata']],
+  ['keyreeve key change 1 --clear-', optionsToClear],
   ['keyreeve key rotate 1 --', ['--overlap', '--end-previous', '--json', '--help']],
   ['keyreeve audit export --format ', ['jsonl', 'csv']],
   ['keyreeve account set-role you@example.com ad', ['admin']],
