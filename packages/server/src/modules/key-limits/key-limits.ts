@@ -13,13 +13,19 @@ import { runAsSystem } from '../../foundation/database/share.ts';
 import { unavailable } from '../../foundation/database/unavailable.ts';
 import { metersOf, type Meter } from './definition.ts';
 import { Pool } from './pool.ts';
-import { drawTokensFrom, type Draw, type WantedDraw } from './store.ts';
+import { drawTokensFrom, type Draw, type QuotaPeriod, type WantedDraw } from './store.ts';
 
-/** The limits that apply to a verification, with the id of their key or account. */
-export interface LimitsOf {
+/** A key with the limits that apply to it, as the verification has read them: canonical JSON; null: none. */
+export interface LimitedKey {
+  readonly id: number;
+  readonly accountId: string;
+  readonly limits: string | null;
+  readonly accountLimits: string | null;
+}
+
+interface LimitsOf {
   readonly owner: 'key' | 'account';
   readonly subject: string;
-  /** Canonical JSON, as the row has it that the verification has read. */
   readonly text: string;
 }
 
@@ -34,8 +40,21 @@ export interface LimitOutcome {
   readonly states: readonly RateLimitState[];
 }
 
+/** A quota has rejected a verification, or has no tokens left. */
+export interface QuotaReached {
+  readonly owner: 'key' | 'account';
+  /** The id of the key or account. */
+  readonly subject: string;
+  readonly per: QuotaPeriod;
+  /** In UTC, such as `2026-11-22` or `2026-11`; `ever` for a quota without periods. */
+  readonly period: string;
+  readonly limit: number;
+}
+
 export interface KeyLimiterOptions {
   readonly db: Db;
+  /** Called at most once by this instance for each quota and period, after the verification. It must not throw. */
+  readonly onQuotaReached?: (quota: QuotaReached) => void;
   /** On PostgreSQL, the clock of the database decides instead of the system clock: all instances share it. */
   readonly clock: Clock;
   readonly monotonicMs?: () => number;
@@ -73,13 +92,18 @@ export class KeyLimiter {
   }
 
   /**
-   * Spends the cost from all limits, or from none.
+   * Spends the cost from all limits of the key and its account, or from none.
    * @param cost tokens; 0 only reads whether there is room for one
    * @param fail called with DomainError `unavailable` when no tokens can be drawn
    */
-  spend(limitsOfAll: readonly LimitsOf[], cost: number, answer: Answer, fail: Fail): void {
+  spend({ id, accountId, limits: ofKey, accountLimits }: LimitedKey, cost: number, answer: Answer, fail: Fail): void {
     const now = this.#monotonicMs();
-    const pools = limitsOfAll.flatMap((limitsOf) => this.#poolsOf(limitsOf, now));
+    const pools = [
+      ...(ofKey === null ? [] : this.#poolsOf({ owner: 'key', subject: String(id), text: ofKey }, now)),
+      ...(accountLimits === null
+        ? []
+        : this.#poolsOf({ owner: 'account', subject: accountId, text: accountLimits }, now)),
+    ];
     const needed = Math.max(1, cost);
     const isFree = pools.every((pool) => pool.waiting === 0);
     if (isFree && pools.every((pool) => pool.tokens(now) >= needed)) return answer(accept(pools, cost, now));

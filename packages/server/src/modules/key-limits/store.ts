@@ -3,7 +3,8 @@
  * all instances spend never exceeds it, whatever happens to an instance after the commit.
  */
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
+import { onList } from '../../foundation/database/json-lists.ts';
 import { sql, type Statement } from '../../foundation/database/sql.ts';
 
 export type MeterKind = 'rate' | 'quota';
@@ -40,6 +41,14 @@ export interface Draw {
   readonly used: number;
   /** When the draw was made, in microseconds since 1970, by the clock that all instances share. */
   readonly drawnAt: number;
+}
+
+/** What is drawn of a quota in a period. `quotaUse` of `quota-use.ts` compares the period with the current one. */
+export interface QuotaUseRow {
+  /** The id of a key or an account. */
+  readonly subject: string;
+  readonly used: number;
+  readonly period: string;
 }
 
 // Products of these integers are at most 10^6 tokens · 8.64·10^10 µs, so they fit into 64 bits. Divisions round in favour of
@@ -93,6 +102,10 @@ const drawTokens = sql<Draw>('draw_tokens', {
    ${computed.roomy('least', 'greatest')}, ${computed.drawn('least')}
    ${update}`,
 });
+const selectQuotaUses = sql<QuotaUseRow>(
+  'select_quota_uses',
+  onList(`select subject, used, period from key_meters where kind = 'quota' and subject in ({ids})`),
+);
 const insertMissing = sql('insert_key_meters', {
   sqlite: `insert into key_meters (subject, kind)
    select value ->> '$.subject', value ->> '$.kind' from json_each($1) where true on conflict do nothing`,
@@ -133,6 +146,13 @@ export const drawTokensFrom = (
     ]);
     return draws;
   });
+
+/** What is drawn of quotas, by the ids of keys and accounts. An id without a row has drawn nothing. */
+export const readQuotaUses = async (
+  reader: Reader,
+  subjects: readonly string[],
+): Promise<ReadonlyMap<string, QuotaUseRow>> =>
+  new Map((await reader.all(selectQuotaUses, [JSON.stringify(subjects)])).map((row) => [row.subject, row]));
 
 /** Deletes rows of deleted keys and accounts, at most `count`. @returns how many */
 export async function deleteOrphanedMetersTx(tx: Transaction, count: number): Promise<number> {

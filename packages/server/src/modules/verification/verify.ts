@@ -262,12 +262,6 @@ export class Verifier {
 
   /** Limits come last, so a verification that is refused for another reason spends nothing. */
   #spend(key: KeyState, now: number, conditions: Conditions, accepted: AcceptedKey, answer: Answer, fail: Fail): void {
-    const limited = [
-      ...(key.limits === null ? [] : [{ owner: 'key', subject: String(key.id), text: key.limits } as const]),
-      ...(key.accountLimits === null
-        ? []
-        : [{ owner: 'account', subject: key.accountId, text: key.accountLimits } as const]),
-    ];
     const answerWith = (outcome: LimitOutcome): void => {
       const { exceeded } = outcome;
       const result: AcceptedKey | Refused = exceeded
@@ -275,7 +269,7 @@ export class Verifier {
         : { ...accepted, outcome };
       answer(this.#counted(key, now, conditions, result));
     };
-    this.#options.limiter.spend(limited, conditions.cost ?? 1, answerWith, fail);
+    this.#options.limiter.spend(key, conditions.cost ?? 1, answerWith, fail);
   }
 
   /** Counts the verification in the usage of the key, and records the last use. */
