@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict';
 import { findKeyDetails } from '../../modules/api-keys/change-store.ts';
 import { changesIn, NarrowedKeys, since, type Name } from '../../modules/backup/test/narrowed-keys.ts';
+import { toLimitsText } from '../../modules/key-limits/definition.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { sql, sqlMany } from '../../foundation/database/sql.ts';
 import { onEachDatabase } from '../../../test-kit/store-on-each-database.ts';
-import { hashOf, now, operator } from '../../../test-kit/rows.ts';
+import { addAccount, addKey, hashOf, now, operator } from '../../../test-kit/rows.ts';
 
 const stateColumns = `k.id, k.scopes, k.expires_at as "expiresAt"`;
 const selectState = sqlMany<{ id: number; scopes: string; expiresAt: number | null }>('test_earlier_state', {
@@ -106,4 +107,13 @@ onEachDatabase('the writes of release 0.1.0 keep restrictions, metadata and prev
   await db.transaction((tx) => tx.run(deleteKey, [id, 'acc_ada']));
   assert.equal((await db.get(countSecrets, [id]))?.count, 0);
   assert.deepEqual((await made.statesIn(db)).overlap, ['not found', 'not found']);
+});
+
+onEachDatabase('release 0.1.0 accepts a key with limits, and its writes keep the limits', async ({ db }) => {
+  const limits = toLimitsText({ quota: { limit: 1, per: 'day' } });
+  const key = await addKey(db, await addAccount(db), 'limited', { limits });
+  assert.equal((await db.getMany(selectState, [[lookupOf(key.hash), key.hash]]))[0]?.id, key.id);
+  await db.transaction((tx) => tx.run(touchKeys, [JSON.stringify({ [key.id]: since })]));
+  const { lastUsedAt, limits: kept } = (await findKeyDetails(db, key.id)) ?? {};
+  assert.deepEqual([lastUsedAt, kept], [since, limits]);
 });

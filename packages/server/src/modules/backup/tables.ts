@@ -56,6 +56,7 @@ export const tables: readonly Table[] = [
       signed_up_at: 'integer',
       language: 'text',
       email_unconfirmed_since: 'integer',
+      limits: 'text',
     },
     defaults: { requires_second_factor: 0, enabled_count: 0 },
     isInBackup: true,
@@ -142,6 +143,21 @@ export const tables: readonly Table[] = [
     name: 'key_usage',
     key: ['step', 'at', 'key_id'],
     columns: { step: 'text', at: 'integer', key_id: 'integer', accepted: 'integer', refused: 'integer' },
+    isInBackup: true,
+  },
+  // Without its rows, a restore would grant quotas of the current period again.
+  {
+    name: 'key_meters',
+    key: ['subject', 'kind'],
+    columns: {
+      subject: 'text',
+      kind: 'text',
+      tat: 'integer',
+      used: 'integer',
+      period: 'text',
+      granted: 'integer',
+      drawn_at: 'integer',
+    },
     isInBackup: true,
   },
   {

@@ -61,6 +61,7 @@ for (const from of databaseKinds) {
         api_key_secrets: 1,
         expiry_notices: 1,
         key_usage: 1,
+        key_meters: 1,
         webhook_endpoints: 1,
         key_prefixes: 1,
         webhook_progress: 1,
@@ -84,6 +85,7 @@ for (const from of databaseKinds) {
         'api_key_secrets',
         'expiry_notices',
         'key_usage',
+        'key_meters',
         'webhook_endpoints',
         'webhook_progress',
       ];

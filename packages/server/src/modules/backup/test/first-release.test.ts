@@ -22,6 +22,7 @@ function asOfFirstSchema(text: string): string {
     'key_prefixes',
     'api_key_secrets',
     'key_usage',
+    'key_meters',
     'expiry_notices',
   ];
   const columns = [
@@ -38,6 +39,7 @@ function asOfFirstSchema(text: string): string {
     'disabled_reason',
     'addresses',
     'metadata',
+    'limits',
     'hint',
     'last_used_from',
     'revision',
@@ -108,8 +110,12 @@ onEachDatabase('a backup in the schema of the first release is restored', async 
   writeFileSync(path, text);
   const { rows } = await restore(db, path, { mayReplace: true, acceptsRevival: true });
   assert.deepEqual([rows['accounts'], rows['api_keys'], rows['second_factors']], [2, 2, 0]);
-  const { accounts: people = [] } = await contentsOf(db);
-  for (const person of people) assert.match(person, /"requires_second_factor":0.*"unverified_since":null/);
+  const { accounts: people = [], api_keys: kept = [], key_meters: meters } = await contentsOf(db);
+  for (const person of people)
+    assert.match(person, /"limits":null.*"requires_second_factor":0.*"unverified_since":null/);
+  // It lacks limits and their use. A key is not disabled for that.
+  for (const key of kept) assert.match(key, /"disabled_at":null.*"limits":null/);
+  assert.deepEqual(meters, []);
   // The restored events predate the chains; only the event of the restore is chained.
   const verified = await db.snapshot((reader) => verifyLog(reader, keys.auditChain));
   assert.deepEqual([verified.findings, verified.eventsBefore, verified.events], [[], 11, 1]);

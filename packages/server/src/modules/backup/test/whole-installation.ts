@@ -22,7 +22,7 @@ const insertRest = [
   ),
   sql(
     'test_fill_account',
-    `update accounts set unverified_since = $1, requires_second_factor = 1 where id = 'acc_bob'`,
+    `update accounts set unverified_since = $1, requires_second_factor = 1, limits = '{}' where id = 'acc_bob'`,
   ),
   sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
   sql(
@@ -44,11 +44,16 @@ const insertRest = [
     'test_insert_key_usage',
     `insert into key_usage (step, at, key_id, accepted, refused) values ('hour', $1, 7, 12, 3)`,
   ),
+  sql(
+    'test_insert_key_meter',
+    `insert into key_meters (subject, kind, tat, used, period, granted, drawn_at)
+     values ('acc_bob', 'quota', $1, 41, '2026-11', 3, $1)`,
+  ),
   sql('test_insert_expiry_notice', `insert into expiry_notices (days, day, account_pk, key_id) values (14, $1, 1, 7)`),
   sql(
     'test_fill_key',
     `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',
-       last_used_from = '192.0.2.0/24', revision = 3 where nickname = 'server'`,
+       limits = '{}', last_used_from = '192.0.2.0/24', revision = 3 where nickname = 'server'`,
   ),
   sql(
     'test_insert_previous_secret',
