@@ -25,6 +25,8 @@ export interface Pool {
   readonly draw: 'random' | 'once';
   /** The first record for `once`. Default: 0. */
   readonly first?: number;
+  /** The load with `once` ends before this record. Default: the number of records. */
+  readonly last?: number;
 }
 
 /** Pads the records with spaces to one length. A header value may end with spaces. */
@@ -81,6 +83,7 @@ export class Records {
   readonly #bytes: Buffer;
   readonly #recordBytes: number;
   readonly #isOnce: boolean;
+  readonly #last: number;
   #nextRecord: number;
   /** Microseconds: with milliseconds, a load of more than 1,000 requests/s used the numbers of the next load. */
   #nextSerial = Date.now() * 1_000;
@@ -89,12 +92,13 @@ export class Records {
     this.#bytes = bytes;
     this.#recordBytes = pool?.recordBytes ?? 1;
     this.#isOnce = pool?.draw === 'once';
+    this.#last = pool?.last ?? Infinity;
     this.#nextRecord = pool?.first ?? 0;
   }
 
   /** @returns the offset of the record; undefined if none is left */
   draw(): number | undefined {
-    const records = this.#bytes.length / this.#recordBytes;
+    const records = Math.min(this.#last, this.#bytes.length / this.#recordBytes);
     const index = this.#isOnce ? this.#nextRecord++ : Math.floor(Math.random() * records);
     return index < records ? index * this.#recordBytes : undefined;
   }

@@ -7,6 +7,7 @@
  *     npm run bench -- postgres [--keys 1000000] [--rounds 5] [--seconds 2] [--quick]
  *     npm run bench -- delays [--keys 200000] [--rounds 3] [--seconds 10] [--quick]
  *     npm run bench -- before --commit REF [--keys 200000] [--rounds 15] [--seconds 2] [--databases sqlite,postgres] [--quick]
+ *     npm run bench -- limits [--keys 10000] [--many 100000] [--rounds 15] [--seconds 1] [--databases sqlite,postgres] [--quick]
  *     npm run bench -- fairness [--seconds 10] [--databases sqlite,postgres] [--floods all] [--quick]
  *
  * `--quick` checks in a minute that a command works; its numbers mean nothing.
@@ -19,6 +20,7 @@ import { before } from './before.ts';
 import { delays } from './delays.ts';
 import { fairness } from './fairness.ts';
 import { hotPath } from './hot-path.ts';
+import { limits } from './limits.ts';
 import { peers } from './peers.ts';
 import { postgres } from './postgres.ts';
 import { workers } from './workers.ts';
@@ -71,6 +73,10 @@ const commands: Readonly<Record<string, () => Promise<string>>> = {
       floods: values.floods,
       folder,
     });
+  },
+  limits: () => {
+    const once = Number(values.many ?? (values.quick ? 5_000 : 100_000));
+    return limits({ ...bounds(10_000, 15, 1), once, databases: values.databases.split(','), folder });
   },
   postgres: () => postgres({ ...bounds(1_000_000, 5, 2), folder }),
 };
