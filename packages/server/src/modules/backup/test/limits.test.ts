@@ -11,7 +11,7 @@ import { findKeyStates } from '../../api-keys/state-store.ts';
 import type { NewKey } from '../../api-keys/store.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
 import { toLimitsText } from '../../key-limits/definition.ts';
-import { KeyLimiter, type LimitsOf } from '../../key-limits/key-limits.ts';
+import { KeyLimiter } from '../../key-limits/key-limits.ts';
 import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { databaseKinds, databases } from '../../../../test-kit/new-db.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
@@ -60,25 +60,23 @@ const statesOf = (db: Db, made: Made) =>
     Object.values(made).map(({ hash }) => hash),
   );
 
-/** One verification on an instance that has just started. @returns whether it is accepted */
-async function spend(db: Db, hash: Buffer, cost: number, at = now): Promise<boolean> {
+const instanceIn = (db: Db, at = now) => new KeyLimiter({ db, clock: new FakeClock(at) });
+
+/** One verification. @returns whether it is accepted */
+async function spend(db: Db, hash: Buffer, cost: number, instance = instanceIn(db)): Promise<boolean> {
   const [state] = await findKeyStates(db, [hash]);
   assert.ok(state);
-  const limits: LimitsOf[] = [];
-  if (state.limits !== null) limits.push({ owner: 'key', subject: String(state.id), text: state.limits });
-  if (state.accountLimits !== null)
-    limits.push({ owner: 'account', subject: state.accountId, text: state.accountLimits });
-  const limiter = new KeyLimiter({ db, clock: new FakeClock(at) });
+  if (state.limits === null && state.accountLimits === null) return true;
   return new Promise((resolve, reject) =>
-    limiter.spend(limits, cost, ({ exceeded }) => resolve(exceeded === undefined), reject),
+    instance.spend(state, cost, ({ exceeded }) => resolve(exceeded === undefined), reject),
   );
 }
 
 /** Asserts that exactly this many tokens are left, and spends them. */
 async function assertLeft(db: Db, { hash }: NewKey, left: number, at = now): Promise<void> {
-  assert.equal(await spend(db, hash, left + 1, at), false);
-  assert.equal(await spend(db, hash, left, at), true);
-  assert.equal(await spend(db, hash, 1, at), false);
+  assert.equal(await spend(db, hash, left + 1, instanceIn(db, at)), false);
+  assert.equal(await spend(db, hash, left, instanceIn(db, at)), true);
+  assert.equal(await spend(db, hash, 1, instanceIn(db, at)), false);
 }
 
 const limitsOf = async (db: Db, made: Made) =>
@@ -105,7 +103,7 @@ for (const from of databaseKinds) {
       // A day later, the rate and the quota of the day are full again, and that of the month is not.
       await assertLeft(target.db, made.ofDay, 100, now + dayMs);
       await assertLeft(target.db, made.both, 20, now + dayMs);
-      assert.equal(await spend(target.db, made.ofBob.hash, 1, now + dayMs), false);
+      assert.equal(await spend(target.db, made.ofBob.hash, 1, instanceIn(target.db, now + dayMs)), false);
     });
   }
 }
@@ -164,4 +162,23 @@ onEachDatabase('a replay of the deletion journal changes neither limits nor thei
   await replayOnLive(operator, options);
   assert.deepEqual((await contentsOf(db))['key_meters'], meters);
   assert.deepEqual(await limitsOf(db, made), before);
+});
+
+onEachDatabase('an instance that runs during a restore continues with the use of the backup', async ({ db }) => {
+  using temp = newTempFolder();
+  const backup = join(temp.path, 'backup');
+  const { ofDay, unlimited } = await fillWithLimits(db);
+  await backUp(db, backup);
+  const instance = instanceIn(db);
+  assert.equal(await spend(db, ofDay.hash, 80, instance), true);
+  assert.equal(await spend(db, ofDay.hash, 80, instance), false);
+  // The backup has no meter of this key, and the instance has used it.
+  const owner = await ownerIn(db);
+  await changesIn(db).change(owner, 'acc_ada', unlimited.id, { limits: daily });
+  assert.equal(await spend(db, unlimited.hash, 80, instance), true);
+  await restore(db, backup, { mayReplace: true, acceptsRevival: true });
+  await changesIn(db).change(await ownerIn(db, 'again'), 'acc_ada', unlimited.id, { limits: daily });
+  assert.equal(await spend(db, unlimited.hash, 100, instance), true);
+  assert.equal(await spend(db, ofDay.hash, 100 - used, instanceIn(db)), true);
+  assert.equal(await spend(db, ofDay.hash, 1, instanceIn(db)), false);
 });
