@@ -55,11 +55,11 @@ export interface QuotaUseRow {
 // the limit: tokens down, times up. $1: a JSON array of WantedDraw; $2: milliseconds since 1970, null for the clock of the
 // database.
 const computed = {
-  drawn: (sqlMin: string) => `drawn as (
+  drawn: (sqlMin: string) => `drawn as materialized (
      select *, case when room < smallest then 0
        else ${sqlMin}(room, want + case when room * 10 >= capacity then forecast else 0 end) end as granted_now
      from roomy)`,
-  roomy: (sqlMin: string, sqlMax: string) => `roomy as (
+  roomy: (sqlMin: string, sqlMax: string) => `roomy as materialized (
      select *, case kind when 'rate' then ${sqlMin}(capacity, ${sqlMax}(0, (now + tolerance - base) * quantity / window_micros))
        else ${sqlMax}(0, quantity - spent) end as room
      from state)`,
@@ -73,7 +73,8 @@ const update = `update key_meters set
    returning key_meters.subject, key_meters.kind, key_meters.granted, key_meters.tat, key_meters.used,
      key_meters.drawn_at as "drawnAt"`;
 const drawTokens = sql<Draw>('draw_tokens', {
-  sqlite: `with wanted as (
+  // Without `materialized`, SQLite computes an expression again for each use of its name: 41 instead of 11 µs for each limit.
+  sqlite: `with wanted as materialized (
      select value ->> '$.subject' as subject, value ->> '$.kind' as kind, value ->> '$.quantity' as quantity,
        value ->> '$.capacity' as capacity, value ->> '$.windowMicros' as window_micros,
        value ->> '$.toleranceMicros' as tolerance, value ->> '$.want' as want, value ->> '$.smallest' as smallest,
@@ -81,7 +82,7 @@ const drawTokens = sql<Draw>('draw_tokens', {
        case value ->> '$.per' when 'day' then strftime('%Y-%m-%d', $2 / 1000, 'unixepoch')
          when 'month' then strftime('%Y-%m', $2 / 1000, 'unixepoch') else 'ever' end as period
      from json_each($1)),
-   state as (
+   state as materialized (
      select w.*, max(m.tat, w.now) as base, case when m.period = w.period then m.used else 0 end as spent
      from wanted w cross join key_meters m on m.subject = w.subject and m.kind = w.kind),
    ${computed.roomy('min', 'max')}, ${computed.drawn('min')}
