@@ -6,7 +6,7 @@ import type { Draw, WantedDraw } from './store.ts';
 interface Lot {
   tokens: number;
   /** Monotonic milliseconds. */
-  readonly until: number;
+  until: number;
 }
 
 /** Why a limit has no room. */
@@ -20,10 +20,14 @@ export interface Shortage {
 }
 
 /**
- * Tokens of a rate are spent within this time, so that a window accepts no more than what is refilled in it, the burst, and
- * what was drawn this long before it.
+ * Tokens of a rate are spent within this part of its window, so a window accepts no more than the burst, what is refilled in
+ * it, and what was drawn this long before it, which is at most {@link forecastPart} of the burst for each instance. A draw of
+ * each key every second takes more processor time than the verifications (bench/RESULTS.md).
  */
-const rateTokensMs = 1_000;
+const ratePart = 10;
+const rateTokensMs = { min: 1_000, max: 60_000 } as const;
+/** Tokens of a quota stay valid until the end of its period. Draws take as many as were spent in this time. */
+const quotaForecastMs = 10_000;
 /** An instance holds at most this part of a limit for later verifications. */
 const forecastPart = 20;
 
@@ -39,37 +43,52 @@ export class Pool {
   /** What the limit had left after the last draw, and when it is full again, in monotonic milliseconds. */
   left: number;
   fullAt = 0;
+  /** In the order of their ends. */
   #lots: Lot[] = [];
-  #secondStartedAt = 0;
-  #spentInSecond = 0;
-  #spentInSecondBefore = 0;
+  /** Of all lots. */
+  #tokens = 0;
+  /** Of the tokens of a rate, in milliseconds; of a quota, how far a forecast reaches. */
+  readonly #tokensMs: number;
+  /** Counts what is spent in spans of {@link #tokensMs}. */
+  #span = 0;
+  #spentInSpan = 0;
+  #spentInSpanBefore = 0;
 
   constructor(meter: Meter) {
     this.meter = meter;
     this.left = meter.capacity;
+    const { min, max } = rateTokensMs;
+    const { kind, windowSeconds } = meter;
+    this.#tokensMs =
+      kind === 'quota' ? quotaForecastMs : Math.min(max, Math.max(min, (windowSeconds * 1_000) / ratePart));
   }
 
   /** @param now monotonic milliseconds */
   tokens(now: number): number {
-    this.#lots = this.#lots.filter(({ tokens, until }) => tokens > 0 && until > now);
-    return this.#lots.reduce((sum, { tokens }) => sum + tokens, 0);
+    for (let [first] = this.#lots; first && (first.until <= now || first.tokens === 0); [first] = this.#lots) {
+      this.#tokens -= first.tokens;
+      this.#lots.shift();
+    }
+    return this.#tokens;
   }
 
   /** Spends tokens that {@link tokens} has just counted, the oldest first. */
   spend(cost: number, now: number): void {
+    this.#tokens -= cost;
     let missing = cost;
     for (const lot of this.#lots) {
       const spent = Math.min(lot.tokens, missing);
       lot.tokens -= spent;
       missing -= spent;
+      if (missing === 0) break;
     }
-    const second = Math.floor(now / 1_000);
-    if (second !== this.#secondStartedAt) {
-      this.#spentInSecondBefore = second === this.#secondStartedAt + 1 ? this.#spentInSecond : 0;
-      this.#spentInSecond = 0;
-      this.#secondStartedAt = second;
+    const span = Math.floor(now / this.#tokensMs);
+    if (span !== this.#span) {
+      this.#spentInSpanBefore = span === this.#span + 1 ? this.#spentInSpan : 0;
+      this.#spentInSpan = 0;
+      this.#span = span;
     }
-    this.#spentInSecond += cost;
+    this.#spentInSpan += cost;
   }
 
   /** @param costs of the verifications that wait @returns undefined if the pool has enough tokens for them */
@@ -79,7 +98,7 @@ export class Pool {
     if (want <= 0) return undefined;
     const { quantity, capacity, windowSeconds } = this.meter;
     const windowMicros = Math.max(1, windowSeconds * 1_000_000);
-    const spentRecently = Math.max(this.#spentInSecond, this.#spentInSecondBefore);
+    const spentRecently = Math.max(this.#spentInSpan, this.#spentInSpanBefore);
     return {
       ...this.meter,
       windowMicros,
@@ -95,8 +114,12 @@ export class Pool {
     this.isStored = true;
     const { kind, quantity, capacity, per, windowSeconds } = this.meter;
     const drawnAtMs = draw.drawnAt / 1_000;
-    const periodEnd = kind === 'rate' ? drawnAtMs + rateTokensMs : endOfPeriod(per, drawnAtMs);
-    this.#lots.push({ tokens: draw.granted, until: sentAt + periodEnd - drawnAtMs });
+    const periodEnd = kind === 'rate' ? drawnAtMs + this.#tokensMs : endOfPeriod(per, drawnAtMs);
+    const until = sentAt + periodEnd - drawnAtMs;
+    // The clock of the draws may be faster than that of this process. Then earlier tokens end no later than these.
+    for (const lot of this.#lots) lot.until = Math.min(lot.until, until);
+    this.#lots.push({ tokens: draw.granted, until });
+    this.#tokens += draw.granted;
     const behindMicros = Math.max(0, draw.tat - draw.drawnAt);
     this.left =
       kind === 'quota'
