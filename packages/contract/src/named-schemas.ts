@@ -87,6 +87,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ValidCredential: verification.AcceptedCredential,
   InvalidCredential: verification.RefusedCredential,
   UnknownCredential: verification.UnknownCredential,
+  RemainingLimit: verification.RemainingLimit,
   VerificationResult: verification.VerifyResult,
   VerificationBatchItem: verification.BatchResult,
   VerificationBatchResult: verification.VerifyBatchResult,

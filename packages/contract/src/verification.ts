@@ -61,6 +61,32 @@ export type VerifyBatchBody = Static<typeof VerifyBatchBody>;
 export const CredentialType = Type.Enum(['api_key', 'access_token']);
 export const Refusals = Type.Enum(Object.keys(refusals) as Refusal[]);
 
+/** What a limit has left, for the fields RateLimit and RateLimit-Policy of the service's own response. */
+export const RemainingLimit = Type.Object(
+  {
+    policy: Text('key-quota', 'The name: `key-rate`, `key-quota`, `account-rate` or `account-quota`'),
+    limit: Type.Integer({ format: 'int64', description: 'Cost in each window or period', examples: [10_000] }),
+    windowSeconds: Type.Optional(
+      Type.Integer({ description: 'Of a month, 30 days. Absent for a quota without periods', examples: [86_400] }),
+    ),
+    remaining: Type.Integer({ format: 'int64', minimum: 0, examples: [9_314] }),
+    resetSeconds: Type.Optional(
+      Type.Integer({
+        description: 'Until all of it is available. Absent for a quota without periods',
+        examples: [3_600],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type RemainingLimit = Static<typeof RemainingLimit>;
+const remainingLimits = Type.Optional(
+  Type.Array(RemainingLimit, {
+    description:
+      'After this verification. Absent without limits of the key and its account, and in a rejection for another reason',
+  }),
+);
+
 export const AcceptedCredential = Type.Object(
   {
     valid: Type.Literal(true),
@@ -80,6 +106,7 @@ export const AcceptedCredential = Type.Object(
         },
       ),
     ),
+    limits: remainingLimits,
   },
   {
     additionalProperties: false,
@@ -91,10 +118,21 @@ export const RefusedCredential = Type.Object(
     valid: Type.Literal(false),
     code: Refusals,
     retryAfterSeconds: Type.Optional(
-      Type.Integer({ description: 'With `rate_limited` and `quota_exceeded`, unless the limit never has room again' }),
+      Type.Integer({
+        description: 'With `rate_limited` and `quota_exceeded`, unless the limit never has room for this cost',
+        examples: [30],
+      }),
     ),
+    resetsAt: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'With `quota_exceeded`: when the quota begins again. Absent for a quota without periods',
+        examples: ['2026-12-01T00:00:00.000Z'],
+      }),
+    ),
+    limits: remainingLimits,
   },
-  { additionalProperties: false },
+  { additionalProperties: false, examples: [{ valid: false, code: 'rate_limited', retryAfterSeconds: 30 }] },
 );
 export const VerifyResult = Type.Union([AcceptedCredential, RefusedCredential]);
 export type VerifyResult = Static<typeof VerifyResult>;
@@ -177,6 +215,9 @@ export const introspect = {
   errors: [...serviceErrors, 'invalid_request'],
 } as const satisfies RouteContract;
 
+/** Of a rejection by a limit with the status 403 (`limited=403`): the code. */
+export const refusalHeader = 'X-Keyreeve-Refusal';
+
 /** The identity headers of `/auth/forward`. A 200 response has all of them, so a proxy overwrites headers of the client. */
 export const identityHeaders = {
   account: 'X-Keyreeve-Account',
@@ -193,12 +234,17 @@ export const forward = {
   tag: 'Verification',
   summary: 'Verify the credential of this request',
   description:
-    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. For a key that is limited to IP ranges, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; other headers with a client IP are ignored.',
+    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. `?cost=5` is what the verification spends of the limits of the key and its account; the largest applies, the default is 1. `?limited=403` gives a rejection by a limit the status 403 instead of 429, with its code in `X-Keyreeve-Refusal`, for proxies that do not pass on a 429. For a key that is limited to IP ranges, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; other headers with a client IP are ignored.',
   auth: 'any_credential',
-  query: Type.Object({ scope: Type.Optional(Type.String({ examples: ['orders:read'] })) }),
+  query: Type.Object({
+    scope: Type.Optional(Type.String({ examples: ['orders:read'] })),
+    cost: Type.Optional(Type.Integer({ minimum: 1, maximum: keyLimitBounds.costMax, examples: [1] })),
+    limited: Type.Optional(Type.Literal('403')),
+  }),
   success: {
     status: 200,
-    description: 'The credential is valid. The body is empty',
+    description:
+      'The credential is valid. The body is empty. For a key with limits, the header `RateLimit` states what is left',
     headers: {
       [identityHeaders.account]: 'The account’s id',
       [identityHeaders.credential]: '`api_key` or `access_token`',

@@ -63,7 +63,9 @@ export async function authenticateService(
   if (presented.kind === 'ambiguous') throw new DomainError('ambiguous_credentials');
   const basic = acceptsBasic && presented.kind === 'basic' ? parseBasic(presented.header) : undefined;
   const text = 'text' in presented ? presented.text : basic && formDecoded(basic.password.reveal());
-  const result = text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [verifyScope] });
+  // A limit of the key or its account must not stop the verifications of a service.
+  const conditions = { clientIp, scopes: [verifyScope], isUnlimited: true };
+  const result = text === undefined ? undefined : await verifier.verifyKey(text, conditions);
   if (result?.valid === false && result.code === 'insufficient_scope')
     throw new DomainError('insufficient_scope', { scopes: [verifyScope], detail: verifyScopeMissing });
   if (!result?.valid || result.type !== 'api_key') throw new DomainError('invalid_service_key');

@@ -27,6 +27,8 @@ export interface DomainErrorOptions {
   readonly rate?: { readonly policy: string; readonly quota: number; readonly windowSeconds: number };
   /** The same for several limits. */
   readonly rateLimits?: readonly RateLimitState[];
+  /** Whether the status is 403 instead of that of the code, which is then in a header: for proxies that pass on no other. */
+  readonly isForbidden?: boolean;
   /** Methods that the path allows. */
   readonly allowed?: readonly string[];
   /** Required scopes. */

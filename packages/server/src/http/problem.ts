@@ -1,5 +1,5 @@
 /** Converts errors into problem documents (RFC 9457), with the challenge that RFC 9110 requires of every 401 response. */
-import { errors, scopePattern, type ErrorCode, type Problem } from '@keyreeve/contract';
+import { errors, refusalHeader, scopePattern, type ErrorCode, type Problem } from '@keyreeve/contract';
 import { DomainError } from '../foundation/errors.ts';
 import { rateLimitFields } from './rate-limit-fields.ts';
 
@@ -33,7 +33,8 @@ const challenges: Partial<Record<ErrorCode, string>> = {
 export function toProblem(error: unknown, requestId: string): ProblemResponse {
   const domainError = error instanceof DomainError ? error : new DomainError('internal_error', { cause: error });
   const { code, options } = domainError;
-  const { status, title } = errors[code];
+  const { title } = errors[code];
+  const status = options.isForbidden ? 403 : errors[code].status;
   return {
     status,
     headers: headersOf(domainError),
@@ -50,7 +51,7 @@ export function toProblem(error: unknown, requestId: string): ProblemResponse {
 }
 
 function headersOf({ code, options }: DomainError): string[] {
-  const { retryAfterSeconds, rate, rateLimits, scopes, allowed } = options;
+  const { retryAfterSeconds, rate, rateLimits, isForbidden, scopes, allowed } = options;
   const headers: string[] = [];
   const challenge = code === 'insufficient_scope' ? scopeChallenge(scopes ?? []) : challenges[code];
   if (challenge !== undefined) headers.push('WWW-Authenticate', challenge);
@@ -62,6 +63,7 @@ function headersOf({ code, options }: DomainError): string[] {
       ...rateLimitFields([{ ...rate, remaining: 0, resetSeconds: retryAfterSeconds ?? rate.windowSeconds }]),
     );
   if (rateLimits) headers.push(...rateLimitFields(rateLimits));
+  if (isForbidden) headers.push(refusalHeader, code);
   return headers;
 }
 

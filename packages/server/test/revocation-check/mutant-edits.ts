@@ -101,7 +101,7 @@ export const repeatedResponses: readonly Edit[] = [
   },
 ];
 
-const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [verifyScope] });`;
+const verifyCaller = `const result = text === undefined ? undefined : await verifier.verifyKey(text, conditions);`;
 
 /** In `authenticate.ts`: a cache of callers, of 5 s. @param which an expression that is true for requests that use it */
 export const rememberedCallers = (which: string): readonly Edit[] => [
@@ -111,7 +111,7 @@ export const rememberedCallers = (which: string): readonly Edit[] => [
     replace: `const callers: Map<string, { result: any; until: number }> = ((globalThis as any).callers ??= new Map());
   const found = ${which} && text !== undefined ? callers.get(text) : undefined;
   const isFresh = found !== undefined && Date.now() < found.until;
-  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text, { clientIp, scopes: [verifyScope] });
+  const result: VerificationResult | undefined = isFresh ? found.result : text === undefined ? undefined : await verifier.verifyKey(text, conditions);
   if (${which} && text !== undefined && result?.valid && !isFresh) callers.set(text, { result, until: Date.now() + 5000 });`,
   },
 ];

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { forward, identityHeaders, keyLimitBounds, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { forwardedIpOf, type ProxiedRequest } from '../../http/client-ip.ts';
-import { rateLimitFields } from '../../http/rate-limit-fields.ts';
+import { rateLimitField } from '../../http/rate-limit-fields.ts';
 import { queryOf } from '../../http/response.ts';
 import { credentialOf, type RequestCredential } from '../../http/request-credential.ts';
 import type { BareResponse } from '../../http/short-path.ts';
@@ -40,9 +40,10 @@ export function answerForward(
 ): void {
   try {
     const presented = readCredential(request);
-    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), ...requirementsOf(request) };
+    const { isForbiddenIfLimited, ...required } = requirementsOf(request);
+    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), ...required };
     const answer = (result: VerificationResult): void => {
-      if (!result.valid) refuse(errorOf(result, conditions.scopes));
+      if (!result.valid) refuse(errorOf(result, conditions.scopes, isForbiddenIfLimited));
       else response.writeHead(200, headersOf(result)).end();
     };
     if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, refuse);
@@ -52,8 +53,12 @@ export function answerForward(
   }
 }
 
-/** 403 shows that the credential is valid under other conditions; every other rejected credential gets the same 401. */
-function errorOf({ code, missing = [], outcome }: Refused, wanted: readonly string[]): DomainError {
+/** 403 and 429 show that the credential is valid under other conditions; every other rejected credential gets the same 401. */
+function errorOf(
+  { code, missing = [], outcome }: Refused,
+  wanted: readonly string[],
+  isForbidden: boolean,
+): DomainError {
   switch (code) {
     case 'insufficient_scope':
       return new DomainError(code, { scopes: wanted, missing });
@@ -66,6 +71,7 @@ function errorOf({ code, missing = [], outcome }: Refused, wanted: readonly stri
       const { retryAfterSeconds = Infinity, states: rateLimits = [] } = outcome ?? {};
       return new DomainError(code, {
         rateLimits,
+        isForbidden,
         ...(Number.isFinite(retryAfterSeconds) ? { retryAfterSeconds } : {}),
       });
     }
@@ -112,25 +118,28 @@ function identityOf(result: AcceptedKey | AcceptedToken): string[] {
 
 const headersOf = (result: AcceptedKey | AcceptedToken): string[] =>
   result.type === 'api_key' && result.outcome
-    ? [...identityOf(result), ...rateLimitFields(result.outcome.states)]
+    ? [...identityOf(result), ...rateLimitField(result.outcome.states)]
     : identityOf(result);
 
-type Requirements = Required<Pick<Conditions, 'scopes' | 'cost'>>;
+interface Requirements extends Required<Pick<Conditions, 'scopes' | 'cost'>> {
+  /** Whether a rejection by a limit has the status 403 instead of 429. */
+  readonly isForbiddenIfLimited: boolean;
+}
 
 /**
- * The required scopes and the cost. A proxy may pass on the query of its client, so a parameter can only add a scope or
- * raise the cost.
- * @throws DomainError `invalid_request` for a cost that is not a number from 1 to 10,000
+ * What the query requires. A proxy may pass on the query of its client, so a parameter can only add a scope, raise the cost,
+ * or change the status of a rejection.
+ * @throws DomainError `invalid_request`
  */
 function requirementsOf(request: ForwardRequest): Requirements {
   if (!request.url?.includes('?')) return none;
   const query = queryOf(request);
-  return { scopes: scopesOf(query), cost: Math.max(1, ...query.getAll('cost').map(toCost)) };
+  return { scopes: scopesOf(query), cost: costOf(query), isForbiddenIfLimited: wantsForbidden(query) };
 }
 
 /**
- * The required scopes, each once. A proxy may pass on the query of its client, so a parameter can only add one. No key has
- * more than `scopesPerKeyMax`, so one more is enough to reject every key: the others are neither compared nor returned.
+ * The required scopes, each once. No key has more than `scopesPerKeyMax`, so one more is enough to reject every key: the
+ * others are neither compared nor returned.
  */
 function scopesOf(query: URLSearchParams): readonly string[] {
   const required = new Set<string>();
@@ -143,12 +152,19 @@ function scopesOf(query: URLSearchParams): readonly string[] {
   return [...required];
 }
 
-function toCost(text: string): number {
-  const cost = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : Number.NaN;
-  if (cost <= keyLimitBounds.costMax) return cost;
+/** The largest cost, and 1 without any: a client cannot reduce the cost that the proxy names, and no cost is 0. */
+function costOf(query: URLSearchParams): number {
+  const costs = query.getAll('cost').map((text) => (/^[1-9]\d{0,4}$/.test(text) ? Number(text) : Number.NaN));
+  if (costs.every((cost) => cost <= keyLimitBounds.costMax)) return Math.max(1, ...costs);
   throw new DomainError('invalid_request', {
     detail: `The parameter cost is a whole number from 1 to ${keyLimitBounds.costMax}.`,
   });
 }
 
-const none: Requirements = { scopes: [], cost: 1 };
+function wantsForbidden(query: URLSearchParams): boolean {
+  const statuses = query.getAll('limited');
+  if (statuses.every((status) => status === '403')) return statuses.length > 0;
+  throw new DomainError('invalid_request', { detail: 'The parameter limited has the value 403, or is absent.' });
+}
+
+const none: Requirements = { scopes: [], cost: 1, isForbiddenIfLimited: false };

@@ -5,6 +5,7 @@ import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { isIpAddress } from '../../foundation/ip-address.ts';
+import type { LimitOutcome } from '../key-limits/key-limits.ts';
 import type { BatchVerificationResult, Conditions, Question, VerificationResult, Verifier } from './verify.ts';
 
 /**
@@ -54,8 +55,7 @@ const toBatchResult = (result: BatchVerificationResult): contract.BatchResult =>
 function toResult(result: VerificationResult): contract.VerifyResult {
   if (!result.valid) {
     const { code, outcome } = result;
-    const wait = outcome?.retryAfterSeconds ?? Infinity;
-    return { valid: false, code, ...(Number.isFinite(wait) ? { retryAfterSeconds: wait } : {}) };
+    return { valid: false, code, ...(outcome ? { ...toWait(outcome), ...toLimits(outcome) } : {}) };
   }
   const isKey = result.type === 'api_key';
   return {
@@ -67,8 +67,27 @@ function toResult(result: VerificationResult): contract.VerifyResult {
     scopes: isKey ? splitScopes(result.scopes) : null,
     expiresAt: result.expiresAt === null ? null : toInstant(result.expiresAt),
     ...(isKey && result.metadata !== null ? { metadata: JSON.parse(result.metadata) as object } : {}),
+    ...(isKey && result.outcome ? toLimits(result.outcome) : {}),
   };
 }
+
+function toWait({ exceeded, retryAfterSeconds, retryAt }: LimitOutcome): {
+  retryAfterSeconds?: number;
+  resetsAt?: string;
+} {
+  if (!Number.isFinite(retryAfterSeconds)) return {};
+  return { retryAfterSeconds, ...(exceeded?.kind === 'quota' ? { resetsAt: toInstant(retryAt) } : {}) };
+}
+
+const toLimits = ({ states }: LimitOutcome): { limits: contract.RemainingLimit[] } => ({
+  limits: states.map(({ policy, quota, windowSeconds, remaining, resetSeconds }) => ({
+    policy,
+    limit: quota,
+    ...(Number.isFinite(windowSeconds) ? { windowSeconds } : {}),
+    remaining,
+    ...(Number.isFinite(resetSeconds) ? { resetSeconds } : {}),
+  })),
+});
 
 /** Only `{"active": false}` for a rejected credential, without the reason (RFC 7662 section 2.2). */
 function toIntrospection(result: VerificationResult): contract.Introspection {

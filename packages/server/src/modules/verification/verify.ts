@@ -75,6 +75,8 @@ export interface Conditions {
   readonly scopes: readonly string[];
   /** What the verification spends of the limits of the key and its account; 0 only checks them. Default 1. */
   readonly cost?: number;
+  /** Whether the limits of the key and its account do not apply, because the key authenticates the caller of a route. */
+  readonly isUnlimited?: boolean;
 }
 
 /** A credential of a batch. */
@@ -255,7 +257,7 @@ export class Verifier {
     if (key === undefined) return answer(this.#refuse('not_found'));
     const now = this.#options.clock.now();
     const result = this.#resultOfKey(key, now, conditions);
-    if (!result.valid || (key.limits === null && key.accountLimits === null))
+    if (!result.valid || conditions.isUnlimited || (key.limits === null && key.accountLimits === null))
       answer(this.#counted(key, now, conditions, result));
     else this.#spend(key, now, conditions, result, answer, fail);
   }

@@ -139,7 +139,7 @@ test('the reference page shows the bounds for clients', async () => {
   const rows = (name: string): string[] =>
     [...text.matchAll(/<tr><td><code>(.*?)<\/tr>/g)]
       .map(([row]) => row)
-      .filter((row) => row.includes(`>${name}</code>`));
+      .filter((row) => row.startsWith(`<tr><td><code>${name}</code>`));
   assert.match(rows('nickname').join('\n'), /<td>At most 256 bytes; unique [^<]* 1 to 64 characters\.<\/td>/);
   for (const row of rows('limit')) assert.match(row, /<td>integer<\/td><td>[^<]* 1 to 100\.<\/td>/);
 });
