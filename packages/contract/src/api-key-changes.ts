@@ -68,6 +68,12 @@ export const RotationBody = Type.Object(
           'Ends the previous secret of an earlier rotation immediately. Without it, the response is 409 during the overlap',
       }),
     ),
+    endCurrent: Type.Optional(
+      Type.Boolean({
+        description:
+          'Only during an overlap and without the other members: ends the current secret immediately, and keeps the previous one until the end of its overlap. For a client that did not receive the response to the last rotation',
+      }),
+    ),
   },
   { ...strict, examples: [{ overlapSeconds: limits.rotationOverlapSeconds }] },
 );
@@ -125,11 +131,18 @@ export const rotateKey = {
   path: '/auth/api-keys/:id/rotate',
   summary: 'Replace the secret of an API key',
   description:
-    'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret.',
+    'The key keeps its id, nickname, scopes and usage. The previous secret is valid until the end of the overlap, so that clients can change to the new one. Only this response contains the new secret. A secret that ends is rejected by every verification that starts after the response.',
   isNarrowing: true,
   body: { type: 'json', schema: RotationBody, isOptional: true },
   success: { status: 200, description: 'The key with its new secret', schema: RotatedKey },
-  errors: [...ownKeyErrors, 'reauth_required', 'overlap_in_progress', 'too_many_changes', 'too_many_creations'],
+  errors: [
+    ...ownKeyErrors,
+    'reauth_required',
+    'overlap_in_progress',
+    'no_overlap_in_progress',
+    'too_many_changes',
+    'too_many_creations',
+  ],
 } as const satisfies RouteContract;
 
 export const endPreviousSecret = {

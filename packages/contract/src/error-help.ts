@@ -253,7 +253,12 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   overlap_in_progress: {
     cause: 'The key was rotated before, and its previous secret is still valid.',
-    fix: 'Configure the current secret in your clients, and read in `previous.lastUsedAt` of the key whether a client still uses the previous one. Then wait until `previous.expiresAt`, end the previous secret with `DELETE /auth/api-keys/{id}/previous`, or rotate with `{"endPrevious": true}`, which ends it immediately. If you did not receive the response to the last rotation, your clients still use the previous secret: create a second key, move the clients to it, and delete the first.',
+    fix: 'Configure the current secret in your clients, and read in `previous.lastUsedAt` of the key whether a client still uses the previous one. Then wait until `previous.expiresAt`, end the previous secret with `DELETE /auth/api-keys/{id}/previous`, or rotate with `{"endPrevious": true}`, which ends it immediately. If you did not receive the response to the last rotation, your clients still use the previous secret: rotate with `{"endCurrent": true}`, which replaces the secret that no client has.',
+  },
+  no_overlap_in_progress: {
+    cause:
+      'The request ends the current secret with `{"endCurrent": true}`, but the key has no previous secret that is valid: it was not rotated, or the overlap of its last rotation has ended.',
+    fix: 'If your clients use the current secret, rotate without `endCurrent`, so that it stays valid for the overlap. If no client has it, rotate with `{"overlapSeconds": 0}`.',
   },
   webhook_limit_reached: {
     cause: 'The installation has the maximum number of webhook endpoints.',

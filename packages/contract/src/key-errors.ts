@@ -65,6 +65,12 @@ export const keyErrors = {
     meaning:
       'The key was rotated before, and its previous secret is valid until the end of the overlap. Wait, end it with DELETE /auth/api-keys/{id}/previous, or rotate with {"endPrevious": true}, which ends it immediately.',
   },
+  no_overlap_in_progress: {
+    status: 409,
+    title: 'The current secret is the only valid one',
+    meaning:
+      'A rotation with {"endCurrent": true} ends the current secret and keeps the previous one, but the key has no previous secret that is valid. To end the current secret, rotate with {"overlapSeconds": 0}.',
+  },
   too_many_creations: {
     status: 429,
     title: 'Too many keys created',

@@ -123,10 +123,31 @@ export class ChangedKey {
     const effects: Effect[] = [{ ...endOf(replaced), isDelayed: overlapSeconds > 0 }];
     if (ended) effects.push(endOf(ended));
     const body = { overlapSeconds, ...(endPrevious ? { endPrevious } : {}) };
+    const until = await this.#replaceSecret(body, effects);
+    if (ended) this.#options.prober.markDeleted(ended);
+    if (overlapSeconds > 0) this.#previous = replaced;
+    else this.#forget(replaced);
+    await this.probeEverywhere();
+    return until;
+  }
+
+  /**
+   * Replaces the current secret, which ends; the previous one keeps its overlap. Nothing without a previous secret.
+   * @throws KeyAbandoned
+   */
+  async replaceCurrent(): Promise<void> {
+    if (!this.#previous) return;
+    const replaced = this.#current;
+    await this.#replaceSecret({ endCurrent: true }, [endOf(replaced)]);
+    this.#forget(replaced);
+    await this.probeEverywhere();
+  }
+
+  /** @param body of the rotation @returns when delayed effects have begun everywhere */
+  async #replaceSecret(body: object, effects: readonly Effect[]): Promise<number> {
+    const replaced = this.#current;
     const { response, until } = await this.#send('rotated', { method: 'POST', path: '/rotate', body }, effects);
     const { key: secret } = JSON.parse(response.text) as { key: string };
-    const { prober } = this.#options;
-    if (ended) prober.markDeleted(ended);
     const number = ++this.#secrets;
     this.#current = {
       ...replaced,
@@ -135,10 +156,7 @@ export class ChangedKey {
         ? { asked: { ...replaced.asked, secret: new SecretRecord(`secret ${number} of key ${replaced.id}`) } }
         : {}),
     };
-    prober.live.add(this.#current);
-    if (overlapSeconds > 0) this.#previous = replaced;
-    else this.#forget(replaced);
-    await this.probeEverywhere();
+    this.#options.prober.live.add(this.#current);
     return until;
   }
 

@@ -51,6 +51,11 @@ const steps: readonly Step[] = [
   },
   async (key) => {
     await key.rotate(longOverlapSeconds, true);
+    // As after a lost response to the rotation.
+    await key.replaceCurrent();
+  },
+  async (key) => {
+    await key.rotate(longOverlapSeconds, true);
     // Disabling and enabling concern both secrets.
     await key.setDisabled(true);
     await key.setDisabled(false);

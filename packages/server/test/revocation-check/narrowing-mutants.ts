@@ -143,9 +143,20 @@ export const narrowingMutants: readonly Mutant[] = [
     name: 'a rotation without an overlap that leaves the replaced secret valid',
     edits: [
       {
-        file: 'modules/api-keys/changes.ts',
+        file: 'modules/api-keys/rotation-plan.ts',
         find: `const previousExpiresAt = overlapEnd > now ? overlapEnd : null;`,
         replace: `const previousExpiresAt = overlapEnd > now ? overlapEnd : now + 86_400_000;`,
+      },
+    ],
+    faults: [],
+  },
+  {
+    name: 'a rotation with endCurrent that ends the previous secret instead of the current one',
+    edits: [
+      {
+        file: 'modules/api-keys/rotation-plan.ts',
+        find: `store.replaceSecretTx(tx, before, secret, at);`,
+        replace: `store.storeRotationTx(tx, before, secret, before.previousExpiresAt, at);`,
       },
     ],
     faults: [],

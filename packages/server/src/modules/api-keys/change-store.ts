@@ -107,21 +107,33 @@ export interface NewSecret {
   readonly hash: Buffer;
   readonly hint: string;
   readonly prefix: string;
-  /** Of the overlap; null without one. */
-  readonly previousExpiresAt: number | null;
 }
 
-/** Replaces the secret of a locked key. The replaced one becomes the previous secret, if there is an overlap. */
+/** Replaces the current secret of a locked key, which ends. */
+export function replaceSecretTx(
+  tx: Transaction,
+  before: KeyDetailsRow,
+  { hash, hint, prefix }: NewSecret,
+  at: number,
+): void {
+  recordPrefixTx(tx, prefix, at);
+  tx.enqueue(replaceSecret, [before.id, lookupOf(hash), markedHash(hash, before), hint, at]);
+}
+
+/**
+ * Replaces the current secret of a locked key. It becomes the previous secret, instead of an earlier one.
+ * @param previousExpiresAt the end of the overlap; null without one
+ */
 export function storeRotationTx(
   tx: Transaction,
   before: KeyDetailsRow,
-  { hash, hint, prefix, previousExpiresAt }: NewSecret,
+  secret: NewSecret,
+  previousExpiresAt: number | null,
   at: number,
 ): void {
   const { id, keyHash, lastUsedAt } = before;
-  recordPrefixTx(tx, prefix, at);
   tx.enqueue(deletePrevious, [id]);
-  tx.enqueue(replaceSecret, [id, lookupOf(hash), markedHash(hash, before), hint, at]);
+  replaceSecretTx(tx, before, secret, at);
   if (previousExpiresAt !== null) {
     const previous = unmarkedHash(keyHash);
     tx.enqueue(insertPrevious, [lookupOf(previous), previous, id, previousExpiresAt, lastUsedAt]);

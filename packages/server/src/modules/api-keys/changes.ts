@@ -1,6 +1,6 @@
 /** Changes of API keys that keep the secret, and rotations, which replace it. */
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import { expiryTime, type Clock } from '../../foundation/clock.ts';
+import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
@@ -16,16 +16,10 @@ import { assertSessionValidTx } from '../sessions/store.ts';
 import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
-import {
-  assertRecentSignIn,
-  changeOfKey,
-  checkedPrincipal,
-  onlyDisables,
-  type KeyChangeRequest,
-} from './changed-key.ts';
+import { changeOfKey, checkedPrincipal, onlyDisables, type KeyChangeRequest } from './changed-key.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { repeatNarrowing, type Attempt } from './narrowing.ts';
-import { hasReservedScope, splitScopes } from './scopes.ts';
+import { isOverlapping, planRotation, type RotationRequest } from './rotation-plan.ts';
 import { isSameSecret } from './stored-hash.ts';
 import { confirmAbsence, findForCreation, lockOwnerTx } from './store.ts';
 
@@ -42,12 +36,6 @@ export interface KeyChangesOptions {
   readonly creationLimits: KeyCreationLimits | undefined;
   /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
-}
-
-export interface RotationRequest {
-  readonly overlapSeconds: number;
-  /** Whether the overlap of an earlier rotation ends now. */
-  readonly endPrevious: boolean;
 }
 
 export interface Rotation {
@@ -127,32 +115,15 @@ export class KeyChanges {
    * Replaces the secret. Without an overlap, the replaced secret ends now; otherwise it ends with the overlap, which is never
    * later than the expiry of the key. If the outcome of the commit is unknown, it throws and does not retry, because the
    * caller would never receive the new secret.
-   * @throws DomainError `reauth_required` for a key with a reserved scope, `overlap_in_progress`, `not_key_owner`,
-   *   `key_not_found`, `too_many_changes`, `too_many_creations`, `invalid_access_token`, `unavailable`
+   * @throws DomainError `reauth_required` for a key with a reserved scope, `overlap_in_progress`, `no_overlap_in_progress`,
+   *   `not_key_owner`, `key_not_found`, `too_many_changes`, `too_many_creations`, `invalid_access_token`, `unavailable`
    */
   async rotate(principal: Principal, accountId: string, id: number, request: RotationRequest): Promise<Rotation> {
     const { clock, hash, prefix } = this.#options;
     const now = clock.now();
     const secret = makeKey(prefix);
-    const [newHash, hint] = [hash.stored(secret.reveal()), hintOf(secret)];
-    const plan: MakePlan = (before, at) => {
-      // A stolen access token must not yield a secret with the rights of a service.
-      if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
-      if (isOverlapping(before, clock) && !request.endPrevious) throw new DomainError('overlap_in_progress');
-      // From the time of the request: `at` may be later, after a clock was set back.
-      const overlapEnd = Math.min(now + request.overlapSeconds * 1000, before.expiresAt ?? Infinity);
-      const previousExpiresAt = overlapEnd > now ? overlapEnd : null;
-      const overlapSeconds = previousExpiresAt === null ? 0 : Math.ceil((previousExpiresAt - now) / 1000);
-      return {
-        after: { ...before, ...versionOf(before, at), hint, previousExpiresAt, previousLastUsedAt: before.lastUsedAt },
-        narrowing,
-        events: [{ action: 'api_key.rotated', details: { nickname: before.nickname, overlapSeconds } }],
-        storeTx: (tx) => {
-          store.storeRotationTx(tx, before, { hash: newHash, hint, prefix, previousExpiresAt }, at);
-          return undefined;
-        },
-      };
-    };
+    const stored = { hash: hash.stored(secret.reveal()), hint: hintOf(secret), prefix };
+    const plan: MakePlan = (before, at) => planRotation({ principal, request, secret: stored, now, clock }, before, at);
     const key = await this.#make({ principal, accountId, id, now, plan, countsAs: 'creation' });
     return { key, secret };
   }
@@ -330,10 +301,6 @@ function ownedBy(accountId: string, row: KeyDetailsRow | undefined): KeyDetailsR
   if (row?.accountId === accountId) return row;
   throw new DomainError(row ? 'not_key_owner' : 'key_not_found');
 }
-
-/** Ignores the expiry of the key: a later expiry would make the previous secret valid again. */
-const isOverlapping = ({ previousExpiresAt, readAt }: KeyDetailsRow, clock: Clock): boolean =>
-  (previousExpiresAt ?? 0) > expiryTime(clock, readAt);
 
 /** A previous secret whose overlap has ended may still be stored. */
 const withoutEnded = (row: KeyDetailsRow, clock: Clock): KeyDetailsRow =>

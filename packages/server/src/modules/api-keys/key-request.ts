@@ -1,7 +1,8 @@
 /** API keys in requests and in the arguments of the command line. */
-import type { KeyChangeBody } from '@keyreeve/contract';
+import { limits, type KeyChangeBody, type RotationBody } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import type { KeyChangeRequest } from './changed-key.ts';
+import type { RotationRequest } from './rotation-plan.ts';
 
 /**
  * Parses decimal digits without a leading zero, up to 2^53 − 1.
@@ -18,6 +19,23 @@ export function keyIdOf(text: string, detail?: string): number {
 export function toChangeRequest({ expiresAt: text, ...others }: KeyChangeBody): KeyChangeRequest {
   const expiresAt = toTime(text);
   return expiresAt === undefined ? others : { ...others, expiresAt };
+}
+
+/**
+ * The rotation that a body requests.
+ * @throws DomainError `invalid_request` if it ends the current secret and also sets an overlap or ends the previous one
+ */
+export function toRotationRequest({ overlapSeconds, endPrevious, endCurrent = false }: RotationBody): RotationRequest {
+  if (!endCurrent)
+    return { overlapSeconds: overlapSeconds ?? limits.rotationOverlapSeconds, endPrevious: endPrevious ?? false };
+  const others = Object.entries({ overlapSeconds, endPrevious }).filter(([, value]) => value !== undefined);
+  if (others.length === 0) return { endCurrent };
+  throw new DomainError('invalid_request', {
+    errors: others.map(([name]) => ({
+      pointer: `/${name}`,
+      detail: 'Not allowed with endCurrent: the previous secret stays valid until the end of its overlap.',
+    })),
+  });
 }
 
 /** @returns milliseconds since 1970, NaN for a leap second; null and undefined as they are */

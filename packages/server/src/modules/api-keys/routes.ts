@@ -1,10 +1,9 @@
 /** HTTP routes of API keys. */
 import * as contract from '@keyreeve/contract';
-import { limits } from '@keyreeve/contract';
 import { route, type Route } from '../../http/route.ts';
 import type { ApiKeys } from './api-keys.ts';
 import type { KeyChanges } from './changes.ts';
-import { keyIdOf, toChangeRequest, toTime } from './key-request.ts';
+import { keyIdOf, toChangeRequest, toRotationRequest, toTime } from './key-request.ts';
 import { toFullKey, toKey, toKeyDetails, toRotatedKey } from './key-view.ts';
 
 export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Route[] {
@@ -36,10 +35,8 @@ export function apiKeyRoutes(apiKeys: ApiKeys, changes: KeyChanges): readonly Ro
       return { status: 200, body: toKeyDetails(row) };
     }),
     route(contract.rotateKey, async ({ principal, params, body }) => {
-      const { overlapSeconds = limits.rotationOverlapSeconds, endPrevious = false } = body;
-      const request = { overlapSeconds, endPrevious };
       const id = keyIdOf(params.id);
-      const rotation = await changes.rotate(principal, principal.accountId, id, request);
+      const rotation = await changes.rotate(principal, principal.accountId, id, toRotationRequest(body));
       return { status: 200, body: toRotatedKey(rotation) };
     }),
     route(contract.endPreviousSecret, async ({ principal, params }) => {

@@ -66,6 +66,60 @@ onEachDatabase(
   },
 );
 
+onEachDatabase(
+  'concurrent rotations with endCurrent leave the previous secret and exactly one current secret valid',
+  { tags: ['asvs:2.3.4'] },
+  async (opened) => {
+    const { on, accountId, id, secret, isValid } = await fixture(opened);
+    const lost = await on(opened.db).keyChanges.rotate(operator, accountId, id, {
+      overlapSeconds: 60,
+      endPrevious: false,
+    });
+    const rotated = await raceToValues(opened, rivalsMin, async (db) => {
+      const { key, secret: made } = await on(db).keyChanges.rotate(operator, accountId, id, { endCurrent: true });
+      return { revision: key.revision, previousExpiresAt: key.previousExpiresAt, text: made.reveal() };
+    });
+    const inOrder = rotated.toSorted((a, b) => a.revision - b.revision);
+    assert.deepEqual(
+      inOrder.map(({ revision, previousExpiresAt }) => [revision, previousExpiresAt]),
+      inOrder.map((_, index) => [index + 2, lost.key.previousExpiresAt]),
+    );
+    const valid = await Promise.all([secret, lost.secret.reveal(), ...inOrder.map(({ text }) => text)].map(isValid));
+    assert.deepEqual(valid, [true, false, ...inOrder.map((_, index) => index === rivalsMin - 1)]);
+    assert.deepEqual(
+      (await opened.db.all(secretsOf)).map(({ count }) => count),
+      [1],
+    );
+  },
+);
+
+onEachDatabase(
+  'of concurrent rotations with endCurrent and endings of the previous secret, none leaves no valid secret',
+  async (opened) => {
+    const { on, accountId, id, isValid } = await fixture(opened);
+    const { secret } = await on(opened.db).keyChanges.rotate(operator, accountId, id, {
+      overlapSeconds: 60,
+      endPrevious: false,
+    });
+    const made = [{ revision: 1, text: secret.reveal() }];
+    const settled = await race(opened, rivalsMin, async (db, rival) => {
+      const { keyChanges } = on(db);
+      if (rival === rivalsMin / 2) return keyChanges.endPrevious(operator, accountId, id).then(() => 'ended');
+      const rotated = await keyChanges.rotate(operator, accountId, id, { endCurrent: true });
+      made.push({ revision: rotated.key.revision, text: rotated.secret.reveal() });
+      return 'rotated';
+    });
+    const { ended, rotated = 0, no_overlap_in_progress: late = 0, ...others } = outcomes(settled);
+    assert.deepEqual([ended, rotated + late, others], [1, rivalsMin - 1, {}]);
+    const inOrder = made.toSorted((a, b) => a.revision - b.revision);
+    const valid = await Promise.all(inOrder.map(({ text }) => isValid(text)));
+    assert.deepEqual(
+      valid,
+      inOrder.map((_, index) => index === inOrder.length - 1),
+    );
+  },
+);
+
 onEachDatabase('of concurrent rotations without endPrevious, one succeeds', async (opened) => {
   const { on, accountId, id } = await fixture(opened);
   const settled = await race(opened, rivalsMin, async (db) => {

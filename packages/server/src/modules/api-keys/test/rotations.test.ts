@@ -55,6 +55,9 @@ const badRotations: Readonly<Record<string, readonly [body: unknown, pointer: st
   'more than 30 days': [{ overlapSeconds: 2_592_001 }, '/overlapSeconds'],
   'an overlap as text': [{ overlapSeconds: '60' }, '/overlapSeconds'],
   'an overlap of null': [{ overlapSeconds: null }, '/overlapSeconds'],
+  'endCurrent with an overlap': [{ endCurrent: true, overlapSeconds: 0 }, '/overlapSeconds'],
+  'endCurrent with endPrevious': [{ endCurrent: true, endPrevious: false }, '/endPrevious'],
+  'endCurrent as a number': [{ endCurrent: 1 }, '/endCurrent'],
   'endPrevious as text': [{ endPrevious: 'true' }, '/endPrevious'],
   'an unknown member': [{ key: 'krv_mine' }, '/key'],
   'an array': [[], ''],
@@ -111,6 +114,75 @@ test('a rotation during an overlap requires endPrevious, and ends the older secr
   assert.deepEqual(await client.read(), before);
   const third = await client.rotate({ endPrevious: true });
   assert.deepEqual(await statusesOf(client, [client.key, second.key, third.key]), [401, 200, 200]);
+});
+
+test(
+  'a rotation with endCurrent ends only the current secret, and the previous one keeps its overlap',
+  { tags: ['asvs:7.4.1'] },
+  async () => {
+    await using client = await newKeyClient({}, { scopes: ['a'], metadata: { a: 1 } });
+    // The client does not receive this response.
+    const lost = await client.rotate({ overlapSeconds: hourSeconds });
+    await client.advance(600);
+    assert.deepEqual(await statusesOf(client, [client.key, lost.key]), [200, 200]);
+    await client.app.service.services.verifier.flush();
+    const before = await client.read();
+    assert.equal(before.previous?.lastUsedAt, instant(client));
+    await client.advance(1);
+
+    const { key, ...rotated } = await client.rotate({ endCurrent: true });
+    const { id, nickname, createdAt } = before;
+    const previousExpiresAt = instant(client, hourSeconds - 601);
+    assert.deepEqual(rotated, { id, nickname, createdAt, updatedAt: instant(client), previousExpiresAt });
+    assert.deepEqual(await statusesOf(client, [client.key, lost.key, key]), [200, 401, 200]);
+    const hint = `krv_…${key.slice(-4)}`;
+    assert.deepEqual(await client.read(), { ...before, updatedAt: instant(client), hint });
+    const event = (await listAuditEvents(client.app.db)).at(-1);
+    assert.deepEqual(
+      [event?.action, event?.details],
+      ['api_key.rotated', '{"nickname":"worker","overlapSeconds":2999,"ended":"current"}'],
+    );
+
+    await client.advance(hourSeconds - 602);
+    const last = await client.rotate({ endCurrent: true });
+    assert.deepEqual(await statusesOf(client, [client.key, key, last.key]), [200, 401, 200]);
+    await client.advance(1);
+    assert.deepEqual(await statusesOf(client, [client.key, last.key]), [401, 200]);
+  },
+);
+
+test('a rotation with endCurrent never ends the only valid secret', async () => {
+  await using client = await newKeyClient();
+  const refuse = async (): Promise<void> => {
+    const before = await client.read();
+    assertRejected(await client.send('POST', '/rotate', { endCurrent: true }), 'no_overlap_in_progress');
+    assert.deepEqual(await client.read(), before);
+  };
+  await refuse();
+  const second = await client.rotate({ overlapSeconds: 60 });
+  await client.advance(60);
+  await refuse();
+  const third = await client.rotate();
+  assert.equal((await client.send('DELETE', '/previous')).status, 200);
+  await refuse();
+  assert.deepEqual(await statusesOf(client, [client.key, second.key, third.key]), [401, 401, 200]);
+  const fourth = await client.rotate({ endCurrent: false, overlapSeconds: 60 });
+  assert.deepEqual(await statusesOf(client, [third.key, fourth.key]), [200, 200]);
+});
+
+test('a rotation with endCurrent keeps a key disabled or restricted', { tags: ['asvs:7.4.1'] }, async () => {
+  await using client = await newKeyClient();
+  const lost = await client.rotate();
+  await client.change({ disabled: true });
+  const { key } = await client.rotate({ endCurrent: true });
+  const all = [client.key, lost.key, key];
+  assert.deepEqual(await statusesOf(client, all), [401, 401, 401]);
+  await client.change({ disabled: false, addresses: ['192.0.2.1'] });
+  assert.deepEqual(await statusesOf(client, all), [403, 401, 403]);
+  const last = await client.rotate({ endCurrent: true });
+  assert.deepEqual(await statusesOf(client, [...all, last.key]), [403, 401, 401, 403]);
+  await client.change({ addresses: null });
+  assert.deepEqual(await statusesOf(client, [...all, last.key]), [200, 401, 401, 200]);
 });
 
 test(

@@ -32,6 +32,7 @@ const afterRestore: Record<Name, string[]> = {
   overlap: ['disabled', 'not found'],
   replaced: ['disabled', 'not found'],
   older: ['not found', 'disabled', 'not found'],
+  lost: ['not found', 'disabled', 'not found'],
   ended: ['not found', 'disabled'],
   enabled: ['disabled'],
   deleted: ['not found'],
@@ -222,6 +223,7 @@ for (const [from, to] of [
     await made.narrow(source.db);
     const states = await made.statesIn(source.db);
     assert.deepEqual([states.disabled, states.older], [['disabled'], ['not found', 'a b', 'a b']]);
+    assert.deepEqual(states.lost, ['a b', 'not found', 'a b']);
     await using target = await databases[to]!();
     await moveInstallation(operator, source.db, target.db, keys.check, new FakeClock(verifiedAt));
     assert.deepEqual(await made.statesIn(target.db), states);

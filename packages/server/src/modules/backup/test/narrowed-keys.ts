@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { dayMs } from '../../../foundation/clock.ts';
 import { KeyChanges } from '../../api-keys/changes.ts';
+import type { CurrentEnd, Replacement } from '../../api-keys/rotation-plan.ts';
 import { findKeyStates, findPreviousKeyStates } from '../../api-keys/state-store.ts';
 import { deleteKey } from '../../api-keys/store.ts';
 import { PendingChanges } from '../../deletion-journal/pending-changes.ts';
@@ -31,6 +32,7 @@ const before = {
   overlap: undefined,
   replaced: undefined,
   older: dayOverlap,
+  lost: dayOverlap,
   ended: dayOverlap,
   enabled: undefined,
   deleted: undefined,
@@ -94,8 +96,8 @@ export class NarrowedKeys {
     return made;
   }
 
-  async rotate(changes: KeyChanges, name: Name, request: { overlapSeconds: number; endPrevious?: boolean }) {
-    const all = { endPrevious: false, ...request };
+  async rotate(changes: KeyChanges, name: Name, request: Partial<Replacement> | CurrentEnd) {
+    const all = 'endCurrent' in request ? request : { overlapSeconds: 0, endPrevious: false, ...request };
     const { secret } = await changes.rotate(this.#owner, 'acc_ada', this.idOf(name), all);
     this.secrets.get(name)?.push(hashOf(secret.reveal()));
   }
@@ -112,6 +114,7 @@ export class NarrowedKeys {
     await change('addresses', { addresses: ['203.0.113.0/24'] });
     await this.rotate(changes, 'overlap', { overlapSeconds: dayOverlap });
     await this.rotate(changes, 'replaced', { overlapSeconds: 0 });
+    await this.rotate(changes, 'lost', { endCurrent: true });
     await this.rotate(changes, 'older', { overlapSeconds: dayOverlap, endPrevious: true });
     await changes.endPrevious(this.#owner, 'acc_ada', this.idOf('ended'));
     await change('enabled', { disabled: true });

@@ -43,6 +43,11 @@ const steps: readonly (readonly [what: string, change: Change, entries: readonly
   ['the same IP ranges', changeTo({ addresses: ['192.0.2.0/25'] }), []],
   ['any IP address', changeTo({ addresses: null }), []],
   ['a rotation', (changes, by) => changes.rotate(by, 'acc_ada', 42, rotation), ['api_key_narrowed']],
+  [
+    'a rotation with endCurrent',
+    (changes, by) => changes.rotate(by, 'acc_ada', 42, { endCurrent: true }),
+    ['api_key_narrowed'],
+  ],
   ['the end of the overlap', (changes, by) => changes.endPrevious(by, 'acc_ada', 42), ['api_key_narrowed']],
   [
     'a disabling with a scope less',

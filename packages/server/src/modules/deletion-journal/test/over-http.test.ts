@@ -101,6 +101,7 @@ test('a change that narrows a key is in the journal before its response', async 
     ['PATCH', path, { addresses: ['192.0.2.0/24'] }],
     ['POST', `${path}/rotate`, {}],
     ['POST', `${path}/rotate`, { endPrevious: true }],
+    ['POST', `${path}/rotate`, { endCurrent: true }],
     ['DELETE', `${path}/previous`],
   ] as const;
   const others = [

@@ -96,6 +96,25 @@ for (const state of ['cut before', 'cut after'] as const) {
       assert.equal((await actionsOf(db, 'api_key.rotated')).length, state === 'cut after' ? 2 : 1);
     },
   );
+
+  onEachDatabase(
+    `a rotation with endCurrent whose connection was ${state} its commit keeps the previous secret, and can be sent again`,
+    async ({ db }) => {
+      const { line, accountId, one } = await newInstances(db);
+      const { id, secret } = await one.apiKeys.create(operator, accountId, { nickname: 'a' });
+      const lost = await one.keyChanges.rotate(operator, accountId, id, { overlapSeconds: 60, endPrevious: false });
+      line.state = state;
+      await assert.rejects(one.keyChanges.rotate(operator, accountId, id, { endCurrent: true }), isUnavailable);
+      line.state = 'whole';
+      assert.equal(await outcomeOf(one, secret.reveal()), 'valid');
+      assert.equal(await outcomeOf(one, lost.secret.reveal()), state === 'cut after' ? 'not_found' : 'valid');
+      const again = await one.keyChanges.rotate(operator, accountId, id, { endCurrent: true });
+      assert.equal(await outcomeOf(one, secret.reveal()), 'valid');
+      assert.equal(await outcomeOf(one, lost.secret.reveal()), 'not_found');
+      assert.equal(await outcomeOf(one, again.secret.reveal()), 'valid');
+      assert.equal((await actionsOf(db, 'api_key.rotated')).length, state === 'cut after' ? 3 : 2);
+    },
+  );
 }
 
 onEachDatabase('a change of unknown outcome that removes no rights is not repeated', async ({ db }) => {

@@ -1,0 +1,93 @@
+/** Plans a rotation: which of a key's secrets ends, which stays valid for the overlap, and until when. */
+import { expiryTime, type Clock } from '../../foundation/clock.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { narrowing, versionOf, type Plan } from './change-plan.ts';
+import * as store from './change-store.ts';
+import type { KeyDetailsRow, NewSecret } from './change-store.ts';
+import { assertRecentSignIn } from './changed-key.ts';
+import { hasReservedScope, splitScopes } from './scopes.ts';
+
+/** The current secret becomes the previous one, until the end of the overlap. */
+export interface Replacement {
+  readonly overlapSeconds: number;
+  /** Whether the overlap of an earlier rotation ends now. */
+  readonly endPrevious: boolean;
+}
+
+/**
+ * The current secret ends now, and the previous one keeps its overlap: for a caller that did not receive the response to the
+ * earlier rotation, so that no client has the current secret.
+ */
+export interface CurrentEnd {
+  readonly endCurrent: true;
+}
+
+export type RotationRequest = Replacement | CurrentEnd;
+
+interface Rotation {
+  readonly principal: Principal;
+  readonly request: RotationRequest;
+  readonly secret: NewSecret;
+  /** When the request arrived, in milliseconds. */
+  readonly now: number;
+  readonly clock: Clock;
+}
+
+/**
+ * @param at the time of the change, in milliseconds
+ * @throws DomainError `reauth_required` for a key with a reserved scope; `overlap_in_progress`; `no_overlap_in_progress`
+ */
+export function planRotation(rotation: Rotation, before: KeyDetailsRow, at: number): Plan {
+  const { principal, request, secret, now, clock } = rotation;
+  // A stolen access token must not yield a secret with the rights of a service.
+  if (hasReservedScope(splitScopes(before.scopes))) assertRecentSignIn(principal, now);
+  return 'endCurrent' in request
+    ? planCurrentEnd(before, secret, clock, at)
+    : planReplacement(before, request, rotation, at);
+}
+
+function planReplacement(
+  before: KeyDetailsRow,
+  { overlapSeconds, endPrevious }: Replacement,
+  { secret, now, clock }: Rotation,
+  at: number,
+): Plan {
+  if (isOverlapping(before, clock) && !endPrevious) throw new DomainError('overlap_in_progress');
+  // From the time of the request: `at` may be later, after a clock was set back.
+  const overlapEnd = Math.min(now + overlapSeconds * 1000, before.expiresAt ?? Infinity);
+  const previousExpiresAt = overlapEnd > now ? overlapEnd : null;
+  const details = { nickname: before.nickname, overlapSeconds: secondsUntil(previousExpiresAt, now) };
+  const previous = { previousExpiresAt, previousLastUsedAt: before.lastUsedAt };
+  return {
+    after: { ...before, ...versionOf(before, at), hint: secret.hint, ...previous },
+    narrowing,
+    events: [{ action: 'api_key.rotated', details }],
+    storeTx: (tx) => {
+      store.storeRotationTx(tx, before, secret, previousExpiresAt, at);
+      return undefined;
+    },
+  };
+}
+
+function planCurrentEnd(before: KeyDetailsRow, secret: NewSecret, clock: Clock, at: number): Plan {
+  // Without a previous secret, the only secret that clients can have would end.
+  if (!isOverlapping(before, clock)) throw new DomainError('no_overlap_in_progress');
+  const overlapSeconds = secondsUntil(before.previousExpiresAt, expiryTime(clock, before.readAt));
+  const details = { nickname: before.nickname, overlapSeconds, ended: 'current' };
+  return {
+    after: { ...before, ...versionOf(before, at), hint: secret.hint },
+    narrowing,
+    events: [{ action: 'api_key.rotated', details }],
+    storeTx: (tx) => {
+      store.replaceSecretTx(tx, before, secret, at);
+      return undefined;
+    },
+  };
+}
+
+const secondsUntil = (end: number | null, now: number): number => (end === null ? 0 : Math.ceil((end - now) / 1000));
+
+/** Ignores the expiry of the key: a later expiry would make the previous secret valid again. */
+export const isOverlapping = ({ previousExpiresAt, readAt }: KeyDetailsRow, clock: Clock): boolean =>
+  (previousExpiresAt ?? 0) > expiryTime(clock, readAt);
