@@ -99,10 +99,10 @@ export const narrowingMutants: readonly Mutant[] = [
       },
       {
         file: verifier,
-        find: `    if (key === undefined) return this.#refuse('not_found');\n`,
-        replace: `    if (key === undefined) return this.#refuse('not_found');
-    if ((disabled.get(key.id) ?? 0) > Date.now()) return this.#refuse('disabled');
-    if (key.disabledAt !== null) disabled.set(key.id, Date.now() + 2000);\n`,
+        find: `    if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');`,
+        replace: `    if ((disabled.get(key.id) ?? 0) > Date.now()) return this.#refuse('disabled');
+    if (key.disabledAt !== null) disabled.set(key.id, Date.now() + 2000);
+    if (key.accountDisabledAt !== null || key.disabledAt !== null) return this.#refuse('disabled');`,
       },
     ],
     faults: [],
