@@ -5,6 +5,7 @@ import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
 import type { KeyDetailsRow } from '../modules/api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../modules/api-keys/changed-key.ts';
+import type { RotationRequest } from '../modules/api-keys/rotation-plan.ts';
 import { toKeyDetails, toRotatedKey } from '../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
 import type { CliCommand } from './command.ts';
@@ -33,6 +34,7 @@ interface ChangeOptions extends OutputOptions, LimitChangeOptions {
 interface RotateOptions extends OutputOptions {
   readonly overlap?: string;
   readonly endPrevious?: true;
+  readonly endCurrent?: true;
 }
 
 /** Adds the commands that read or change one key. */
@@ -65,8 +67,18 @@ export function addChangeCommands(key: CliCommand): void {
       '--end-previous',
       'end the previous secret of an earlier rotation immediately; clients that still use it fail',
     )
+    .addOption(
+      new Option(
+        '--end-current',
+        'end the current secret, which was lost, and keep the previous one until its overlap ends',
+      ).conflicts(['overlap', 'endPrevious']),
+    )
     .json()
-    .examples('keyreeve key rotate 3920480220219155', 'keyreeve key rotate 3920480220219155 --overlap 0 --end-previous')
+    .examples(
+      'keyreeve key rotate 3920480220219155',
+      'keyreeve key rotate 3920480220219155 --overlap 0 --end-previous',
+      'keyreeve key rotate 3920480220219155 --end-current',
+    )
     .action(rotate);
   forOne('end-previous')
     .description('End the previous secret of a rotated API key, before its overlap ends.')
@@ -163,13 +175,12 @@ function requestOf(options: ChangeOptions): KeyChangeRequest {
 }
 
 async function rotate(text: string, options: RotateOptions): Promise<void> {
-  const request = { overlapSeconds: parseOverlap(options.overlap), endPrevious: options.endPrevious === true };
+  const request: RotationRequest = options.endCurrent
+    ? { endCurrent: true }
+    : { overlapSeconds: parseOverlap(options.overlap), endPrevious: options.endPrevious === true };
   const rotation = await withKey(text, async ({ keyChanges }, { id, owner }) =>
     keyChanges.rotate(operator, owner, id, request).catch((error: unknown) => {
-      if (!(error instanceof DomainError) || error.code !== 'overlap_in_progress') throw error;
-      // The meaning in the registry names HTTP requests.
-      const detail = `The previous secret of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous, which ends it immediately.`;
-      throw new DomainError('overlap_in_progress', { detail });
+      throw withOptions(error, id);
     }),
   );
   const value = toRotatedKey(rotation);
@@ -184,6 +195,21 @@ async function rotate(text: string, options: RotateOptions): Promise<void> {
       : [`The key is still disabled. To enable it: keyreeve key change ${id} --enable`]),
   ];
   print(options, value, lines.join('\n'));
+}
+
+/** The meanings in the registry name HTTP requests. @returns the error with the options of the command */
+function withOptions(error: unknown, id: number): unknown {
+  if (!(error instanceof DomainError)) return error;
+  const { code } = error;
+  if (code === 'overlap_in_progress')
+    return new DomainError(code, {
+      detail: `The previous secret of API key ${id} is still valid. Wait until its overlap ends, or add --end-previous, which ends it immediately.`,
+    });
+  if (code === 'no_overlap_in_progress')
+    return new DomainError(code, {
+      detail: `API key ${id} has no previous secret that is valid. To end the current secret, use --overlap 0.`,
+    });
+  return error;
 }
 
 /** @throws UsageError */

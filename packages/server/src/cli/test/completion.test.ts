@@ -46,7 +46,7 @@ const cases: readonly (readonly [line: string, expected: readonly string[]])[] =
   ['keyreeve key create --nickname ci --', optionsOfCreate],
   ['keyreeve key create --nickname ', []],
   ['keyreeve key change 1 --clear-', optionsToClear],
-  ['keyreeve key rotate 1 --', ['--overlap', '--end-previous', '--json', '--help']],
+  ['keyreeve key rotate 1 --', ['--overlap', '--end-previous', '--end-current', '--json', '--help']],
   ['keyreeve audit export --format ', ['jsonl', 'csv']],
   ['keyreeve account set-role you@example.com ad', ['admin']],
   ['keyreeve completion f', ['fish']],
