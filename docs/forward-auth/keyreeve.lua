@@ -6,7 +6,7 @@
 --                http-request deny deny_status 503 unless { var(txn.keyreeve_allowed) -m bool }
 --
 -- Keyreeve accepts: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes and txn.keyreeve_allowed.
--- Keyreeve rejects: sends the client Keyreeve's status, WWW-Authenticate and problem document.
+-- Keyreeve rejects: sends the client Keyreeve's status, problem document, WWW-Authenticate, Retry-After and RateLimit.
 -- Any other result, also an error in this file: txn.keyreeve_allowed stays unset, and the deny rule rejects the request.
 
 local origin = assert(os.getenv("KEYREEVE_ORIGIN"), "haproxy.cfg must set KEYREEVE_ORIGIN before it loads keyreeve.lua")
@@ -24,7 +24,7 @@ local identity = {
 }
 
 -- Rejections that the client receives. Every other status is an outage.
-local rejections = { [401] = true, [403] = true, [503] = true }
+local rejections = { [401] = true, [403] = true, [429] = true, [503] = true }
 
 -- HAProxy counts the lines of a header from 0.
 local function first(headers, name)
@@ -66,7 +66,7 @@ end
 local function reject(txn, response)
   local reply = txn:reply()
   reply:set_status(response.status)
-  for _, name in ipairs({ "www-authenticate", "content-type", "retry-after" }) do
+  for _, name in ipairs({ "www-authenticate", "content-type", "retry-after", "ratelimit", "ratelimit-policy" }) do
     local value = first(response.headers, name)
     if value then
       reply:add_header(name, value)

@@ -3,32 +3,17 @@
  * tests of missing proxies are skipped. Requests as Envoy and Traefik send them are also sent to Keyreeve directly.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { freePort } from '../../test-kit/free-port.ts';
-import { newTempFolder } from '../../test-kit/temp-folder.ts';
-import { until } from '../../test-kit/until.ts';
+import { startKeyreeve } from './forward-auth-server.ts';
 import { forgedAddresses, guaranteesOfAddresses } from './proxy-addresses.ts';
 import { guaranteesForBrowsers } from './proxy-browser.ts';
 import { guarantees, guaranteesOfFixedUrl, guaranteesOfRejections } from './proxy-guarantees.ts';
 import { echo, send, values } from './proxy-client.ts';
-import {
-  end,
-  findProgram,
-  spawnQuietly,
-  startBackend,
-  startProxy,
-  startTap,
-  type ForwardAuthServer,
-  type Running,
-  type TestKey,
-} from './proxy-kit.ts';
+import { findProgram, startBackend, startProxy, startTap, type ForwardAuthServer, type Running } from './proxy-kit.ts';
+import { guaranteesOfLimits } from './proxy-limits.ts';
 import { guaranteesOfPaths, guaranteesOfRulesByPath } from './proxy-paths.ts';
 import { proxies } from './proxy-programs.ts';
-import { bearer, type ProxySetup } from './proxy-setup.ts';
+import { bearer, envoyHeaders, type ProxySetup } from './proxy-setup.ts';
 
 let keyreeve: ForwardAuthServer;
 before(async () => {
@@ -70,6 +55,7 @@ void describe('the configurations in docs/forward-auth', { concurrency: true }, 
           ...guaranteesForBrowsers,
           ...guaranteesOfPaths,
           ...guaranteesOfAddresses,
+          ...guaranteesOfLimits,
           ...(proxy.hasRuleByPath ? { ...guaranteesOfFixedUrl, ...guaranteesOfRulesByPath } : {}),
         };
         for (const [name, check] of Object.entries(checks)) {
@@ -88,13 +74,6 @@ void describe('the configurations in docs/forward-auth', { concurrency: true }, 
     });
   }
 });
-
-/** The headers of Envoy's requests, in addition to the credential; recorded from Envoy 1.40. */
-const envoyHeaders: readonly (readonly [string, string])[] = [
-  ['content-length', '0'],
-  ['x-envoy-internal', 'true'],
-  ['x-envoy-expected-rq-timeout-ms', '5000'],
-];
 
 void test('Keyreeve answers Envoy’s requests below /auth/forward, for every method and path', async () => {
   const credential = bearer(keyreeve.ordersKey.key);
@@ -126,23 +105,8 @@ void test('a path below /auth/forward never reaches another route', async () => 
   }
 });
 
-void test('a query of the client can only add required scopes', async () => {
-  const plain = bearer(keyreeve.key.key);
-  for (const query of [
-    'scope=orders:read',
-    'scope=orders:read&scope=',
-    'scope=&scope=orders:read',
-    'scope=orders:read&path=/x?scope=',
-  ]) {
-    const response = await send(keyreeve.port, { path: `/auth/forward?${query}`, headers: [plain, ...envoyHeaders] });
-    assert.equal(response.status, 403, query);
-  }
-  const path = '/auth/forward?scope=orders:read&scope=orders:write';
-  assert.equal((await send(keyreeve.port, { path, headers: [bearer(keyreeve.ordersKey.key)] })).status, 403);
-});
-
 void test('an entry of the client before that of Envoy is not the client IP', async () => {
-  const { key } = await keyreeve.createKey('limited', ['203.0.113.0/24']);
+  const { key } = await keyreeve.createKey('limited', { addresses: ['203.0.113.0/24'] });
   const statusOf = async (entries: readonly string[]): Promise<number> => {
     const headers = [bearer(key), ...envoyHeaders, ...entries.map((entry) => ['x-forwarded-for', entry] as const)];
     return (await send(keyreeve.port, { path: '/auth/forward/', headers })).status;
@@ -190,90 +154,3 @@ void test('a 200 has all five identity headers, empty if they do not apply', asy
     'x-keyreeve-scopes': '',
   });
 });
-
-/** Starts Keyreeve as an operator does: creates accounts and scoped keys with commands, all else over HTTP. */
-async function startKeyreeve(): Promise<ForwardAuthServer> {
-  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-  const folder = newTempFolder();
-  const directory = folder.path;
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    KEYREEVE_PORT: String(port),
-    KEYREEVE_ADMIN_PORT: '0',
-    KEYREEVE_DATABASE_URL: `sqlite:${join(directory, 'keyreeve.db')}`,
-    KEYREEVE_DRAIN_SECONDS: '0',
-    KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
-  };
-  const email = 'operator@example.com';
-  const password = randomBytes(24).toString('base64url');
-  const run = (args: readonly string[], input = ''): Record<string, unknown> => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args, '--json'], {
-      env,
-      cwd: directory,
-      input,
-      encoding: 'utf8',
-    });
-    assert.equal(status, 0, `${args.join(' ')}: ${stderr}`);
-    return JSON.parse(stdout) as Record<string, unknown>;
-  };
-  const account = run(['account', 'create', email, '--password-stdin'], `${password}\n`);
-  const child = spawnQuietly(process.execPath, [main, 'serve'], directory, env);
-  const stop = async (): Promise<void> => {
-    await end(child.process);
-    folder[Symbol.dispose]();
-  };
-  const call = async (
-    method: string,
-    path: string,
-    authorization: string,
-    body?: unknown,
-  ): Promise<Record<string, unknown>> => {
-    const headers = { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
-    const response = await fetch(`${origin}${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as Record<string, unknown>;
-  };
-  try {
-    await until('Keyreeve is ready', 20_000, () => {
-      assert.equal(child.process.exitCode, null, child.output());
-      return fetch(`${origin}/health/ready`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    });
-    const tokens = await call('POST', '/auth/token', `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`);
-    const accessToken = String(tokens['accessToken']);
-    const scopesOfTheLargest = Array.from({ length: 32 }, (_, at) => `--scope=${`scope-${at}:`.padEnd(64, 'x')}`);
-    const createKey = async (nickname: string, addresses?: readonly string[]): Promise<TestKey> =>
-      testKey(
-        await call('POST', '/auth/api-keys', `Bearer ${accessToken}`, { nickname, ...(addresses && { addresses }) }),
-      );
-    return {
-      port,
-      accountId: String(account['id']),
-      accessToken,
-      key: await createKey('Zoë’s 🔑 100% {key}'),
-      ordersKey: testKey(run(['key', 'create', '--account', email, '--nickname', 'orders', '--scope', 'orders:read'])),
-      largestKey: testKey(
-        run(['key', 'create', '--account', email, '--nickname', '🔑'.repeat(64)].concat(scopesOfTheLargest)),
-      ),
-      createKey,
-      deleteKey: async (id) => void (await call('DELETE', `/auth/api-keys/${id}`, `Bearer ${accessToken}`)),
-      stop,
-    };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-function testKey(created: Record<string, unknown>): TestKey {
-  return { id: Number(created['id']), nickname: String(created['nickname']), key: String(created['key']) };
-}

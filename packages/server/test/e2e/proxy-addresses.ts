@@ -32,8 +32,9 @@ export const forgedAddresses = (ip: string): Readonly<Record<string, Headers>> =
 export const guaranteesOfAddresses: Record<string, (setup: ProxySetup) => Promise<void>> = {
   'a key with IP ranges is accepted only from them, and no header of the client changes that': async (setup) => {
     const { keyreeve, proxy } = setup;
-    const inside = bearer((await keyreeve.createKey(`from ${client} by ${proxy.name}`, [client])).key);
-    const outside = bearer((await keyreeve.createKey(`from 203.0.113.0/24 by ${proxy.name}`, ['203.0.113.0/24'])).key);
+    const inside = bearer((await keyreeve.createKey(`from ${client} by ${proxy.name}`, { addresses: [client] })).key);
+    const away = { addresses: ['203.0.113.0/24'] };
+    const outside = bearer((await keyreeve.createKey(`from 203.0.113.0/24 by ${proxy.name}`, away)).key);
     await assertForwarded(setup, { from: client, headers: [inside] });
     await assertRejected(setup, { from: otherClient, headers: [inside] }, [403]);
     await assertRejected(setup, { from: client, headers: [outside] }, [403]);
@@ -47,7 +48,8 @@ export const guaranteesOfAddresses: Record<string, (setup: ProxySetup) => Promis
   },
 
   'a client that asks for the removal of X-Forwarded-For does not change its client IP': async (setup) => {
-    const { key } = await setup.keyreeve.createKey(`not from ${client} by ${setup.proxy.name}`, ['203.0.113.0/24']);
+    const away = { addresses: ['203.0.113.0/24'] };
+    const { key } = await setup.keyreeve.createKey(`not from ${client} by ${setup.proxy.name}`, away);
     const headers = [
       bearer(key),
       ['Connection', 'close, X-Forwarded-For'],

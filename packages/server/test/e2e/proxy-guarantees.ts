@@ -288,10 +288,10 @@ const invalidResponses: readonly string[] = [
 export const guaranteesOfFixedUrl: Record<string, (setup: ProxySetup) => Promise<void>> = {
   'a scope in the client’s query is not requested from Keyreeve': async (setup) => {
     setup.tap.takeRecorded();
-    const path = '/search?scope=keyreeve:verify&x=y';
+    const path = '/search?scope=keyreeve:verify&cost=10000&limited=x&x=y';
     const reached = await assertForwarded(setup, { path, headers: [bearer(setup.keyreeve.key.key)] });
     assert.equal(reached.url, path);
-    assert.match(setup.tap.takeRecorded(), /^GET \/auth\/forward HTTP\/1\.1\r\n/);
+    assert.match(setup.tap.takeRecorded(), /^GET \/auth\/forward(\?limited=403)? HTTP\/1\.1\r\n/);
   },
 
   'the proxy sends one request to Keyreeve for each request of a client': async (setup) => {
@@ -331,7 +331,7 @@ export const guaranteesOfRejections: Record<string, (setup: ProxySetup) => Promi
   },
 
   'rejections of the backend reach the client unchanged': async (setup) => {
-    for (const status of [401, 403, 500, 503]) {
+    for (const status of [401, 403, 429, 500, 503]) {
       const headers = [bearer(setup.keyreeve.key.key), ['X-Test-Status', String(status)] as const];
       const response = await setup.send({ headers });
       assert.deepEqual([response.status, response.body], [status, 'from the backend']);
@@ -349,7 +349,7 @@ export const guaranteesOfRejections: Record<string, (setup: ProxySetup) => Promi
   },
 };
 
-function assertProblem({ headers, body }: ProxyResponse, status: number, code: string): void {
+export function assertProblem({ headers, body }: ProxyResponse, status: number, code: string): void {
   assert.match(values(headers, 'Content-Type').join(), /^application\/problem\+json/);
   const problem = JSON.parse(body) as Record<string, unknown>;
   assert.deepEqual([problem['status'], problem['code']], [status, code], body);

@@ -31,8 +31,8 @@ export interface ForwardAuthServer {
   readonly ordersKey: TestKey;
   /** With the maximum number and length of scopes, and the longest nickname. */
   readonly largestKey: TestKey;
-  /** @param addresses IP addresses and ranges; without them, the key is valid from any */
-  createKey(nickname: string, addresses?: readonly string[]): Promise<TestKey>;
+  /** @param more members of the request, such as `addresses` */
+  createKey(nickname: string, more?: object): Promise<TestKey>;
   deleteKey(id: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -73,10 +73,12 @@ export function findProgram(program: string): string | undefined {
     });
 }
 
+/** @param edit changes the text of a file, as an operator does */
 export async function startProxy(
   proxy: Proxy,
   program: string,
   ports: { keyreeve: number; backend: number },
+  edit = (text: string) => text,
 ): Promise<Running> {
   const port = await freePort();
   const folder = newTempFolder();
@@ -86,7 +88,7 @@ export async function startProxy(
   for (const file of proxy.files) {
     writeFileSync(
       join(directory, file),
-      withPorts(readFileSync(new URL(file, docs), 'utf8'), { ...ports, proxy: port }),
+      withPorts(edit(readFileSync(new URL(file, docs), 'utf8')), { ...ports, proxy: port }),
     );
   }
   // In another directory than the files: Traefik would read traefik.yml in its working directory as its static configuration.

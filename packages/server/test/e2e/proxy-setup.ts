@@ -19,6 +19,13 @@ export interface ProxySetup {
 export const bearer = (secret: string): readonly [string, string] => ['Authorization', `Bearer ${secret}`];
 export const apiKey = (secret: string): readonly [string, string] => ['X-API-Key', secret];
 
+/** The headers of Envoy's requests, in addition to the credential; recorded from Envoy 1.40. */
+export const envoyHeaders: readonly (readonly [string, string])[] = [
+  ['content-length', '0'],
+  ['x-envoy-internal', 'true'],
+  ['x-envoy-expected-rq-timeout-ms', '5000'],
+];
+
 /** The value of all identity headers that the client sends. */
 export const claimed = 'claimed-by-the-client';
 

@@ -41,7 +41,7 @@ export function applyEdits(edits: readonly Edit[], read: (file: string) => strin
 }
 
 /** The copy shares the installed packages with the checkout. @returns the path of its launcher */
-function makeCopy(folder: string, edits: readonly Edit[]): string {
+export function makeCopy(folder: string, edits: readonly Edit[]): string {
   const source = join(folder, server, 'src');
   mkdirSync(join(folder, server), { recursive: true });
   for (const part of ['src', 'revocation-check', 'bin', 'package.json']) {

@@ -1,0 +1,139 @@
+/**
+ * The query of a client in a request of Envoy, whose `path_prefix` form sends the client's path and query to Keyreeve. A client
+ * must not be able to reduce what the operator requires. Broken builds in which it can are detected.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { newTempFolder } from '../../test-kit/temp-folder.ts';
+import type { Edit } from '../revocation-check/mutant-edits.ts';
+import { makeCopy } from '../revocation-check/mutant-run.ts';
+import { startKeyreeve } from './forward-auth-server.ts';
+import { send, values } from './proxy-client.ts';
+import { findProgram, startBackend, startProxy, type ForwardAuthServer } from './proxy-kit.ts';
+import { proxies } from './proxy-programs.ts';
+import { bearer, envoyHeaders } from './proxy-setup.ts';
+
+let keyreeve: ForwardAuthServer;
+before(async () => {
+  keyreeve = await startKeyreeve();
+});
+after(async () => {
+  await keyreeve.stop();
+});
+
+/** Sends a request of a client to Envoy, or the request to Keyreeve that Envoy makes of it. @returns the status */
+type Send = (path: string, key: string) => Promise<number>;
+
+/** @param prefix the `path_prefix` in `envoy.yaml` */
+const asEnvoy =
+  ({ port }: ForwardAuthServer, prefix: string): Send =>
+  async (path, key) =>
+    (await send(port, { path: `${prefix}${path}`, headers: [bearer(key), ...envoyHeaders] })).status;
+
+const costlyPrefix = '/auth/forward?cost=5&path=';
+
+/** @param nickname different for each server @param sendCostly with a prefix whose cost is 5 */
+async function assertCostApplies(server: ForwardAuthServer, nickname: string, sendCostly: Send): Promise<void> {
+  const limits = { quota: { limit: 10, per: 'day' } };
+  const { key } = await server.createKey(nickname, { limits });
+  assert.equal(await sendCostly('/x?cost=1', key), 200, 'the parameter of the client is part of the path');
+  assert.equal(await sendCostly('/x?y&cost=1&cost=2', key), 200);
+  for (const query of ['y', 'y&cost=1', 'y&cost=1&cost=1', 'cost=5&cost=1'])
+    assert.equal(await sendCostly(`/x?${query}`, key), 429, query);
+  assert.equal(await sendCostly('/x?y&cost=1&limited=403', key), 403, 'only the status of the rejection changes');
+}
+
+async function assertNothingIsFree(server: ForwardAuthServer): Promise<void> {
+  const { key } = await server.createKey('never free', { limits: { quota: { limit: 2, per: 'day' } } });
+  const sendPlain = asEnvoy(server, '/auth/forward');
+  assert.equal(await sendPlain('/x?cost=1', key), 200);
+  for (const query of ['cost=0', 'cost=-1', 'cost=0.5', 'cost=', 'cost=1&cost=0', 'cost=0&cost=1', 'limited=200'])
+    assert.equal(await sendPlain(`/x?${query}`, key), 400, query);
+  assert.equal(await sendPlain('/x?y', key), 200);
+  assert.equal(await sendPlain('/x?y', key), 429);
+}
+
+test('a client can only add required scopes', async () => {
+  const plain = keyreeve.key.key;
+  const sendPlain = asEnvoy(keyreeve, '/auth/forward');
+  for (const query of [
+    'scope=orders:read',
+    'scope=orders:read&scope=',
+    'scope=&scope=orders:read',
+    'scope=orders:read&path=/x?scope=',
+  ])
+    assert.equal(await sendPlain(`?${query}`, plain), 403, query);
+  const query = '?scope=orders:read&scope=orders:write';
+  assert.equal(await sendPlain(query, keyreeve.ordersKey.key), 403);
+});
+
+test('a client can only raise the cost that the operator names', async () => {
+  await assertCostApplies(keyreeve, 'costly', asEnvoy(keyreeve, costlyPrefix));
+  const { key } = await keyreeve.createKey('raised', { limits: { quota: { limit: 10, per: 'day' } } });
+  const sendCostly = asEnvoy(keyreeve, costlyPrefix);
+  assert.equal(await sendCostly('/x?y&cost=10', key), 200);
+  assert.equal(await sendCostly('/x?y', key), 429);
+});
+
+test('no query of a client makes a verification free', async () => {
+  await assertNothingIsFree(keyreeve);
+});
+
+test('a client can only raise the cost that the operator names, with Envoy', async (t) => {
+  const envoy = proxies.find(({ name }) => name === 'Envoy') ?? assert.fail();
+  const program = findProgram(envoy.program);
+  if (program === undefined) {
+    assert.notEqual(process.env['CI'], 'true', 'Envoy is not installed, but CI requires it');
+    t.skip('Envoy is not installed');
+    return;
+  }
+  const backend = await startBackend();
+  const withCost = (text: string): string => text.replace(/path_prefix: \S+$/m, `path_prefix: ${costlyPrefix}`);
+  const ports = { keyreeve: keyreeve.port, backend: backend.port };
+  const running = await startProxy(envoy, program, ports, withCost);
+  try {
+    await assertCostApplies(keyreeve, 'costly with Envoy', async (path, key) => {
+      const response = await send(running.port, { path, headers: [bearer(key)] });
+      if (response.status === 429) assert.notDeepEqual(values(response.headers, 'Retry-After'), []);
+      assert.equal(backend.takeRequests().length, response.status === 200 ? 1 : 0);
+      return response.status;
+    });
+  } finally {
+    await running.stop();
+    await backend.stop();
+  }
+});
+
+test('the file of Envoy has one path_prefix, to which a cost can be added', () => {
+  const text = readFileSync(new URL('../../../../docs/forward-auth/envoy.yaml', import.meta.url), 'utf8');
+  assert.equal(text.match(/^ *path_prefix: \/auth\/forward$/gm)?.length, 1);
+});
+
+const largest = 'return Math.max(1, ...costs);';
+const inForward = (find: string, replace: string): Edit => ({ file: 'modules/verification/forward.ts', find, replace });
+const mutants: Readonly<Record<string, readonly Edit[]>> = {
+  'the last cost applies': [inForward(largest, 'return costs.at(-1) ?? 1;')],
+  'a cost can be 0': [
+    inForward(String.raw`/^[1-9]\d{0,4}$/`, String.raw`/^\d{1,5}$/`),
+    inForward(largest, 'return costs.length > 0 ? Math.max(...costs) : 1;'),
+  ],
+};
+
+for (const [name, edits] of Object.entries(mutants)) {
+  test(`the checks detect a broken build: ${name}`, async () => {
+    using folder = newTempFolder();
+    makeCopy(folder.path, edits);
+    const broken = await startKeyreeve(join(folder.path, 'packages/server/src/cli/main.ts'));
+    try {
+      const check = async (): Promise<void> => {
+        await assertCostApplies(broken, 'costly', asEnvoy(broken, costlyPrefix));
+        await assertNothingIsFree(broken);
+      };
+      await assert.rejects(check, { code: 'ERR_ASSERTION' });
+    } finally {
+      await broken.stop();
+    }
+  });
+}
