@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { accessTokenErrors, currentPasswordErrors, newPasswordErrors } from './error-groups.ts';
 import { limits } from './limits.ts';
 import { ListedKey } from './api-keys.ts';
+import { shownLimits } from './key-limits.ts';
 import { languages } from './language.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, Instant, Message, orNull, Role, Text } from './schemas.ts';
@@ -67,8 +68,9 @@ export const OwnAccount = Type.Object(
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
     requiresSecondFactor: Type.Boolean({ description: 'Whether an operator requires one' }),
     language: orNull(Language),
+    ...shownLimits,
   },
-  strict,
+  { ...strict, description: '`limits`: of all API keys together; an administrator sets them' },
 );
 export type OwnAccount = Static<typeof OwnAccount>;
 

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { limits } from './limits.ts';
 import { nextCursor } from './paging.ts';
 import { KeyChangeBody } from './api-key-changes.ts';
+import { shownLimits } from './key-limits.ts';
 import { ListedKeyFull } from './api-keys.ts';
 import { AccountId, Instant, orNull, Role, Text } from './schemas.ts';
 import { ListedSession } from './sessions.ts';
@@ -37,6 +38,7 @@ export const AccountDetail = Type.Object(
     secondFactor: Type.Boolean({ description: 'Whether a second factor is enrolled' }),
     apiKeyCount: Type.Integer({ minimum: 0 }),
     sessionCount: Type.Integer({ minimum: 0, description: 'Active sessions' }),
+    ...shownLimits,
     emailChanges: Type.Array(PreviousEmail, {
       description: `Changes of the email in the last ${limits.emailChangeKeptDays} days, newest first`,
     }),
@@ -50,8 +52,8 @@ export type AccountPage = Static<typeof AccountPage>;
 
 export const AdministeredKeys = Type.Object({ apiKeys: Type.Array(ListedKeyFull) }, strict);
 
-/** What an administrator can change in a key: never its scopes or its secret. */
-export const KeyRestrictionBody = Type.Pick(KeyChangeBody, ['expiresAt', 'disabled', 'addresses'], {
+/** The members of a key that an administrator can change: never its scopes or its secret. */
+export const KeyRestrictionBody = Type.Pick(KeyChangeBody, ['expiresAt', 'disabled', 'addresses', 'limits'], {
   ...strict,
   minProperties: 1,
   description: 'Absent members keep their values; null removes a value',

@@ -3,33 +3,31 @@ import Type, { type TSchema } from 'typebox';
 import {
   AccountDetail,
   AccountPage,
-  AdministeredKeys,
   AdministeredSessions,
   AuditPage,
   CompromisedBody,
   FirstAdministrator,
   FirstAdministratorBody,
-  KeyRestrictionBody,
   InvitationRequest,
   RoleBody,
   SetEmailBody,
 } from './admin-schemas.ts';
-import { KeyDetails } from './api-key-changes.ts';
+import {
+  adminChangeKey,
+  adminDeleteKey,
+  adminGetKey,
+  adminGetKeyUsage,
+  adminListKeys,
+  adminSetLimits,
+} from './admin-keys.ts';
+import { account, administrator, changing, message, ofAccount } from './admin-parts.ts';
 import { administratorErrors, newPasswordErrors } from './error-groups.ts';
 import type { ErrorCode } from './errors.ts';
 import { limits } from './limits.ts';
-import { usageRead } from './key-usage.ts';
 import { pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
-import { AccountId, KeyId, Message, Role } from './schemas.ts';
+import { AccountId, Role } from './schemas.ts';
 import { SessionId } from './sessions.ts';
-
-const administrator = { tag: 'Administration', auth: 'administrator' } as const;
-/** A change. All changes by administrators use the reserved capacity: most remove rights, and only few callers send them. */
-const changing = { ...administrator, needsRecentSignIn: true, isNarrowing: true } as const;
-const ofAccount = { params: Type.Object({ id: AccountId }) } as const;
-const account = { status: 200, description: 'The account', schema: AccountDetail } as const;
-const message = { status: 200, description: 'It is done', schema: Message } as const;
 
 /** A change of one account, without a body. */
 const change = <const Id extends string, const Path extends string, const Codes extends readonly ErrorCode[]>(
@@ -242,67 +240,6 @@ export const adminDeleteAccount = {
   errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'last_administrator'],
 } as const satisfies RouteContract;
 
-export const adminListKeys = {
-  ...administrator,
-  id: 'adminListKeys',
-  method: 'GET',
-  path: '/admin/accounts/:id/api-keys',
-  summary: 'List an account’s API keys',
-  description: 'Secrets are never listed.',
-  ...ofAccount,
-  success: { status: 200, description: 'The keys, oldest first', schema: AdministeredKeys },
-  errors: [...administratorErrors, 'account_not_found'],
-} as const satisfies RouteContract;
-
-const ofKey = { params: Type.Object({ id: AccountId, keyId: KeyId }) } as const;
-
-export const adminGetKey = {
-  ...administrator,
-  ...ofKey,
-  id: 'adminGetKey',
-  method: 'GET',
-  path: '/admin/accounts/:id/api-keys/:keyId',
-  summary: 'Get an account’s API key',
-  success: { status: 200, description: 'The key, without its secret', schema: KeyDetails },
-  errors: [...administratorErrors, 'account_not_found', 'key_not_found'],
-} as const satisfies RouteContract;
-
-export const adminGetKeyUsage = {
-  ...administrator,
-  ...ofKey,
-  ...usageRead,
-  id: 'adminGetKeyUsage',
-  method: 'GET',
-  path: '/admin/accounts/:id/api-keys/:keyId/usage',
-  summary: 'Get the usage of an account’s API key',
-  errors: [...administratorErrors, 'invalid_request', 'account_not_found', 'key_not_found', 'usage_not_kept'],
-} as const satisfies RouteContract;
-
-export const adminChangeKey = {
-  ...changing,
-  ...ofKey,
-  id: 'adminChangeKey',
-  method: 'PATCH',
-  path: '/admin/accounts/:id/api-keys/:keyId',
-  summary: 'Change an account’s API key',
-  description:
-    'Like the owner’s change. Only an administrator or an operator can enable a key that an administrator has disabled.',
-  body: { type: 'json', schema: KeyRestrictionBody },
-  success: { status: 200, description: 'The changed key', schema: KeyDetails },
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'key_not_found', 'too_many_changes'],
-} as const satisfies RouteContract;
-
-export const adminDeleteKey = {
-  ...changing,
-  id: 'adminDeleteKey',
-  method: 'DELETE',
-  path: '/admin/accounts/:id/api-keys/:keyId',
-  summary: 'Delete an account’s API key',
-  ...ofKey,
-  success: message,
-  errors: [...administratorErrors, 'reauth_required', 'account_not_found', 'key_not_found'],
-} as const satisfies RouteContract;
-
 export const adminListSessions = {
   ...administrator,
   id: 'adminListSessions',
@@ -365,6 +302,7 @@ export const adminRoutes = [
   adminGetAccount,
   adminDeleteAccount,
   adminSetRole,
+  adminSetLimits,
   adminInviteAgain,
   adminDisableAccount,
   adminEnableAccount,

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { Addresses, CreatedKey, keyFields, keyState, keyTimes, KeyMetadata, NewKeyBody } from './api-keys.ts';
 import { accessTokenErrors } from './error-groups.ts';
 import { exampleOf } from './examples.ts';
-import { KeyLimits } from './key-limits.ts';
+import { shownLimits } from './key-limits.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { Instant, KeyId, Message, orNull, Text } from './schemas.ts';
@@ -20,23 +20,28 @@ export const KeyDetails = Type.Object(
     expiresAt: orNull(Type.String({ ...Instant, examples: ['2036-01-31T00:00:00.000Z'] })),
     ...keyState,
     addresses: orNull(Addresses),
-    limits: orNull(KeyLimits),
+    ...shownLimits,
     metadata: orNull(KeyMetadata),
     lastUsedAt: orNull(Instant),
     lastUsedFrom: orNull(Text('203.0.113.0/24', 'The client IP range of the last use, if it is known')),
     previous: orNull(PreviousSecret, null),
   },
-  { ...strict, description: '`previous`: the secret before the last rotation, while it is still valid' },
+  {
+    ...strict,
+    description:
+      '`previous`: the secret before the last rotation, while it is still valid. `quotaUse`: null without a quota',
+  },
 );
 export type KeyDetails = Static<typeof KeyDetails>;
 
-const { nickname, scopes, expiresAt, addresses, metadata } = NewKeyBody.properties;
+const { nickname, scopes, expiresAt, addresses, limits: keyLimits, metadata } = NewKeyBody.properties;
 const restriction = { scopes, expiresAt, addresses };
 
 export const KeyChangeBody = Type.Object(
   {
     nickname: Type.Optional(nickname),
     ...restriction,
+    limits: keyLimits,
     metadata,
     disabled: Type.Optional(
       Type.Boolean({ description: 'true: every verification rejects the key until `disabled` is false' }),

@@ -1,6 +1,7 @@
 /** Keyreeve's HTTP contract as data. */
 export * from './accounts.ts';
 export type { AccountDetail, AccountPage, AdministeredAccount, AuditPage } from './admin-schemas.ts';
+export * from './admin-keys.ts';
 export * from './admin.ts';
 export * from './api-key-changes.ts';
 export * from './api-keys.ts';

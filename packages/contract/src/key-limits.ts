@@ -1,6 +1,6 @@
 /** Limits of a key or an account: how many verifications they accept in a time. */
 import Type, { type Static } from 'typebox';
-import { orNull } from './schemas.ts';
+import { Instant, orNull } from './schemas.ts';
 
 /** Bounds of the members. Products of them fit into 64 bits, see `key-limits/store.ts`. */
 export const keyLimitBounds = {
@@ -50,3 +50,19 @@ export const KeyLimits = Type.Object(
   { ...strict, description: 'Both must have room for a verification' },
 );
 export type KeyLimits = Static<typeof KeyLimits>;
+
+export const QuotaUse = Type.Object(
+  {
+    used: Type.Integer({
+      minimum: 0,
+      description: 'In the current period, with up to 5 % of the limit that instances have reserved but not used',
+      examples: [1204],
+    }),
+    resetsAt: orNull(Type.String({ ...Instant, description: 'null: never', examples: ['2026-12-01T00:00:00.000Z'] })),
+  },
+  strict,
+);
+export type QuotaUse = Static<typeof QuotaUse>;
+
+/** Members of the responses that show the limits of a key or an account. */
+export const shownLimits = { limits: orNull(KeyLimits), quotaUse: orNull(QuotaUse) };

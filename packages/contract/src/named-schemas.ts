@@ -61,6 +61,7 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyWithRestrictions: keyChanges.KeyDetails,
   PreviousSecret: keyChanges.PreviousSecret,
   RotatedApiKey: keyChanges.RotatedKey,
+  QuotaUse: keyLimits.QuotaUse,
   ApiKeyUsageEntry: keyUsage.UsageEntry,
   ApiKeyUsage: keyUsage.KeyUsage,
   Message: schemas.Message,

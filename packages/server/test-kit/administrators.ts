@@ -51,6 +51,7 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminReportCompromised: {},
   adminSetEmail: { email: 'set@example.com' },
   adminSetRole: { role: 'user' },
+  adminSetLimits: { quota: { limit: 1000, per: 'day' } },
   adminChangeKey: { disabled: true },
   createWebhook: webhook,
 };

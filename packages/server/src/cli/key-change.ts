@@ -3,8 +3,8 @@ import { Option } from 'commander';
 import { limits, type KeyDetails } from '@keyreeve/contract';
 import { systemClock } from '../foundation/clock.ts';
 import { DomainError } from '../foundation/errors.ts';
-import type { KeyDetailsRow } from '../modules/api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../modules/api-keys/changed-key.ts';
+import type { ShownKey } from '../modules/api-keys/changes.ts';
 import type { RotationRequest } from '../modules/api-keys/rotation-plan.ts';
 import { toKeyDetails, toRotatedKey } from '../modules/api-keys/key-view.ts';
 import type { RecentUse } from '../modules/key-usage/key-usage.ts';
@@ -115,7 +115,7 @@ async function show(text: string, options: OutputOptions): Promise<void> {
   print(options, { id, accountId: row.accountId, ...details }, table(['id', String(id)], rowsOf(row, email, use)));
 }
 
-function rowsOf(row: KeyDetailsRow, email: string, use: RecentUse): string[][] {
+function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
   const key = toKeyDetails(row);
   const state = stateOf(key, systemClock.now());
   const { previous } = key;

@@ -196,6 +196,9 @@ const requests: Readonly<Record<string, Send>> = {
   adminGetAccount: administered('GET', ({ account }) => `accounts/${account.id}`),
   adminDeleteAccount: administered('DELETE', ({ account }) => `accounts/${account.id}`),
   adminSetRole: administered('PUT', ({ account }) => `accounts/${account.id}/role`, { role: 'admin' }),
+  adminSetLimits: administered('PUT', ({ account }) => `accounts/${account.id}/limits`, {
+    rate: { limit: 10, windowSeconds: 1 },
+  }),
   adminInviteAgain: async ({ client: { app } }) => {
     const administrator = await newAdministrator(app, newEmail());
     const invited = await administer(app, administrator, 'POST', 'accounts', { email: newEmail() });

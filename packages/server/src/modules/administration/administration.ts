@@ -1,12 +1,12 @@
 /** Changes of accounts by administrators and operators, who never set or see a password. */
-import { limits, type UsageQuery } from '@keyreeve/contract';
+import { limits, type KeyLimits, type UsageQuery } from '@keyreeve/contract';
 import type { Account, Accounts, Role } from '../accounts/accounts.ts';
 import { parseEmail } from '../accounts/email.ts';
 import type { ApiKeys } from '../api-keys/api-keys.ts';
-import type { KeyDetailsRow } from '../api-keys/change-store.ts';
 import type { KeyChangeRequest } from '../api-keys/changed-key.ts';
-import type { KeyChanges } from '../api-keys/changes.ts';
+import type { KeyChanges, ShownKey } from '../api-keys/changes.ts';
 import { keyIdOf } from '../api-keys/key-request.ts';
+import { toLimitsText } from '../key-limits/definition.ts';
 import type { KeyUsage, UsageRow } from '../key-usage/key-usage.ts';
 import { finishDeletingKeys } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
@@ -97,6 +97,15 @@ export class Administration {
     mailer.sendSoon();
   }
 
+  /**
+   * Replaces the limits of the account. They apply to every verification that starts after the change.
+   * @throws DomainError `account_not_found`, `invalid_request` if the burst exceeds the limit, `invalid_access_token`
+   */
+  async setLimits(principal: Principal, id: string, value: KeyLimits): Promise<void> {
+    const { db, clock } = this.#options;
+    await store.setLimits(db, principal, id, toLimitsText(value, ''), clock.now());
+  }
+
   /** Deletes all API keys of the account. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */
   async revokeKeys(principal: Principal, id: string): Promise<void> {
     const { db, clock, accounts } = this.#options;
@@ -162,7 +171,7 @@ export class Administration {
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found` */
-  async readKey(id: string, keyId: string): Promise<KeyDetailsRow> {
+  async readKey(id: string, keyId: string): Promise<ShownKey> {
     const { accounts, keyChanges } = this.#options;
     await accounts.findById(id);
     return withoutOwner(() => keyChanges.read(id, keyIdOf(keyId)));
@@ -176,7 +185,7 @@ export class Administration {
   }
 
   /** @throws DomainError `account_not_found`, `key_not_found`, and the errors of {@link KeyChanges.change} */
-  async changeKey(principal: Principal, id: string, keyId: string, request: KeyChangeRequest): Promise<KeyDetailsRow> {
+  async changeKey(principal: Principal, id: string, keyId: string, request: KeyChangeRequest): Promise<ShownKey> {
     const { accounts, keyChanges } = this.#options;
     await accounts.findById(id);
     return withoutOwner(() => keyChanges.change(principal, id, keyIdOf(keyId), request));

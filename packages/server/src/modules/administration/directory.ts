@@ -13,6 +13,8 @@ import { toInstant, type Clock } from '../../foundation/clock.ts';
 import { fromCursor, sizeOf, toCursor, type PageRequest } from '../../foundation/cursor.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { listEmailChanges } from '../accounts/email-change-store.ts';
+import { toLimits } from '../key-limits/definition.ts';
+import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import * as store from './store.ts';
 
@@ -46,6 +48,8 @@ export class Directory {
       secondFactor: row.secondFactors > 0,
       apiKeyCount: row.apiKeys,
       sessionCount: row.sessions,
+      limits: toLimits(row.limits),
+      quotaUse: toQuotaUse(row, this.#clock),
       emailChanges: changes.map(({ email, changedAt }) => ({ previousEmail: email, changedAt: toInstant(changedAt) })),
     };
   }

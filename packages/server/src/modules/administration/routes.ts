@@ -45,6 +45,10 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
       status: 200,
       body: await directory.change(id, () => accounts.setRole(principal, id, role)),
     })),
+    route(contract.adminSetLimits, async ({ principal, params: { id }, body }) => ({
+      status: 200,
+      body: await directory.change(id, () => administration.setLimits(principal, id, body)),
+    })),
     route(contract.adminDeleteAccount, async ({ principal, params: { id } }) => {
       await directory.confirmingAbsence(id, () => accounts.delete(principal, id));
       return { status: 200, body: { message: `Account ${id} has been deleted.` } };

@@ -9,6 +9,7 @@ import {
   type Role,
 } from '../accounts/store.ts';
 import { lockAccountTx } from '../accounts/credentials-store.ts';
+import { replaceLimitsTx } from '../accounts/limits-store.ts';
 import { endSignUpTx } from '../accounts/sign-up-store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -21,8 +22,10 @@ import {
   type NewCode,
 } from '../one-time-codes/store.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
-import { sql } from '../../foundation/database/sql.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { toLimits } from '../key-limits/definition.ts';
+import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import { removeSecondFactorTx } from '../second-factors/store.ts';
 import { assertSessionValidTx, endAccountSessionTx } from '../sessions/store.ts';
@@ -41,7 +44,7 @@ export interface AdministeredRow {
   readonly disabledAt: number | null;
 }
 
-export interface DetailRow extends AdministeredRow {
+export interface DetailRow extends AdministeredRow, QuotaUseRow {
   readonly secondFactors: number;
   readonly apiKeys: number;
   readonly sessions: number;
@@ -63,15 +66,16 @@ const columns = `a.id, a.email, a.email_key as "canonicalEmail", a.role, a.unver
   case when a.password_hash = '' then 0 else 1 end as "hasPassword", a.requires_second_factor as "requiresSecondFactor",
   a.created_at as "createdAt", a.updated_at as "updatedAt", a.disabled_at as "disabledAt"`;
 
-const selectDetail = sql<DetailRow>(
-  'select_account_detail',
-  `select ${columns},
+const detail = (dialect: Dialect): string => `select ${columns}, a.limits, ${quotaUseColumns(dialect)},
      (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) as "secondFactors",
      (select count(*) from api_keys k where k.account_pk = a.pk) as "apiKeys",
      (select count(*) from sessions s where s.account_pk = a.pk and s.account_epoch = a.session_epoch
         and s.idle_expires_at > $2 and s.expires_at > $2 and a.disabled_at is null) as sessions
-   from accounts a where a.id = $1`,
-);
+   from accounts a ${joinQuotaUse('a')} where a.id = $1`;
+const selectDetail = sql<DetailRow>('select_account_detail', {
+  sqlite: detail('sqlite'),
+  postgres: detail('postgres'),
+});
 // A page searches a bounded part of the index on canonical emails. This is the last row of that part, if it is full.
 const selectBound = sql<{ canonicalEmail: string }>(
   'select_account_page_bound',
@@ -163,6 +167,22 @@ export const sendReset = (db: Db, principal: Principal, id: string, codeTo: Code
     await insertCodeTx(tx, code);
     await recordAccountEventTx(tx, principal, 'account.password_reset_requested', id, now);
     await queueMailTx(tx, mail);
+  });
+
+/** @param limits canonical JSON; null for none @throws DomainError `account_not_found`, `invalid_access_token` */
+export const setLimits = (
+  db: Db,
+  principal: Principal,
+  id: string,
+  limits: string | null,
+  now: number,
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    await lock(tx, principal, id, now);
+    const previous = await replaceLimitsTx(tx, id, limits, now);
+    if (previous === limits) return;
+    const details = { limitsBefore: toLimits(previous), limits: toLimits(limits) };
+    await recordAccountEventTx(tx, principal, 'account.limits_set', id, now, details);
   });
 
 /** @returns the ids of the keys. @throws DomainError `account_not_found`, `invalid_access_token` */

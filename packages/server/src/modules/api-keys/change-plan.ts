@@ -3,6 +3,7 @@ import type { Transaction } from '../../foundation/database/db.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import type { ChangeKind } from '../deletion-journal/revocation.ts';
+import { toLimits } from '../key-limits/definition.ts';
 import { storeChangeTx, type KeyDetailsRow } from './change-store.ts';
 import { changedMembers, narrowedMembers, type ChangedMember } from './narrowing.ts';
 import { splitScopes } from './scopes.ts';
@@ -45,8 +46,11 @@ export function planChange(before: KeyDetailsRow, after: KeyDetailsRow): Plan | 
     const scopes = changed.includes('scopes')
       ? { scopesBefore: splitScopes(before.scopes), scopes: splitScopes(after.scopes) }
       : {};
-    const details = { nickname, changed: others, narrowed: narrowed.filter((name) => name !== 'disabled'), ...scopes };
-    events.push({ action: 'api_key.updated', details });
+    const ofLimits = changed.includes('limits')
+      ? { limitsBefore: toLimits(before.limits), limits: toLimits(after.limits) }
+      : {};
+    const details = { nickname, changed: others, narrowed: narrowed.filter((name) => name !== 'disabled') };
+    events.push({ action: 'api_key.updated', details: { ...details, ...scopes, ...ofLimits } });
   }
   if (changed.includes('disabled'))
     events.push(

@@ -1,36 +1,20 @@
 /** Changes and rotations of API keys, and the details of one key. */
-import type { DisabledReason } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { databaseTime, sql, type Dialect } from '../../foundation/database/sql.ts';
 import { disabledColumns, markedHash, unmarkedHash } from './stored-hash.ts';
-import { recordPrefixTx } from './store.ts';
+import { recordPrefixTx, type KeyRow } from './store.ts';
+import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 
 /** A key with everything that a change may need. */
-export interface KeyDetailsRow {
-  readonly id: number;
+export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
   readonly accountId: string;
-  readonly nickname: string;
-  /** Separated by spaces. */
-  readonly scopes: string;
-  /** 1 when reserved scopes are in force only while the owner is an administrator; otherwise 0. */
-  readonly needsRole: number;
-  readonly ownerRole: string;
-  readonly expiresAt: number | null;
-  readonly disabledAt: number | null;
-  readonly disabledReason: DisabledReason | null;
   /** CIDR ranges, separated by spaces. */
   readonly addresses: string | null;
-  /** JSON in canonical form. */
-  readonly limits: string | null;
   /** JSON. */
   readonly metadata: string | null;
-  readonly hint: string | null;
-  readonly lastUsedAt: number | null;
   readonly lastUsedFrom: string | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
   readonly revision: number;
   readonly keyHash: Uint8Array;
   /** Of the previous secret, even if it has expired; null without one. */
@@ -46,8 +30,9 @@ const details = (
      k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.addresses, k.limits, k.metadata,
      k.hint, k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
-     s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt"
-   from api_keys k join accounts a on a.pk = k.account_pk left join api_key_secrets s on s.key_id = k.id
+     s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",
+     ${quotaUseColumns(dialect)}
+   from api_keys k join accounts a on a.pk = k.account_pk left join api_key_secrets s on s.key_id = k.id ${joinQuotaUse('k')}
    where k.id = $1`;
 const selectDetails = sql<KeyDetailsRow>('select_api_key_details', {
   sqlite: details('sqlite'),

@@ -1,4 +1,5 @@
 /** Changes of API keys that keep the secret, and rotations, which replace it. */
+import type { QuotaUse } from '@keyreeve/contract';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
@@ -19,6 +20,7 @@ import type { KeyDetailsRow } from './change-store.ts';
 import { changeOfKey, checkedPrincipal, onlyDisables, type KeyChangeRequest } from './changed-key.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { repeatNarrowing, type Attempt } from './narrowing.ts';
+import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { isOverlapping, planRotation, type RotationRequest } from './rotation-plan.ts';
 import { isSameSecret } from './stored-hash.ts';
 import { confirmAbsence, findForCreation, lockOwnerTx } from './store.ts';
@@ -36,6 +38,11 @@ export interface KeyChangesOptions {
   readonly creationLimits: KeyCreationLimits | undefined;
   /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
+}
+
+/** A key as responses show it. */
+export interface ShownKey extends KeyDetailsRow {
+  readonly quotaUse: QuotaUse | null;
 }
 
 export interface Rotation {
@@ -79,8 +86,8 @@ export class KeyChanges {
   }
 
   /** @throws DomainError `not_key_owner`, `key_not_found` */
-  async read(accountId: string, id: number): Promise<KeyDetailsRow> {
-    return withoutEnded(await this.#find(accountId, id), this.#options.clock);
+  async read(accountId: string, id: number): Promise<ShownKey> {
+    return toShown(await this.#find(accountId, id), this.#options.clock);
   }
 
   /**
@@ -91,7 +98,7 @@ export class KeyChanges {
    *   `invalid_request`, `administrator_required` when an administrator has disabled the key, `not_key_owner`,
    *   `key_not_found`, `too_many_changes`, `invalid_access_token`, `unavailable`
    */
-  async change(principal: Principal, accountId: string, id: number, request: KeyChangeRequest): Promise<KeyDetailsRow> {
+  async change(principal: Principal, accountId: string, id: number, request: KeyChangeRequest): Promise<ShownKey> {
     const now = this.#options.clock.now();
     const changed = changeOfKey(principal, request, now, this.#options.lifetimeDaysMax);
     const plan: MakePlan = (before, at) => planChange(before, { ...changed(before), ...versionOf(before, at) });
@@ -108,7 +115,7 @@ export class KeyChanges {
     const checked = checkedPrincipal(principal, request);
     const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner };
     const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
-    return withoutEnded(after, this.#options.clock);
+    return toShown(after, this.#options.clock);
   }
 
   /**
@@ -303,5 +310,8 @@ function ownedBy(accountId: string, row: KeyDetailsRow | undefined): KeyDetailsR
 }
 
 /** A previous secret whose overlap has ended may still be stored. */
-const withoutEnded = (row: KeyDetailsRow, clock: Clock): KeyDetailsRow =>
-  isOverlapping(row, clock) ? row : { ...row, previousExpiresAt: null, previousLastUsedAt: null };
+const toShown = (row: KeyDetailsRow, clock: Clock): ShownKey => ({
+  ...row,
+  ...(isOverlapping(row, clock) ? {} : { previousExpiresAt: null, previousLastUsedAt: null }),
+  quotaUse: toQuotaUse(row, clock),
+});

@@ -3,7 +3,7 @@ import type { KeyDetails, ListedKey, ListedKeyFull, RotatedKey } from '@keyreeve
 import { toInstant } from '../../foundation/clock.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { KeyDetailsRow } from './change-store.ts';
-import type { Rotation } from './changes.ts';
+import type { Rotation, ShownKey } from './changes.ts';
 import { endOfPrevious } from './expiry.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
@@ -25,7 +25,7 @@ export const toFullKey = (key: ApiKey): ListedKeyFull => ({
   lastUsedAt: toInstantOrNull(key.lastUsedAt),
 });
 
-export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
+export const toKeyDetails = (row: ShownKey): KeyDetails => ({
   id: row.id,
   nickname: row.nickname,
   createdAt: toInstant(row.createdAt),
@@ -37,6 +37,7 @@ export const toKeyDetails = (row: KeyDetailsRow): KeyDetails => ({
   hint: row.hint,
   addresses: row.addresses === null ? null : row.addresses.split(' '),
   limits: toLimits(row.limits),
+  quotaUse: row.quotaUse,
   metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
   lastUsedAt: toInstantOrNull(row.lastUsedAt),
   lastUsedFrom: row.lastUsedFrom,

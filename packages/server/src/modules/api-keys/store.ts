@@ -7,6 +7,7 @@ import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { toLimits } from '../key-limits/definition.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import { disabledColumns, markedHash } from './stored-hash.ts';
@@ -14,6 +15,7 @@ import { disabledColumns, markedHash } from './stored-hash.ts';
 export interface KeyRow {
   readonly id: number;
   readonly nickname: string;
+  /** Separated by spaces. */
   readonly scopes: string;
   /** 1 when reserved scopes are in force only while the owner is an administrator; otherwise 0. */
   readonly needsRole: number;
@@ -147,7 +149,7 @@ export async function createKey(
   const role = needsRole ? 1 : 0;
   const own = [id, accountId, nickname, scopes.join(' '), expiresAt, now, role, hint, addresses, limits, metadata];
   const values = [lookupOf(hash), stored, ...own];
-  const details = { nickname, scopes };
+  const details = limits === null ? { nickname, scopes } : { nickname, scopes, limits: toLimits(limits) };
   await db.transaction(async (tx) => {
     await allInOrder([
       assertSessionValidTx(tx, principal, now),

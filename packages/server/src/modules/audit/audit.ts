@@ -17,6 +17,7 @@ export type AuditAction =
   | 'account.password_voided'
   | 'account.invited'
   | 'account.role_changed'
+  | 'account.limits_set'
   | 'account.sessions_ended'
   | 'account.second_factor_required'
   | 'account.second_factor_waived'
@@ -71,7 +72,8 @@ export interface AuditEvent {
   readonly details?: AuditDetails;
 }
 
-export type AuditDetails = Readonly<Record<string, string | number | readonly string[]>>;
+/** Stored as JSON. */
+export type AuditDetails = Readonly<Record<string, string | number | object | null>>;
 
 /** An event whose details depend on a statement of the same turn. */
 export type NewAuditEvent = Omit<AuditEvent, 'details'> & { readonly details?: AuditDetails | Promise<AuditDetails> };

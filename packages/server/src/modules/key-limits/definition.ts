@@ -21,15 +21,16 @@ export interface Meter {
 }
 
 /**
+ * @param pointer of the limits in the request
  * @returns canonical JSON, the same for the same limits; null if there are none
  * @throws DomainError `invalid_request` if the burst exceeds the limit
  */
-export function toLimitsText(value: KeyLimits | null): string | null {
+export function toLimitsText(value: KeyLimits | null, pointer = '/limits'): string | null {
   const { rate, quota } = value ?? {};
   const { limit, windowSeconds, burst = limit } = rate ?? {};
   if (limit !== undefined && burst !== undefined && burst > limit)
     throw new DomainError('invalid_request', {
-      errors: [{ pointer: '/limits/rate/burst', detail: `Expected at most the limit, ${limit}.` }],
+      errors: [{ pointer: `${pointer}/rate/burst`, detail: `Expected at most the limit, ${limit}.` }],
     });
   if (!rate && !quota) return null;
   return JSON.stringify({

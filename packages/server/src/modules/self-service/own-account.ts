@@ -1,5 +1,5 @@
 /** Reads and changes the own account: language, password, deletion. See email-change.ts for the email address. */
-import type { Language } from '@keyreeve/contract';
+import type { Language, QuotaUse } from '@keyreeve/contract';
 import type { AccountPrincipal } from '../../foundation/principal.ts';
 import { setPasswordTx } from '../accounts/credentials-store.ts';
 import { recordAccountEventTx } from '../audit/audit.ts';
@@ -12,6 +12,7 @@ import type { Secret } from '../../foundation/crypto/secret.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { recordingChanges } from '../deletion-journal/recording-changes.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { queueMailTx } from '../mail/mail.ts';
 import { assertSessionValidTx, keepSessionTx } from '../sessions/store.ts';
 import { runDeletingKeys, recordDeletedKeys } from './revoke-all-credentials.ts';
@@ -26,6 +27,11 @@ export interface PasswordChange {
   readonly clientIp: string;
 }
 
+/** An account as its owner reads it. */
+export interface ShownAccount extends OwnRow {
+  readonly quotaUse: QuotaUse | null;
+}
+
 export class OwnAccount {
   readonly #options: SelfServiceOptions;
 
@@ -34,8 +40,10 @@ export class OwnAccount {
   }
 
   /** @throws DomainError `invalid_access_token` if the account has been deleted */
-  async find({ accountId }: AccountPrincipal): Promise<OwnRow> {
-    return orInvalidToken(await findOwnAccount(this.#options.db, accountId));
+  async find({ accountId }: AccountPrincipal): Promise<ShownAccount> {
+    const { db, clock } = this.#options;
+    const row = orInvalidToken(await findOwnAccount(db, accountId));
+    return { ...row, quotaUse: toQuotaUse(row, clock) };
   }
 
   /** @throws DomainError as {@link find} */

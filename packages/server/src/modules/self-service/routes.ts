@@ -2,6 +2,7 @@
 import * as contract from '@keyreeve/contract';
 import { toInstant } from '../../foundation/clock.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
+import { toLimits } from '../key-limits/definition.ts';
 import { linkPages, type LinkPageOptions } from '../link-pages/link-pages.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { SelfService } from './self-service.ts';
@@ -56,6 +57,8 @@ export function accountRoutes(
         secondFactor: row.hasSecondFactor > 0,
         requiresSecondFactor: row.requiresSecondFactor === 1,
         language: row.language,
+        limits: toLimits(row.limits),
+        quotaUse: row.quotaUse,
       };
       return { status: 200, body };
     }),

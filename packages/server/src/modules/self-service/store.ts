@@ -4,23 +4,24 @@
  */
 import { lockAccountTx } from '../accounts/credentials-store.ts';
 import { credentialsColumns, type CredentialsRow } from '../accounts/store.ts';
+import { joinQuotaUse, quotaUseColumns, type QuotaUseRow } from '../key-limits/quota-use.ts';
 import { findCode, redeemCodeTx, type CodePurpose, type CodeRow } from '../one-time-codes/store.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import { sql } from '../../foundation/database/sql.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 import { isUniqueViolation } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 
 /** An account with the members that only its owner may read. */
-export interface OwnRow extends CredentialsRow {
+export interface OwnRow extends CredentialsRow, QuotaUseRow {
   readonly hasSecondFactor: number;
 }
 
-const selectOwn = sql<OwnRow>(
-  'select_own_account',
-  `select ${credentialsColumns}, (select count(*) from second_factors f
+const own = (
+  dialect: Dialect,
+): string => `select ${credentialsColumns}, accounts.limits, ${quotaUseColumns(dialect)}, (select count(*) from second_factors f
      where f.account_pk = accounts.pk and f.confirmed_at is not null) as "hasSecondFactor"
-   from accounts where id = $1`,
-);
+   from accounts ${joinQuotaUse('accounts')} where id = $1`;
+const selectOwn = sql<OwnRow>('select_own_account', { sqlite: own('sqlite'), postgres: own('postgres') });
 const selectSignUp = sql<{ passwordHash: string }>(
   'select_newest_sign_up',
   `select password_hash as "passwordHash" from one_time_codes

@@ -95,6 +95,17 @@ export const administration = {
     rows: [row('account.role_changed', 'acc_ada', '{"role":"admin"}')],
     refused: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'user', now),
   },
+  'account.limits_set': {
+    change: (db: Db) => admin.setLimits(db, operator, 'acc_ada', '{"rate":null,"quota":{"limit":5,"per":"day"}}', now),
+    rows: [
+      row(
+        'account.limits_set',
+        'acc_ada',
+        '{"limitsBefore":null,"limits":{"rate":null,"quota":{"limit":5,"per":"day"}}}',
+      ),
+    ],
+    refused: (db: Db) => admin.setLimits(db, operator, 'acc_ada', null, now),
+  },
   'account.sessions_ended': {
     change: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_ada', now),
     rows: [row('account.sessions_ended', 'acc_ada')],

@@ -31,6 +31,8 @@ test('a verified sign-up is a full account, which can create API keys', { tags: 
     secondFactor: false,
     requiresSecondFactor: false,
     language: null,
+    limits: null,
+    quotaUse: null,
   });
   const actions = (await listAuditEvents(client.app.db)).filter(({ accountId }) => accountId === id);
   assert.deepEqual(
