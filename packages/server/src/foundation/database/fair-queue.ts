@@ -1,6 +1,7 @@
 /**
- * The order in which waiting operations run: the two classes take turns, and so do the owners within a class. Each class
- * gets at least half of the capacity, and an owner with many operations delays another owner by only one of them.
+ * The order in which waiting operations run: the classes take turns, and so do the owners within a class. An instance has few
+ * draws at once, so each of the other two classes gets about half of the capacity. An owner with many operations delays
+ * another owner by only one of them.
  *
  * The queue is bounded per owner, in total and in time. When it is full, it rejects the newest operation of the owner with
  * the most operations.
@@ -24,13 +25,19 @@ interface Waiting<Item> {
 }
 
 const retryAfterSeconds = 1;
-const otherClass: Readonly<Record<WorkClass, WorkClass>> = { narrowing: 'ordinary', ordinary: 'narrowing' };
+/** For the last class that had a turn, the order of the next ones. */
+const nextClasses: Readonly<Record<WorkClass, readonly WorkClass[]>> = {
+  narrowing: ['draw', 'ordinary', 'narrowing'],
+  draw: ['ordinary', 'narrowing', 'draw'],
+  ordinary: ['narrowing', 'draw', 'ordinary'],
+};
 
 export class FairQueue<Item> {
   readonly #options: FairQueueOptions;
   /** The waiting items of each owner, in the order of the owners' turns. No list is empty. */
   readonly #flows: Readonly<Record<WorkClass, Map<string, Waiting<Item>[]>>> = {
     narrowing: new Map(),
+    draw: new Map(),
     ordinary: new Map(),
   };
   #size = 0;
@@ -45,14 +52,16 @@ export class FairQueue<Item> {
   }
 
   /**
-   * The bound per owner does not apply to the system: no client of it could send fewer operations.
+   * The bound per owner does not apply to the system: no client of it could send fewer operations. Nor does the total bound
+   * to draws, so a flood of writes does not reject verifications.
    * @param reject called if the queue or the owner's part of it is full, or if the item waited too long
    */
   push({ workClass, owner }: Share, item: Item, reject: (error: DomainError) => void): void {
     const { waitingMax, waitingPerOwnerMax, waitMsMax } = this.#options;
     const flow = this.#flows[workClass].get(owner) ?? [];
     if (flow.length >= waitingPerOwnerMax && owner !== systemOwner) return reject(tooMany());
-    if (this.#size >= waitingMax && !this.#rejectNewestOfLongest(flow.length + 1)) return reject(full(waitingMax));
+    if (workClass !== 'draw' && this.#size >= waitingMax && !this.#rejectNewestOfLongest(flow.length + 1))
+      return reject(full(waitingMax));
     const timer = setTimeout(() => {
       this.#remove(workClass, owner, waiting);
       reject(unavailable(new Error(`waited ${waitMsMax} ms for its turn`)));
@@ -65,8 +74,7 @@ export class FairQueue<Item> {
 
   /** Removes and returns the next item. @param mayRun whether an operation of the class and owner can run now */
   take(mayRun: (workClass: WorkClass, owner: string) => boolean = () => true): Item | undefined {
-    const first = otherClass[this.#lastClass];
-    for (const workClass of [first, this.#lastClass]) {
+    for (const workClass of nextClasses[this.#lastClass]) {
       const flows = this.#flows[workClass];
       for (const [owner, [waiting]] of flows) {
         if (waiting === undefined || !mayRun(workClass, owner)) continue;

@@ -17,7 +17,7 @@ import { currentShare, runInShare, type Share } from './share.ts';
 import { sql, type ManyStatement, type SqlValue, type Statement } from './sql.ts';
 import { unavailable } from './unavailable.ts';
 import { WriteHealth } from './write-health.ts';
-import { WriterSlots } from './writer-slots.ts';
+import { WriterSlots, writersMax } from './writer-slots.ts';
 
 const attemptsMax = 3;
 
@@ -52,7 +52,7 @@ export class PostgresDb implements Db {
   private constructor(location: PostgresLocation, auditKey: AuditKey) {
     this.#auditKey = auditKey;
     this.#readers = newPool(location, this.sharedReads.concurrentReadsMax, 'reader');
-    this.#writers = newPool(location, limits.postgresWritersMax, 'writer');
+    this.#writers = newPool(location, writersMax, 'writer');
     this.#confirmations = new CoalescedCall(() => runInShare(confirmationShare, () => this.transaction(changeNothing)));
   }
 

@@ -7,8 +7,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /**
  * `narrowing` removes rights: deletions, disabling, session ends, password changes, resets and the completion of such
  * changes with an unknown outcome. It has reserved capacity (docs/decisions/0014-fair-shares.md).
+ * A `draw` takes tokens for verifications that wait for it. An instance has few at once.
  */
-export type WorkClass = 'narrowing' | 'ordinary';
+export type WorkClass = 'narrowing' | 'draw' | 'ordinary';
 
 export interface Share {
   readonly workClass: WorkClass;
@@ -20,6 +21,8 @@ export interface Share {
 
 export const systemOwner = 'system';
 const system: Share = { workClass: 'ordinary', owner: systemOwner, isOneAtATime: false };
+/** Of tokens from limits of keys: it waits neither for the writes of requests nor for those of the system. */
+export const drawShare: Share = { workClass: 'draw', owner: systemOwner, isOneAtATime: false };
 const current = new AsyncLocalStorage<Share>();
 
 export const currentShare = (): Share => current.getStore() ?? system;

@@ -1,16 +1,23 @@
 /**
  * Slots of the writing connections to PostgreSQL. Each class leaves the other its reserved connections. An account uses one
- * connection at a time: a second one would only wait for the lock on the account's row.
+ * connection at a time: a second one would only wait for the lock on the account's row. Draws have connections of their own.
  */
 import { limits } from '@keyreeve/contract';
 import { FairQueue, writesWaiting } from './fair-queue.ts';
 import type { Share, WorkClass } from './share.ts';
 
 const perClassMax = limits.postgresWritersMax - limits.postgresReservedWritersMax;
+const runningMax: Readonly<Record<WorkClass, number>> = {
+  narrowing: perClassMax,
+  draw: limits.drawsInProgressMax,
+  ordinary: perClassMax,
+};
+/** The connections of all classes. */
+export const writersMax = limits.postgresWritersMax + limits.drawsInProgressMax;
 
 export class WriterSlots {
   readonly #waiting = new FairQueue<{ readonly share: Share; readonly start: () => void }>(writesWaiting);
-  readonly #running: Record<WorkClass, number> = { narrowing: 0, ordinary: 0 };
+  readonly #running: Record<WorkClass, number> = { narrowing: 0, draw: 0, ordinary: 0 };
   /** Owners with a running operation that allows no second one. */
   readonly #busy = new Set<string>();
 
@@ -31,10 +38,10 @@ export class WriterSlots {
 
   #startWaiting(): void {
     const mayRun = (workClass: WorkClass, owner: string): boolean =>
-      this.#running[workClass] < perClassMax && !this.#busy.has(owner);
-    while (this.#running.narrowing + this.#running.ordinary < limits.postgresWritersMax) {
-      const next = this.#waiting.take(mayRun);
-      if (!next) return;
+      this.#running[workClass] < runningMax[workClass] &&
+      (workClass === 'draw' || this.#running.narrowing + this.#running.ordinary < limits.postgresWritersMax) &&
+      !this.#busy.has(owner);
+    for (let next = this.#waiting.take(mayRun); next; next = this.#waiting.take(mayRun)) {
       const { workClass, owner, isOneAtATime } = next.share;
       this.#running[workClass]++;
       if (isOneAtATime) this.#busy.add(owner);

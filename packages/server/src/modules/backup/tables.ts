@@ -155,8 +155,6 @@ export const tables: readonly Table[] = [
       tat: 'integer',
       used: 'integer',
       period: 'text',
-      granted: 'integer',
-      drawn_at: 'integer',
     },
     isInBackup: true,
   },

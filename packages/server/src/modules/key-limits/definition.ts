@@ -1,15 +1,27 @@
 /** Limits as accounts and administrators define them, and the meters that enforce them. */
 import type { KeyLimits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
-import type { MeterKind, QuotaPeriod } from './store.ts';
+import type { MeterKey, MeterKind, QuotaPeriod } from './store.ts';
+
+/**
+ * Tokens of a rate are spent within this part of its window, so a window accepts no more than the burst, what is refilled in
+ * it, and what was drawn this long before it, which is at most {@link forecastPart} of the burst for each instance. A draw of
+ * each key every second takes more processor time than the verifications (bench/RESULTS.md).
+ */
+const ratePart = 10;
+const rateTokensMs = { min: 1_000, max: 60_000 } as const;
+/** Tokens of a quota are valid until the end of its period. Draws take as many as were spent in this time. */
+const quotaForecastMs = 10_000;
+/** An instance holds at most this part of a limit for later verifications. */
+const forecastPart = 20;
 
 /** One limit of one key or account. */
-export interface Meter {
+export interface Meter extends MeterKey {
+  readonly owner: 'key' | 'account';
   /** The name of the limit in responses: `key-rate`, `key-quota`, `account-rate`, `account-quota`. */
   readonly name: string;
-  /** The id of a key or an account. */
-  readonly subject: string;
-  readonly kind: MeterKind;
+  /** Of its row: subject and kind. */
+  readonly row: string;
   /** Tokens for each window or period. */
   readonly quantity: number;
   /** Tokens of the full bucket; for a quota, the same as `quantity`. */
@@ -18,6 +30,10 @@ export interface Meter {
   readonly windowSeconds: number;
   /** Of a quota. */
   readonly per: QuotaPeriod;
+  /** Of a rate, how long tokens are valid after a draw; of a quota, how far a forecast reaches. Milliseconds. */
+  readonly tokensMs: number;
+  /** Tokens that an instance may hold for later verifications. */
+  readonly forecastMax: number;
 }
 
 /**
@@ -58,32 +74,37 @@ interface StoredLimits {
 }
 
 /** @param subject the id of the key or account @param text canonical JSON */
-export function metersOf(owner: 'key' | 'account', subject: string, text: string): readonly Meter[] {
+export function metersOf(owner: Meter['owner'], subject: string, text: string): readonly Meter[] {
   const { rate, quota } = JSON.parse(text) as StoredLimits;
   const meters: Meter[] = [];
   if (rate) {
-    const { limit, windowSeconds, burst } = rate;
-    meters.push({
-      name: `${owner}-rate`,
-      subject,
-      kind: 'rate',
-      quantity: limit,
-      capacity: burst,
-      windowSeconds,
-      per: 'ever',
-    });
+    const { limit: quantity, windowSeconds, burst: capacity } = rate;
+    const sizes = { quantity, capacity, windowSeconds, per: 'ever' } as const;
+    const { min, max } = rateTokensMs;
+    const tokensMs = Math.min(max, Math.max(min, (windowSeconds * 1_000) / ratePart));
+    // Tokens that expire are lost. The limit refills no more than this meanwhile.
+    const refilled = (quantity * tokensMs) / (windowSeconds * 1_000);
+    const forecastMax = Math.floor(Math.min(capacity / forecastPart, refilled));
+    meters.push({ owner, subject, ...namesOf(owner, subject, 'rate'), ...sizes, tokensMs, forecastMax });
   }
   if (quota) {
-    const { limit, per } = quota;
+    const { limit: quantity, per } = quota;
+    const sizes = { quantity, capacity: quantity, windowSeconds: 0, per };
+    const forecastMax = Math.floor(quantity / forecastPart);
     meters.push({
-      name: `${owner}-quota`,
+      owner,
       subject,
-      kind: 'quota',
-      quantity: limit,
-      capacity: limit,
-      windowSeconds: 0,
-      per,
+      ...namesOf(owner, subject, 'quota'),
+      ...sizes,
+      tokensMs: quotaForecastMs,
+      forecastMax,
     });
   }
   return meters;
 }
+
+const namesOf = (owner: Meter['owner'], subject: string, kind: MeterKind) => ({
+  kind,
+  name: `${owner}-${kind}`,
+  row: `${kind} ${subject}`,
+});

@@ -11,7 +11,5 @@ create table key_meters (
   tat bigint not null default 0,
   used bigint not null default 0,
   period text not null default '',
-  granted bigint not null default 0,
-  drawn_at bigint not null default 0,
   primary key (subject, kind)
 ) with (fillfactor = 50);

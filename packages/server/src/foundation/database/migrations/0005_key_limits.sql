@@ -18,8 +18,5 @@ create table key_meters (
   used integer not null default 0,
   -- Of a quota: a day (2026-11-22), a month (2026-11) or `ever`, in UTC.
   period text not null default '',
-  -- By the last draw, with its time in microseconds.
-  granted integer not null default 0,
-  drawn_at integer not null default 0,
   primary key (subject, kind)
 ) strict, without rowid;

@@ -34,8 +34,8 @@ const setAccountLimits = sql('test_set_account_limits', 'update accounts set lim
 const insertMeters = sql(
   'test_insert_meters',
   `with recursive n (n) as (select 0 union all select n + 1 from n where n < 799)
-   insert into key_meters (subject, kind, tat, used, period, granted, drawn_at)
-   select cast(n / 2 as text), case when n % 2 = 0 then 'rate' else 'quota' end, n, 1000000000000, '2026-11', n, n from n`,
+   insert into key_meters (subject, kind, tat, used, period)
+   select cast(n / 2 as text), case when n % 2 = 0 then 'rate' else 'quota' end, n, 1000000000000, '2026-11' from n`,
 );
 
 type Made = Readonly<Record<'ofDay' | 'both' | 'ofBob' | 'unlimited', NewKey>>;

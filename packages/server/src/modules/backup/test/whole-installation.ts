@@ -46,8 +46,8 @@ const insertRest = [
   ),
   sql(
     'test_insert_key_meter',
-    `insert into key_meters (subject, kind, tat, used, period, granted, drawn_at)
-     values ('acc_bob', 'quota', $1, 41, '2026-11', 3, $1)`,
+    `insert into key_meters (subject, kind, tat, used, period)
+     values ('acc_bob', 'quota', $1, 41, '2026-11')`,
   ),
   sql('test_insert_expiry_notice', `insert into expiry_notices (days, day, account_pk, key_id) values (14, $1, 1, 7)`),
   sql(

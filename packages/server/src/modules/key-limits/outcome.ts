@@ -1,0 +1,57 @@
+/** What the limits of a verification decide. */
+import type { RateLimitState } from '../../foundation/errors.ts';
+import type { Meter } from './definition.ts';
+import type { Pool } from './pool.ts';
+
+export interface LimitOutcome {
+  /** The limit that has no room; undefined if the verification is within all limits. */
+  readonly exceeded: Meter | undefined;
+  /** Seconds until the exceeded limit has room; infinite if it never has. 0 without one. */
+  readonly retryAfterSeconds: number;
+  /** When the exceeded limit has room, in milliseconds since 1970; infinite if it never has. 0 without one. */
+  readonly retryAt: number;
+  /** After the verification, without what other instances have spent since the last draw. Read it at once. */
+  readonly states: readonly RateLimitState[];
+}
+
+/** Computes the states only if they are read: `/auth/verify` does not return them. */
+export class Acceptance implements LimitOutcome {
+  readonly exceeded = undefined;
+  readonly retryAfterSeconds = 0;
+  readonly retryAt = 0;
+  readonly #pools: readonly Pool[];
+  readonly #now: number;
+
+  /** @param now monotonic milliseconds */
+  constructor(pools: readonly Pool[], now: number) {
+    this.#pools = pools;
+    this.#now = now;
+  }
+
+  get states(): readonly RateLimitState[] {
+    return statesOf(this.#pools, this.#now);
+  }
+}
+
+/** @param now monotonic milliseconds */
+export const rejection = (pools: readonly Pool[], exceeded: Pool, cost: number, now: number): LimitOutcome => ({
+  exceeded: exceeded.meter,
+  retryAfterSeconds: exceeded.secondsUntilRoom(cost, now),
+  retryAt: exceeded.roomAt(cost, now),
+  states: statesOf(pools, now),
+});
+
+const statesOf = (pools: readonly Pool[], now: number): RateLimitState[] =>
+  pools.map((pool) => ({
+    policy: pool.meter.name,
+    quota: pool.meter.quantity,
+    windowSeconds: windowSecondsOf(pool.meter),
+    remaining: pool.remaining(now),
+    resetSeconds: pool.secondsUntilFull(now),
+  }));
+
+/** Of a month, 30 days. */
+function windowSecondsOf({ kind, windowSeconds, per }: Meter): number {
+  if (kind === 'rate') return windowSeconds;
+  return { day: 86_400, month: 30 * 86_400, ever: Infinity }[per];
+}
