@@ -8,6 +8,8 @@ export const slowFiles: readonly string[] = [
   'packages/server/test/e2e/npm.test.ts',
   'packages/server/test/e2e/proxies.test.ts',
   'packages/server/test/e2e/prove-revocation.test.ts',
+  'packages/server/test/limits/limits.test.ts',
+  'packages/server/test/limits/mutants.test.ts',
   'packages/server/test/revocation-check/faults.test.ts',
   'packages/server/test/revocation-check/mutants.test.ts',
   'packages/server/test/revocation-check/rolling-restart.test.ts',

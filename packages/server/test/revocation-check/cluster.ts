@@ -28,6 +28,8 @@ export interface ClusterOptions {
   /** The launcher of another build. */
   readonly bin?: string | undefined;
   readonly environment?: Environment;
+  /** In addition, by the number of the instance, from 0. */
+  readonly environmentOf?: (instance: number) => Environment;
 }
 
 /** A start takes a second on an idle machine. */
@@ -60,7 +62,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Creates a database, starts the instances, and waits until they are ready. */
   static async start(options: ClusterOptions): Promise<Cluster> {
-    const { instances: count, postgres, bin = keyreeveBin, environment = {} } = options;
+    const { instances: count, postgres, bin = keyreeveBin, environment = {}, environmentOf = () => ({}) } = options;
     await using stack = new AsyncDisposableStack();
     const folder = stack.use(newTempFolder());
     const database = await postgres?.createDatabase();
@@ -84,6 +86,7 @@ export class Cluster implements AsyncDisposable {
           KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
           KEYREEVE_DATABASE_URL: proxy?.through(databaseUrl) ?? databaseUrl,
           ...environment,
+          ...environmentOf(number),
         },
       });
       stack.use(instance);

@@ -1,0 +1,79 @@
+/** The faults of the runs with limits. Each waits until its effect is observable, and ends before it returns. */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { until } from '../../test-kit/until.ts';
+import type { Cluster, ClusterInstance } from '../revocation-check/cluster.ts';
+import type { CommitCut, FaultProxy } from '../revocation-check/fault-proxy.ts';
+
+export interface LimitFaultBounds {
+  /** How long an instance is paused. */
+  readonly pauseMs: number;
+  /** Resolves after some more responses of any instance. */
+  readonly progress: () => Promise<void>;
+}
+
+type Inject = (cluster: Cluster, bounds: LimitFaultBounds) => Promise<void>;
+
+const effectMsMax = 60_000;
+const drawsCut = 3;
+
+const someInstance = ({ instances }: Cluster): ClusterInstance =>
+  instances[randomInt(instances.length)] as ClusterInstance;
+
+const proxiesOf = ({ instances }: Cluster): readonly FaultProxy[] =>
+  instances.map(({ proxy }) => {
+    assert.ok(proxy, 'only on PostgreSQL');
+    return proxy;
+  });
+
+/** Every second commit of a draw on each instance. */
+async function cutDraws(cluster: Cluster, cut: CommitCut): Promise<void> {
+  const proxies = proxiesOf(cluster);
+  const count = (): number => proxies.reduce((sum, { counts }) => sum + counts.commitsCut[cut], 0);
+  const before = count();
+  for (const proxy of proxies) proxy.cutCommits(cut, { every: 2, statement: 'draw_tokens' });
+  await until(`commits of draws are cut ${cut}`, effectMsMax, () => count() >= before + drawsCut);
+  for (const proxy of proxies) proxy.clearFaults();
+}
+
+const killed: Inject = async (cluster, { progress }) => {
+  const instance = someInstance(cluster);
+  await instance.kill();
+  if (cluster.instances.length > 1) await progress();
+  await instance.start();
+};
+
+const workerKilled: Inject = async (cluster) => {
+  const instance = someInstance(cluster);
+  const before = instance.workers;
+  const pid = before[randomInt(before.length)] as number;
+  process.kill(pid, 'SIGKILL');
+  await until('the worker is replaced', effectMsMax, () => {
+    const { workers } = instance;
+    return workers.length === before.length && !workers.includes(pid);
+  });
+};
+
+const paused: Inject = async (cluster, { pauseMs }) => {
+  const instance = someInstance(cluster);
+  await instance.pause();
+  await setTimeout(pauseMs);
+  instance.resume();
+};
+
+const cutAll: Inject = async (cluster, { progress }) => {
+  for (const proxy of proxiesOf(cluster)) proxy.cutAll();
+  await progress();
+};
+
+export const limitFaults = {
+  killed,
+  workerKilled,
+  paused,
+  cutAll,
+  cutBefore: (cluster) => cutDraws(cluster, 'before it is sent'),
+  cutAfter: (cluster) => cutDraws(cluster, 'before its response'),
+} as const satisfies Readonly<Record<string, Inject>>;
+
+export type LimitFault = keyof typeof limitFaults;
