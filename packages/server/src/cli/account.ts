@@ -1,9 +1,12 @@
 /** `keyreeve account …`: accounts, for an operator. */
 import { Argument, type Command } from 'commander';
+import type { KeyLimits, QuotaUse } from '@keyreeve/contract';
 import type { Account, Role } from '../modules/accounts/accounts.ts';
 import { toInstant } from '../foundation/clock.ts';
 import { CliCommand } from './command.ts';
 import { confirm, yesHelp } from './confirm.ts';
+import { parseLimits, quotaText, rateText, withLimitChanges, type LimitChangeOptions } from './limit-options.ts';
+import { UsageError } from './failure.ts';
 import { plural, print, table, type OutputOptions } from './output.ts';
 import { obtainPassword, type PasswordOptions } from './password-input.ts';
 import { operator, withInstallation, type CommandContext } from './session.ts';
@@ -57,6 +60,14 @@ export function accountCommand(): Command {
     .description('Set the role of an account. An administrator needs a verified email address.')
     .examples('keyreeve account set-role you@example.com admin')
     .action(setRole);
+  withLimitChanges(account.command('set-limits').argument(...accountArgument))
+    .description('Limit all API keys of an account together. A limit that is not named stays.')
+    .json()
+    .examples(
+      'keyreeve account set-limits you@example.com --rate 6000/minute --burst 500 --quota 1000000/month',
+      'keyreeve account set-limits you@example.com --clear-quota',
+    )
+    .action(setLimits);
   withAccount(account.command('require-second-factor'))
     .description('Require a second factor. Until it is enrolled, sessions permit nothing else; API keys still work.')
     .examples('keyreeve account require-second-factor you@example.com')
@@ -99,7 +110,40 @@ async function create(email: string, options: PasswordCommandOptions & { admin?:
 }
 
 async function show(text: string, options: OutputOptions): Promise<void> {
-  printAccount(options, await withInstallation({}, ({ accounts }) => accounts.find(text)), '');
+  const shown = await withInstallation({}, async (context) => withLimits(context, await context.accounts.find(text)));
+  printLimits(options, shown, '');
+}
+
+async function setLimits(text: string, options: OutputOptions & LimitChangeOptions): Promise<void> {
+  const patch = parseLimits(options);
+  if (Object.keys(patch).length === 0) throw new UsageError('name a limit, for example --rate 600/minute; see --help');
+  const shown = await withInstallation({}, async (context) => {
+    const { id } = await context.accounts.find(text);
+    const { limits } = await context.directory.read(id);
+    await context.administration.setLimits(operator, id, { ...limits, ...patch });
+    return withLimits(context, await context.accounts.findById(id));
+  });
+  printLimits(options, shown, 'Set the limits of');
+}
+
+interface LimitedAccount {
+  readonly account: Account;
+  readonly limits: KeyLimits | null;
+  readonly quotaUse: QuotaUse | null;
+}
+
+async function withLimits({ directory }: CommandContext, account: Account): Promise<LimitedAccount> {
+  const { limits, quotaUse } = await directory.read(account.id);
+  return { account, limits, quotaUse };
+}
+
+function printLimits(options: OutputOptions, { account, limits, quotaUse }: LimitedAccount, done: string): void {
+  const limitsText = `rate ${rateText(limits?.rate)}; quota ${quotaText(limits?.quota, quotaUse)}`;
+  const lines = [
+    lineOf(account, done),
+    ...(limits === null && done === '' ? [] : [`Limits of all its API keys together: ${limitsText}.`]),
+  ];
+  print(options, { ...toJson(account), limits, quotaUse }, lines.join('\n'));
 }
 
 async function setPassword(text: string, options: PasswordCommandOptions): Promise<void> {
@@ -184,11 +228,14 @@ async function remove(text: string, options: OutputOptions & { yes?: boolean }):
 function printAccount(options: OutputOptions, account: Account, done: string, password?: string): void {
   const value = { ...toJson(account), ...(password === undefined ? {} : { password }) };
   const lines = [
-    `${done === '' ? 'Account' : `${done} account`} ${account.email} (${account.id}), ${account.role}, ${stateOf(account)}${account.requiresSecondFactor === 1 ? ', second factor required' : ''}.`,
+    lineOf(account, done),
     ...(password === undefined ? [] : [`Password: ${password}`, 'It is shown only once.']),
   ];
   print(options, value, lines.join('\n'));
 }
+
+const lineOf = (account: Account, done: string): string =>
+  `${done === '' ? 'Account' : `${done} account`} ${account.email} (${account.id}), ${account.role}, ${stateOf(account)}${account.requiresSecondFactor === 1 ? ', second factor required' : ''}.`;
 
 const stateOf = ({ disabledAt }: Account): string => (disabledAt === null ? 'enabled' : 'disabled');
 

@@ -128,7 +128,7 @@ function rowsOf(row: ShownKey, email: string, use: RecentUse): string[][] {
     ['scopes', key.scopes.join(' ') || 'none'],
     ['addresses', key.addresses?.join(' ') ?? 'any'],
     ['rate', rateText(key.limits?.rate)],
-    ['quota', quotaText(key.limits?.quota)],
+    ['quota', quotaText(key.limits?.quota, key.quotaUse)],
     ['metadata', row.metadata ?? 'none'],
     ['created', key.createdAt],
     ['changed', key.updatedAt],

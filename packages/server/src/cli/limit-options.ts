@@ -1,6 +1,6 @@
 /** Limits of API keys and accounts as options, and as text. */
 import { Option } from 'commander';
-import { keyLimitBounds, type KeyLimits } from '@keyreeve/contract';
+import { keyLimitBounds, type KeyLimits, type QuotaUse } from '@keyreeve/contract';
 import type { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
 
@@ -71,4 +71,9 @@ export function rateText(rate: KeyLimits['rate']): string {
   return `${limit}/${unit}, burst ${burst}`;
 }
 
-export const quotaText = (quota: KeyLimits['quota']): string => (quota ? `${quota.limit}/${quota.per}` : 'none');
+/** @param use null only without a quota */
+export function quotaText(quota: KeyLimits['quota'], use: QuotaUse | null): string {
+  if (!quota || !use) return 'none';
+  const { used, resetsAt } = use;
+  return `${quota.limit}/${quota.per}, ${used} used${resetsAt === null ? '' : `, resets at ${resetsAt}`}`;
+}

@@ -39,7 +39,7 @@ const optionsToClear = ['scopes', 'expires-at', 'addresses', 'metadata', 'rate',
 const cases: readonly (readonly [line: string, expected: readonly string[]])[] = [
   ['keyreeve ac', ['account']],
   ['keyreeve --v', ['--version']],
-  ['keyreeve account set-', ['set-email', 'set-role', 'set-password']],
+  ['keyreeve account set-', ['set-email', 'set-role', 'set-limits', 'set-password']],
   ['keyreeve help signing', ['signing-key']],
   ['keyreeve key help ', ['create', 'list', 'show', 'change', 'rotate', 'end-previous', 'usage', 'delete', 'help']],
   ['keyreeve key create ', optionsOfCreate],
