@@ -49,8 +49,15 @@ curl() { command curl "$@"; printf '\\n'; }\n`;
   // The last use of the key, if the server has written it before the rotation.
   assert.match(outputOf('member previous.lastUsedAt').trim(), /^(?:null|\d{4}-\d\d-\d\dT[\d:.]+Z)$/);
   assert.match(outputOf('/previous"'), /has ended/);
+  assert.match(outputOf('member quotaUse').trim(), /^\{ used: \d+, resetsAt: '\d{4}-\d\d-01T00:00:00\.000Z' \}$/);
+  const exceeded = /^HTTP\/1\.1 429 [^]*?(?=\n```)/m.exec(page)?.[0] ?? '';
+  const headers = [...outputOf('Retry').matchAll(/^(?:HTTP|RateLimit|Retry).*/gm)].map(([line]) => line.trim());
+  assert.equal(withoutSeconds(headers.join('\n')), withoutSeconds(exceeded));
   assert.match(outputOf('key delete'), /^Changed [^]*^Rotated [^]*^Ended [^]*^Deleted API key \d+\.\n$/m);
 });
+
+/** The wait is one second shorter on a slow machine. */
+const withoutSeconds = (text: string): string => text.replaceAll(/(?<=After: |t=)\d+/g, '');
 
 /** Asserts equal names and types, also of inner values. Null is like any value: the page shows values that come later. */
 function assertLike(printed: unknown, json: unknown, path: string): void {
