@@ -18,6 +18,7 @@ import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
 import { deleteEndedSecrets } from '../modules/api-keys/change-store.ts';
 import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
+import type { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
 import type { UsageRetention } from '../modules/key-usage/retention.ts';
 import type { Verifier } from '../modules/verification/verify.ts';
 
@@ -30,6 +31,7 @@ const rowsPerDeleteMax = 1_000;
 export interface HousekeepingParts {
   readonly verifier: Verifier;
   readonly usageRetention: Pick<UsageRetention, 'apply'>;
+  readonly orphanedMeters: OrphanedMeters;
   readonly unusedKeys: UnusedKeys;
   readonly expiryNotices: Pick<ExpiryNotices, 'send'>;
 }
@@ -48,7 +50,7 @@ export class Housekeeping {
   constructor(
     { db, keys }: Installation,
     clock: Clock,
-    { verifier, usageRetention, unusedKeys, expiryNotices }: HousekeepingParts,
+    { verifier, usageRetention, orphanedMeters, unusedKeys, expiryNotices }: HousekeepingParts,
     log: Log,
     isFirst = true,
   ) {
@@ -66,6 +68,7 @@ export class Housekeeping {
       every(logEveryMs, this.#checkpoint),
       every(deleteEveryMs, () => this.#deleteExpired(db, clock)),
       every(deleteEveryMs, () => usageRetention.apply()),
+      every(deleteEveryMs, () => orphanedMeters.delete()),
       // Not at the start: after a pause of the service, clients first need time to use their keys.
       every(deleteEveryMs, () => unusedKeys.disable()),
       every(deleteEveryMs, () => expiryNotices.send()),

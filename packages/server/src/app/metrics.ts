@@ -6,6 +6,7 @@ import type { WriteHealth } from '../foundation/database/write-health.ts';
 import type { ErrorCount } from '../http/request-errors.ts';
 import { jobKinds, type Outbox, type WaitingJobs } from '../modules/outbox/outbox.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
+import type { KeyLimiter } from '../modules/key-limits/key-limits.ts';
 import type { UsageCounter } from '../modules/key-usage/usage-counter.ts';
 import type { SignInCounts } from '../modules/tokens/tokens.ts';
 import type { ResultCounts } from '../modules/verification/verify.ts';
@@ -14,6 +15,7 @@ export interface MetricsSources {
   readonly verifications: ResultCounts;
   /** Undefined if verifications are not counted by key. */
   readonly usage: Pick<UsageCounter, 'totals' | 'rows'> | undefined;
+  readonly limiter: Pick<KeyLimiter, 'draws' | 'tokens' | 'waiting' | 'waits'>;
   readonly signIns: SignInCounts;
   readonly hasher: Pick<PasswordHasher, 'stats'>;
   readonly dbTimes: DbTimes;
@@ -35,10 +37,11 @@ export class Metrics {
   readonly #registry = new Registry();
 
   constructor(sources: MetricsSources, worker?: number) {
-    const { verifications, usage, signIns, hasher, dbTimes, writes, outbox, webhooks } = sources;
+    const { verifications, usage, limiter, signIns, hasher, dbTimes, writes, outbox, webhooks } = sources;
     collectProcessMetrics(this.#registry, worker === undefined ? {} : { worker: String(worker) });
     addCounter(this.#registry, 'keyreeve_verifications_total', 'Credentials verified, by result', () => verifications);
     if (usage) this.#usage(usage);
+    this.#limits(limiter);
     addCounter(this.#registry, 'keyreeve_logins_total', 'Sign-ins, by result', () => signIns);
     addCounter(
       this.#registry,
@@ -98,6 +101,16 @@ export class Metrics {
     const help = 'Verifications in the usage of keys: written, dropped, or in a commit with an unknown outcome';
     addCounter(this.#registry, 'keyreeve_key_usage_total', help, () => ({ ...usage.totals }));
     this.#gauge('keyreeve_key_usage_waiting', 'Keys per hour whose counts wait to be written', () => usage.rows);
+  }
+
+  #limits(limiter: MetricsSources['limiter']): void {
+    const draws = 'Draws of tokens from the limits of keys and accounts: committed, failed, or of unknown outcome';
+    addCounter(this.#registry, 'keyreeve_key_limit_draws_total', draws, () => ({ ...limiter.draws }));
+    const tokens = 'Tokens of limits: drawn from the database, and spent by verifications';
+    addCounter(this.#registry, 'keyreeve_key_limit_tokens_total', tokens, () => ({ ...limiter.tokens }));
+    this.#gauge('keyreeve_key_limit_waiting', 'Verifications that wait for a draw', () => limiter.waiting);
+    const waits = 'Verifications that needed a draw, by result: they waited, or were rejected because too many waited';
+    addCounter(this.#registry, 'keyreeve_key_limit_waits_total', waits, () => ({ ...limiter.waits }));
   }
 
   #requestErrors(errors: Iterable<ErrorCount>): void {

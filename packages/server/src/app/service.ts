@@ -260,7 +260,7 @@ async function closeOnError<T>({ db }: Installation, start: () => Promise<T>): P
 
 /** Loads the metrics library at the first scrape, so that it does not delay the start. */
 function lazyMetrics(
-  { verifier, usageCounter, tokens, hasher, outbox, webhooks }: Services,
+  { verifier, usageCounter, limiter, tokens, hasher, outbox, webhooks }: Services,
   { db }: Installation,
   errors: RequestErrors,
   worker?: number,
@@ -273,6 +273,7 @@ function lazyMetrics(
           {
             verifications: verifier.counts,
             usage: usageCounter,
+            limiter,
             signIns: tokens.signIns,
             hasher,
             dbTimes: db.times,

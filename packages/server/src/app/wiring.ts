@@ -17,6 +17,7 @@ import { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
+import { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
 import { PasswordHasher, type Argon2Parameters } from '../foundation/crypto/password.ts';
 import { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { UsageRetention } from '../modules/key-usage/retention.ts';
@@ -66,10 +67,12 @@ export interface Services {
   readonly hasher: PasswordHasher;
   /** Undefined if none is configured. */
   readonly journal: DeletionJournal | undefined;
+  readonly limiter: KeyLimiter;
   readonly links: Links;
   readonly mailer: Mailer;
   /** Only a service starts it. */
   readonly outbox: Outbox;
+  readonly orphanedMeters: OrphanedMeters;
   readonly requests: RequestLimits;
   readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
@@ -224,10 +227,11 @@ export function wire(options: WiringOptions): Services {
     isSignUpOpen: config.isSignUpOpen,
   });
   const keyPrefixes = [config.keyPrefix, ...config.keyPrefixesAccepted];
+  const limiter = new KeyLimiter({ db, clock });
   const verifier = new Verifier({
     db,
     clock,
-    limiter: new KeyLimiter({ db, clock }),
+    limiter,
     hash: keys.apiKeyHash,
     tokens,
     pendingKeyChanges: apiKeys.pending,
@@ -267,8 +271,10 @@ export function wire(options: WiringOptions): Services {
     secondFactorLimits,
     hasher,
     journal,
+    limiter,
     links,
     mailer,
+    orphanedMeters: new OrphanedMeters(db),
     outbox,
     requests,
     secondFactors,

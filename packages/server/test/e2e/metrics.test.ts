@@ -16,6 +16,10 @@ test('metrics count verifications and sign-ins by result, and the time of databa
   const names = [...before.keys()].filter((name) => /^keyreeve_(?!database)/.test(name));
   assert.deepEqual(names.toSorted(), [
     'keyreeve_event_loop_delay_max_seconds',
+    ...['committed', 'failed', 'unknown'].map((it) => `keyreeve_key_limit_draws_total{result="${it}"}`),
+    ...['drawn', 'spent'].map((it) => `keyreeve_key_limit_tokens_total{result="${it}"}`),
+    'keyreeve_key_limit_waiting',
+    ...['rejected', 'waited'].map((it) => `keyreeve_key_limit_waits_total{result="${it}"}`),
     ...['dropped', 'unknown', 'written'].map((it) => `keyreeve_key_usage_total{result="${it}"}`),
     'keyreeve_key_usage_waiting',
     ...['accepted', 'overloaded', 'refused', 'throttled'].map((it) => `keyreeve_logins_total{result="${it}"}`),
@@ -38,6 +42,8 @@ test('metrics count verifications and sign-ins by result, and the time of databa
       'insufficient_scope',
       'malformed',
       'not_found',
+      'quota_exceeded',
+      'rate_limited',
       'wrong_kind',
     ].map((it) => `keyreeve_verifications_total{result="${it}"}`),
     ...['delivered', 'failed', 'refused'].map((it) => `keyreeve_webhook_deliveries_total{result="${it}"}`),

@@ -60,8 +60,8 @@ const drawsPerQuestionMax = 2;
 export class KeyLimiter {
   readonly draws: DrawCounts = { committed: 0, failed: 0, unknown: 0 };
   readonly tokens = { drawn: 0, spent: 0 };
-  /** Verifications that were rejected because too many waited. */
-  shed = 0;
+  /** Verifications that needed a draw. They are rejected if too many wait. */
+  readonly waits = { waited: 0, rejected: 0 };
   readonly #options: KeyLimiterOptions;
   readonly #monotonicMs: () => number;
   readonly #subjects = new Subjects();
@@ -106,9 +106,10 @@ export class KeyLimiter {
 
   #wait(question: Question): void {
     for (const pool of question.pools) pool.waiting++;
+    this.waits.waited++;
     const rejected = this.#waiting.push(question);
     if (rejected) {
-      this.shed++;
+      this.waits.rejected++;
       leave(rejected).fail(unavailable(new Error('too many draws wait')));
     }
     this.#schedule();

@@ -3,9 +3,9 @@
  * all instances spend never exceeds it, whatever happens to an instance after the commit.
  */
 import { allInOrder } from '../../foundation/all-in-order.ts';
-import type { Reader, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
-import { sql, type Dialect, type Statement } from '../../foundation/database/sql.ts';
+import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 export type MeterKind = 'rate' | 'quota';
 export type QuotaPeriod = 'day' | 'month' | 'ever';
@@ -103,23 +103,37 @@ export const readQuotaUses = async (
 ): Promise<ReadonlyMap<string, QuotaUseRow>> =>
   new Map((await reader.all(selectQuotaUses, [JSON.stringify(subjects)])).map((row) => [row.subject, row]));
 
-const listOrphans: Statement<{ subject: string; kind: string }> = sql('list_orphaned_key_meters', {
-  sqlite: `select subject, kind from key_meters m
-   where not exists (select 1 from accounts a where a.id = m.subject)
-     and not exists (select 1 from api_keys k where k.id = cast(m.subject as integer) and m.subject glob '[0-9]*') limit $1`,
-  postgres: `select subject, kind from key_meters m
-   where not exists (select 1 from accounts a where a.id = m.subject)
-     and not exists (select 1 from api_keys k where m.subject ~ '^[0-9]+$' and k.id::text = m.subject) limit $1`,
+/** Rows of one step. A literal, because PostgreSQL does not plan for a small parameter of `limit`. */
+export const metersPerStep = 500;
+// The subject as the id of a key. No key has the id 0, which SQLite makes of the id of an account.
+const keyIdOf: Readonly<Record<Dialect, string>> = {
+  sqlite: 'cast(m.subject as integer)',
+  postgres: `(case when m.subject ~ '^[0-9]{1,18}$' then m.subject::bigint end)`,
+};
+const isOrphan = (dialect: Dialect): string =>
+  `not exists (select 1 from accounts a where a.id = m.subject)
+     and not exists (select 1 from api_keys k where k.id = ${keyIdOf[dialect]})`;
+const page = (dialect: Dialect): string => `select m.subject, m.kind,
+     case when ${isOrphan(dialect)} then 1 else 0 end as "isOrphan"
+   from key_meters m where (m.subject, m.kind) > ($1, $2) order by m.subject, m.kind limit ${metersPerStep}`;
+const pageMetersOfAll = sql<MeterKey & { readonly isOrphan: number }>('page_key_meters', {
+  sqlite: page('sqlite'),
+  postgres: page('postgres'),
 });
-const deleteMeters = sql('delete_key_meters', {
-  sqlite: `delete from key_meters where (subject, kind) in
-     (select value ->> '$.subject', value ->> '$.kind' from json_each($1))`,
-  postgres: `delete from key_meters where (subject, kind) in
-     (select subject, kind from json_to_recordset($1::json) as w (subject text, kind text))`,
+const deleteOrphans = sql('delete_orphaned_key_meters', {
+  sqlite: `delete from key_meters as m where (m.subject, m.kind) in
+     (select value ->> '$.subject', value ->> '$.kind' from json_each($1)) and ${isOrphan('sqlite')}`,
+  // Rows that a draw has locked are left for a later call.
+  postgres: `delete from key_meters where ctid = any (array(
+     select m.ctid from json_to_recordset($1::json) as w (subject text, kind text)
+       join key_meters m on m.subject = w.subject and m.kind = w.kind
+     where ${isOrphan('postgres')} for update of m skip locked))`,
 });
 
-/** Deletes rows of deleted keys and accounts, at most `count`. @returns how many */
-export async function deleteOrphanedMetersTx(tx: Transaction, count: number): Promise<number> {
-  const orphans = await tx.all(listOrphans, [count]);
-  return orphans.length === 0 ? 0 : tx.run(deleteMeters, [JSON.stringify(orphans)]);
-}
+/** The next rows, in order, and whether the key or account of each was deleted. @param after empty texts for the first rows */
+export const pageMeters = (reader: Reader, after: Readonly<Record<keyof MeterKey, string>>) =>
+  reader.all(pageMetersOfAll, [after.subject, after.kind]);
+
+/** Deletes those of the rows whose key or account does not exist. @returns how many */
+export const deleteOrphanedMeters = (db: Db, meters: readonly MeterKey[]): Promise<number> =>
+  db.transaction((tx) => tx.run(deleteOrphans, [JSON.stringify(meters)]));
