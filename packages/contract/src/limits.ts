@@ -205,10 +205,19 @@ const queues = {
   ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
-  drawsInProgressMax: limit(2, 'Draws of tokens from the limits of keys and accounts at once.'),
+  drawsInProgressMax: limit(
+    2,
+    'Draws of tokens from the limits of keys and accounts at once, per worker. On PostgreSQL, each has a connection of its own.',
+  ),
   limitsPerDrawMax: limit(256, 'Limits of keys and accounts that share one draw.'),
-  drawsWaitingMax: limit(2_000, 'Verifications that wait for a draw of tokens. More: 503.'),
-  limitedSubjectsInMemoryMax: limit(50_000, 'Keys and accounts whose drawn tokens an instance holds.'),
+  drawsWaitingMax: limit(
+    2_000,
+    'Verifications that wait for a draw of tokens. More: the newest of the account with the most gets 503.',
+  ),
+  limitedSubjectsInMemoryMax: limit(
+    50_000,
+    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens are dropped; above half, also those that were not used for 10 minutes.',
+  ),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
   writesWaitingMax: limit(
     1_000,
@@ -267,7 +276,7 @@ const operations = {
 
 const postgres = {
   postgresReadersMax: limit(2, 'Connections per worker for verifications.'),
-  postgresWritersMax: limit(8, 'Connections per worker for everything else.'),
+  postgresWritersMax: limit(8, 'Connections per worker for everything else, except draws.'),
   postgresReservedWritersMax: limit(
     2,
     'Of these, reserved for deletions, disabling, session ends and passwords. Two more are reserved for all other writes.',
