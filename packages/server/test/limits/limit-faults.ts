@@ -32,7 +32,7 @@ async function cutDraws(cluster: Cluster, cut: CommitCut): Promise<void> {
   const proxies = proxiesOf(cluster);
   const count = (): number => proxies.reduce((sum, { counts }) => sum + counts.commitsCut[cut], 0);
   const before = count();
-  for (const proxy of proxies) proxy.cutCommits(cut, { every: 2, statement: 'draw_tokens' });
+  for (const proxy of proxies) proxy.cutCommits(cut, { every: 2, statement: 'save_key_meters' });
   await until(`commits of draws are cut ${cut}`, effectMsMax, () => count() >= before + drawsCut);
   for (const proxy of proxies) proxy.clearFaults();
 }

@@ -10,48 +10,52 @@ export interface LimitMutant {
 }
 
 const limiter = 'modules/key-limits/key-limits.ts';
-const store = 'modules/key-limits/store.ts';
 
 export const limitMutants: readonly LimitMutant[] = [
   {
     name: 'tokens that are spent before the commit of their draw',
     edits: [
       {
-        file: store,
-        find: `): Promise<Draw[]> =>
-  db.transaction(async (tx) => {`,
-        replace: `): Promise<Draw[]> => new Promise((resolve, reject) => void
-  db.transaction(async (tx) => {`,
-      },
-      {
-        file: store,
-        find: `    return draws;
-  });`,
-        replace: `    resolve(draws);
-  }).catch(reject));`,
+        file: limiter,
+        find: `decisions = await runInShare(drawShare, () => db.transaction((tx) => this.#decideTx(tx, together)));`,
+        replace: `decisions = await new Promise<Decisions>((resolve, reject) => {
+        const decide = async (tx: Transaction): Promise<void> => resolve(await this.#decideTx(tx, together));
+        runInShare(drawShare, () => db.transaction(decide)).catch(reject);
+      });`,
       },
     ],
     faults: ['cutBefore', 'cutBefore', 'cutBefore'],
   },
   {
     name: 'a draw without its condition',
+    edits: [{ file: limiter, find: `if (taking.available < needed) {`, replace: `if (needed < 0) {` }],
+    faults: [],
+  },
+  {
+    name: 'a draw that reads limits without a lock',
     edits: [
       {
-        file: store,
-        find: '       else ${sqlMin}(room, want + case when room * 10 >= capacity then forecast else 0 end) end as granted_now',
-        replace: '       else want + case when room * 10 >= capacity then forecast else 0 end end as granted_now',
+        file: 'modules/key-limits/store.ts',
+        find: `order by m.subject, m.kind for update of m`,
+        replace: `order by m.subject, m.kind`,
       },
     ],
     faults: [],
   },
   {
     name: 'tokens that are kept over a change of the limits',
-    edits: [{ file: limiter, find: `if (known?.text === text) return`, replace: `if (known) return` }],
+    edits: [{ file: 'modules/key-limits/subjects.ts', find: `if (known?.text === text) {`, replace: `if (known) {` }],
     faults: [],
   },
   {
     name: 'the clock of the process instead of the clock of the database',
-    edits: [{ file: limiter, find: `isShared ? undefined : this.#clock.now()`, replace: `this.#clock.now()` }],
+    edits: [
+      {
+        file: limiter,
+        find: `clock.isSystem === true && locked.now !== undefined ? locked.now : `,
+        replace: ``,
+      },
+    ],
     faults: [],
   },
   {
@@ -59,19 +63,17 @@ export const limitMutants: readonly LimitMutant[] = [
     edits: [
       {
         file: limiter,
-        find: `    } catch (error) {
-      for (const question of questions)`,
-        replace: `    } catch (error) {
-      if (isOutcomeUnknown(error))
-        for (const { want, subject } of wanted.values())
-          this.#db.transaction((tx) => tx.run(giveBack, [want, subject])).catch(() => undefined);
-      for (const question of questions)`,
+        find: `    this.draws[isOutcomeUnknown(error) ? 'unknown' : 'failed']++;\n`,
+        replace: `    this.draws[isOutcomeUnknown(error) ? 'unknown' : 'failed']++;
+    if (isOutcomeUnknown(error))
+      for (const { cost, pools } of questions)
+        for (const { meter } of pools)
+          this.#options.db.transaction((tx) => tx.run(giveBack, [cost, meter.subject])).catch(() => undefined);\n`,
       },
       {
         file: limiter,
         find: `export class KeyLimiter {`,
-        replace: `import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
-import { sql } from '../../foundation/database/sql.ts';
+        replace: `import { sql } from '../../foundation/database/sql.ts';
 const giveBack = sql('give_back', "update key_meters set used = used - $1 where subject = $2 and kind = 'quota'");
 export class KeyLimiter {`,
       },

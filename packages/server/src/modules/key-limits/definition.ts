@@ -14,6 +14,8 @@ const rateTokensMs = { min: 1_000, max: 60_000 } as const;
 const quotaForecastMs = 10_000;
 /** An instance holds at most this part of a limit for later verifications. */
 const forecastPart = 20;
+/** Of a key that is used for the first time: without it, the first hundred verifications need eight draws. */
+const firstForecast = 8;
 
 /** One limit of one key or account. */
 export interface Meter extends MeterKey {
@@ -34,6 +36,8 @@ export interface Meter extends MeterKey {
   readonly tokensMs: number;
   /** Tokens that an instance may hold for later verifications. */
   readonly forecastMax: number;
+  /** Of them, those that an instance draws before it has spent any. */
+  readonly forecastMin: number;
 }
 
 /**
@@ -85,7 +89,9 @@ export function metersOf(owner: Meter['owner'], subject: string, text: string): 
     // Tokens that expire are lost. The limit refills no more than this meanwhile.
     const refilled = (quantity * tokensMs) / (windowSeconds * 1_000);
     const forecastMax = Math.floor(Math.min(capacity / forecastPart, refilled));
-    meters.push({ owner, subject, ...namesOf(owner, subject, 'rate'), ...sizes, tokensMs, forecastMax });
+    // Of wide limits. Instances that spend none of them lose a tenth of what is refilled at most.
+    const forecastMin = Math.floor(Math.min(firstForecast, capacity / 1_000, refilled / 10));
+    meters.push({ owner, subject, ...namesOf(owner, subject, 'rate'), ...sizes, tokensMs, forecastMax, forecastMin });
   }
   if (quota) {
     const { limit: quantity, per } = quota;
@@ -98,6 +104,7 @@ export function metersOf(owner: Meter['owner'], subject: string, text: string): 
       ...sizes,
       tokensMs: quotaForecastMs,
       forecastMax,
+      forecastMin: 0,
     });
   }
   return meters;
