@@ -70,7 +70,7 @@ export const OwnAccount = Type.Object(
     language: orNull(Language),
     ...shownLimits,
   },
-  { ...strict, description: '`limits`: of all API keys together; an administrator sets them' },
+  { ...strict, description: '`limits`: all API keys of the account share them; an administrator sets them' },
 );
 export type OwnAccount = Static<typeof OwnAccount>;
 

@@ -287,13 +287,13 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: `${waitAndRetry} Reuse keys instead of creating one for each task.`,
   },
   rate_limited: {
-    cause: 'Verifications of the key, or of all keys of its account, came faster than its rate limit allows.',
-    fix: 'Wait for the seconds in `Retry-After`. The account raises the limit of a key with `PATCH /auth/api-keys/{id}`; an administrator raises that of an account.',
+    cause: 'The verifications of the key, or of all keys of its account together, exceeded a rate limit.',
+    fix: 'Wait for the seconds in `Retry-After`. The owner changes the rate limit of a key with `PATCH /auth/api-keys/{id}`; an administrator changes that of an account. Without `Retry-After`, the cost of the request exceeds the burst.',
   },
   quota_exceeded: {
     cause:
-      'The key, or all keys of its account together, used the quota of the day or month, or the one without an end.',
-    fix: 'Wait until the period ends (`Retry-After`), or have the quota raised: a key’s by its account, an account’s by an administrator.',
+      'The verifications of the key, or of all keys of its account together, used up a quota for a day, a month or ever.',
+    fix: 'Wait for the seconds in `Retry-After`: then the next period starts. Without the header, waiting does not help. The owner changes the quota of a key with `PATCH /auth/api-keys/{id}`; an administrator changes that of an account.',
   },
   too_many_changes: {
     cause: `The account changed or rotated its API keys more than ${limits.keyChangesPerMinuteMax} times in a minute.`,

@@ -83,13 +83,14 @@ export const keyErrors = {
   },
   rate_limited: {
     status: 429,
-    title: 'The key is used too often',
-    meaning: 'The rate limit of the key or its account has no room. Wait for the seconds in Retry-After.',
+    title: 'The rate limit is exceeded',
+    meaning:
+      'A rate limit of the key or its account has too few tokens left. Wait for the seconds in Retry-After. Without Retry-After, the cost exceeds the burst.',
   },
   quota_exceeded: {
     status: 429,
     title: 'The quota is used up',
     meaning:
-      'The quota of the key or its account is used up. It begins again after the seconds in Retry-After, if there are any.',
+      'A quota of the key or its account has too few tokens left. It starts again after the seconds in Retry-After. Without Retry-After, waiting does not help.',
   },
 } as const satisfies Record<string, ErrorDefinition>;

@@ -1,4 +1,4 @@
-/** Limits of a key or an account: how many verifications they accept in a time. */
+/** Limits of a key or an account: a rate limit, and a quota for a day, a month or ever. */
 import Type, { type Static } from 'typebox';
 import { Instant, orNull } from './schemas.ts';
 
@@ -15,20 +15,20 @@ const { rateMax, windowSecondsMax, quotaMax } = keyLimitBounds;
 
 export const RateLimit = Type.Object(
   {
-    limit: Type.Integer({ minimum: 1, maximum: rateMax, description: 'Verifications in a window', examples: [600] }),
+    limit: Type.Integer({ minimum: 1, maximum: rateMax, description: 'Tokens in a window', examples: [600] }),
     windowSeconds: Type.Integer({ minimum: 1, maximum: windowSecondsMax, examples: [60] }),
     burst: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: rateMax,
-        description: 'Verifications at once, at most the limit; without it the limit',
+        description: 'Tokens of the full bucket, at most `limit`. Default: `limit`',
         examples: [100],
       }),
     ),
   },
   {
     ...strict,
-    description: 'A bucket of `burst` verifications, which `limit` verifications in each window refill evenly',
+    description: 'A token bucket: it holds `burst` tokens and is refilled evenly, with `limit` tokens in each window',
   },
 );
 
@@ -37,17 +37,20 @@ export const Quota = Type.Object(
     limit: Type.Integer({
       minimum: 1,
       maximum: quotaMax,
-      description: 'Verifications in a period',
+      description: 'Tokens in a period',
       examples: [10_000],
     }),
-    per: Type.Enum(['day', 'month', 'ever'], { description: 'A day or a month in UTC', examples: ['month'] }),
+    per: Type.Enum(['day', 'month', 'ever'], {
+      description: 'A UTC day, a UTC month, or a single period without an end',
+      examples: ['month'],
+    }),
   },
   strict,
 );
 
 export const KeyLimits = Type.Object(
   { rate: Type.Optional(orNull(RateLimit)), quota: Type.Optional(orNull(Quota)) },
-  { ...strict, description: 'Both must have room for a verification' },
+  { ...strict, description: 'A verification spends one token of each, or as many as its cost, or is rejected' },
 );
 export type KeyLimits = Static<typeof KeyLimits>;
 
@@ -55,7 +58,7 @@ export const QuotaUse = Type.Object(
   {
     used: Type.Integer({
       minimum: 0,
-      description: 'In the current period, with up to 5 % of the limit that instances have reserved but not used',
+      description: 'In the current period. Includes tokens that instances hold, at most 5% of the quota each',
       examples: [1204],
     }),
     resetsAt: orNull(Type.String({ ...Instant, description: 'null: never', examples: ['2026-12-01T00:00:00.000Z'] })),

@@ -90,9 +90,9 @@ const byStatus: Readonly<Record<number, string>> = {
 const retryAfter = { 'Retry-After': 'Seconds until a retry can succeed' };
 /** draft-ietf-httpapi-ratelimit-headers-11. */
 const rateLimit = {
-  'Retry-After': 'Seconds until a retry can succeed; absent if a limit never has room again',
-  RateLimit: 'What each limit has left',
-  'RateLimit-Policy': 'The limits',
+  'Retry-After': 'Seconds after which the request can succeed; absent if it never can',
+  RateLimit: 'The remaining tokens of each limit',
+  'RateLimit-Policy': 'The limits and their windows',
 };
 const headersByStatus: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'WWW-Authenticate': 'The schemes that the endpoint accepts, and the error (RFC 6750 section 3)' },

@@ -9,8 +9,8 @@ export const refusals = {
   address_required: 'The key is limited to IP ranges, and the request does not contain the client IP.',
   address_not_allowed: 'The key is not valid from this client IP.',
   insufficient_scope: 'It lacks a scope that the request requires. An access token has no scopes.',
-  rate_limited: 'The rate limit of the key or its account has no room.',
-  quota_exceeded: 'The quota of the key or its account is used up.',
+  rate_limited: 'A rate limit of the key or its account has too few tokens left.',
+  quota_exceeded: 'A quota of the key or its account has too few tokens left.',
   enrolment_required: 'The account of the access token must enrol a second factor first.',
 } as const;
 

@@ -26,7 +26,8 @@ const Scopes = Type.Array(Scope, {
 const Cost = Type.Integer({
   minimum: 0,
   maximum: keyLimitBounds.costMax,
-  description: 'What the verification spends of the limits of the key and its account; 0 only checks them. Default 1',
+  description:
+    'Tokens that the verification spends from each limit of the key and its account; 0 only checks the limits. Default: 1',
   examples: [1],
 });
 
@@ -61,18 +62,21 @@ export type VerifyBatchBody = Static<typeof VerifyBatchBody>;
 export const CredentialType = Type.Enum(['api_key', 'access_token']);
 export const Refusals = Type.Enum(Object.keys(refusals) as Refusal[]);
 
-/** What a limit has left, for the fields RateLimit and RateLimit-Policy of the service's own response. */
+/** The remaining tokens of a limit. A service can return them in RateLimit and RateLimit-Policy of its own response. */
 export const RemainingLimit = Type.Object(
   {
     policy: Text('key-quota', 'The name: `key-rate`, `key-quota`, `account-rate` or `account-quota`'),
-    limit: Type.Integer({ format: 'int64', description: 'Cost in each window or period', examples: [10_000] }),
+    limit: Type.Integer({ format: 'int64', description: 'Tokens in a window or period', examples: [10_000] }),
     windowSeconds: Type.Optional(
-      Type.Integer({ description: 'Of a month, 30 days. Absent for a quota without periods', examples: [86_400] }),
+      Type.Integer({
+        description: 'For a quota per month, 30 days. Absent for a quota without an end',
+        examples: [86_400],
+      }),
     ),
     remaining: Type.Integer({ format: 'int64', minimum: 0, examples: [9_314] }),
     resetSeconds: Type.Optional(
       Type.Integer({
-        description: 'Until all of it is available. Absent for a quota without periods',
+        description: 'Seconds until the limit is full again. Absent for a quota without an end',
         examples: [3_600],
       }),
     ),
@@ -83,7 +87,7 @@ export type RemainingLimit = Static<typeof RemainingLimit>;
 const remainingLimits = Type.Optional(
   Type.Array(RemainingLimit, {
     description:
-      'After this verification. Absent without limits of the key and its account, and in a rejection for another reason',
+      'After this verification. Absent if neither the key nor its account has limits, and in a rejection for another reason',
   }),
 );
 
@@ -119,14 +123,15 @@ export const RefusedCredential = Type.Object(
     code: Refusals,
     retryAfterSeconds: Type.Optional(
       Type.Integer({
-        description: 'With `rate_limited` and `quota_exceeded`, unless the limit never has room for this cost',
+        description: 'With `rate_limited` and `quota_exceeded`. Absent if the request can never succeed',
         examples: [30],
       }),
     ),
     resetsAt: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'With `quota_exceeded`: when the quota begins again. Absent for a quota without periods',
+        description:
+          'With `quota_exceeded`: when the next period of the quota starts. Absent for a quota without an end',
         examples: ['2026-12-01T00:00:00.000Z'],
       }),
     ),
@@ -215,7 +220,7 @@ export const introspect = {
   errors: [...serviceErrors, 'invalid_request'],
 } as const satisfies RouteContract;
 
-/** Of a rejection by a limit with the status 403 (`limited=403`): the code. */
+/** The code of a rejection by a limit that has the status 403 (`limited=403`). */
 export const refusalHeader = 'X-Keyreeve-Refusal';
 
 /** The identity headers of `/auth/forward`. A 200 response has all of them, so a proxy overwrites headers of the client. */
@@ -234,7 +239,7 @@ export const forward = {
   tag: 'Verification',
   summary: 'Verify the credential of this request',
   description:
-    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. `?cost=5` is what the verification spends of the limits of the key and its account; the largest applies, the default is 1. `?limited=403` gives a rejection by a limit the status 403 instead of 429, with its code in `X-Keyreeve-Refusal`, for proxies that do not pass on a 429. For a key that is limited to IP ranges, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; other headers with a client IP are ignored.',
+    'For proxies: nginx auth_request, Caddy forward_auth, Traefik ForwardAuth, HAProxy, Envoy ext_authz. Accepts any method except TRACE and CONNECT, and any path below /auth/forward/; ignores bodies. `?scope=a` (repeatable, or separated by spaces) requires scopes. `?cost=5` spends 5 tokens from each limit of the key and its account; of several, the largest applies, and the default is 1. With `?limited=403`, a rejection by a limit has the status 403 instead of 429, and its code in `X-Keyreeve-Refusal`, for proxies that do not pass on a 429. For a key that is limited to IP ranges, the client IP is the entry of X-Forwarded-For that `KEYREEVE_TRUSTED_PROXIES` identifies; other headers with a client IP are ignored.',
   auth: 'any_credential',
   query: Type.Object({
     scope: Type.Optional(Type.String({ examples: ['orders:read'] })),
@@ -244,7 +249,7 @@ export const forward = {
   success: {
     status: 200,
     description:
-      'The credential is valid. The body is empty. For a key with limits, the header `RateLimit` states what is left',
+      'The credential is valid. The body is empty. For a key with limits, the header `RateLimit` contains the remaining tokens',
     headers: {
       [identityHeaders.account]: 'The account’s id',
       [identityHeaders.credential]: '`api_key` or `access_token`',
