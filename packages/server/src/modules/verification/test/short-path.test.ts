@@ -1,5 +1,6 @@
 /** `/auth/forward` on connections that stay open, as proxies use them. */
 import assert from 'node:assert/strict';
+import type { KeyLimits } from '@keyreeve/contract';
 import { KeptConnection } from '../../../../test-kit/kept-connection.ts';
 import { newApp, operator, type TestApp } from '../../../../test-kit/new-app.ts';
 import { head } from '../../../../test-kit/raw-http.ts';
@@ -30,6 +31,12 @@ async function fixture() {
   };
   const limitedTo = (addresses: readonly string[]) =>
     changed(addresses.join(), (keyId) => keyChanges.change(operator, account.id, keyId, { addresses }));
+  let count = 0;
+  const limited = async (limits: KeyLimits): Promise<{ id: number; nickname: string; key: string }> => {
+    const nickname = `limited${count++}`;
+    const created = await apiKeys.create(operator, account.id, { nickname, limits });
+    return { id: created.id, nickname, key: created.secret.reveal() };
+  };
   const disabled = () =>
     changed('disabled', (keyId) => keyChanges.change(operator, account.id, keyId, { disabled: true }));
   const previous = (overlapSeconds: number) =>
@@ -39,6 +46,7 @@ async function fixture() {
   return {
     app,
     limitedTo,
+    limited,
     disabled,
     previous,
     account,
@@ -94,6 +102,37 @@ test('every response on a connection that stays open has the bytes of a response
     const actual = await connection.ask(request);
     assert.equal(statusOf(actual), status, what);
     assert.equal(withoutRequestId(actual), withoutRequestId(expected), what);
+  }
+});
+
+test('responses to keys with limits have the same bytes on a connection that stays open', async () => {
+  await using at = await fixture();
+  using connection = await shortConnection(at.app);
+  const ask = (key: string, query: string, to = connection): Promise<string> =>
+    to.ask(proxied(key).replace('forward ', `forward${query} `));
+  const queries = ['', '?cost=1', '', '?limited=403', '?cost=3&limited=403', '?cost=0', '?limited=1', ''];
+  const withoutSeconds = (response: string): string =>
+    withoutRequestId(response).replace(/;t=\d+|Retry-After: \d+/g, (text) => text.replace(/\d+/, 'n'));
+  for (const limits of [
+    { quota: { limit: 2, per: 'day' } },
+    { quota: { limit: 2, per: 'ever' } },
+    { rate: { limit: 2, windowSeconds: 3_600 }, quota: { limit: 100, per: 'month' } },
+  ] as const) {
+    const [one, other] = [await at.limited(limits), await at.limited(limits)];
+    const short: string[] = [];
+    for (const query of queries) short.push(await ask(one.key, query));
+    assert.deepEqual(short.map(statusOf), [200, 200, 429, 403, 403, 400, 400, 429]);
+    const node: string[] = [];
+    for (const query of queries) {
+      using fresh = new KeptConnection(Number(new URL(at.app.url).port));
+      node.push(await ask(other.key, query, fresh));
+    }
+    const anonymous = (response: string, { id, nickname }: typeof one): string =>
+      withoutSeconds(response).replaceAll(String(id), 'id').replaceAll(nickname, 'nickname');
+    assert.deepEqual(
+      short.map((response) => anonymous(response, one)),
+      node.map((response) => anonymous(response, other)),
+    );
   }
 });
 
