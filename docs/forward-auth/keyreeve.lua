@@ -4,6 +4,7 @@
 --                lua-load-per-thread keyreeve.lua
 --   frontend     http-request lua.keyreeve any            (or the name of a scope instead of "any")
 --                http-request deny deny_status 503 unless { var(txn.keyreeve_allowed) -m bool }
+--   before it    http-request set-var(txn.keyreeve_cost) int(5)      (what a request spends of limits, if not 1)
 --
 -- Keyreeve accepts: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes and txn.keyreeve_allowed.
 -- Keyreeve rejects: sends the client Keyreeve's status, problem document, WWW-Authenticate, Retry-After and RateLimit.
@@ -31,15 +32,19 @@ local function first(headers, name)
   return headers and headers[name] and headers[name][0]
 end
 
--- The scope comes from haproxy.cfg. No part of the URL comes from the client.
-local function verificationUrl(scope)
-  if scope == "any" then
-    return origin .. "/auth/forward"
+-- The scope and the cost come from haproxy.cfg. No part of the URL comes from the client.
+local function verificationUrl(scope, cost)
+  local query = {}
+  if scope ~= "any" then
+    local encoded = scope:gsub("[^%w._~-]", function(character)
+      return string.format("%%%02X", character:byte())
+    end)
+    table.insert(query, "scope=" .. encoded)
   end
-  local encoded = scope:gsub("[^%w._~-]", function(character)
-    return string.format("%%%02X", character:byte())
-  end)
-  return origin .. "/auth/forward?scope=" .. encoded
+  if cost then
+    table.insert(query, "cost=" .. cost)
+  end
+  return origin .. "/auth/forward" .. (#query > 0 and "?" or "") .. table.concat(query, "&")
 end
 
 -- The unchanged lines of one header. HAProxy's parser rejects line breaks in a value, so a client cannot add headers to the
@@ -92,7 +97,7 @@ end
 
 core.register_action("keyreeve", { "http-req" }, function(txn, scope)
   local response = core.httpclient():get({
-    url = verificationUrl(scope),
+    url = verificationUrl(scope, txn:get_var("txn.keyreeve_cost")),
     headers = verificationHeaders(txn),
     timeout = timeoutMs,
   })

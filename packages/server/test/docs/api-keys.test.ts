@@ -1,44 +1,23 @@
 /** The code blocks of docs/api-keys.md, run in order after those of the README, print what the page shows. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
-import { environmentFor, keyreeveBin, newProgram } from '../e2e/program.ts';
+import { newProgram } from '../e2e/program.ts';
 import { hasCurl } from './curl-program.ts';
+import { outputsOf, readPage, shellBlocks } from './shell-blocks.ts';
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
-const shellBlocks = (page: string): string[] =>
-  [...page.matchAll(/^ *```sh\n([^]*?)^ *```$/gm)].map(([, block = '']) => block);
-
-const page = read('docs/api-keys.md');
-/** They sign in and set the variables. */
-const setup = shellBlocks(read('README.md')).filter((block) => /^(?:BASE_URL|ACCESS_TOKEN)=/.test(block));
+const page = readPage('docs/api-keys.md');
 const blocks = shellBlocks(page);
 /** The JSON that the page shows below a block. */
 const shown = [...page.matchAll(/^ *```sh\n((?:(?!```)[^])*)^ *```\n\n *```json\n([^]*?)^ *```$/gm)].map(
   ([, block = '', json = '']) => [blocks.indexOf(block), JSON.parse(json) as unknown] as const,
 );
 
-const separator = '-- next block --\n';
-
 test('each block works as it stands, and prints what the page shows', async (t) => {
   if (!hasCurl(t)) return;
   await using program = await newProgram();
-  // npm would take longer than the command. Each response ends its line.
-  const functions = `npx() { shift; '${process.execPath}' '${keyreeveBin}' "$@"; }
-curl() { command curl "$@"; printf '\\n'; }\n`;
-  const script = [functions + setup.join(''), ...blocks].join(`printf '%s' '${separator}'\n`);
-  const { stdout } = await promisify(execFile)(
-    '/bin/sh',
-    ['-eu', '-c', script.replaceAll('http://127.0.0.1:8787', program.url)],
-    { cwd: root, env: environmentFor(program.folder), timeout: 180_000 },
-  );
-  const outputs = stdout.split(separator).slice(1);
+  const outputs = await outputsOf(blocks, program);
   assert.equal(outputs.length, blocks.length);
-  assert.doesNotMatch(stdout, /\/problems\//);
+  assert.doesNotMatch(outputs.join(''), /\/problems\//);
   assert.ok(shown.length >= 3);
   for (const [index, json] of shown) {
     const block = blocks[index] ?? '';

@@ -1,0 +1,33 @@
+/** The code blocks of a page, run in one shell after those of the README that sign in. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { environmentFor, keyreeveBin, type newProgram } from '../e2e/program.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+
+export const readPage = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+export const shellBlocks = (page: string): string[] =>
+  [...page.matchAll(/^ *```sh\n([^]*?)^ *```$/gm)].map(([, block = '']) => block);
+
+/** They sign in and set the variables. */
+const setup = shellBlocks(readPage('README.md')).filter((block) => /^(?:BASE_URL|ACCESS_TOKEN)=/.test(block));
+const separator = '-- next block --\n';
+
+/** @returns what each block prints @throws if a command fails */
+export async function outputsOf(
+  blocks: readonly string[],
+  program: Awaited<ReturnType<typeof newProgram>>,
+): Promise<string[]> {
+  // npm would take longer than the command. Each response ends its line.
+  const functions = `npx() { shift; '${process.execPath}' '${keyreeveBin}' "$@"; }
+curl() { command curl "$@"; printf '\\n'; }\n`;
+  const script = [functions + setup.join(''), ...blocks].join(`printf '%s' '${separator}'\n`);
+  const { stdout } = await promisify(execFile)(
+    '/bin/sh',
+    ['-eu', '-c', script.replaceAll('http://127.0.0.1:8787', program.url)],
+    { cwd: root, env: environmentFor(program.folder), timeout: 180_000 },
+  );
+  return stdout.split(separator).slice(1);
+}
