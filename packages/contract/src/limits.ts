@@ -203,6 +203,10 @@ const queues = {
     20_000,
     'Keys per hour whose counts of verifications wait to be written. More: not counted.',
   ),
+  quotaNoticesWaitingMax: limit(
+    20_000,
+    'Used-up quotas whose audit events wait to be written, 1,000 every 10 s. More: not recorded.',
+  ),
   lookupBatchMax: limit(256, 'Credentials that share one database read.'),
   lookupsWaitingMax: limit(100_000, 'Credentials that wait for a read. More: 503.'),
   drawsInProgressMax: limit(

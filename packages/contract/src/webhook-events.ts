@@ -1,6 +1,7 @@
 /** The bodies of webhook messages: one schema for each kind of object. */
 import Type, { type TSchema } from 'typebox';
 import { DisabledReasonName } from './api-keys.ts';
+import { Quota } from './key-limits.ts';
 import { limits } from './limits.ts';
 import { AccountId, Instant, KeyId, Text } from './schemas.ts';
 import { SessionId } from './sessions.ts';
@@ -42,6 +43,8 @@ const keyEvents = ['api_key.created', 'api_key.enabled', 'api_key.previous_ended
 const disabledKeyEvents = ['api_key.disabled'] as const;
 const expiringKeyEvents = ['api_key.expiring'] as const;
 const rotatedKeyEvents = ['api_key.rotated'] as const;
+const accountQuotaEvents = ['account.quota_reached'] as const;
+const keyQuotaEvents = ['api_key.quota_reached'] as const;
 const sessionEvents = ['session.ended', 'session.reuse_detected'] as const;
 const testEvents = ['webhook.test'] as const;
 
@@ -61,6 +64,10 @@ export const RotatedKeyEventData = Type.Object(
   },
   strict,
 );
+const { limit, per } = Quota.properties;
+const quota = { limit, per, period: Text('2026-11', 'The day or month in UTC, or `ever`') };
+export const AccountQuotaEventData = Type.Object({ accountId: AccountId, ...quota }, strict);
+export const KeyQuotaEventData = Type.Object({ ...key, ...quota }, strict);
 export const SessionEventData = Type.Object({ accountId: AccountId, sessionId: SessionId }, strict);
 export const TestEventData = Type.Object({ endpointId: WebhookId }, strict);
 
@@ -69,6 +76,8 @@ export const KeyEvent = message(keyEvents, KeyEventData);
 export const DisabledKeyEvent = message(disabledKeyEvents, DisabledKeyEventData);
 export const ExpiringKeyEvent = message(expiringKeyEvents, ExpiringKeyEventData);
 export const RotatedKeyEvent = message(rotatedKeyEvents, RotatedKeyEventData);
+export const AccountQuotaEvent = message(accountQuotaEvents, AccountQuotaEventData);
+export const KeyQuotaEvent = message(keyQuotaEvents, KeyQuotaEventData);
 export const SessionEvent = message(sessionEvents, SessionEventData);
 export const TestEvent = message(testEvents, TestEventData);
 
@@ -82,6 +91,8 @@ export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
   ...messagesOf(disabledKeyEvents, DisabledKeyEvent),
   ...messagesOf(expiringKeyEvents, ExpiringKeyEvent),
   ...messagesOf(rotatedKeyEvents, RotatedKeyEvent),
+  ...messagesOf(accountQuotaEvents, AccountQuotaEvent),
+  ...messagesOf(keyQuotaEvents, KeyQuotaEvent),
   ...messagesOf(sessionEvents, SessionEvent),
   ...messagesOf(testEvents, TestEvent),
 };

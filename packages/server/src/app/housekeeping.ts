@@ -1,5 +1,5 @@
 /**
- * Periodic work: writes usage and times of last use, deletes expired rows and old usage, disables unused keys, sends expiry
+ * Periodic work: writes usage, times of last use and used-up quotas, deletes expired rows and old usage, disables unused keys, sends expiry
  * notices, logs counts of verifications and audit checkpoints.
  */
 import { limits } from '@keyreeve/contract';
@@ -17,6 +17,8 @@ import type { Log } from '../foundation/log.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
 import { deleteEndedSecrets } from '../modules/api-keys/change-store.ts';
+import { deleteOrphanedNotices } from '../modules/api-keys/quota-notice-store.ts';
+import type { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import type { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
 import type { UsageRetention } from '../modules/key-usage/retention.ts';
@@ -34,11 +36,13 @@ export interface HousekeepingParts {
   readonly orphanedMeters: OrphanedMeters;
   readonly unusedKeys: UnusedKeys;
   readonly expiryNotices: Pick<ExpiryNotices, 'send'>;
+  readonly quotaNotices: Pick<QuotaNotices, 'flush'>;
 }
 
 export class Housekeeping {
   readonly #timers: NodeJS.Timeout[];
   readonly #verifier: Verifier;
+  readonly #quotaNotices: HousekeepingParts['quotaNotices'];
   readonly #log: Log;
   readonly #checkpoint: () => Promise<void>;
   readonly #delay = new EventLoopDelay();
@@ -50,17 +54,19 @@ export class Housekeeping {
   constructor(
     { db, keys }: Installation,
     clock: Clock,
-    { verifier, usageRetention, orphanedMeters, unusedKeys, expiryNotices }: HousekeepingParts,
+    { verifier, usageRetention, orphanedMeters, unusedKeys, expiryNotices, quotaNotices }: HousekeepingParts,
     log: Log,
     isFirst = true,
   ) {
     this.#verifier = verifier;
+    this.#quotaNotices = quotaNotices;
     this.#log = log;
     this.#checkpoint = isFirst ? () => this.#logCheckpoint(db, keys.auditChain) : () => Promise.resolve();
     const every = (ms: number, task: () => Promise<void>): NodeJS.Timeout =>
       setInterval(() => void this.#runInBackground(task), ms).unref();
     this.#timers = [
       every(flushEveryMs, () => verifier.flush()),
+      every(flushEveryMs, () => quotaNotices.flush()),
       every(logEveryMs, async () => this.#logVerifications()),
     ];
     if (!isFirst) return;
@@ -78,13 +84,14 @@ export class Housekeeping {
       .then(() => this.#runInBackground(() => expiryNotices.send()));
   }
 
-  /** Writes the pending usage and times of last use, and logs the remaining counts. */
+  /** Writes the pending usage, times of last use and used-up quotas, and logs the remaining counts. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#logVerifications();
     this.#delay.stop();
     await this.#run(() => this.#verifier.flush());
+    await this.#run(() => this.#quotaNotices.flush());
     await this.#run(this.#checkpoint);
   }
 
@@ -118,6 +125,7 @@ export class Housekeeping {
     while ((await deleteExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const endedBefore = now - limits.endedSecretKeptDays * dayMs;
     while ((await deleteEndedSecrets(db, endedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
+    while ((await deleteOrphanedNotices(db, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (
       (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
     );

@@ -11,6 +11,7 @@ import { CurrentPassword } from '../modules/accounts/current-password.ts';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
+import { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import { KeyChanges } from '../modules/api-keys/changes.ts';
 import { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
@@ -73,6 +74,7 @@ export interface Services {
   /** Only a service starts it. */
   readonly outbox: Outbox;
   readonly orphanedMeters: OrphanedMeters;
+  readonly quotaNotices: QuotaNotices;
   readonly requests: RequestLimits;
   readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
@@ -227,7 +229,12 @@ export function wire(options: WiringOptions): Services {
     isSignUpOpen: config.isSignUpOpen,
   });
   const keyPrefixes = [config.keyPrefix, ...config.keyPrefixesAccepted];
-  const limiter = new KeyLimiter({ db, clock });
+  const quotaNotices = new QuotaNotices({
+    db,
+    clock,
+    onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
+  });
+  const limiter = new KeyLimiter({ db, clock, onQuotaReached: (quota) => quotaNotices.add(quota) });
   const verifier = new Verifier({
     db,
     clock,
@@ -276,6 +283,7 @@ export function wire(options: WiringOptions): Services {
     mailer,
     orphanedMeters: new OrphanedMeters(db),
     outbox,
+    quotaNotices,
     requests,
     secondFactors,
     signingKeys,

@@ -159,6 +159,12 @@ export const tables: readonly Table[] = [
     isInBackup: true,
   },
   {
+    name: 'quota_notices',
+    key: ['subject', 'period', 'quantity'],
+    columns: { subject: 'text', period: 'text', quantity: 'integer' },
+    isInBackup: true,
+  },
+  {
     name: 'key_prefixes',
     key: 'prefix',
     columns: { prefix: 'text', first_used_at: 'integer' },

@@ -37,6 +37,14 @@ const rotatedKey: Describe = (event, details) => ({
   overlapSeconds: Number(details['overlapSeconds']),
 });
 
+const quota = (details: Details): EventData => ({
+  limit: Number(details['limit']),
+  per: String(details['per']),
+  period: String(details['period']),
+});
+const accountQuota: Describe = (event, details) => ({ ...account(event, details), ...quota(details) });
+const keyQuota: Describe = (event, details) => ({ ...key(event, details), ...quota(details) });
+
 const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describe]>>> = {
   'account.created': ['account.created', account],
   'account.verified': ['account.verified', account],
@@ -46,6 +54,7 @@ const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, De
   'account.password_set': ['account.password_changed', account],
   'account.email_changed': ['account.email_changed', account],
   'account.email_change_undone': ['account.email_changed', account],
+  'account.quota_reached': ['account.quota_reached', accountQuota],
   'account.sessions_ended': ['account.sessions_ended', account],
   'second_factor.added': ['second_factor.added', account],
   'second_factor.removed': ['second_factor.removed', account],
@@ -54,6 +63,7 @@ const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, De
   'api_key.enabled': ['api_key.enabled', key],
   'api_key.rotated': ['api_key.rotated', rotatedKey],
   'api_key.expiring': ['api_key.expiring', expiringKey],
+  'api_key.quota_reached': ['api_key.quota_reached', keyQuota],
   'api_key.previous_ended': ['api_key.previous_ended', key],
   'api_key.deleted': ['api_key.deleted', key],
   'session.ended': ['session.ended', session],

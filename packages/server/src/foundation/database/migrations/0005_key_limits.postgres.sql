@@ -13,3 +13,10 @@ create table key_meters (
   period text not null default '',
   primary key (subject, kind)
 ) with (fillfactor = 50);
+
+create table quota_notices (
+  subject text not null,
+  period text not null,
+  quantity bigint not null,
+  primary key (subject, period, quantity)
+);

@@ -20,3 +20,15 @@ create table key_meters (
   period text not null default '',
   primary key (subject, kind)
 ) strict, without rowid;
+
+-- Used-up quotas that have their audit event. Not a column of key_meters: the transaction of the event would lock its row,
+-- and draws would wait for it.
+create table quota_notices (
+  -- The id of a key or an account.
+  subject text not null,
+  -- As in key_meters.
+  period text not null,
+  -- The limit of the quota.
+  quantity integer not null,
+  primary key (subject, period, quantity)
+) strict, without rowid;
