@@ -1,6 +1,6 @@
 /**
- * Periodic work: writes usage, times of last use and used-up quotas, deletes expired rows and old usage, disables unused keys, sends expiry
- * notices, logs counts of verifications and audit checkpoints.
+ * Periodic work: writes usage, times of last use and used-up quotas, deletes expired rows and old usage, disables unused
+ * keys, sends expiry notices, logs counts of verifications and audit checkpoints.
  */
 import { limits } from '@keyreeve/contract';
 import type { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
