@@ -113,7 +113,7 @@ export const changeKey = {
   path: '/auth/api-keys/:id',
   summary: 'Change an API key',
   description:
-    'The key keeps its secret. A change that removes rights (disabling the key, removing a scope, an earlier expiry, other IP ranges) applies to every verification that starts after the response, on every instance and endpoint.',
+    'The key keeps its secret. A change that removes rights (disabling the key, removing a scope, an earlier expiry, other IP ranges) applies to every verification that starts after the response, on every instance and endpoint, and so do changed limits.',
   isNarrowing: true,
   body: { type: 'json', schema: KeyChangeBody },
   success: { status: 200, description: 'The changed key', schema: KeyDetails },

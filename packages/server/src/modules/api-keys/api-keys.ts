@@ -16,7 +16,7 @@ import { DomainError } from '../../foundation/errors.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { parseAddresses } from './addresses.ts';
-import { assertRecentSignIn } from './changed-key.ts';
+import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';

@@ -1,8 +1,8 @@
 /** Computes what a requested change makes of a key, and checks each member of the request. */
-import { limits, type DisabledReason, type KeyLimits } from '@keyreeve/contract';
-import { isRecent } from '../../foundation/clock.ts';
+import type { DisabledReason, KeyLimits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
+import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { parseAddresses } from './addresses.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { assertExpiry } from './expiry.ts';
@@ -70,13 +70,6 @@ export function changeOfKey(
  */
 export const onlyDisables = (request: KeyChangeRequest): boolean =>
   request.disabled === true && Object.keys(request).length === 1;
-
-/** @throws DomainError `reauth_required` unless an account has signed in recently; never for other principals */
-export function assertRecentSignIn(principal: Principal, now: number): void {
-  if (principal.kind !== 'account') return;
-  if (!isRecent(now, principal.signedInAt ?? 0, limits.recentSignInSeconds * 1000))
-    throw new DomainError('reauth_required');
-}
 
 /** The principal whose session the transaction checks: whether an administrator who sets a reserved scope still is one. */
 export const checkedPrincipal = (principal: Principal, { scopes = [] }: KeyChangeRequest): Principal =>

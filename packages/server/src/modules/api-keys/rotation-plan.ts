@@ -5,7 +5,7 @@ import type { Principal } from '../../foundation/principal.ts';
 import { narrowing, versionOf, type Plan } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow, NewSecret } from './change-store.ts';
-import { assertRecentSignIn } from './changed-key.ts';
+import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { hasReservedScope, splitScopes } from './scopes.ts';
 
 /** The current secret becomes the previous one, until the end of the overlap. */

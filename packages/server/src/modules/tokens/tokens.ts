@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { limits, type ErrorCode, type ListedSession, type TokenPair } from '@keyreeve/contract';
 import type { Accounts, AuthenticatedAccount, Role } from '../accounts/accounts.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
+import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { isRecent, toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
@@ -233,9 +234,8 @@ export class Tokens {
   }
 
   /** For sensitive operations. @throws DomainError `reauth_required` when the sign-in was too long ago */
-  assertRecent({ signedInAt = 0 }: AccountPrincipal): void {
-    const recentMs = limits.recentSignInSeconds * 1000;
-    if (!isRecent(this.#options.clock.now(), signedInAt, recentMs)) throw new DomainError('reauth_required');
+  assertRecent(principal: AccountPrincipal): void {
+    assertRecentSignIn(principal, this.#options.clock.now());
   }
 
   async #refresh(presented: RefreshToken): Promise<TokenPair> {

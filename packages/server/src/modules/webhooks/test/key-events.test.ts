@@ -1,4 +1,4 @@
-/** Events of changes, rotations and expiries of API keys, from their cause to the delivery. */
+/** Events of changes, rotations, expiries and quotas of API keys, from their cause to the delivery. */
 import assert from 'node:assert/strict';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { limits, type CreatedKey, type CreatedWebhook, type RotatedKey } from '@keyreeve/contract';
@@ -62,6 +62,27 @@ test('a key that expires soon is published with its expiry', async () => {
     received.map((one) => openMessage(one, secret)).map(({ type, data: sent }) => [type, sent]),
     [['api_key.expiring', data]],
   );
+});
+
+test('used-up quotas of a key and of its account are published', async () => {
+  await using receiver = await newReceiver();
+  await using app = await newApp({ environment, clock: new FakeClock(Date.now()) });
+  const secret = await newSubscription(app, receiver, ['api_key.quota_reached', 'account.quota_reached']);
+  const { administration, apiKeys, quotaNotices, verifier } = app.service.services;
+  const { account } = await app.signIn();
+  const quota = { limit: 2, per: 'ever' } as const;
+  await administration.setLimits(operator, account.id, { quota });
+  const request = { nickname: 'laptop', limits: { quota: { ...quota, limit: 1 } } };
+  const { id: keyId, secret: limited } = await apiKeys.create(operator, account.id, request);
+  const { secret: other } = await apiKeys.create(operator, account.id, { nickname: 'other' });
+  for (const key of [limited, other, other]) await verifier.verify(key.reveal());
+  await quotaNotices.flush();
+  const messages = (await receiver.until(2, 60_000)).map((one) => openMessage(one, secret));
+  const accountId = account.id;
+  assert.deepEqual(Object.fromEntries(messages.map(({ type, data }) => [type, data])), {
+    'api_key.quota_reached': { accountId, keyId, nickname: 'laptop', limit: 1, per: 'ever', period: 'ever' },
+    'account.quota_reached': { accountId, limit: 2, per: 'ever', period: 'ever' },
+  });
 });
 
 /** An administrator subscribes the receiver. @returns the secret of the signatures */
