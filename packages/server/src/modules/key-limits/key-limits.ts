@@ -12,10 +12,10 @@ import { drawShare, runInShare } from '../../foundation/database/share.ts';
 import { isOutcomeUnknown, unavailable } from '../../foundation/database/unavailable.ts';
 import { Acceptance, rejection, type LimitOutcome } from './outcome.ts';
 import type { Pool } from './pool.ts';
-import { lockMetersTx, saveMetersTx, type MeterKey, type QuotaPeriod } from './store.ts';
+import { lockMetersTx, saveMetersTx, type QuotaPeriod } from './store.ts';
 import { Subjects, type LimitedKey } from './subjects.ts';
 import { Taking } from './taking.ts';
-import { Waiting, type Question, type Together } from './waiting.ts';
+import { Waiting, type Question } from './waiting.ts';
 
 export type { LimitedKey, LimitOutcome };
 
@@ -45,6 +45,12 @@ export interface DrawCounts {
   failed: number;
   /** The commit has an unknown outcome. Their tokens are not spent. */
   unknown: number;
+}
+
+/** The verifications of a draw, and the limits that they need. */
+interface Together {
+  readonly questions: readonly Question[];
+  readonly pools: readonly Pool[];
 }
 
 /** What a draw decides. */
@@ -87,18 +93,26 @@ export class KeyLimiter {
   spend(key: LimitedKey, cost: number, answer: (outcome: LimitOutcome) => void, fail: (error: unknown) => void): void {
     const now = this.#monotonicMs();
     const pools = this.#subjects.poolsOf(key, now);
-    const needed = Math.max(1, cost);
-    let mayAccept = true;
-    for (const pool of pools) {
-      const isLacking = pool.tokens(now) < needed;
-      if (isLacking && pool.isShort(needed, now)) return answer(rejection(pools, pool, needed, now));
-      if (isLacking || pool.waiting > 0) mayAccept = false;
-    }
-    if (mayAccept) return answer(this.#accept(pools, cost, now));
-    this.#wait({ accountId: key.accountId, pools, cost, answer, fail, draws: 0 });
+    let isFirst = true;
+    for (const pool of pools) if (pool.waiting > 0) isFirst = false;
+    const outcome = this.#decide(pools, cost, now, isFirst);
+    if (outcome) answer(outcome);
+    else this.#wait({ accountId: key.accountId, pools, cost, answer, fail, draws: 0 });
   }
 
-  #accept(pools: readonly Pool[], cost: number, now: number): LimitOutcome {
+  /**
+   * Decides a verification without a draw, if that is possible.
+   * @param isFirst whether no earlier verification waits for the same limits
+   */
+  #decide(pools: readonly Pool[], cost: number, now: number, isFirst: boolean): LimitOutcome | undefined {
+    const needed = Math.max(1, cost);
+    let mayAccept = isFirst;
+    for (const pool of pools) {
+      if (pool.tokens(now) >= needed) continue;
+      if (pool.isShort(needed, now)) return rejection(pools, pool, needed, now);
+      mayAccept = false;
+    }
+    if (!mayAccept) return undefined;
     for (const pool of pools) pool.spend(cost, now);
     this.tokens.spent += cost * pools.length;
     return new Acceptance(pools, now);
@@ -122,10 +136,25 @@ export class KeyLimiter {
     setImmediate(() => {
       this.#isScheduled = false;
       while (this.#waiting.size > 0 && this.#drawsInProgress < limits.drawsInProgressMax) {
-        const together = this.#waiting.take(limits.limitsPerDrawMax);
-        if (together.questions.length === 0) return;
-        void this.#draw(together);
+        const taken = this.#waiting.take(limits.limitsPerDrawMax);
+        if (taken.length === 0) return;
+        const questions = this.#answerFromTokens(taken);
+        if (questions.length > 0) void this.#draw({ questions, pools: [...new Set(questions.flatMap(poolsOf))] });
       }
+    });
+  }
+
+  /** An earlier draw may have taken enough tokens for those that have waited meanwhile. @returns those that need a draw */
+  #answerFromTokens(questions: readonly Question[]): Question[] {
+    const now = this.#monotonicMs();
+    const needed = new Set<Pool>();
+    return questions.filter((question) => {
+      const { pools, cost } = question;
+      const isFirst = !pools.some((pool) => needed.has(pool));
+      const outcome = this.#decide(pools, cost, now, isFirst);
+      if (outcome) this.#deliver(question, outcome);
+      else for (const pool of pools) needed.add(pool);
+      return outcome === undefined;
     });
   }
 
@@ -151,8 +180,8 @@ export class KeyLimiter {
   async #decideTx(tx: Transaction, { questions, pools }: Together): Promise<Decisions> {
     const { db, clock } = this.#options;
     const sentAt = this.#monotonicMs();
-    const meters = pools.map(({ meter }) => toKey(meter));
-    const missing = pools.filter(({ isStored }) => !isStored).map(({ meter }) => toKey(meter));
+    const meters = pools.map(({ meter }) => meter);
+    const missing = pools.filter(({ isStored }) => !isStored).map(({ meter }) => meter);
     const locked = await lockMetersTx(tx, db.dialect, meters, missing);
     const micros = clock.isSystem === true && locked.now !== undefined ? locked.now : Math.round(clock.now() * 1_000);
     const rows = new Map(locked.rows.map((row) => [`${row.kind} ${row.subject}`, row]));
@@ -231,7 +260,7 @@ function leave(question: Question): Question {
   return question;
 }
 
-const toKey = ({ subject, kind }: MeterKey): MeterKey => ({ subject, kind });
+const poolsOf = ({ pools }: Question): readonly Pool[] => pools;
 
 /** Takes the cost from all limits, or from none. @returns the limit that has no room */
 function takeFor({ pools, cost }: Question, takings: ReadonlyMap<Pool, Taking>): Pool | undefined {

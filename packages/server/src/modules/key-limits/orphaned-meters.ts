@@ -18,7 +18,7 @@ export class OrphanedMeters {
   async delete(): Promise<void> {
     for (let step = 0; step < stepsPerCallMax; step++) {
       const rows = await pageMeters(this.#db, this.#after);
-      const orphans = rows.filter(({ isOrphan }) => isOrphan === 1).map(({ subject, kind }) => ({ subject, kind }));
+      const orphans = rows.filter(({ isOrphan }) => isOrphan === 1);
       if (orphans.length > 0) await deleteOrphanedMeters(this.#db, orphans);
       const last = rows.at(-1);
       this.#after = last && rows.length === metersPerStep ? last : first;

@@ -11,6 +11,11 @@ interface Subject {
   usedAt: number;
 }
 
+interface KeySubject extends Subject {
+  /** With the limits of its account. */
+  joined?: { readonly account: Subject; readonly pools: readonly Pool[] };
+}
+
 /** A key with the limits that apply to it, as the verification has read them: canonical JSON; null: none. */
 export interface LimitedKey {
   readonly id: number;
@@ -26,10 +31,7 @@ const sweepEveryMs = 10_000;
 const tokensIdleMsMax = 600_000;
 
 export class Subjects {
-  readonly #keys = new Map<
-    number,
-    Subject & { both?: { readonly account: Subject; readonly pools: readonly Pool[] } }
-  >();
+  readonly #keys = new Map<number, KeySubject>();
   readonly #accounts = new Map<string, Subject>();
   #sweptAt = 0;
 
@@ -47,9 +49,10 @@ export class Subjects {
     const account =
       accountLimits === null ? undefined : this.#find(this.#accounts, accountId, 'account', accountLimits, now);
     if (ofKey === null) return account?.pools ?? [];
-    const key = this.#find(this.#keys, id, 'key', ofKey, now);
+    const key: KeySubject = this.#find(this.#keys, id, 'key', ofKey, now);
     if (account === undefined) return key.pools;
-    return key.pools.concat(account.pools);
+    if (key.joined?.account !== account) key.joined = { account, pools: [...key.pools, ...account.pools] };
+    return key.joined.pools;
   }
 
   /** A changed definition discards the tokens that were drawn under the earlier one. */

@@ -16,12 +16,6 @@ export interface Question {
   draws: number;
 }
 
-/** The verifications of a draw, and the limits that they need. */
-export interface Together {
-  readonly questions: readonly Question[];
-  readonly pools: readonly Pool[];
-}
-
 export class Waiting {
   readonly #max: number;
   /** By account, in the order of their turns. No list is empty. */
@@ -64,7 +58,7 @@ export class Waiting {
    * and those behind them that need the same limits.
    * @param limitsMax of the draw
    */
-  take(limitsMax: number): Together {
+  take(limitsMax: number): Question[] {
     const selection = new Selection(limitsMax);
     let turns = [...this.#lists].map(([accountId, list]) => ({ accountId, list, next: 0, left: [] as Question[] }));
     const all = turns;
@@ -85,7 +79,7 @@ export class Waiting {
       if (left.length > 0) this.#lists.set(accountId, left);
     }
     this.#size -= selection.questions.length;
-    return { questions: selection.questions, pools: [...selection.pools.values()] };
+    return selection.questions;
   }
 
   /** @param lengthMin only a longer list loses its newest @returns `otherwise` if there is none */
@@ -102,7 +96,7 @@ export class Waiting {
 class Selection {
   readonly questions: Question[] = [];
   /** By row: a draw changes each row for one definition. */
-  readonly pools = new Map<string, Pool>();
+  readonly #pools = new Map<string, Pool>();
   readonly #held = new Set<Pool>();
   readonly #limitsMax: number;
 
@@ -113,7 +107,7 @@ class Selection {
   /** @returns whether the draw includes it */
   add(question: Question): boolean {
     if (this.#mayAdd(question)) {
-      for (const pool of question.pools) this.pools.set(pool.meter.row, pool);
+      for (const pool of question.pools) this.#pools.set(pool.meter.row, pool);
       this.questions.push(question);
       return true;
     }
@@ -124,10 +118,10 @@ class Selection {
   #mayAdd({ pools }: Question): boolean {
     let added = 0;
     for (const pool of pools) {
-      const selected = this.pools.get(pool.meter.row);
+      const selected = this.#pools.get(pool.meter.row);
       if (pool.isDrawing || this.#held.has(pool) || (selected !== undefined && selected !== pool)) return false;
       if (selected === undefined) added++;
     }
-    return this.pools.size + added <= this.#limitsMax;
+    return this.#pools.size + added <= this.#limitsMax;
   }
 }
