@@ -49,28 +49,33 @@ type StateColumns = readonly [
   disabledAt: number | null,
   addresses: string | null,
   metadata: string | null,
-  limits: string | null,
-  accountLimits: string | null,
+  bothLimits: string | null,
   overlapEndsAt?: number | null,
   secretLastUsedAt?: number | null,
 ];
 // The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
 // hash, which is a MAC, so the time of the comparison discloses nothing.
 const plainDisabledAt = 'k.disabled_at as "disabledAt"';
+const bothLimits = {
+  // One column, which is null for most keys: two take 0.1 µs more, of 1.9 µs for the read.
+  sqlite: 'case when k.limits is not null or a.limits is not null then json_array(k.limits, a.limits) end',
+  postgres: 'k.limits, a.limits as "accountLimits"',
+};
 const stateColumns = (
+  dialect: Dialect,
   disabledAt: string,
 ): string => `requested.ordinal, k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole", k.expires_at as "expiresAt",
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", a.disabled_at as "accountDisabledAt", ${disabledAt},
-     k.addresses, k.metadata, k.limits, a.limits as "accountLimits"`;
+     k.addresses, k.metadata, ${bothLimits[dialect]}`;
 const currentColumns = {
   // Without the columns that are always null, which take 3 % of the time of the read.
-  sqlite: stateColumns(plainDisabledAt),
+  sqlite: stateColumns('sqlite', plainDisabledAt),
   // Keys that do not expire, the most frequent ones, need no time of the database.
-  postgres: `${stateColumns(plainDisabledAt)}, null::bigint as "overlapEndsAt", null::bigint as "secretLastUsedAt",
+  postgres: `${stateColumns('postgres', plainDisabledAt)}, null::bigint as "overlapEndsAt", null::bigint as "secretLastUsedAt",
      case when k.expires_at is not null then ${databaseTime.postgres} end as "readAt"`,
 };
 const ofPrevious = (dialect: Dialect): string =>
-  `${stateColumns(disabledAtColumn(dialect))}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
+  `${stateColumns(dialect, disabledAtColumn(dialect))}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
 const previousColumns = {
   sqlite: ofPrevious('sqlite'),
   postgres: `${ofPrevious('postgres')}, ${databaseTime.postgres} as "readAt"`,
@@ -87,6 +92,8 @@ const withRequested = {
 // row with that byte and without a restriction, which an earlier program has written, is not found.
 const byCurrentHash = `join api_keys k on k.lookup = requested.lookup and (k.key_hash = requested.key_hash
      or substr(k.key_hash, 2) = substr(requested.key_hash, 2) and (k.disabled_at is not null or k.addresses is not null))`;
+type TwoLimits = readonly [ofKey: string | null, ofAccount: string | null];
+const noLimits: TwoLimits = [null, null];
 const toState = ([
   ,
   id,
@@ -102,30 +109,32 @@ const toState = ([
   disabledAt,
   addresses,
   metadata,
-  limits,
-  accountLimits,
+  bothLimits,
   overlapEndsAt = null,
   secretLastUsedAt = null,
-]: StateColumns): KeyState => ({
-  id,
-  accountId,
-  nickname,
-  scopes,
-  needsRole,
-  ownerRole,
-  expiresAt,
-  lastUsedAt,
-  createdAt,
-  accountDisabledAt,
-  disabledAt,
-  addresses,
-  metadata,
-  limits,
-  accountLimits,
-  overlapEndsAt,
-  secretLastUsedAt,
-  readAt: null,
-});
+]: StateColumns): KeyState => {
+  const [limits, accountLimits] = bothLimits === null ? noLimits : (JSON.parse(bothLimits) as TwoLimits);
+  return {
+    id,
+    accountId,
+    nickname,
+    scopes,
+    needsRole,
+    ownerRole,
+    expiresAt,
+    lastUsedAt,
+    createdAt,
+    accountDisabledAt,
+    disabledAt,
+    addresses,
+    metadata,
+    limits,
+    accountLimits,
+    overlapEndsAt,
+    secretLastUsedAt,
+    readAt: null,
+  };
+};
 const selectState = sqlMany<KeyState>(
   'select_api_key_state',
   {
