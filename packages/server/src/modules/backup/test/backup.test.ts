@@ -62,6 +62,7 @@ for (const from of databaseKinds) {
         expiry_notices: 1,
         key_usage: 1,
         key_meters: 1,
+        quota_notices: 1,
         webhook_endpoints: 1,
         key_prefixes: 1,
         webhook_progress: 1,
@@ -86,6 +87,7 @@ for (const from of databaseKinds) {
         'expiry_notices',
         'key_usage',
         'key_meters',
+        'quota_notices',
         'webhook_endpoints',
         'webhook_progress',
       ];

@@ -23,6 +23,7 @@ function asOfFirstSchema(text: string): string {
     'api_key_secrets',
     'key_usage',
     'key_meters',
+    'quota_notices',
     'expiry_notices',
   ];
   const columns = [

@@ -49,6 +49,10 @@ const insertRest = [
     `insert into key_meters (subject, kind, tat, used, period)
      values ('acc_bob', 'quota', $1, 41, '2026-11')`,
   ),
+  sql(
+    'test_insert_quota_notice',
+    `insert into quota_notices (subject, period, quantity) values ('acc_bob', '2026-11', $1)`,
+  ),
   sql('test_insert_expiry_notice', `insert into expiry_notices (days, day, account_pk, key_id) values (14, $1, 1, 7)`),
   sql(
     'test_fill_key',
