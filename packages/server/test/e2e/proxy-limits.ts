@@ -32,6 +32,7 @@ export const guaranteesOfLimits: Record<string, (setup: ProxySetup) => Promise<v
         assert.equal(valueOf(rejected, 'Cache-Control'), 'no-store');
         assert.equal(valueOf(rejected, 'WWW-Authenticate'), '');
       }
+      assert.equal(await setup.echo('/ws/chat', [bearer(key)], 'hello'), 429);
     }
   },
 
