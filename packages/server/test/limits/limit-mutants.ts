@@ -36,8 +36,8 @@ export const limitMutants: readonly LimitMutant[] = [
     edits: [
       {
         file: 'modules/key-limits/store.ts',
-        find: `order by m.subject, m.kind for update of m`,
-        replace: `order by m.subject, m.kind`,
+        find: ` limit 1 for update) as m`,
+        replace: ` limit 1) as m`,
       },
     ],
     faults: [],

@@ -40,9 +40,11 @@ const insertMissing = sql('insert_key_meters', {
 const lockMeters = sql<MeterRow>('lock_key_meters', {
   sqlite: `select m.subject, m.kind, m.tat, m.used, m.period
    from json_each($1) w cross join key_meters m on m.subject = w.value ->> 0 and m.kind = w.value ->> 1`,
+  // A subquery with `limit` uses the primary key. For a join, PostgreSQL scans a table of 10,000 rows.
   postgres: `select m.subject, m.kind, m.tat, m.used, m.period
-   from json_array_elements($1::json) as w join key_meters m on m.subject = w.value ->> 0 and m.kind = w.value ->> 1
-   order by m.subject, m.kind for update of m`,
+   from (select value ->> 0 as subject, value ->> 1 as kind from json_array_elements($1::json) order by 1, 2) as w
+     cross join lateral (
+       select * from key_meters where subject = w.subject and kind = w.kind limit 1 for update) as m`,
 });
 const databaseMicros = sql<{ now: number }>(
   'database_micros',
@@ -51,9 +53,11 @@ const databaseMicros = sql<{ now: number }>(
 const saveMeters = sql('save_key_meters', {
   sqlite: `update key_meters set tat = w.value ->> 2, used = w.value ->> 3, period = w.value ->> 4
    from json_each($1) w where subject = w.value ->> 0 and kind = w.value ->> 1`,
-  postgres: `update key_meters m
-   set tat = (w.value ->> 2)::bigint, used = (w.value ->> 3)::bigint, period = w.value ->> 4
-   from json_array_elements($1::json) as w where m.subject = w.value ->> 0 and m.kind = w.value ->> 1`,
+  // The rows exist and are locked. An `update` with a join scans the table too.
+  postgres: `insert into key_meters (subject, kind, tat, used, period)
+   select value ->> 0, value ->> 1, (value ->> 2)::bigint, (value ->> 3)::bigint, value ->> 4
+   from json_array_elements($1::json)
+   on conflict (subject, kind) do update set tat = excluded.tat, used = excluded.used, period = excluded.period`,
 });
 const selectQuotaUses = sql<QuotaUseRow>(
   'select_quota_uses',
