@@ -20,8 +20,8 @@ const secondsOf: Readonly<Record<string, number>> = { second: 1, minute: 60, hou
 
 export const withLimits = (command: CliCommand): CliCommand =>
   command
-    .option('--rate <limit>', 'rate limit, like 600/minute or 100/10s (second, minute, hour, day, or seconds)')
-    .option('--burst <count>', 'how many verifications may come at once, with --rate (default: all of --rate)')
+    .option('--rate <limit>', 'rate limit per second, minute, hour, day or some seconds, like 600/minute or 100/10s')
+    .option('--burst <count>', 'largest number of verifications at once, with --rate (default: the limit of --rate)')
     .option('--quota <limit>', 'verifications per UTC day, per UTC month, or ever, like 10000/month');
 
 export const withLimitChanges = (command: CliCommand): CliCommand =>
