@@ -17,7 +17,6 @@ import type { Log } from '../foundation/log.ts';
 import { deleteUntouchedBuckets } from '../modules/rate-limits/store.ts';
 import { deleteExpiredSessions } from '../modules/sessions/store.ts';
 import { deleteEndedSecrets } from '../modules/api-keys/change-store.ts';
-import { deleteOrphanedNotices } from '../modules/api-keys/quota-notice-store.ts';
 import type { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import type { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import type { OrphanedMeters } from '../modules/key-limits/orphaned-meters.ts';
@@ -125,7 +124,6 @@ export class Housekeeping {
     while ((await deleteExpiredSignUps(db, signedUpBefore, now, rowsPerDeleteMax)) === rowsPerDeleteMax);
     const endedBefore = now - limits.endedSecretKeptDays * dayMs;
     while ((await deleteEndedSecrets(db, endedBefore, rowsPerDeleteMax)) === rowsPerDeleteMax);
-    while ((await deleteOrphanedNotices(db, rowsPerDeleteMax)) === rowsPerDeleteMax);
     while (
       (await deleteUntouchedBuckets(db, now - limits.throttleForgetDays * dayMs, rowsPerDeleteMax)) === rowsPerDeleteMax
     );

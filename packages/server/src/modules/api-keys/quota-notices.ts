@@ -7,6 +7,7 @@ import type { Clock } from '../../foundation/clock.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import type { QuotaReached } from '../key-limits/key-limits.ts';
+import { storeNoticesTx, type QuotaNotice } from '../key-limits/quota-notice-store.ts';
 import * as store from './quota-notice-store.ts';
 
 export interface QuotaNoticesOptions {
@@ -72,7 +73,7 @@ export class QuotaNotices {
       const known = quotas.filter(({ subject }) => keys.has(subject) || accounts.has(subject));
       if (known.length === 0) return;
       const notices = known.map(({ subject, period, limit }) => ({ subject, period, quantity: limit }));
-      const stored = new Set((await store.storeNoticesTx(tx, notices)).map(nameOf));
+      const stored = new Set((await storeNoticesTx(tx, notices)).map(nameOf));
       const isNew = ({ limit, ...quota }: QuotaReached): boolean => stored.has(nameOf({ ...quota, quantity: limit }));
       await recordEventsTx(
         tx,
@@ -82,7 +83,7 @@ export class QuotaNotices {
   }
 }
 
-const nameOf = ({ subject, period, quantity }: store.QuotaNotice): string => `${subject} ${period} ${quantity}`;
+const nameOf = ({ subject, period, quantity }: QuotaNotice): string => `${subject} ${period} ${quantity}`;
 
 /** @param key undefined for the quota of an account */
 function eventOf(

@@ -5,6 +5,7 @@
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
+import { deleteOrphanedNoticesTx } from './quota-notice-store.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
 export type MeterKind = 'rate' | 'quota';
@@ -142,6 +143,11 @@ const deleteOrphans = sql('delete_orphaned_key_meters', {
 export const pageMeters = (reader: Reader, after: Readonly<Record<keyof MeterKey, string>>) =>
   reader.all(pageMetersOfAll, [after.subject, after.kind]);
 
-/** Deletes those of the rows whose key or account does not exist. @returns how many */
+/** Deletes those of the rows whose key or account does not exist, with its notices. @returns how many rows */
 export const deleteOrphanedMeters = (db: Db, meters: readonly MeterKey[]): Promise<number> =>
-  db.transaction((tx) => tx.run(deleteOrphans, [toText(meters)]));
+  db.transaction((tx) => {
+    const deleted = tx.run(deleteOrphans, [toText(meters)]);
+    const subjects = meters.map(({ subject }) => subject);
+    deleteOrphanedNoticesTx(tx, subjects);
+    return deleted;
+  });

@@ -8,8 +8,8 @@ import { FakeClock } from '../../../../test-kit/fake-clock.ts';
 import { addAccount, operator } from '../../../../test-kit/rows.ts';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import type { Db } from '../../../foundation/database/db.ts';
+import { OrphanedMeters } from '../../key-limits/orphaned-meters.ts';
 import type { QuotaReached } from '../../key-limits/key-limits.ts';
-import { deleteOrphanedNotices } from '../quota-notice-store.ts';
 import { QuotaNotices, type QuotaNoticesOptions } from '../quota-notices.ts';
 import { createKey, deleteKey } from '../store.ts';
 import { sql } from '../../../foundation/database/sql.ts';
@@ -97,7 +97,7 @@ onEachDatabase('each period has its own event, and rows of earlier periods are d
 onEachDatabase('a deleted key gets no event, and its rows are deleted with its meter', async (opened) => {
   const { db, clock, accountId, notices, reached, count } = await fixture(opened);
   const instance = notices(db);
-  await db.transaction((tx) => tx.run(insertMeter, ['2']));
+  for (const subject of ['1', '2']) await db.transaction((tx) => tx.run(insertMeter, [subject]));
   for (const id of [1, 2]) instance.add(ofKey(id));
   await instance.flush();
   await deleteKey(db, operator, accountId, 3, clock.now());
@@ -106,8 +106,9 @@ onEachDatabase('a deleted key gets no event, and its rows are deleted with its m
   await instance.flush();
   assert.equal((await reached()).length, 2);
   assert.equal(await count(), 2);
-  assert.equal(await deleteOrphanedNotices(db, 10), 1);
-  assert.equal(await count(), 1, 'the key with a meter keeps its row');
+  await deleteKey(db, operator, accountId, 1, clock.now());
+  await new OrphanedMeters(db).delete();
+  assert.equal(await count(), 1, 'the other key keeps its row');
 });
 
 onEachDatabase(
