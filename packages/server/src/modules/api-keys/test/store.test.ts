@@ -46,7 +46,7 @@ onEachDatabase(
     const [found] = await findKeyStates(db, [key.hash]);
     assert.ok(found);
     const unrestricted = { accountDisabledAt: null, disabledAt: null, addresses: null };
-    const none = { metadata: null, overlapEndsAt: null, secretLastUsedAt: null };
+    const none = { metadata: null, limits: null, accountLimits: null, overlapEndsAt: null, secretLastUsedAt: null };
     const { readAt, ...state } = found;
     assert.deepEqual(withoutOrdinal(state), { ...shown, accountId: ada, ...unrestricted, ...none });
     assert.equal(readAt === null, db.dialect === 'sqlite', 'the time of the database, for a key that expires');
