@@ -25,7 +25,8 @@ export interface LimitsOptions {
 }
 
 const connections = 64;
-const hotWarmUpRounds = 2;
+/** Then each key has a row, and instances know how often it is used. */
+const hotWarmUpSeconds = 15;
 /** Of the rows about keys that are used once, which need new keys in each round. */
 const onceRoundsMax = 5;
 /** Wide enough to reject no request. */
@@ -52,10 +53,14 @@ export async function limits(options: LimitsOptions): Promise<string> {
 async function hotKeys(report: Report, database: string, options: LimitsOptions): Promise<void> {
   const { keys, rounds, seconds, folder } = options;
   await using both = await Both.start(database, join(folder, `${database}-hot`), keys);
-  const run = ({ running, seeded }: Started) =>
-    measure(running, { connections, seconds, request: forwardRequest(seeded.keys) }, '1', threadsProcessorMs);
-  await alternate(both.contenders(run), hotWarmUpRounds);
-  const found = await alternate(both.contenders(run), rounds);
+  const run =
+    (durationSeconds: number) =>
+    ({ running, seeded }: Started) => {
+      const load = { connections, seconds: durationSeconds, request: forwardRequest(seeded.keys) };
+      return measure(running, load, '1', threadsProcessorMs);
+    };
+  await alternate(both.contenders(run(hotWarmUpSeconds)), 1);
+  const found = await alternate(both.contenders(run(seconds)), rounds);
   addRows(report, `${titleOf(database)}: ${keys.toLocaleString('en')} hot keys`, found, hotBars[database] ?? {});
 }
 

@@ -1,0 +1,51 @@
+/** Tokens that an instance holds: how many it draws for later verifications, and when they expire. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KeyLimits } from '@keyreeve/contract';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { metersOf, toLimitsText } from '../definition.ts';
+import { KeyLimiter } from '../key-limits.ts';
+
+/** Half a minute before the end of a day. */
+const start = Date.UTC(2026, 10, 21, 23, 59, 30);
+
+const rows: readonly { what: string; limits: KeyLimits; validMs: number }[] = [
+  { what: 'a rate of a minute', limits: { rate: { limit: 1_000, windowSeconds: 60 } }, validMs: 6_000 },
+  { what: 'a rate of a second', limits: { rate: { limit: 1_000, windowSeconds: 1 } }, validMs: 1_000 },
+  { what: 'a rate of a day', limits: { rate: { limit: 1_000_000, windowSeconds: 86_400 } }, validMs: 60_000 },
+  { what: 'a quota of a day', limits: { quota: { limit: 1_000, per: 'day' } }, validMs: 30_000 },
+];
+
+for (const { what, limits, validMs } of rows) {
+  onEachDatabase(`tokens of ${what} are spent within ${validMs} ms, and not later`, async ({ db }) => {
+    let passed = 0;
+    const clock = { now: () => start + passed };
+    const limiter = new KeyLimiter({ db, clock, monotonicMs: () => passed });
+    const key = { id: 7, accountId: 'acc_1', limits: toLimitsText(limits), accountLimits: null };
+    const spend = async (): Promise<void> => {
+      const { exceeded } = await new Promise<{ exceeded: unknown }>((resolve, reject) =>
+        limiter.spend(key, 1, resolve, reject),
+      );
+      assert.equal(exceeded, undefined);
+    };
+    // The second draw takes tokens for later verifications.
+    await Promise.all(Array.from({ length: 10 }, spend));
+    while (limiter.tokens.drawn <= 10) await spend();
+    const { drawn } = limiter.tokens;
+    passed += validMs - 1;
+    await spend();
+    assert.equal(limiter.tokens.drawn, drawn);
+    passed += 1;
+    await spend();
+    assert.ok(limiter.tokens.drawn > drawn);
+  });
+}
+
+test('only a wide rate is drawn from for later verifications before it was used', () => {
+  const first = (limits: KeyLimits): number | undefined =>
+    metersOf('key', '7', toLimitsText(limits) ?? '').at(0)?.forecastMin;
+  assert.equal(first({ rate: { limit: 1_000_000, windowSeconds: 3_600 } }), 8);
+  assert.equal(first({ rate: { limit: 600, windowSeconds: 60 } }), 0);
+  assert.equal(first({ rate: { limit: 1_000_000, windowSeconds: 3_600, burst: 1_000 } }), 1);
+  assert.equal(first({ quota: { limit: 1_000_000, per: 'day' } }), 0);
+});
