@@ -101,7 +101,7 @@ for (const proxy of proxies) {
     assert.equal(text.split(find).length, 2);
   });
 
-  test(`a client cannot reduce the cost that the operator names, with ${proxy.name}`, async (t) => {
+  test(`the cost in the file of ${proxy.name} applies, and a client cannot reduce it`, async (t) => {
     const program = findProgram(proxy.program);
     if (program === undefined) {
       assert.notEqual(process.env['CI'], 'true', `${proxy.name} is not installed, but CI requires it`);
@@ -110,17 +110,29 @@ for (const proxy of proxies) {
     }
     const backend = await startBackend();
     const ports = { keyreeve: keyreeve.port, backend: backend.port };
-    const running = await startProxy(proxy, program, ports, (text) => text.replace(find, replace));
+    /** @param cost in the file of the proxy */
+    const withCost = async (cost: string, check: (send: Send) => Promise<void>): Promise<void> => {
+      const edit = (text: string): string => text.replace(find, replace.replace('5', cost));
+      const running = await startProxy(proxy, program, ports, edit);
+      try {
+        await check(async (path, key) => {
+          const response = await send(running.port, { path, headers: [bearer(key)] });
+          if (response.status === 429) assert.equal(values(response.headers, 'Retry-After').length, 1);
+          assert.equal(backend.takeRequests().length, response.status === 200 ? 1 : 0);
+          return response.status;
+        });
+      } finally {
+        await running.stop();
+      }
+    };
     try {
-      const sendCostly: Send = async (path, key) => {
-        const response = await send(running.port, { path, headers: [bearer(key)] });
-        if (response.status === 429) assert.equal(values(response.headers, 'Retry-After').length, 1);
-        assert.equal(backend.takeRequests().length, response.status === 200 ? 1 : 0);
-        return response.status;
-      };
-      await assertCostApplies(keyreeve, `costly with ${proxy.name}`, sendCostly);
+      await withCost('5', (sendCostly) => assertCostApplies(keyreeve, `costly with ${proxy.name}`, sendCostly));
+      // 0 is invalid.
+      await withCost('0', async (sendFree) => {
+        for (const path of ['/x', '/x?cost=1'])
+          assert.ok([400, 500, 503].includes(await sendFree(path, keyreeve.key.key)), path);
+      });
     } finally {
-      await running.stop();
       await backend.stop();
     }
   });

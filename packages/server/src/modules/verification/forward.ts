@@ -40,10 +40,10 @@ export function answerForward(
 ): void {
   try {
     const presented = readCredential(request);
-    const { isForbiddenIfLimited, ...required } = requirementsOf(request);
-    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), ...required };
+    const { scopes: wanted, cost, isForbiddenIfLimited } = requirementsOf(request);
+    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), scopes: wanted, cost };
     const answer = (result: VerificationResult): void => {
-      if (!result.valid) refuse(errorOf(result, conditions.scopes, isForbiddenIfLimited));
+      if (!result.valid) refuse(errorOf(result, wanted, isForbiddenIfLimited));
       else response.writeHead(200, headersOf(result)).end();
     };
     if (presented.kind === 'bearer') verifier.startVerification(presented.text, conditions, answer, refuse);
