@@ -44,6 +44,15 @@ test('the classes take turns while both have operations, narrowing ones first', 
   assert.deepEqual(fair.takeAll(), ['b1', 'a1', 'b2', 'a2', 'b3', 'a3', 'b4', 'b5']);
 });
 
+test('draws take turns with both classes, and a full queue accepts them', () => {
+  const fair = new Queue({ waitingMax: 4 });
+  fair.push('ordinary', 'a1', 'b1');
+  fair.push('narrowing', 'c1', 'd1');
+  fair.push('draw', 'e1', 'e2');
+  assert.deepEqual(fair.rejected, []);
+  assert.deepEqual(fair.takeAll(), ['c1', 'e1', 'a1', 'd1', 'e2', 'b1']);
+});
+
 test('an operation that cannot run yet is skipped and keeps its turn', () => {
   const fair = new Queue();
   fair.push('ordinary', 'a1', 'b1', 'a2');

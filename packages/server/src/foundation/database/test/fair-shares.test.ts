@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { limits } from '@keyreeve/contract';
 import type { Db } from '../db.ts';
-import { accountShare, runInShare, type WorkClass } from '../share.ts';
+import { accountShare, drawShare, runInShare, type WorkClass } from '../share.ts';
 import { sql } from '../sql.ts';
 import { onEachDatabase, outcomes } from '../../../../test-kit/store-on-each-database.ts';
 
@@ -108,3 +108,30 @@ for (const [heldClass, otherClass] of [
     await Promise.all(held);
   });
 }
+
+onEachDatabase(
+  'changes of all classes leave a connection for draws, and draws leave theirs for changes',
+  async ({ db }) => {
+    if (db.dialect === 'sqlite') return;
+    const accounts = new Accounts(db);
+    await accounts.open('other');
+    const released = Promise.withResolvers<void>();
+    const hold = (workClass: WorkClass, account: number) =>
+      runInShare(accountShare(`a${account}`, workClass), () => db.transaction(() => released.promise));
+    const draw = () => runInShare(drawShare, () => db.transaction(async () => undefined));
+    const writers = Array.from({ length: limits.postgresWritersMax }, (_, account) => account);
+    const held = writers.flatMap((account) => [hold('narrowing', account), hold('ordinary', account)]);
+    await draw();
+    released.resolve();
+    await Promise.all(held);
+
+    const drawn = Promise.withResolvers<void>();
+    const draws = Array.from({ length: limits.drawsInProgressMax + 1 }, () =>
+      runInShare(drawShare, () => db.transaction(() => drawn.promise)),
+    );
+    await accounts.change('other', 'narrowing');
+    await accounts.change('other', 'ordinary');
+    drawn.resolve();
+    await Promise.all(draws);
+  },
+);

@@ -1,37 +1,7 @@
 /** Limits of keys: exact over several instances, and nothing is spent by a rejected verification. */
 import assert from 'node:assert/strict';
-import type { KeyLimits } from '@keyreeve/contract';
-import type { Db } from '../../../foundation/database/db.ts';
-import { onEachDatabase, tally } from '../../../../test-kit/store-on-each-database.ts';
-import { toLimitsText } from '../definition.ts';
-import { KeyLimiter, type LimitedKey, type LimitOutcome } from '../key-limits.ts';
-
-const start = Date.UTC(2026, 10, 21, 9, 30);
-
-/** An instance whose clocks the test advances. */
-function instance(db: Db) {
-  let passed = 0;
-  const limiter = new KeyLimiter({ db, clock: { now: () => start + passed }, monotonicMs: () => passed });
-  const spend = (key: LimitedKey, cost = 1): Promise<LimitOutcome> =>
-    new Promise((resolve, reject) => limiter.spend(key, cost, resolve, reject));
-  /** @returns how many verifications were accepted, and how many each limit rejected */
-  const spendMany = async (key: LimitedKey, count: number): Promise<Record<string, number>> => {
-    const outcomes = await Promise.all(Array.from({ length: count }, () => spend(key)));
-    return tally(outcomes.map(({ exceeded }) => exceeded?.kind ?? 'accepted'));
-  };
-  const advance = (ms: number): void => void (passed += ms);
-  return { spend, spendMany, advance };
-}
-
-const limited = (value: KeyLimits | null, id = 7, ofAccount: KeyLimits | null = null): LimitedKey => ({
-  id,
-  accountId: 'acc_1',
-  limits: toLimitsText(value),
-  accountLimits: toLimitsText(ofAccount),
-});
-const quota = (limit: number, per: 'day' | 'month' | 'ever' = 'day'): KeyLimits => ({ quota: { limit, per } });
-const daily = (limit: number, id = 7): LimitedKey => limited(quota(limit), id);
-const perSecond = (limit: number): LimitedKey => limited({ rate: { limit, windowSeconds: 1 } });
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { daily, instance, limited, perSecond, quota } from './instances.ts';
 
 onEachDatabase('three instances together accept exactly a quota', async ({ db, connect }) => {
   const instances = [instance(db), instance(await connect()), instance(await connect())];
@@ -106,4 +76,125 @@ onEachDatabase('a verification with a cost above the burst is never accepted', a
   const outcome = await spend(perSecond(10), 11);
   assert.equal(outcome.exceeded?.kind, 'rate');
   assert.equal(outcome.retryAfterSeconds, Infinity);
+});
+
+onEachDatabase(
+  'three instances together accept exactly a burst, and then exactly what is refilled',
+  async ({ db, connect }) => {
+    const instances = [instance(db), instance(await connect()), instance(await connect())];
+    const acceptedOf = async (count: number): Promise<number> => {
+      const results = await Promise.all(instances.map(({ spendMany }) => spendMany(perSecond(100), count)));
+      return results.reduce((sum, { accepted = 0 }) => sum + accepted, 0);
+    };
+    assert.equal(await acceptedOf(100), 100);
+    for (const { advance } of instances) advance(250);
+    assert.equal(await acceptedOf(20), 25);
+  },
+);
+
+onEachDatabase(
+  'hundreds of concurrent verifications with different costs never exceed a quota, and use all of it',
+  async ({ db, connect }) => {
+    const instances = [instance(db), instance(await connect()), instance(await connect())];
+    const key = limited(quota(1_000), 7, quota(700));
+    let accepted = 0;
+    await Promise.all(
+      instances.flatMap(({ spend }) =>
+        Array.from({ length: 200 }, async (_, index) => {
+          const cost = (index % 5) + 1;
+          if ((await spend(key, cost)).exceeded === undefined) accepted += cost;
+        }),
+      ),
+    );
+    assert.equal(accepted, 700);
+    const left = await instances[0]?.spend(limited(quota(1_000)), 300);
+    assert.equal(left?.exceeded, undefined);
+  },
+);
+
+onEachDatabase('instances that take turns use at least 99 % of a quota', async ({ db, connect }) => {
+  const instances = [instance(db), instance(await connect()), instance(await connect())];
+  let accepted = 0;
+  for (let turn = 0; turn < 30; turn++)
+    for (const { spendMany, advance } of instances) {
+      advance(100);
+      accepted += (await spendMany(daily(1_000), 20))['accepted'] ?? 0;
+    }
+  assert.ok(accepted >= 990 && accepted <= 1_000, String(accepted));
+});
+
+onEachDatabase(
+  'a verification that the account’s limit rejects costs the key’s rate nothing, also after its tokens expire',
+  async ({ db }) => {
+    const { spend, advance } = instance(db);
+    const key = limited({ rate: { limit: 10, windowSeconds: 86_400 } }, 7, { rate: { limit: 1, windowSeconds: 10 } });
+    for (let second = 0; second < 60; second++) {
+      const outcomes = await Promise.all([spend(key), spend(key), spend(key)]);
+      assert.equal(outcomes.filter(({ exceeded }) => exceeded === undefined).length, second % 10 === 0 ? 1 : 0);
+      advance(1_000);
+    }
+    const { exceeded } = await spend(limited({ rate: { limit: 10, windowSeconds: 86_400 } }), 4);
+    assert.equal(exceeded, undefined);
+  },
+);
+
+onEachDatabase('a small verification does not overtake a large one that waits for the same limit', async ({ db }) => {
+  const { spend } = instance(db);
+  const outcomes = await Promise.all([spend(daily(10), 8), spend(daily(10), 3), spend(daily(10), 2)]);
+  assert.deepEqual(
+    outcomes.map(({ exceeded }) => exceeded?.kind),
+    [undefined, 'quota', undefined],
+  );
+});
+
+onEachDatabase('verifications with an earlier and a later definition of a limit share its tokens', async ({ db }) => {
+  const { spend } = instance(db);
+  const outcomes = await Promise.all(Array.from({ length: 60 }, (_, index) => spend(daily(index % 2 === 0 ? 20 : 30))));
+  assert.equal(outcomes.filter(({ exceeded }) => exceeded === undefined).length, 30);
+});
+
+onEachDatabase('tokens that an instance holds of a quota end with its period', async ({ db }) => {
+  const { spendMany, advance } = instance(db);
+  const beforeMidnight = 14.5 * 3_600_000 - 10;
+  advance(beforeMidnight);
+  await spendMany(daily(1_000), 100);
+  // The second draw takes more than it needs.
+  await spendMany(daily(1_000), 1);
+  advance(10);
+  assert.deepEqual(await spendMany(daily(1_000), 1_050), { accepted: 1_000, quota: 50 });
+});
+
+onEachDatabase('tokens that an instance holds of a rate expire', async ({ db }) => {
+  const { spend, spendMany, advance } = instance(db);
+  const key = perSecond(1_000);
+  await spendMany(key, 100);
+  await spendMany(key, 1);
+  // The limit has 1,000 tokens again, and the instance spends no others.
+  advance(1_000);
+  assert.deepEqual(await spendMany(key, 1_100), { accepted: 1_000, rate: 100 });
+  assert.deepEqual((await spend(key)).exceeded?.name, 'key-rate');
+});
+
+onEachDatabase('a reached quota is reported once for a period, for the key and for the account', async ({ db }) => {
+  const reported: string[] = [];
+  const { spend, spendMany, advance } = instance(db, {
+    onQuotaReached: ({ owner, subject, per, period, limit }) => {
+      reported.push([owner, subject, per, period, limit].join(' '));
+    },
+  });
+  assert.deepEqual(reported, []);
+  const key = limited(quota(10), 7, quota(25, 'month'));
+  // A cost above the limit does not show that the quota is used up.
+  assert.equal((await spend(key, 11)).exceeded?.name, 'key-quota');
+  await spendMany(key, 9);
+  assert.deepEqual(reported, []);
+  await spendMany(key, 5);
+  await spendMany(key, 5);
+  assert.deepEqual(reported.splice(0), ['key 7 day 2026-11-21 10']);
+  advance(86_400_000);
+  await spendMany(key, 8);
+  assert.equal((await spend(key, 9)).exceeded?.name, 'key-quota');
+  advance(86_400_000);
+  await spendMany(key, 8);
+  assert.deepEqual(reported, ['key 7 day 2026-11-22 10', 'account acc_1 month 2026-11 25']);
 });
