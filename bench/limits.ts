@@ -9,7 +9,7 @@ import { measure } from './measure.ts';
 import { threadsProcessorMs } from './processor-time.ts';
 import { Programs, type Running } from './processes.ts';
 import { Report, titleOf, type Bar } from './report.ts';
-import { alternate, medianInterval, type Contender, type Rounds } from './rounds.ts';
+import { alternate, medianInterval, together, type Contender, type Rounds } from './rounds.ts';
 import { seed, type Seeded } from './seed.ts';
 import { beside } from './throughput.ts';
 
@@ -24,6 +24,7 @@ export interface LimitsOptions {
   readonly folder: string;
 }
 
+/** Of each program. */
 const connections = 64;
 /** Then each key has a row, and instances know how often it is used. */
 const hotWarmUpSeconds = 15;
@@ -49,7 +50,7 @@ export async function limits(options: LimitsOptions): Promise<string> {
   return String(report);
 }
 
-/** Random requests for few keys, so that each key is used often. */
+/** Random requests for few keys, so that each key is used often. Both programs run at the same time on one core. */
 async function hotKeys(report: Report, database: string, options: LimitsOptions): Promise<void> {
   const { keys, rounds, seconds, folder } = options;
   await using both = await Both.start(database, join(folder, `${database}-hot`), keys);
@@ -59,8 +60,8 @@ async function hotKeys(report: Report, database: string, options: LimitsOptions)
       const load = { connections, seconds: durationSeconds, request: forwardRequest(seeded.keys) };
       return measure(running, load, '1', threadsProcessorMs);
     };
-  await alternate(both.contenders(run(hotWarmUpSeconds)), 1);
-  const found = await alternate(both.contenders(run(seconds)), rounds);
+  await together(both.contenders(run(hotWarmUpSeconds)), 1);
+  const found = await together(both.contenders(run(seconds)), rounds);
   addRows(report, `${titleOf(database)}: ${keys.toLocaleString('en')} hot keys`, found, hotBars[database] ?? {});
 }
 
