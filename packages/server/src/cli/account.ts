@@ -119,8 +119,7 @@ async function setLimits(text: string, options: OutputOptions & LimitChangeOptio
   if (Object.keys(patch).length === 0) throw new UsageError('name a limit, for example --rate 600/minute; see --help');
   const shown = await withInstallation({}, async (context) => {
     const { id } = await context.accounts.find(text);
-    const { limits } = await context.directory.read(id);
-    await context.administration.setLimits(operator, id, { ...limits, ...patch });
+    await context.administration.changeLimits(operator, id, patch);
     return withLimits(context, await context.accounts.findById(id));
   });
   printLimits(options, shown, 'Set the limits of');

@@ -8,18 +8,18 @@ const selectLimits = sql<{ limits: string | null }>(
 );
 const updateLimits = sql('update_account_limits', `update accounts set limits = $2, updated_at = $3 where id = $1`);
 
-/**
- * Replaces the limits of a locked account. Nothing is stored if they stay the same.
- * @param limits canonical JSON; null for none
- * @returns the previous limits
- */
-export async function replaceLimitsTx(
+/** Canonical JSON; null for none. */
+export type LimitsText = string | null;
+
+/** Changes the limits of a locked account. Nothing is stored if they stay the same. */
+export async function changeLimitsTx(
   tx: Transaction,
   id: string,
-  limits: string | null,
+  change: (before: LimitsText) => LimitsText,
   now: number,
-): Promise<string | null> {
-  const previous = (await tx.get(selectLimits, [id]))?.limits ?? null;
-  if (previous !== limits) await tx.run(updateLimits, [id, limits, now]);
-  return previous;
+): Promise<{ before: LimitsText; after: LimitsText }> {
+  const before = (await tx.get(selectLimits, [id]))?.limits ?? null;
+  const after = change(before);
+  if (before !== after) await tx.run(updateLimits, [id, after, now]);
+  return { before, after };
 }

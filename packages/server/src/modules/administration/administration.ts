@@ -6,7 +6,7 @@ import type { ApiKeys } from '../api-keys/api-keys.ts';
 import type { KeyChangeRequest } from '../api-keys/changed-key.ts';
 import type { KeyChanges, ShownKey } from '../api-keys/changes.ts';
 import { keyIdOf } from '../api-keys/key-request.ts';
-import { toLimitsText } from '../key-limits/definition.ts';
+import { mergeLimits, toLimitsText } from '../key-limits/definition.ts';
 import type { KeyUsage, UsageRow } from '../key-usage/key-usage.ts';
 import { finishDeletingKeys } from '../api-keys/store.ts';
 import type { AccountPrincipal, Principal } from '../../foundation/principal.ts';
@@ -103,7 +103,17 @@ export class Administration {
    */
   async setLimits(principal: Principal, id: string, value: KeyLimits): Promise<void> {
     const { db, clock } = this.#options;
-    await store.setLimits(db, principal, id, toLimitsText(value, ''), clock.now());
+    const text = toLimitsText(value, '');
+    await store.changeLimits(db, principal, id, () => text, clock.now());
+  }
+
+  /**
+   * Changes the limits that the patch names: null removes one, and the other stays. Otherwise as {@link setLimits}.
+   * @throws DomainError as {@link setLimits}
+   */
+  async changeLimits(principal: Principal, id: string, patch: KeyLimits): Promise<void> {
+    const { db, clock } = this.#options;
+    await store.changeLimits(db, principal, id, (before) => mergeLimits(before, patch), clock.now());
   }
 
   /** Deletes all API keys of the account. @throws DomainError `account_not_found`, `invalid_access_token`, `unavailable` */

@@ -9,7 +9,7 @@ import {
   type Role,
 } from '../accounts/store.ts';
 import { lockAccountTx } from '../accounts/credentials-store.ts';
-import { replaceLimitsTx } from '../accounts/limits-store.ts';
+import { changeLimitsTx, type LimitsText } from '../accounts/limits-store.ts';
 import { endSignUpTx } from '../accounts/sign-up-store.ts';
 import { deleteAccountKeysTx } from '../api-keys/store.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -169,19 +169,19 @@ export const sendReset = (db: Db, principal: Principal, id: string, codeTo: Code
     await queueMailTx(tx, mail);
   });
 
-/** @param limits canonical JSON; null for none @throws DomainError `account_not_found`, `invalid_access_token` */
-export const setLimits = (
+/** @throws DomainError `account_not_found`, `invalid_access_token`, and the errors of `change` */
+export const changeLimits = (
   db: Db,
   principal: Principal,
   id: string,
-  limits: string | null,
+  change: (before: LimitsText) => LimitsText,
   now: number,
 ): Promise<void> =>
   db.transaction(async (tx) => {
     await lock(tx, principal, id, now);
-    const previous = await replaceLimitsTx(tx, id, limits, now);
-    if (previous === limits) return;
-    const details = { limitsBefore: toLimits(previous), limits: toLimits(limits) };
+    const { before, after } = await changeLimitsTx(tx, id, change, now);
+    if (before === after) return;
+    const details = { limitsBefore: toLimits(before), limits: toLimits(after) };
     await recordAccountEventTx(tx, principal, 'account.limits_set', id, now, details);
   });
 

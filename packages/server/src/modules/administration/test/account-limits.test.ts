@@ -6,10 +6,11 @@ import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
 import { assertRejected } from '../../../../test-kit/key-client.ts';
 import { bearer, newApp, type SignedIn, type TestApp } from '../../../../test-kit/new-app.ts';
 import { newPlace } from '../../../../test-kit/new-db.ts';
+import { operator } from '../../../../test-kit/rows.ts';
 import { test } from '../../../../test-kit/app-on-each-database.ts';
 
 const rate = { limit: 10, windowSeconds: 60 };
-const quota = { limit: 3, per: 'ever' };
+const quota = { limit: 3, per: 'ever' } as const;
 
 const statusOf = async (app: TestApp, key: string): Promise<number> =>
   (await app.call('GET', '/auth/forward', { headers: bearer(key) })).status;
@@ -187,4 +188,18 @@ test('of concurrent changes of an account’s limits, each is recorded with the 
   for (const [index, { limitsBefore }] of changes.entries())
     assert.deepEqual(limitsBefore, changes[index - 1]?.limits ?? null);
   assert.deepEqual((await read()).limits, changes.at(-1)?.limits);
+});
+
+test('concurrent changes of different limits of an account all apply', async () => {
+  await using app = await newApp();
+  const { target, read } = await newLimits(app);
+  const { administration } = app.service.services;
+  const change = (_: unknown, index: number): Promise<void> =>
+    administration.changeLimits(operator, target.account.id, index % 2 === 0 ? { rate } : { quota });
+  await Promise.all(Array.from({ length: 16 }, change));
+  assert.deepEqual((await read()).limits, { rate: { ...rate, burst: 10 }, quota });
+  await administration.changeLimits(operator, target.account.id, { rate: null });
+  assert.deepEqual((await read()).limits, { rate: null, quota });
+  const events = (await listAuditEvents(app.db)).filter(({ action }) => action === 'account.limits_set');
+  assert.equal(events.length, 3, 'the others changed nothing');
 });

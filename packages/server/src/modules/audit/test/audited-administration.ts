@@ -96,7 +96,8 @@ export const administration = {
     refused: (db: Db) => accounts.setAccountRole(db, operator, 'acc_ada', 'user', now),
   },
   'account.limits_set': {
-    change: (db: Db) => admin.setLimits(db, operator, 'acc_ada', '{"rate":null,"quota":{"limit":5,"per":"day"}}', now),
+    change: (db: Db) =>
+      admin.changeLimits(db, operator, 'acc_ada', () => '{"rate":null,"quota":{"limit":5,"per":"day"}}', now),
     rows: [
       row(
         'account.limits_set',
@@ -104,7 +105,7 @@ export const administration = {
         '{"limitsBefore":null,"limits":{"rate":null,"quota":{"limit":5,"per":"day"}}}',
       ),
     ],
-    refused: (db: Db) => admin.setLimits(db, operator, 'acc_ada', null, now),
+    refused: (db: Db) => admin.changeLimits(db, operator, 'acc_ada', () => null, now),
   },
   'account.sessions_ended': {
     change: (db: Db) => accounts.endAccountSessions(db, operator, 'acc_ada', now),

@@ -7,7 +7,7 @@ import { dayMs } from '../../../foundation/clock.ts';
 import type { Db } from '../../../foundation/database/db.ts';
 import { claimInstallation } from '../../../foundation/database/installation.ts';
 import { sql } from '../../../foundation/database/sql.ts';
-import { setLimits } from '../../administration/store.ts';
+import { changeLimits } from '../../administration/store.ts';
 import { findKeyStates } from '../../api-keys/state-store.ts';
 import type { NewKey } from '../../api-keys/store.ts';
 import { DeletionJournal } from '../../deletion-journal/deletion-journal.ts';
@@ -43,7 +43,7 @@ type Made = Readonly<Record<'ofDay' | 'both' | 'ofBob' | 'unlimited', NewKey>>;
 /** Adds keys with limits, and uses ten tokens of each limit. */
 async function fillWithLimits(db: Db): Promise<Made> {
   const [ada, bob] = [await addAccount(db, 'ada'), await addAccount(db, 'bob')];
-  await setLimits(db, operator, bob, toLimitsText(ofAccount), now);
+  await changeLimits(db, operator, bob, () => toLimitsText(ofAccount), now);
   const made = {
     ofDay: await addKey(db, ada, 'ofDay', { limits: toLimitsText(daily) }),
     both: await addKey(db, ada, 'both', { limits: toLimitsText(rateAndQuota) }),
@@ -134,8 +134,8 @@ onEachDatabase(
     await changes.change(owner, 'acc_ada', made.ofDay.id, { limits: { quota: { limit: 20, per: 'day' } } });
     await changes.change(owner, 'acc_ada', made.both.id, { limits: null });
     await changes.change(owner, 'acc_ada', made.unlimited.id, { limits: daily });
-    await setLimits(db, operator, 'acc_bob', null, since);
-    await setLimits(db, operator, 'acc_ada', toLimitsText(ofAccount), since);
+    await changeLimits(db, operator, 'acc_bob', () => null, since);
+    await changeLimits(db, operator, 'acc_ada', () => toLimitsText(ofAccount), since);
     assert.notDeepEqual(await limitsOf(db, made), before);
     // A change of limits is not an entry of the deletion journal.
     await journalIn(db, folder).catchUp();
