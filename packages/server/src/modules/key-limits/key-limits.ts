@@ -10,7 +10,7 @@ import { monotonicMs, type Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { drawShare, runInShare } from '../../foundation/database/share.ts';
 import { isOutcomeUnknown, unavailable } from '../../foundation/database/unavailable.ts';
-import { Acceptance, rejection, type LimitOutcome } from './outcome.ts';
+import { acceptance, rejection, type LimitOutcome } from './outcome.ts';
 import type { Pool } from './pool.ts';
 import { lockMetersTx, saveMetersTx, type QuotaPeriod } from './store.ts';
 import { Subjects, type LimitedKey } from './subjects.ts';
@@ -115,7 +115,7 @@ export class KeyLimiter {
     if (!mayAccept) return undefined;
     for (const pool of pools) pool.spend(cost, now);
     this.tokens.spent += cost * pools.length;
-    return new Acceptance(pools, now);
+    return acceptance(pools, now);
   }
 
   #wait(question: Question): void {
@@ -215,7 +215,7 @@ export class KeyLimiter {
       else if (pools.every((pool) => now < pool.until)) {
         for (const pool of pools) pool.countSpent(cost, now);
         this.tokens.spent += cost * pools.length;
-        this.#deliver(question, new Acceptance(pools, now));
+        this.#deliver(question, acceptance(pools, now));
       } else this.#drawAgain(question);
     }
     this.#reportQuotas(questions, { takings, lacking });
@@ -267,7 +267,7 @@ function takeFor({ pools, cost }: Question, takings: ReadonlyMap<Pool, Taking>):
   const needed = Math.max(1, cost);
   const all = pools.map((pool) => takings.get(pool) as Taking);
   for (const taking of all)
-    if (taking.available < needed) {
+    if (needed > taking.pool.meter.capacity || taking.available < needed) {
       taking.hasRejected = true;
       return taking.pool;
     }

@@ -10,28 +10,17 @@ export interface LimitOutcome {
   readonly retryAfterSeconds: number;
   /** When the exceeded limit has room, in milliseconds since 1970; infinite if it never has. 0 without one. */
   readonly retryAt: number;
-  /** After the verification, without what other instances have spent since the last draw. Read it at once. */
+  /** After the verification, without what other instances have spent since the last draw. */
   readonly states: readonly RateLimitState[];
 }
 
-/** Computes the states only if they are read: `/auth/verify` does not return them. */
-export class Acceptance implements LimitOutcome {
-  readonly exceeded = undefined;
-  readonly retryAfterSeconds = 0;
-  readonly retryAt = 0;
-  readonly #pools: readonly Pool[];
-  readonly #now: number;
-
-  /** @param now monotonic milliseconds */
-  constructor(pools: readonly Pool[], now: number) {
-    this.#pools = pools;
-    this.#now = now;
-  }
-
-  get states(): readonly RateLimitState[] {
-    return statesOf(this.#pools, this.#now);
-  }
-}
+/** @param now monotonic milliseconds */
+export const acceptance = (pools: readonly Pool[], now: number): LimitOutcome => ({
+  exceeded: undefined,
+  retryAfterSeconds: 0,
+  retryAt: 0,
+  states: statesOf(pools, now),
+});
 
 /** @param now monotonic milliseconds */
 export const rejection = (pools: readonly Pool[], exceeded: Pool, cost: number, now: number): LimitOutcome => ({

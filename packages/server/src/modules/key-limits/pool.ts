@@ -85,17 +85,17 @@ export class Pool {
   /** Whether a draw for this cost would certainly grant nothing. */
   isShort(cost: number, now: number): boolean {
     if (!this.#hasRejected || this.#last === undefined || now >= this.#lastSentAt + shortageMsMax) return false;
-    return now < this.#toMonotonic(this.#last.roomAt(cost - this.tokens(now)));
+    return now < this.#toMonotonic(this.#roomAtMicros(cost, now));
   }
 
   /** When the limit has room for the cost, in milliseconds since 1970; infinite if never. */
   roomAt(cost: number, now: number): number {
-    return Math.ceil((this.#last?.roomAt(cost - this.tokens(now)) ?? Infinity) / 1_000);
+    return Math.ceil(this.#roomAtMicros(cost, now) / 1_000);
   }
 
   /** Seconds until then, at least 1. */
   secondsUntilRoom(cost: number, now: number): number {
-    return this.#last ? secondsUntil(this.#toMonotonic(this.#last.roomAt(cost - this.tokens(now))), now) : Infinity;
+    return secondsUntil(this.#toMonotonic(this.#roomAtMicros(cost, now)), now);
   }
 
   /** Without what other instances have drawn since the last draw. */
@@ -105,6 +105,11 @@ export class Pool {
 
   secondsUntilFull(now: number): number {
     return this.#last ? secondsUntil(this.#toMonotonic(this.#last.fullAt()), now) : 1;
+  }
+
+  #roomAtMicros(cost: number, now: number): number {
+    if (cost > this.meter.capacity) return Infinity;
+    return this.#last?.roomAt(cost - this.tokens(now)) ?? Infinity;
   }
 
   /** @param micros since 1970, by the clock of the last draw */

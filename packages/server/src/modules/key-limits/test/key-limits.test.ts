@@ -78,6 +78,38 @@ onEachDatabase('a verification with a cost above the burst is never accepted', a
   assert.equal(outcome.retryAfterSeconds, Infinity);
 });
 
+onEachDatabase('a cost above a limit is never accepted, also when an instance holds tokens of it', async ({ db }) => {
+  const { limiter, spend, spendMany } = instance(db);
+  for (const key of [perSecond(1_000), daily(1_000, 8)]) {
+    await spendMany(key, 40);
+    // They also draw tokens for later verifications.
+    for (let count = 0; count < 3; count++) await spend(key);
+    for (const cost of [1_001, 1_010]) {
+      const { exceeded, retryAfterSeconds, retryAt } = await spend(key, cost);
+      assert.deepEqual([exceeded?.capacity, retryAfterSeconds, retryAt], [1_000, Infinity, Infinity]);
+    }
+    const { committed } = limiter.draws;
+    assert.equal((await spend(key)).exceeded, undefined);
+    assert.equal(limiter.draws.committed, committed);
+  }
+});
+
+onEachDatabase('held and refilled tokens together do not accept a cost above the burst', async ({ db }) => {
+  const { limiter, spend, spendMany, advance } = instance(db);
+  const key = perSecond(1_000);
+  await spendMany(key, 40);
+  for (let count = 0; count < 3; count++) await spend(key);
+  advance(900);
+  const { drawn } = limiter.tokens;
+  const { exceeded, retryAfterSeconds } = await spend(key, 1_001);
+  assert.deepEqual([exceeded?.kind, retryAfterSeconds], ['rate', Infinity]);
+  // The draw that rejected has drawn nothing, and has not extended the validity of the tokens that the instance holds.
+  assert.equal(limiter.tokens.drawn, drawn);
+  advance(100);
+  assert.equal((await spend(key)).exceeded, undefined);
+  assert.ok(limiter.tokens.drawn > drawn);
+});
+
 onEachDatabase(
   'three instances together accept exactly a burst, and then exactly what is refilled',
   async ({ db, connect }) => {
