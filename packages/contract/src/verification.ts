@@ -87,7 +87,7 @@ export type RemainingLimit = Static<typeof RemainingLimit>;
 const remainingLimits = Type.Optional(
   Type.Array(RemainingLimit, {
     description:
-      'After this verification. Absent if neither the key nor its account has limits, and in a rejection for another reason',
+      'After this verification and those that were decided together with it. Absent if neither the key nor its account has limits, and in a rejection for another reason',
   }),
 );
 
@@ -131,7 +131,7 @@ export const RefusedCredential = Type.Object(
       Type.String({
         format: 'date-time',
         description:
-          'With `quota_exceeded`: when the next period of the quota starts. Absent for a quota without an end',
+          'With `quota_exceeded`: when the next period of the quota starts. Absent if the request can never succeed',
         examples: ['2026-12-01T00:00:00.000Z'],
       }),
     ),
