@@ -28,7 +28,7 @@ export const limitMutants: readonly LimitMutant[] = [
   },
   {
     name: 'a draw without its condition',
-    edits: [{ file: limiter, find: `if (taking.available < needed) {`, replace: `if (needed < 0) {` }],
+    edits: [{ file: limiter, find: `|| taking.available < needed) {`, replace: `) {` }],
     faults: [],
   },
   {
