@@ -34,6 +34,8 @@ const tokensSeconds = 1;
 const acceptedPartMin = 0.97;
 const responseMsMax = 15_000;
 const progressMsMax = 120_000;
+/** Beside it, for each token of a quota. */
+const tokenMsMax = 10;
 const retryMs = 20;
 
 /** @throws Error if a fault has no observable effect */
@@ -122,7 +124,7 @@ class LimitRun {
 
   /** A limit that is reduced to less than what is drawn: no instance accepts anything from its drawn tokens. */
   async checkChange({ newKey, setLimits }: Owner): Promise<void> {
-    const { id, key } = await newKey({ quota: { limit: 1_000, per: 'day' } });
+    const { id, key } = await newKey({ quota: { limit: 1_000, per: 'ever' } });
     const { instances } = this.#cluster;
     const statuses: (number | undefined)[] = [];
     for (const instance of instances) {
@@ -130,7 +132,7 @@ class LimitRun {
       await Promise.all(Array.from({ length: 20 }, () => verify(instance, key)));
       statuses.push(await verify(instance, key));
     }
-    await setLimits(id, { quota: { limit: 10, per: 'day' } });
+    await setLimits(id, { quota: { limit: 10, per: 'ever' } });
     const after = await Promise.all(instances.map((instance) => verify(instance, key)));
     if (statuses.some((status) => status !== 200)) this.#violations.push(`before a change: ${statuses.join(', ')}`);
     if (after.some((status) => status === 200)) this.#violations.push('tokens were spent after a change of the limits');
@@ -145,13 +147,12 @@ class LimitRun {
     const part = Math.floor(quota / (faults.length + 2));
     const startedAt = monotonicMs();
     this.#mayContinue = part;
-    const all = Promise.all([
-      ...Array.from({ length: connections }, (_, index) =>
-        this.#useQuota(instances[index % instances.length], byQuota.key, end.signal),
-      ),
-      this.#useRate(byRate.key, end.signal),
-    ]);
-    all.catch(() => end.abort());
+    let using = connections;
+    const useQuota = async (_: unknown, index: number): Promise<void> => {
+      await this.#useQuota(instances[index % instances.length], byQuota.key, end.signal);
+      using--;
+    };
+    const all = Promise.all([...Array.from({ length: connections }, useQuota), this.#useRate(byRate.key, end.signal)]);
     try {
       await this.#progress(1);
       for (const fault of faults) {
@@ -159,11 +160,10 @@ class LimitRun {
         await limitFaults[fault](this.#cluster, { pauseMs, progress: () => this.#progress(instances.length) });
         await this.#cluster.recover();
       }
-    } finally {
       this.#mayContinue = Infinity;
-      await this.#cluster.recover();
       // Each connection ends at a rejection by the quota.
-      await setTimeout(0);
+      await until('the quota is used up', progressMsMax + quota * tokenMsMax, () => using === 0);
+    } finally {
       end.abort();
       await all;
     }
@@ -173,11 +173,10 @@ class LimitRun {
       this.#violations.push(`only ${this.#accepted} accepted of a quota of ${quota} without faults`);
   }
 
-  /** Until the quota rejects. An instance without a response may have accepted. */
+  /** Until the quota rejects, or the run ends. An instance without a response may have accepted. */
   async #useQuota(instance: ClusterInstance | undefined, key: string, end: AbortSignal): Promise<void> {
-    for (;;) {
+    while (!end.aborted) {
       if (this.#accepted >= this.#mayContinue) {
-        if (end.aborted && this.#mayContinue < Infinity) return;
         await setTimeout(retryMs);
         continue;
       }

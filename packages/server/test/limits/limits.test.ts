@@ -33,8 +33,9 @@ async function check(options: ClusterOptions, faults: readonly LimitFault[]): Pr
 
 const twoWorkers = { KEYREEVE_WORKERS: '2' };
 
-test('three instances with different clocks accept a quota completely, and never more', () =>
-  check({ instances: 3, postgres, environmentOf: shiftedClocks }, []));
+test('three instances with different clocks accept a quota completely, and never more', { tags: ['asvs:2.3.2'] }, () =>
+  check({ instances: 3, postgres, environmentOf: shiftedClocks }, []),
+);
 
 test('three instances never accept more than a limit while they are killed and paused, and connections and commits are cut', () =>
   check({ instances: 3, postgres, environmentOf: shiftedClocks }, [

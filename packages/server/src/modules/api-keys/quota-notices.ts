@@ -8,7 +8,7 @@ import type { Db } from '../../foundation/database/db.ts';
 import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import type { QuotaReached } from '../key-limits/key-limits.ts';
 import { storeNoticesTx, type QuotaNotice } from '../key-limits/quota-notice-store.ts';
-import * as store from './quota-notice-store.ts';
+import * as subjects from './noted-subject-store.ts';
 
 export interface QuotaNoticesOptions {
   readonly db: Db;
@@ -68,8 +68,8 @@ export class QuotaNotices {
     await db.transaction(async (tx) => {
       const ofKeys = quotas.filter(({ owner }) => owner === 'key').map(({ subject }) => Number(subject));
       const ofAccounts = quotas.filter(({ owner }) => owner === 'account').map(({ subject }) => subject);
-      const keys = new Map((await store.findNotedKeys(tx, ofKeys)).map((key) => [String(key.id), key]));
-      const accounts = new Set(await store.findNotedAccounts(tx, ofAccounts));
+      const keys = new Map((await subjects.findNotedKeys(tx, ofKeys)).map((key) => [String(key.id), key]));
+      const accounts = new Set(await subjects.findNotedAccounts(tx, ofAccounts));
       const known = quotas.filter(({ subject }) => keys.has(subject) || accounts.has(subject));
       if (known.length === 0) return;
       const notices = known.map(({ subject, period, limit }) => ({ subject, period, quantity: limit }));
@@ -88,7 +88,7 @@ const nameOf = ({ subject, period, quantity }: QuotaNotice): string => `${subjec
 /** @param key undefined for the quota of an account */
 function eventOf(
   { subject, limit, per, period }: QuotaReached,
-  key: store.NotedKey | undefined,
+  key: subjects.NotedKey | undefined,
   at: number,
 ): NewAuditEvent {
   const quota = { limit, per, period };

@@ -74,8 +74,10 @@ export interface AuditEvent {
   readonly details?: AuditDetails;
 }
 
-/** Stored as JSON. */
-export type AuditDetails = Readonly<Record<string, string | number | object | null>>;
+/** Stored as JSON. Not `object`, which a secret or a Buffer would also be. */
+export type AuditDetails = Readonly<Record<string, AuditValue>>;
+type AuditValue =
+  string | number | boolean | null | undefined | readonly AuditValue[] | { readonly [name: string]: AuditValue };
 
 /** An event whose details depend on a statement of the same turn. */
 export type NewAuditEvent = Omit<AuditEvent, 'details'> & { readonly details?: AuditDetails | Promise<AuditDetails> };

@@ -71,11 +71,11 @@ export const mergeLimits = (stored: string | null, patch: KeyLimits | null): str
 export const toLimits = (text: string | null): StoredLimits | null =>
   text === null ? null : (JSON.parse(text) as StoredLimits);
 
-/** Every member is present. */
-interface StoredLimits {
+/** Every member is present. A type alias, because details of audit events have no interfaces. */
+type StoredLimits = {
   readonly rate: { readonly limit: number; readonly windowSeconds: number; readonly burst: number } | null;
   readonly quota: { readonly limit: number; readonly per: QuotaPeriod } | null;
-}
+};
 
 /** @param subject the id of the key or account @param text canonical JSON */
 export function metersOf(owner: Meter['owner'], subject: string, text: string): readonly Meter[] {

@@ -157,14 +157,14 @@ function costOf(query: URLSearchParams): number {
   const costs = query.getAll('cost').map((text) => (/^[1-9]\d{0,4}$/.test(text) ? Number(text) : Number.NaN));
   if (costs.every((cost) => cost <= keyLimitBounds.costMax)) return Math.max(1, ...costs);
   throw new DomainError('invalid_request', {
-    detail: `The parameter cost is a whole number from 1 to ${keyLimitBounds.costMax}.`,
+    detail: `The parameter cost must be a whole number from 1 to ${keyLimitBounds.costMax}.`,
   });
 }
 
 function wantsForbidden(query: URLSearchParams): boolean {
   const statuses = query.getAll('limited');
   if (statuses.every((status) => status === '403')) return statuses.length > 0;
-  throw new DomainError('invalid_request', { detail: 'The parameter limited has the value 403, or is absent.' });
+  throw new DomainError('invalid_request', { detail: 'The parameter limited must be 403 or absent.' });
 }
 
 const none: Requirements = { scopes: [], cost: 1, isForbiddenIfLimited: false };

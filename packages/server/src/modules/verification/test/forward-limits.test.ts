@@ -118,7 +118,7 @@ test('the largest cost of a query is charged, and no query makes a verification 
   ]) {
     for (const query of [`?cost=${encodeURIComponent(cost)}`, `?cost=2&cost=${encodeURIComponent(cost)}`]) {
       const { detail } = assertProblem(fromFetch(await at.forward(key, query)), 'invalid_request', query);
-      assert.equal(detail, 'The parameter cost is a whole number from 1 to 10000.');
+      assert.equal(detail, 'The parameter cost must be a whole number from 1 to 10000.');
     }
   }
   const { key: large } = await at.create('large', { quota: { limit: 10_000, per: 'day' } });
