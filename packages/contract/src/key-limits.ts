@@ -1,26 +1,19 @@
-/** Limits of a key or an account: a rate limit, and a quota for a day, a month or ever. */
+/** Limits of a key or an account: a rate limit, and a quota per day, per month or in total. */
 import Type, { type Static } from 'typebox';
+import { limits } from './limits.ts';
 import { Instant, orNull } from './schemas.ts';
 
-/** Bounds of the members. Products of them fit into 64 bits, see `key-limits/store.ts`. */
-export const keyLimitBounds = {
-  rateMax: 1_000_000,
-  windowSecondsMax: 86_400,
-  quotaMax: 10 ** 12,
-  costMax: 10_000,
-} as const;
-
 const strict = { additionalProperties: false } as const;
-const { rateMax, windowSecondsMax, quotaMax } = keyLimitBounds;
+const { keyRateMax, keyRateWindowSecondsMax, keyQuotaMax } = limits;
 
 export const RateLimit = Type.Object(
   {
-    limit: Type.Integer({ minimum: 1, maximum: rateMax, description: 'Tokens in a window', examples: [600] }),
-    windowSeconds: Type.Integer({ minimum: 1, maximum: windowSecondsMax, examples: [60] }),
+    limit: Type.Integer({ minimum: 1, maximum: keyRateMax, description: 'Tokens in a window', examples: [600] }),
+    windowSeconds: Type.Integer({ minimum: 1, maximum: keyRateWindowSecondsMax, examples: [60] }),
     burst: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: rateMax,
+        maximum: keyRateMax,
         description: 'Tokens of the full bucket, at most `limit`. Default: `limit`',
         examples: [100],
       }),
@@ -36,7 +29,7 @@ export const Quota = Type.Object(
   {
     limit: Type.Integer({
       minimum: 1,
-      maximum: quotaMax,
+      maximum: keyQuotaMax,
       description: 'Tokens in a period',
       examples: [10_000],
     }),

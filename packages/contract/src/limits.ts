@@ -75,6 +75,10 @@ const credentials = {
   addressesPerKeyMax: limit(32, 'IP addresses and ranges of one key.'),
   cidrCharsMax: limit(64, 'One IP address or range.'),
   keyMetadataBytesMax: limit(1_024, 'Metadata of a key, as JSON in UTF-8.'),
+  keyRateMax: limit(1_000_000, 'Tokens of a rate limit of a key or account in its window, and its burst.'),
+  keyRateWindowSecondsMax: limit(86_400, 'Longest window of such a rate limit: a day.'),
+  keyQuotaMax: limit(10 ** 12, 'Tokens of a quota of a key or account in its period.'),
+  costMax: limit(10_000, 'Cost of one verification, in tokens.'),
   rotationOverlapSeconds: limit(
     86_400,
     'Overlap of a rotation, in which the previous secret is valid, if the request sets no other.',

@@ -1,7 +1,6 @@
 /** Verification of credentials for proxies and backends. */
 import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './refusals.ts';
-import { keyLimitBounds } from './key-limits.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
 import { AccountId, Instant, keyExample, KeyId, orNull, Scope, Text } from './schemas.ts';
@@ -25,7 +24,7 @@ const Scopes = Type.Array(Scope, {
 
 const Cost = Type.Integer({
   minimum: 0,
-  maximum: keyLimitBounds.costMax,
+  maximum: limits.costMax,
   description:
     'Tokens that the verification spends from each limit of the key and its account; 0 only checks the limits. Default: 1',
   examples: [1],
@@ -243,7 +242,7 @@ export const forward = {
   auth: 'any_credential',
   query: Type.Object({
     scope: Type.Optional(Type.String({ examples: ['orders:read'] })),
-    cost: Type.Optional(Type.Integer({ minimum: 1, maximum: keyLimitBounds.costMax, examples: [1] })),
+    cost: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.costMax, examples: [1] })),
     limited: Type.Optional(Type.Literal('403')),
   }),
   success: {

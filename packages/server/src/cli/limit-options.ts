@@ -1,6 +1,6 @@
 /** Limits of API keys and accounts as options, and as text. */
 import { Option } from 'commander';
-import { keyLimitBounds, type KeyLimits, type QuotaUse } from '@keyreeve/contract';
+import { limits, type KeyLimits, type QuotaUse } from '@keyreeve/contract';
 import type { CliCommand } from './command.ts';
 import { UsageError } from './failure.ts';
 
@@ -15,7 +15,7 @@ export interface LimitChangeOptions extends LimitOptions {
   readonly clearQuota?: true;
 }
 
-const { rateMax, windowSecondsMax, quotaMax } = keyLimitBounds;
+const { keyRateMax: rateMax, keyRateWindowSecondsMax: windowSecondsMax, keyQuotaMax: quotaMax } = limits;
 const secondsOf: Readonly<Record<string, number>> = { second: 1, minute: 60, hour: 3_600, day: 86_400 };
 
 export const withLimits = (command: CliCommand): CliCommand =>

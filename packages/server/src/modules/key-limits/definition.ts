@@ -5,8 +5,8 @@ import type { MeterKey, MeterKind, QuotaPeriod } from './store.ts';
 
 /**
  * Tokens of a rate are spent within this part of its window, so a window accepts no more than the burst, what is refilled in
- * it, and what was drawn this long before it, which is at most {@link forecastPart} of the burst for each instance. A draw of
- * each key every second takes more processor time than the verifications (bench/RESULTS.md).
+ * it, and what was drawn this long before it, which is at most {@link forecastPart} of the burst for each instance. With a
+ * validity of a second, every third verification of 10,000 hot keys would need a draw.
  */
 const ratePart = 10;
 const rateTokensMs = { min: 1_000, max: 60_000 } as const;
@@ -14,8 +14,6 @@ const rateTokensMs = { min: 1_000, max: 60_000 } as const;
 const quotaForecastMs = 10_000;
 /** An instance holds at most this part of a limit for later verifications. */
 const forecastPart = 20;
-/** Of a key that is used for the first time: without it, the first hundred verifications need eight draws. */
-const firstForecast = 8;
 
 /** One limit of one key or account. */
 export interface Meter extends MeterKey {
@@ -36,8 +34,6 @@ export interface Meter extends MeterKey {
   readonly tokensMs: number;
   /** Tokens that an instance may hold for later verifications. */
   readonly forecastMax: number;
-  /** Of them, those that an instance draws before it has spent any. */
-  readonly forecastMin: number;
 }
 
 /**
@@ -89,9 +85,7 @@ export function metersOf(owner: Meter['owner'], subject: string, text: string): 
     // Tokens that expire are lost. The limit refills no more than this meanwhile.
     const refilled = (quantity * tokensMs) / (windowSeconds * 1_000);
     const forecastMax = Math.floor(Math.min(capacity / forecastPart, refilled));
-    // Of wide limits. Instances that spend none of them lose a tenth of what is refilled at most.
-    const forecastMin = Math.floor(Math.min(firstForecast, capacity / 1_000, refilled / 10));
-    meters.push({ owner, subject, ...namesOf(owner, subject, 'rate'), ...sizes, tokensMs, forecastMax, forecastMin });
+    meters.push({ owner, subject, ...namesOf(owner, subject, 'rate'), ...sizes, tokensMs, forecastMax });
   }
   if (quota) {
     const { limit: quantity, per } = quota;
@@ -104,7 +98,6 @@ export function metersOf(owner: Meter['owner'], subject: string, text: string): 
       ...sizes,
       tokensMs: quotaForecastMs,
       forecastMax,
-      forecastMin: 0,
     });
   }
   return meters;
@@ -113,5 +106,8 @@ export function metersOf(owner: Meter['owner'], subject: string, text: string): 
 const namesOf = (owner: Meter['owner'], subject: string, kind: MeterKind) => ({
   kind,
   name: `${owner}-${kind}`,
-  row: `${kind} ${subject}`,
+  row: rowNameOf({ kind, subject }),
 });
+
+/** The text by which memory finds the row of a limit. */
+export const rowNameOf = ({ kind, subject }: MeterKey): string => `${kind} ${subject}`;

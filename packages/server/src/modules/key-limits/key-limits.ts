@@ -10,6 +10,7 @@ import { monotonicMs, type Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { drawShare, runInShare } from '../../foundation/database/share.ts';
 import { isOutcomeUnknown, unavailable } from '../../foundation/database/unavailable.ts';
+import { rowNameOf } from './definition.ts';
 import { acceptance, rejection, type LimitOutcome } from './outcome.ts';
 import type { Pool } from './pool.ts';
 import { lockMetersTx, saveMetersTx, type QuotaPeriod } from './store.ts';
@@ -184,7 +185,7 @@ export class KeyLimiter {
     const missing = pools.filter(({ isStored }) => !isStored).map(({ meter }) => meter);
     const locked = await lockMetersTx(tx, db.dialect, meters, missing);
     const micros = clock.isSystem === true && locked.now !== undefined ? locked.now : Math.round(clock.now() * 1_000);
-    const rows = new Map(locked.rows.map((row) => [`${row.kind} ${row.subject}`, row]));
+    const rows = new Map(locked.rows.map((row) => [rowNameOf(row), row]));
     const takings = new Map<Pool, Taking>();
     for (const pool of pools) {
       const row = rows.get(pool.meter.row);

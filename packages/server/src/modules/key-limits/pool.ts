@@ -61,10 +61,10 @@ export class Pool {
 
   /** Tokens to draw for later verifications: as many as were spent in this span or the last one, as far as is allowed. */
   forecast(now: number): number {
-    const { tokensMs, forecastMax, forecastMin } = this.meter;
+    const { tokensMs, forecastMax } = this.meter;
     const age = Math.floor(now / tokensMs) - this.#span;
     const spent = age > 1 ? 0 : Math.max(this.#spentInSpan, age === 0 ? this.#spentInSpanBefore : 0);
-    return Math.min(Math.max(spent, forecastMin), forecastMax);
+    return Math.min(spent, forecastMax);
   }
 
   /**

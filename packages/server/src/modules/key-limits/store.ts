@@ -4,7 +4,6 @@
  */
 import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
-import { onList } from '../../foundation/database/json-lists.ts';
 import { deleteOrphanedNoticesTx } from './quota-notice-store.ts';
 import { sql, type Dialect } from '../../foundation/database/sql.ts';
 
@@ -25,9 +24,6 @@ export interface MeterRow extends MeterKey {
   readonly used: number;
   readonly period: string;
 }
-
-/** What is drawn of a quota in a period. `quotaUse` of `quota-use.ts` compares the period with the current one. */
-export type QuotaUseRow = Pick<MeterRow, 'subject' | 'used' | 'period'>;
 
 // $1: a JSON array of limits: [subject, kind, tat, used, period]. SQLite needs a third of the time for arrays that it needs
 // for objects. In the order of the key, so that two transactions lock the rows that they share in the same order.
@@ -60,10 +56,6 @@ const saveMeters = sql('save_key_meters', {
    from json_array_elements($1::json)
    on conflict (subject, kind) do update set tat = excluded.tat, used = excluded.used, period = excluded.period`,
 });
-const selectQuotaUses = sql<QuotaUseRow>(
-  'select_quota_uses',
-  onList(`select subject, used, period from key_meters where kind = 'quota' and subject in ({ids})`),
-);
 
 export interface LockedMeters {
   readonly rows: readonly MeterRow[];
@@ -104,13 +96,6 @@ export function saveMetersTx(tx: Transaction, rows: readonly MeterRow[]): void {
 
 const toText = (meters: readonly MeterKey[]): string =>
   JSON.stringify(meters.map(({ subject, kind }) => [subject, kind]));
-
-/** What is drawn of quotas, by the ids of keys and accounts. An id without a row has drawn nothing. */
-export const readQuotaUses = async (
-  reader: Reader,
-  subjects: readonly string[],
-): Promise<ReadonlyMap<string, QuotaUseRow>> =>
-  new Map((await reader.all(selectQuotaUses, [JSON.stringify(subjects)])).map((row) => [row.subject, row]));
 
 /** Rows of one step. A literal, because PostgreSQL does not plan for a small parameter of `limit`. */
 export const metersPerStep = 500;

@@ -4,7 +4,7 @@
  * and an acceptance is not logged.
  */
 import type { IncomingMessage } from 'node:http';
-import { forward, identityHeaders, keyLimitBounds, limits } from '@keyreeve/contract';
+import { forward, identityHeaders, limits } from '@keyreeve/contract';
 import { DomainError } from '../../foundation/errors.ts';
 import { forwardedIpOf, type ProxiedRequest } from '../../http/client-ip.ts';
 import { rateLimitField } from '../../http/rate-limit-fields.ts';
@@ -155,9 +155,9 @@ function scopesOf(query: URLSearchParams): readonly string[] {
 /** The largest cost, and 1 without any: a client cannot reduce the cost that the proxy names, and no cost is 0. */
 function costOf(query: URLSearchParams): number {
   const costs = query.getAll('cost').map((text) => (/^[1-9]\d{0,4}$/.test(text) ? Number(text) : Number.NaN));
-  if (costs.every((cost) => cost <= keyLimitBounds.costMax)) return Math.max(1, ...costs);
+  if (costs.every((cost) => cost <= limits.costMax)) return Math.max(1, ...costs);
   throw new DomainError('invalid_request', {
-    detail: `The parameter cost must be a whole number from 1 to ${keyLimitBounds.costMax}.`,
+    detail: `The parameter cost must be a whole number from 1 to ${limits.costMax}.`,
   });
 }
 

@@ -1,9 +1,8 @@
 /** Tokens that an instance holds: how many it draws for later verifications, and when they expire. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { KeyLimits } from '@keyreeve/contract';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
-import { metersOf, toLimitsText } from '../definition.ts';
+import { toLimitsText } from '../definition.ts';
 import { KeyLimiter } from '../key-limits.ts';
 
 /** Half a minute before the end of a day. */
@@ -40,12 +39,3 @@ for (const { what, limits, validMs } of rows) {
     assert.ok(limiter.tokens.drawn > drawn);
   });
 }
-
-test('only a wide rate is drawn from for later verifications before it was used', () => {
-  const first = (limits: KeyLimits): number | undefined =>
-    metersOf('key', '7', toLimitsText(limits) ?? '').at(0)?.forecastMin;
-  assert.equal(first({ rate: { limit: 1_000_000, windowSeconds: 3_600 } }), 8);
-  assert.equal(first({ rate: { limit: 600, windowSeconds: 60 } }), 0);
-  assert.equal(first({ rate: { limit: 1_000_000, windowSeconds: 3_600, burst: 1_000 } }), 1);
-  assert.equal(first({ quota: { limit: 1_000_000, per: 'day' } }), 0);
-});

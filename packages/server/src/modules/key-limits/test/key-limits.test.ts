@@ -185,26 +185,16 @@ onEachDatabase('verifications with an earlier and a later definition of a limit 
   assert.equal(outcomes.filter(({ exceeded }) => exceeded === undefined).length, 30);
 });
 
-onEachDatabase('tokens that an instance holds of a quota end with its period', async ({ db }) => {
-  const { spendMany, advance } = instance(db);
-  const beforeMidnight = 14.5 * 3_600_000 - 10;
-  advance(beforeMidnight);
-  await spendMany(daily(1_000), 100);
-  // The second draw takes more than it needs.
-  await spendMany(daily(1_000), 1);
-  advance(10);
-  assert.deepEqual(await spendMany(daily(1_000), 1_050), { accepted: 1_000, quota: 50 });
-});
-
-onEachDatabase('tokens that an instance holds of a rate expire', async ({ db }) => {
-  const { spend, spendMany, advance } = instance(db);
-  const key = perSecond(1_000);
-  await spendMany(key, 100);
-  await spendMany(key, 1);
-  // The limit has 1,000 tokens again, and the instance spends no others.
-  advance(1_000);
-  assert.deepEqual(await spendMany(key, 1_100), { accepted: 1_000, rate: 100 });
-  assert.deepEqual((await spend(key)).exceeded?.name, 'key-rate');
+onEachDatabase('an instance draws again from a used-up limit after ten seconds, and not earlier', async ({ db }) => {
+  const { limiter, spendMany, advance } = instance(db);
+  await spendMany(daily(2), 3);
+  const { committed } = limiter.draws;
+  advance(9_999);
+  assert.deepEqual(await spendMany(daily(2), 1), { quota: 1 });
+  assert.equal(limiter.draws.committed, committed);
+  advance(1);
+  assert.deepEqual(await spendMany(daily(2), 1), { quota: 1 });
+  assert.equal(limiter.draws.committed, committed + 1);
 });
 
 onEachDatabase('a reached quota is reported once for a period, for the key and for the account', async ({ db }) => {
