@@ -292,7 +292,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   quota_exceeded: {
     cause:
-      'The verifications of the key, or of all keys of its account together, used up a quota for a day, a month or ever.',
+      'The verifications of the key, or of all keys of its account together, used up a quota per day, per month or in total.',
     fix: 'Wait for the seconds in `Retry-After`: then the next period starts. Without the header, waiting does not help. The owner changes the quota of a key with `PATCH /auth/api-keys/{id}`; an administrator changes that of an account.',
   },
   too_many_changes: {

@@ -90,9 +90,10 @@ const byStatus: Readonly<Record<number, string>> = {
 const retryAfter = { 'Retry-After': 'Seconds until a retry can succeed' };
 /** draft-ietf-httpapi-ratelimit-headers-11. */
 const rateLimit = {
-  'Retry-After': 'Seconds after which the request can succeed; absent if it never can',
-  RateLimit: 'The remaining tokens of each limit',
-  'RateLimit-Policy': 'The limits and their windows',
+  'Retry-After':
+    'Seconds after which the request can succeed; absent with `rate_limited` and `quota_exceeded` if it never can',
+  RateLimit: 'The remaining tokens of each limit; absent with `too_many_in_progress`',
+  'RateLimit-Policy': 'The limits and their windows; absent with `too_many_in_progress`',
 };
 const headersByStatus: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'WWW-Authenticate': 'The schemes that the endpoint accepts, and the error (RFC 6750 section 3)' },
@@ -139,8 +140,9 @@ function referencesOf(route: RouteContract): Reference[] {
 
 const inWords = (codes: readonly ErrorCode[]): string => codes.map((code) => `\`${code}\``).join(', ');
 
-function component(description: string, [first = 'internal_error']: readonly ErrorCode[]): Json {
-  const headers = headersByStatus[errors[first].status];
+function component(description: string, codes: readonly ErrorCode[]): Json {
+  const [first = 'internal_error'] = codes;
+  const headers = codes.join() === 'too_many_in_progress' ? retryAfter : headersByStatus[errors[first].status];
   return {
     description,
     ...(headers ? { headers: headerObjects(headers) } : {}),

@@ -35,7 +35,7 @@ export interface HousekeepingParts {
   readonly orphanedMeters: OrphanedMeters;
   readonly unusedKeys: UnusedKeys;
   readonly expiryNotices: Pick<ExpiryNotices, 'send'>;
-  readonly quotaNotices: Pick<QuotaNotices, 'flush'>;
+  readonly quotaNotices: Pick<QuotaNotices, 'flush' | 'close'>;
 }
 
 export class Housekeeping {
@@ -90,7 +90,7 @@ export class Housekeeping {
     this.#logVerifications();
     this.#delay.stop();
     await this.#run(() => this.#verifier.flush());
-    await this.#run(() => this.#quotaNotices.flush());
+    await this.#run(() => this.#quotaNotices.close());
     await this.#run(this.#checkpoint);
   }
 

@@ -4,7 +4,7 @@ import { values, type ProxyResponse } from './proxy-client.ts';
 import { assertProblem } from './proxy-guarantees.ts';
 import { assertForwarded, assertRejected, bearer, type ProxySetup } from './proxy-setup.ts';
 
-/** By which a client claims that a limit has no room. */
+/** By which a client claims that a limit is exceeded. */
 const claim = ['X-Keyreeve-Refusal', 'rate_limited'] as const;
 
 const newKey = async ({ keyreeve, proxy }: ProxySetup, nickname: string, more: object): Promise<string> =>
@@ -36,7 +36,7 @@ export const guaranteesOfLimits: Record<string, (setup: ProxySetup) => Promise<v
     }
   },
 
-  'a rate and a quota that never begins again are rejected with their codes': async (setup) => {
+  'a rate and a quota that never resets are rejected with their codes': async (setup) => {
     const rate = await newKey(setup, 'rate', { limits: { rate: { limit: 1, windowSeconds: 86_400 } } });
     const ever = await newKey(setup, 'ever', { limits: { quota: { limit: 1, per: 'ever' } } });
     for (const key of [rate, ever]) await assertForwarded(setup, { headers: [bearer(key)] });

@@ -81,7 +81,7 @@ export class KeyLimiter {`,
     faults: ['cutBefore', 'cutBefore', 'cutBefore'],
   },
   {
-    name: 'a rejected verification that is charged',
+    name: 'a rejected verification that spends tokens',
     edits: [
       {
         file: 'modules/verification/verify.ts',

@@ -13,7 +13,7 @@ import * as subjects from './noted-subject-store.ts';
 export interface QuotaNoticesOptions {
   readonly db: Db;
   readonly clock: Clock;
-  /** Called by a flush with the number of quotas that were dropped since the last call, because too many waited. */
+  /** Called by a flush with the number of quotas that were dropped since the last call. */
   readonly onDropped?: (count: number) => void;
   /** Default: `limits.quotaNoticesWaitingMax`. */
   readonly waitingMax?: number;
@@ -59,6 +59,16 @@ export class QuotaNotices {
       const batch = taken.slice(from, from + noticesPerCommitMax);
       await this.#write(batch.map(([, quota]) => quota));
       for (const [name] of batch) this.#waiting.delete(name);
+    }
+  }
+
+  /** The last flush. What it does not write is dropped and reported. @throws DomainError `unavailable` */
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      if (this.#waiting.size > 0) this.#options.onDropped?.(this.#waiting.size);
+      this.#waiting.clear();
     }
   }
 

@@ -125,6 +125,10 @@ onEachDatabase(
     };
     assert.deepEqual([await written(), await written(), await written()], [2, 3, 3]);
     assert.deepEqual(dropped, [2]);
+    for (const limit of [6, 7, 8]) instance.add(ofKey(1, '2026-11-21', limit));
+    await instance.close();
+    assert.equal((await reached()).length, 5);
+    assert.deepEqual(dropped, [2, 1]);
   },
 );
 

@@ -11,7 +11,7 @@ const fieldsOf = ({ headers }: Answered): (string | null)[] =>
 const withoutSeconds = (values: readonly (string | null)[]): (string | null)[] =>
   values.map((value) => value?.replace(/;t=\d+|^\d+$/g, (text) => text.replace(/\d+/, 'n')) ?? null);
 
-test('/auth/forward responds 429 to a key whose rate has no room, with the time of the next attempt', async () => {
+test('/auth/forward responds 429 to a key whose rate has too few tokens, with the time of the next attempt', async () => {
   await using at = await fixture();
   const { key } = await at.create('a', perMinute(2));
   const [first, second, third] = [await at.forward(key), await at.forward(key), await at.forward(key)];
@@ -26,7 +26,7 @@ test('/auth/forward responds 429 to a key whose rate has no room, with the time 
     assert.equal(third.headers.get(name), null);
 });
 
-test('/auth/forward responds 429 to a key whose quota is used, without Retry-After if it never begins again', async () => {
+test('/auth/forward responds 429 to a key whose quota is used, without Retry-After if it never resets', async () => {
   await using at = await fixture();
   const [daily, ever] = [await at.create('daily', once), await at.create('ever', { quota: { limit: 1, per: 'ever' } })];
   for (const [{ key }, fields] of [
@@ -44,7 +44,7 @@ test('/auth/forward responds 429 to a key whose quota is used, without Retry-Aft
   assert.equal(never.headers.get('retry-after'), null, 'the cost exceeds the burst');
 });
 
-test('a key with all four limits names each of them, and needs room in all', async () => {
+test('a key with all four limits names each of them, and needs enough tokens in all', async () => {
   await using at = await fixture();
   const { key } = await at.create('a', { ...perMinute(50), ...quota(20) });
   await at.limitAccount({
@@ -87,7 +87,7 @@ test('limited=403 gives a rejection by a limit the status 403, and no other resp
     assertProblem(fromFetch(await at.forward(key, query)), 'invalid_request', query);
 });
 
-test('the largest cost of a query is charged, and no query makes a verification free', async () => {
+test('the largest cost of a query is spent, and no query makes a verification free', async () => {
   await using at = await fixture();
   const { key } = await at.create('a', quota(20));
   const left = async (query: string): Promise<string | null> => {
@@ -124,7 +124,7 @@ test('the largest cost of a query is charged, and no query makes a verification 
   const { key: large } = await at.create('large', { quota: { limit: 10_000, per: 'day' } });
   assert.equal((await at.forward(large, '?cost=10000')).status, 200);
   assertProblem(fromFetch(await at.forward(large)), 'quota_exceeded');
-  assert.equal(await left('?cost=8'), '"key-quota";r=0;t=n', 'an invalid query charges nothing');
+  assert.equal(await left('?cost=8'), '"key-quota";r=0;t=n', 'an invalid query spends nothing');
 });
 
 test('a rejection by a limit is not logged at the default level', async () => {

@@ -1,4 +1,4 @@
-/** Verification of keys with limits: what is charged, and the results of a limit without room. */
+/** Verification of keys with limits: what is spent, and the results of a limit with too few tokens. */
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import type { KeyDetails, KeyUsage, VerifyResult } from '@keyreeve/contract';
@@ -16,7 +16,7 @@ function failingDraws(): Disposable {
   );
   return { [Symbol.dispose]: () => failing.mock.restore() };
 }
-test('a verification that is rejected for another reason is not charged', async () => {
+test('a verification that is rejected for another reason spends nothing', async () => {
   await using at = await fixture();
   const { id, key } = await at.create('a', once, {
     scopes: ['a'],
@@ -43,7 +43,7 @@ test('a verification that is rejected for another reason is not charged', async 
   assert.deepEqual(await at.verify(key, { address: '203.0.113.7' }), { valid: false, code: 'expired' });
 });
 
-test('all keys of an account share its limits, and a rejection by one limit charges no other', async () => {
+test('all keys of an account share its limits, and a rejection by one limit spends nothing of the others', async () => {
   await using at = await fixture();
   const [plain, limited] = [await at.create('plain', null), await at.create('limited', quota(5))];
   await at.limitAccount({ rate: null, quota: { limit: 4, per: 'day' } });
@@ -54,12 +54,12 @@ test('all keys of an account share its limits, and a rejection by one limit char
   assert.equal((await at.forward(plain.key)).status, 200);
   for (const { key } of [plain, limited]) assertProblem(fromFetch(await at.forward(key)), 'quota_exceeded');
   await at.limitAccount({ rate: null, quota: { limit: 100, per: 'day' } });
-  assert.equal((await at.forward(limited.key, '?cost=3')).status, 200, 'rejections have charged nothing of the key');
+  assert.equal((await at.forward(limited.key, '?cost=3')).status, 200, 'rejections have spent nothing of the key');
   assertProblem(fromFetch(await at.forward(limited.key)), 'quota_exceeded');
   assert.equal((await at.forward(at.accessToken)).status, 200, 'access tokens have no limits');
 });
 
-test('/auth/verify returns what limits have left, and when a limit has room', async () => {
+test('/auth/verify returns what limits have left, and when a limit has enough tokens', async () => {
   await using at = await fixture();
   const { id, key } = await at.create('a', { quota: { limit: 2, per: 'month' } });
   const [accepted, last] = [await at.verify(key), await at.verify(key)];
@@ -106,7 +106,7 @@ test('/auth/verify returns what limits have left, and when a limit has room', as
   });
 });
 
-test('a cost of 0 checks the limits and charges nothing; every other cost is charged', async () => {
+test('a cost of 0 checks the limits and spends nothing; every other cost is spent', async () => {
   await using at = await fixture();
   const { key } = await at.create('a', quota(3));
   for (let n = 0; n < 5; n++) assert.equal((await at.verify(key, { cost: 0 })).limits?.[0]?.remaining, 3);
@@ -132,7 +132,7 @@ test('a cost of 0 checks the limits and charges nothing; every other cost is cha
   }
 });
 
-test('a batch charges each of its questions, in order, and exactly', async () => {
+test('a batch spends the cost of each of its questions, in order, and exactly', async () => {
   await using at = await fixture();
   const [limited, plain] = [await at.create('limited', quota(40)), await at.create('plain', null)];
   const questions = Array.from({ length: 256 }, (_, n) => ({ credential: n % 4 === 3 ? plain.key : limited.key }));
@@ -164,7 +164,7 @@ test('a batch charges each of its questions, in order, and exactly', async () =>
   ]);
 });
 
-test('introspection charges 1, and a key without room is inactive', async () => {
+test('introspection spends 1, and a key with too few tokens is inactive', async () => {
   await using at = await fixture();
   const { key } = await at.create('a', quota(2));
   for (let n = 0; n < 2; n++) assert.equal(((await at.introspect(key)) as { active: boolean }).active, true);
@@ -184,13 +184,13 @@ test('the limits of a service key and its account do not apply when a service ca
   const headers = bearer(secret.reveal());
   for (let n = 0; n < 3; n++)
     assert.equal((await at.app.call('POST', '/auth/verify', { headers, json: { credential: 'a' } })).status, 200);
-  assert.equal((await at.forward(secret.reveal())).status, 200, 'nothing was charged');
+  assert.equal((await at.forward(secret.reveal())).status, 200, 'nothing was spent');
   assertProblem(fromFetch(await at.forward(secret.reveal())), 'quota_exceeded');
   const answer = await at.app.call('POST', '/auth/verify', { headers, json: { credential: secret.reveal() } });
   assert.equal(codeOf(answer.json as VerifyResult), 'quota_exceeded', 'it is verified like any other key');
 });
 
-test('a previous secret is charged to the limits of its key', async () => {
+test('a previous secret spends from the limits of its key', async () => {
   await using at = await fixture();
   const { id, key } = await at.create('a', quota(2));
   const rotated = await at.app.call('POST', `/auth/api-keys/${id}/rotate`, { headers: at.owner, json: {} });
