@@ -109,7 +109,7 @@ export class Metrics {
     const tokens = 'Tokens of limits: drawn from the database, and spent by verifications';
     addCounter(this.#registry, 'keyreeve_key_limit_tokens_total', tokens, () => ({ ...limiter.tokens }));
     this.#gauge('keyreeve_key_limit_waiting', 'Verifications that wait for a draw', () => limiter.waiting);
-    const waits = 'Verifications that needed a draw, by result: they waited, or were rejected because too many waited';
+    const waits = 'Verifications that needed a draw: waited until it began, or were rejected because too many waited';
     addCounter(this.#registry, 'keyreeve_key_limit_waits_total', waits, () => ({ ...limiter.waits }));
   }
 

@@ -67,7 +67,7 @@ const drawsPerQuestionMax = 2;
 export class KeyLimiter {
   readonly draws: DrawCounts = { committed: 0, failed: 0, unknown: 0 };
   readonly tokens = { drawn: 0, spent: 0 };
-  /** Verifications that needed a draw. They are rejected if too many wait. */
+  /** Verifications that needed a draw: they waited until it began, or were rejected because too many waited. */
   readonly waits = { waited: 0, rejected: 0 };
   readonly #options: KeyLimiterOptions;
   readonly #monotonicMs: () => number;
@@ -121,7 +121,6 @@ export class KeyLimiter {
 
   #wait(question: Question): void {
     for (const pool of question.pools) pool.waiting++;
-    this.waits.waited++;
     const rejected = this.#waiting.push(question);
     if (rejected) {
       this.waits.rejected++;
@@ -139,6 +138,7 @@ export class KeyLimiter {
       while (this.#waiting.size > 0 && this.#drawsInProgress < limits.drawsInProgressMax) {
         const taken = this.#waiting.take(limits.limitsPerDrawMax);
         if (taken.length === 0) return;
+        for (const { draws } of taken) if (draws === 0) this.waits.waited++;
         const questions = this.#answerFromTokens(taken);
         if (questions.length > 0) void this.#draw({ questions, pools: [...new Set(questions.flatMap(poolsOf))] });
       }

@@ -110,7 +110,8 @@ const isOrphan = (dialect: Dialect): string =>
 const page = (dialect: Dialect): string => `select m.subject, m.kind,
      case when ${isOrphan(dialect)} then 1 else 0 end as "isOrphan"
    from key_meters m where (m.subject, m.kind) > ($1, $2) order by m.subject, m.kind limit ${metersPerStep}`;
-const pageMetersOfAll = sql<MeterKey & { readonly isOrphan: number }>('page_key_meters', {
+/** Exported for the test of its query plan. */
+export const selectMeters = sql<MeterKey & { readonly isOrphan: number }>('page_key_meters', {
   sqlite: page('sqlite'),
   postgres: page('postgres'),
 });
@@ -126,7 +127,7 @@ const deleteOrphans = sql('delete_orphaned_key_meters', {
 
 /** The next rows, in order, and whether the key or account of each was deleted. @param after empty texts for the first rows */
 export const pageMeters = (reader: Reader, after: Readonly<Record<keyof MeterKey, string>>) =>
-  reader.all(pageMetersOfAll, [after.subject, after.kind]);
+  reader.all(selectMeters, [after.subject, after.kind]);
 
 /** Deletes those of the rows whose key or account does not exist, with its notices. @returns how many rows */
 export const deleteOrphanedMeters = (db: Db, meters: readonly MeterKey[]): Promise<number> =>

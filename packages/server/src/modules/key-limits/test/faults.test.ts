@@ -71,6 +71,7 @@ onEachDatabase('tokens that expire before their draw has committed are not spent
   const window = limited({ rate: { limit: 10, windowSeconds: 1 } });
   assert.equal((await slow.spend(window)).exceeded, undefined);
   assert.deepEqual({ ...slow.limiter.draws }, { committed: 2, failed: 0, unknown: 0 });
+  assert.deepEqual({ ...slow.limiter.waits }, { waited: 1, rejected: 0 });
   delays = 1_000;
   assert.equal(await slow.spend(window).catch(codeOf), 'unavailable');
   // Its tokens are valid for a minute.
@@ -103,9 +104,22 @@ onEachDatabase(
     const settled = await Promise.allSettled(flood);
     assert.deepEqual(tally(settled.map(({ status }) => status)), { fulfilled: max - 50, rejected: 150 });
     assert.deepEqual(tally((await Promise.all(others)).map(({ exceeded }) => exceeded?.kind)), { undefined: 50 });
-    assert.equal(limiter.waits.rejected, 150);
+    assert.deepEqual({ ...limiter.waits }, { waited: max, rejected: 150 });
   },
 );
+
+onEachDatabase('an instance with very many limited keys draws no tokens for later verifications', async ({ db }) => {
+  let isDown = true;
+  const transact: Transact = (body, options) =>
+    isDown ? Promise.reject(unavailable(new Error('read-only'))) : db.transaction(body, options);
+  const { limiter, spend, spendMany } = instance(withTransactions(db, transact));
+  const many = Array.from({ length: limits.limitedSubjectsInMemoryMax / 2 }, (_, id) => spend(daily(10, id + 100)));
+  await Promise.allSettled(many);
+  isDown = false;
+  await spendMany(daily(1_000, 1), 40);
+  for (let count = 0; count < 3; count++) await spend(daily(1_000, 1));
+  assert.deepEqual({ ...limiter.tokens }, { drawn: 43, spent: 43 });
+});
 
 onEachDatabase('keys that share the limit of an account wait together', async ({ db }) => {
   const { limiter, spend } = instance(db);
