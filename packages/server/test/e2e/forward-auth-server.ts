@@ -63,7 +63,7 @@ export async function startKeyreeve(main = ownMain): Promise<ForwardAuthServer> 
     return JSON.parse(text) as Record<string, unknown>;
   };
   try {
-    await until('Keyreeve is ready', 20_000, () => {
+    await until('Keyreeve is ready', 60_000, () => {
       assert.equal(child.process.exitCode, null, child.output());
       return fetch(`${origin}/health/ready`).then(
         ({ ok }) => ok,

@@ -66,7 +66,7 @@ export const guaranteesOfLimits: Record<string, (setup: ProxySetup) => Promise<v
   },
 
   'a listed origin may read a rejection by a limit and its fields': async (setup) => {
-    const key = await newKey(setup, 'browser', { limits: { quota: { limit: 1, per: 'day' } } });
+    const key = await newKey(setup, 'browser', { limits: { quota: { limit: 1, per: 'ever' } } });
     const headers = [bearer(key), ['Origin', 'https://app.example.com']] as const;
     await assertForwarded(setup, { headers });
     const rejected = await assertRejected(setup, { headers }, [429]);
