@@ -11,10 +11,10 @@ export interface FieldError {
 export interface RateLimitState {
   readonly policy: string;
   readonly quota: number;
-  /** Infinite for a quota that is never restored. */
+  /** Infinite for a quota that never resets. */
   readonly windowSeconds: number;
   readonly remaining: number;
-  /** Until the quota is restored. */
+  /** Until all of the quota is available again. */
   readonly resetSeconds: number;
 }
 

@@ -73,7 +73,7 @@ export class Budget {
   }
 
   /**
-   * When the limit has room for as many tokens, if no instance draws others.
+   * When the limit has as many tokens, if no instance draws others.
    * @returns microseconds since 1970; infinite if never
    */
   roomAt(tokens: number): number {

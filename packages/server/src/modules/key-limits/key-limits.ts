@@ -2,8 +2,8 @@
  * Enforces the limits of keys and accounts. A verification spends tokens that this instance has drawn from the database, and
  * otherwise joins the next draw. Verifications that wait together share a draw.
  *
- * A draw locks the rows of its limits, decides each verification by them, and commits before it answers. So no instances
- * together spend more than a limit has. A draw of unknown outcome counts as drawn, and its tokens are not spent.
+ * A draw locks the rows of its limits, decides each verification by them, and commits before it answers. So all
+ * instances together never spend more than a limit. A draw of unknown outcome counts as drawn, and its tokens are not spent.
  */
 import { limits } from '@keyreeve/contract';
 import { monotonicMs, type Clock } from '../../foundation/clock.ts';
@@ -57,7 +57,7 @@ interface Together {
 /** What a draw decides. */
 interface Decisions {
   readonly takings: ReadonlyMap<Pool, Taking>;
-  /** For each verification, the limit that has no room. */
+  /** For each verification, the limit that has too few tokens. */
   readonly lacking: readonly (Pool | undefined)[];
 }
 
@@ -88,7 +88,7 @@ export class KeyLimiter {
 
   /**
    * Spends the cost from all limits of the key and its account, or from none.
-   * @param cost tokens; 0 only reads whether there is room for one
+   * @param cost tokens; 0 only reads whether the limits have one
    * @param fail called with DomainError `unavailable` when no tokens can be drawn
    */
   spend(key: LimitedKey, cost: number, answer: (outcome: LimitOutcome) => void, fail: (error: unknown) => void): void {
@@ -263,7 +263,7 @@ function leave(question: Question): Question {
 
 const poolsOf = ({ pools }: Question): readonly Pool[] => pools;
 
-/** Takes the cost from all limits, or from none. @returns the limit that has no room */
+/** Takes the cost from all limits, or from none. @returns the limit that has too few tokens */
 function takeFor({ pools, cost }: Question, takings: ReadonlyMap<Pool, Taking>): Pool | undefined {
   const needed = Math.max(1, cost);
   const all = pools.map((pool) => takings.get(pool) as Taking);

@@ -4,11 +4,11 @@ import type { Meter } from './definition.ts';
 import type { Pool } from './pool.ts';
 
 export interface LimitOutcome {
-  /** The limit that has no room; undefined if the verification is within all limits. */
+  /** The limit that has too few tokens; undefined if the verification is within all limits. */
   readonly exceeded: Meter | undefined;
-  /** Seconds until the exceeded limit has room; infinite if it never has. 0 without one. */
+  /** Seconds until that limit has enough tokens; infinite if it never has. 0 without one. */
   readonly retryAfterSeconds: number;
-  /** When the exceeded limit has room, in milliseconds since 1970; infinite if it never has. 0 without one. */
+  /** When that limit has enough tokens, in milliseconds since 1970; infinite if it never has. 0 without one. */
   readonly retryAt: number;
   /** After the verification, without what other instances have spent since the last draw. */
   readonly states: readonly RateLimitState[];

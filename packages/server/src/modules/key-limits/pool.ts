@@ -3,7 +3,7 @@ import type { Budget } from './budget.ts';
 import type { Meter } from './definition.ts';
 
 /**
- * After this time an instance draws again from a limit that had no room, instead of rejecting without a draw: the clock of
+ * After this time an instance draws again from a limit that had too few tokens, instead of rejecting without a draw: the clock of
  * the database can be set, and its data restored.
  */
 const shortageMsMax = 10_000;
@@ -71,7 +71,7 @@ export class Pool {
    * @param tokens that are left for later verifications
    * @param sentAt when the draw was sent, in monotonic milliseconds: its tokens are not valid longer than they should
    * @param until when they expire
-   * @param hasRejected whether the limit had no room for a verification
+   * @param hasRejected whether the limit had too few tokens for a verification
    */
   receive(budget: Budget, tokens: number, sentAt: number, until: number, hasRejected: boolean): void {
     this.isStored = true;
@@ -88,7 +88,7 @@ export class Pool {
     return now < this.#toMonotonic(this.#roomAtMicros(cost, now));
   }
 
-  /** When the limit has room for the cost, in milliseconds since 1970; infinite if never. */
+  /** When the limit has enough tokens for the cost, in milliseconds since 1970; infinite if never. */
   roomAt(cost: number, now: number): number {
     return Math.ceil(this.#roomAtMicros(cost, now) / 1_000);
   }

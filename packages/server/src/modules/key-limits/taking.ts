@@ -5,7 +5,7 @@ import type { MeterRow } from './store.ts';
 
 export class Taking {
   readonly budget: Budget;
-  /** Whether the limit had no room for a verification. */
+  /** Whether the limit had too few tokens for a verification. */
   hasRejected = false;
   readonly pool: Pool;
   readonly #sentAt: number;

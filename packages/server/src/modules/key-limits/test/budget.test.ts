@@ -94,7 +94,7 @@ test('a clock that was ahead, or a larger burst before, blocks a key no longer t
   assert.equal(row.draw(rate(10), start + 11 * second), 10);
 });
 
-test('a quota begins again with each period in UTC, and never with `ever`', () => {
+test('a quota resets with each period in UTC, and never with `ever`', () => {
   for (const [per, times] of [
     ['day', { '2026-11-30T23:59:59.999Z': 100, '2026-12-01T00:00:00Z': 100, '2026-12-01T23:59:59.999Z': 0 }],
     ['month', { '2026-11-30T23:59:59.999Z': 100, '2026-12-01T00:00:00Z': 100, '2026-12-31T23:59:59.999Z': 0 }],
@@ -125,7 +125,7 @@ test('a clock that was a day ahead does not block a quota', () => {
   assert.equal(at('2026-12-01T12:00:00Z'), 100);
 });
 
-test('a limit states when it has room, exactly', () => {
+test('a limit states when it has enough tokens, exactly', () => {
   for (const meter of [rate(10), rate(7), rate(3, 86_400, 2), rate(999_999), rate(5, 10, 1)]) {
     const row = new Row('rate');
     row.draw(meter, start);

@@ -20,7 +20,7 @@ onEachDatabase('a burst is accepted, then what is refilled', async ({ db }) => {
   assert.deepEqual(await spendMany(perSecond(10), 15), { accepted: 10, rate: 5 });
 });
 
-onEachDatabase('a rejection states when the limit has room', async ({ db }) => {
+onEachDatabase('a rejection states when the limit has enough tokens', async ({ db }) => {
   const { spend, spendMany, advance } = instance(db);
   const slow = limited({ rate: { limit: 2, windowSeconds: 60 } });
   await spendMany(slow, 2);
