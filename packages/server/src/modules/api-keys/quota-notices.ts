@@ -38,11 +38,13 @@ export class QuotaNotices {
     };
   }
 
-  /** Adds a quota to the next flush, unless too many wait. */
-  add(quota: QuotaReached): void {
+  /** Adds a quota to the next flush, unless too many wait. @returns whether it is added */
+  add(quota: QuotaReached): boolean {
     const name = nameOf({ ...quota, quantity: quota.limit });
-    if (this.#waiting.size < this.#options.waitingMax || this.#waiting.has(name)) this.#waiting.set(name, quota);
+    const hasSpace = this.#waiting.size < this.#options.waitingMax || this.#waiting.has(name);
+    if (hasSpace) this.#waiting.set(name, quota);
     else this.#dropped++;
+    return hasSpace;
   }
 
   /**

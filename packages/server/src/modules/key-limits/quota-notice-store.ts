@@ -1,4 +1,5 @@
 /** The used-up quotas that have their audit event, so that each gets one in a period. */
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
 import { onList } from '../../foundation/database/json-lists.ts';
 import { sql } from '../../foundation/database/sql.ts';
@@ -26,13 +27,29 @@ const insertNotices = sql<QuotaNotice>('insert_quota_notices', {
   sqlite: insert(given.sqlite),
   postgres: insert(given.postgres),
 });
-// Periods of one kind sort by time.
+// Periods of one kind, day or month, have the same length and sort by time.
 const removeEarlier = (list: string): string => `delete from quota_notices where (subject, period, quantity) in (
      select n.subject, n.period, n.quantity
-     from (${list}) as noted join quota_notices n on n.subject = noted.subject and n.period < noted.period)`;
+     from (${list}) as noted join quota_notices n on n.subject = noted.subject
+       and length(n.period) = length(noted.period) and n.period < noted.period)`;
 const deleteEarlier = sql('delete_earlier_quota_notices', {
   sqlite: removeEarlier(given.sqlite),
   postgres: removeEarlier(given.postgres),
+});
+/**
+ * A limit that is changed often leaves a row for each value. Without a bound, the owner could store any number of rows; without
+ * these rows, changing a limit back would publish its event again.
+ */
+const noticesPerSubject = 8;
+const removeExcess = (list: string): string => `delete from quota_notices where (subject, period, quantity) in (
+     select subject, period, quantity from (
+       select subject, period, quantity, row_number() over (partition by subject order by quantity desc, period) as place
+       from quota_notices where subject in (select subject from (${list}) as noted)) as placed
+     where place > ${noticesPerSubject})
+   and (subject, period, quantity) not in (select subject, period, quantity from (${list}) as noted)`;
+const deleteExcess = sql('delete_excess_quota_notices', {
+  sqlite: removeExcess(given.sqlite),
+  postgres: removeExcess(given.postgres),
 });
 const deleteOrphans = sql(
   'delete_orphaned_quota_notices',
@@ -40,11 +57,11 @@ const deleteOrphans = sql(
      and not exists (select 1 from key_meters m where m.subject = quota_notices.subject and m.kind = 'quota')`),
 );
 
-/** Stores notices, and deletes those of earlier periods. @returns those that no instance has stored before */
+/** Stores notices, and deletes those of earlier periods and of too many limits. @returns those that no instance has stored before */
 export async function storeNoticesTx(tx: Transaction, notices: readonly QuotaNotice[]): Promise<QuotaNotice[]> {
   const list = JSON.stringify(notices);
   const stored = await tx.all(insertNotices, [list]);
-  if (stored.length > 0) await tx.run(deleteEarlier, [list]);
+  if (stored.length > 0) await allInOrder([tx.run(deleteEarlier, [list]), tx.run(deleteExcess, [list])]);
   return stored;
 }
 

@@ -94,6 +94,33 @@ onEachDatabase('each period has its own event, and rows of earlier periods are d
   assert.equal(await count(), 1);
 });
 
+onEachDatabase('changing the period of a quota and back does not repeat its events', async (opened) => {
+  const { notices, reached } = await fixture(opened);
+  const instance = notices(opened.db);
+  const periods = ['2026-11-21', 'ever', '2026-11', '2026-11-21', 'ever', '2026-11'];
+  for (const period of periods) {
+    instance.add(ofKey(1, period));
+    await instance.flush();
+  }
+  assert.equal((await reached()).length, 3);
+});
+
+onEachDatabase('a limit that changes often leaves a bounded number of rows', async (opened) => {
+  const { notices, reached, count } = await fixture(opened);
+  const instance = notices(opened.db);
+  const add = async (limit: number): Promise<void> => {
+    instance.add(ofKey(1, 'ever', limit));
+    instance.add(ofKey(2, 'ever', 1));
+    await instance.flush();
+  };
+  for (let limit = 1; limit <= 30; limit++) await add(limit);
+  assert.equal(await count(), 8 + 1);
+  // A lower limit than all stored ones is also published once.
+  for (let time = 0; time < 3; time++) await add(1);
+  assert.equal((await reached()).length, 30 + 1 + 1);
+  assert.equal(await count(), 9 + 1);
+});
+
 onEachDatabase('a deleted key gets no event, and its rows are deleted with its meter', async (opened) => {
   const { db, clock, accountId, notices, reached, count } = await fixture(opened);
   const instance = notices(db);
@@ -118,7 +145,8 @@ onEachDatabase(
     const dropped: number[] = [];
     const bounds = { waitingMax: 3, noticesPerFlushMax: 2, noticesPerCommitMax: 1 };
     const instance = notices(opened.db, { ...bounds, onDropped: (count) => dropped.push(count) });
-    for (const limit of [1, 2, 3, 4, 5, 1]) instance.add(ofKey(1, '2026-11-21', limit));
+    const added = [1, 2, 3, 4, 5, 1].map((limit) => instance.add(ofKey(1, '2026-11-21', limit)));
+    assert.deepEqual(added, [true, true, true, false, false, true]);
     const written = async (): Promise<number> => {
       await instance.flush();
       return (await reached()).length;
