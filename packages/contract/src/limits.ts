@@ -224,7 +224,7 @@ const queues = {
   ),
   limitedSubjectsInMemoryMax: limit(
     50_000,
-    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens are dropped; above half, also those that were not used for 10 minutes.',
+    'Keys and accounts whose drawn tokens a worker holds. More: those without tokens or not used for a second are dropped; above half, those not used for 30 seconds.',
   ),
   requestStartsPerTurnMax: limit(1, 'Requests except verifications that start in one event-loop turn.'),
   writesWaitingMax: limit(

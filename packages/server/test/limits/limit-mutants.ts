@@ -17,9 +17,9 @@ export const limitMutants: readonly LimitMutant[] = [
     edits: [
       {
         file: limiter,
-        find: `decisions = await runInShare(drawShare, () => db.transaction((tx) => this.#decideTx(tx, together)));`,
+        find: `decisions = await runInShare(drawShare, () => db.transaction((tx) => this.#decideTx(tx, together, hasSpace)));`,
         replace: `decisions = await new Promise<Decisions>((resolve, reject) => {
-        const decide = async (tx: Transaction): Promise<void> => resolve(await this.#decideTx(tx, together));
+        const decide = async (tx: Transaction): Promise<void> => resolve(await this.#decideTx(tx, together, hasSpace));
         runInShare(drawShare, () => db.transaction(decide)).catch(reject);
       });`,
       },

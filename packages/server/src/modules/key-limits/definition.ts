@@ -1,5 +1,6 @@
 /** Limits as accounts and administrators define them, and the meters that enforce them. */
-import type { KeyLimits } from '@keyreeve/contract';
+import { limits, type KeyLimits } from '@keyreeve/contract';
+import { orUnavailable, unavailable } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { MeterKey, MeterKind, QuotaPeriod } from './store.ts';
 
@@ -73,9 +74,13 @@ type StoredLimits = {
   readonly quota: { readonly limit: number; readonly per: QuotaPeriod } | null;
 };
 
-/** @param subject the id of the key or account @param text canonical JSON */
+/**
+ * @param subject the id of the key or account
+ * @param text canonical JSON
+ * @throws DomainError `unavailable` for text that this program does not write: its verifications fail, and no others
+ */
 export function metersOf(owner: Meter['owner'], subject: string, text: string): readonly Meter[] {
-  const { rate, quota } = JSON.parse(text) as StoredLimits;
+  const { rate, quota } = validLimits(text);
   const meters: Meter[] = [];
   if (rate) {
     const { limit: quantity, windowSeconds, burst: capacity } = rate;
@@ -102,6 +107,32 @@ export function metersOf(owner: Meter['owner'], subject: string, text: string): 
   }
   return meters;
 }
+
+function validLimits(text: string): StoredLimits {
+  const stored = orUnavailable(() => JSON.parse(text) as unknown);
+  const isValid = isJsonObject(stored) && isValidRate(stored['rate']) && isValidQuota(stored['quota']);
+  if (!isValid) throw unavailable(new Error(`invalid limits are stored: ${text.slice(0, 200)}`));
+  return stored as unknown as StoredLimits;
+}
+
+const { keyRateMax, keyRateWindowSecondsMax, keyQuotaMax } = limits;
+
+const isValidRate = (rate: unknown): boolean =>
+  rate === null ||
+  (isJsonObject(rate) &&
+    isWhole(rate['limit'], keyRateMax) &&
+    isWhole(rate['windowSeconds'], keyRateWindowSecondsMax) &&
+    isWhole(rate['burst'], rate['limit'] as number));
+
+const isValidQuota = (quota: unknown): boolean =>
+  quota === null ||
+  (isJsonObject(quota) &&
+    isWhole(quota['limit'], keyQuotaMax) &&
+    ['day', 'month', 'ever'].includes(quota['per'] as string));
+
+const isJsonObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const isWhole = (value: unknown, max: number): boolean =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max;
 
 const namesOf = (owner: Meter['owner'], subject: string, kind: MeterKind) => ({
   kind,

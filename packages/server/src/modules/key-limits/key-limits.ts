@@ -10,6 +10,7 @@ import { monotonicMs, type Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { drawShare, runInShare } from '../../foundation/database/share.ts';
 import { isOutcomeUnknown, unavailable } from '../../foundation/database/unavailable.ts';
+import { DomainError } from '../../foundation/errors.ts';
 import { rowNameOf } from './definition.ts';
 import { acceptance, rejection, type LimitOutcome } from './outcome.ts';
 import type { Pool } from './pool.ts';
@@ -20,7 +21,7 @@ import { Waiting, type Question } from './waiting.ts';
 
 export type { LimitedKey, LimitOutcome };
 
-/** A quota has rejected a verification, or has no tokens left. */
+/** A quota has no tokens left, or has rejected a verification with at most 5% of it left. */
 export interface QuotaReached {
   readonly owner: 'key' | 'account';
   /** The id of the key or account. */
@@ -35,8 +36,11 @@ export interface KeyLimiterOptions {
   readonly db: Db;
   /** On PostgreSQL, the clock of the database decides instead of the system clock: all instances share it. */
   readonly clock: Clock;
-  /** Called after the verification, rarely more than once by this instance for a quota and period. It must not throw. */
-  readonly onQuotaReached?: (quota: QuotaReached) => void;
+  /**
+   * Called after the verification, rarely more than once by this instance for a quota and period. It must not throw.
+   * @returns whether it keeps the quota; otherwise a later draw calls it again
+   */
+  readonly onQuotaReached?: (quota: QuotaReached) => boolean;
   readonly monotonicMs?: () => number;
 }
 
@@ -63,6 +67,8 @@ interface Decisions {
 
 /** A second draw is needed if tokens expire before the first one has committed. */
 const drawsPerQuestionMax = 2;
+/** A rejection reports a quota only if at most this part of it is left. */
+const reachedPart = 20;
 
 export class KeyLimiter {
   readonly draws: DrawCounts = { committed: 0, failed: 0, unknown: 0 };
@@ -89,16 +95,26 @@ export class KeyLimiter {
   /**
    * Spends the cost from all limits of the key and its account, or from none.
    * @param cost tokens; 0 only reads whether the limits have one
-   * @param fail called with DomainError `unavailable` when no tokens can be drawn
+   * @param fail called with DomainError `unavailable` when no tokens can be drawn, or stored limits are invalid
    */
   spend(key: LimitedKey, cost: number, answer: (outcome: LimitOutcome) => void, fail: (error: unknown) => void): void {
     const now = this.#monotonicMs();
-    const pools = this.#subjects.poolsOf(key, now);
+    const pools = this.#poolsOf(key, now, fail);
+    if (!pools) return;
     let isFirst = true;
     for (const pool of pools) if (pool.waiting > 0) isFirst = false;
     const outcome = this.#decide(pools, cost, now, isFirst);
     if (outcome) answer(outcome);
     else this.#wait({ accountId: key.accountId, pools, cost, answer, fail, draws: 0 });
+  }
+
+  #poolsOf(key: LimitedKey, now: number, fail: (error: unknown) => void): readonly Pool[] | undefined {
+    try {
+      return this.#subjects.poolsOf(key, now);
+    } catch (error) {
+      fail(error);
+      return undefined;
+    }
   }
 
   /**
@@ -163,10 +179,11 @@ export class KeyLimiter {
     const { db } = this.#options;
     this.#drawsInProgress++;
     for (const pool of together.pools) pool.isDrawing = true;
+    const hasSpace = this.#subjects.hasSpace(this.#monotonicMs());
     let decisions: Decisions | undefined;
     let failure: unknown;
     try {
-      decisions = await runInShare(drawShare, () => db.transaction((tx) => this.#decideTx(tx, together)));
+      decisions = await runInShare(drawShare, () => db.transaction((tx) => this.#decideTx(tx, together, hasSpace)));
     } catch (error) {
       failure = error;
     }
@@ -178,7 +195,7 @@ export class KeyLimiter {
   }
 
   /** Changes nothing in memory, because the transaction may run again. */
-  async #decideTx(tx: Transaction, { questions, pools }: Together): Promise<Decisions> {
+  async #decideTx(tx: Transaction, { questions, pools }: Together, hasSpace: boolean): Promise<Decisions> {
     const { db, clock } = this.#options;
     const sentAt = this.#monotonicMs();
     const meters = pools.map(({ meter }) => meter);
@@ -193,7 +210,7 @@ export class KeyLimiter {
       takings.set(pool, new Taking(pool, row, micros, sentAt));
     }
     const lacking = questions.map((question) => takeFor(question, takings));
-    if (this.#subjects.hasSpace) for (const taking of takings.values()) taking.takeForecast();
+    for (const taking of takings.values()) taking.takeForecast(hasSpace);
     const changed = Array.from(takings.values(), ({ budget }) => budget.changedRow());
     saveMetersTx(
       tx,
@@ -219,7 +236,7 @@ export class KeyLimiter {
         this.#deliver(question, acceptance(pools, now));
       } else this.#drawAgain(question);
     }
-    this.#reportQuotas(questions, { takings, lacking });
+    this.#reportQuotas(takings);
   }
 
   #deliver(question: Question, outcome: LimitOutcome): void {
@@ -238,20 +255,24 @@ export class KeyLimiter {
     else question.fail(unavailable(new Error('drawn tokens expired')));
   }
 
-  /** The other waiting verifications fail too, as those of the shared read: the next draw would probably fail as slowly. */
+  /**
+   * If the database is unavailable, the other waiting verifications fail too, as those of the shared read: the next draw would
+   * probably fail as slowly. Another error concerns only this draw.
+   */
   #failAll({ questions }: Together, error: unknown): void {
     this.draws[isOutcomeUnknown(error) ? 'unknown' : 'failed']++;
-    for (const question of [...questions, ...this.#waiting.clear()]) leave(question).fail(error);
+    const isUnavailable = error instanceof DomainError && error.code === 'unavailable';
+    for (const question of [...questions, ...(isUnavailable ? this.#waiting.clear() : [])]) leave(question).fail(error);
   }
 
-  #reportQuotas(questions: readonly Question[], { takings, lacking }: Decisions): void {
-    const rejecting = new Set(questions.map(({ cost }, index) => mayFit(lacking[index], cost)));
-    for (const [pool, { budget }] of takings) {
+  /** A rejection alone does not show that a quota is used up: the cost can be large. */
+  #reportQuotas(takings: Decisions['takings']): void {
+    for (const [pool, { budget, available, hasRejected }] of takings) {
       const { kind, owner, subject, per, quantity: limit } = pool.meter;
-      const isReached = kind === 'quota' && (budget.room === 0 || rejecting.has(pool));
+      const isReached = kind === 'quota' && (budget.room === 0 || (hasRejected && available * reachedPart <= limit));
       if (!isReached || pool.reportedPeriod === budget.period) continue;
-      pool.reportedPeriod = budget.period;
-      this.#options.onQuotaReached?.({ owner, subject, per, period: budget.period, limit });
+      const isKept = this.#options.onQuotaReached?.({ owner, subject, per, period: budget.period, limit });
+      if (isKept) pool.reportedPeriod = budget.period;
     }
   }
 }
@@ -275,7 +296,3 @@ function takeFor({ pools, cost }: Question, takings: ReadonlyMap<Pool, Taking>):
   for (const taking of all) taking.take(cost);
   return undefined;
 }
-
-/** A cost above the limit does not show that a quota is used up. */
-const mayFit = (pool: Pool | undefined, cost: number): Pool | undefined =>
-  pool !== undefined && cost <= pool.meter.capacity ? pool : undefined;

@@ -7,6 +7,8 @@ import type { Meter } from './definition.ts';
  * the database can be set, and its data restored.
  */
 const shortageMsMax = 10_000;
+/** A limit is busy if as many tokens were spent in a span: keys that are used once do not hold memory. */
+const busySpentMin = 2;
 
 export class Pool {
   readonly meter: Meter;
@@ -59,11 +61,15 @@ export class Pool {
     this.#spentInSpan += cost;
   }
 
-  /** Tokens to draw for later verifications: as many as were spent in this span or the last one, as far as is allowed. */
-  forecast(now: number): number {
+  /**
+   * Tokens to draw for later verifications: as many as were spent in this span or the last one, as far as is allowed.
+   * @param hasSpace whether memory is left for the tokens of all limits; otherwise only busy limits get some
+   */
+  forecast(now: number, hasSpace: boolean): number {
     const { tokensMs, forecastMax } = this.meter;
     const age = Math.floor(now / tokensMs) - this.#span;
     const spent = age > 1 ? 0 : Math.max(this.#spentInSpan, age === 0 ? this.#spentInSpanBefore : 0);
+    if (!hasSpace && spent < busySpentMin) return 0;
     return Math.min(spent, forecastMax);
   }
 

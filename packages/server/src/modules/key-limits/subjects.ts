@@ -24,23 +24,31 @@ export interface LimitedKey {
   readonly accountLimits: string | null;
 }
 
-/** Above this number, limits without recent use are dropped, and no tokens are drawn for later verifications. */
+/** Above this number, limits without recent use are dropped, and only busy limits draw tokens for later verifications. */
 const many = limits.limitedSubjectsInMemoryMax / 2;
 const sweepEveryMs = 10_000;
-/** Dropped tokens are lost for the limit: at most what was spent before in the validity of the tokens. */
-const tokensIdleMsMax = 600_000;
+/** Dropped tokens are lost for the limit: at most as many as were spent before in `tokensMs`. */
+const tokensIdleMsMax = 30_000;
+/** When all places are taken, those that hold tokens are dropped sooner, unless this part of the places becomes free. */
+const freePart = 4;
+const tokensIdleMsWhenFull = 1_000;
 
 export class Subjects {
   readonly #keys = new Map<number, KeySubject>();
   readonly #accounts = new Map<string, Subject>();
   #sweptAt = 0;
 
-  /** Whether tokens may be drawn for later verifications: then most of them are dropped without a loss of tokens. */
-  get hasSpace(): boolean {
-    return this.#size <= many;
+  /**
+   * Whether all limits may draw tokens for later verifications: those without tokens are dropped without a loss.
+   * @param now monotonic milliseconds
+   */
+  hasSpace(now: number): boolean {
+    this.#makeRoom(now);
+    return this.size <= many;
   }
 
-  get #size(): number {
+  /** Keys and accounts. */
+  get size(): number {
     return this.#keys.size + this.#accounts.size;
   }
 
@@ -77,15 +85,21 @@ export class Subjects {
   }
 
   #makeRoom(now: number): void {
-    if (this.#size <= many) return;
-    const isFull = this.#size >= limits.limitedSubjectsInMemoryMax;
+    if (this.size <= many) return;
+    const isFull = this.size >= limits.limitedSubjectsInMemoryMax;
     if (!isFull && now < this.#sweptAt + sweepEveryMs) return;
     this.#sweptAt = now;
-    const unusedSince = now - (isFull ? 0 : sweepEveryMs);
+    this.#drop(now, isFull ? 0 : sweepEveryMs, tokensIdleMsMax);
+    const isStillFull = this.size > limits.limitedSubjectsInMemoryMax * (1 - 1 / freePart);
+    if (isFull && isStillFull) this.#drop(now, 0, tokensIdleMsWhenFull);
+  }
+
+  /** Drops what has not been used for these times, without and with tokens, unless verifications wait for it. */
+  #drop(now: number, idleMs: number, tokensIdleMs: number): void {
     for (const subjects of [this.#keys, this.#accounts] as Map<unknown, Subject>[])
       for (const [id, { pools, usedAt }] of subjects) {
-        if (usedAt > unusedSince || pools.some(({ waiting }) => waiting > 0)) continue;
-        if (usedAt <= now - tokensIdleMsMax || pools.every((pool) => pool.tokens(now) === 0)) subjects.delete(id);
+        if (usedAt > now - idleMs || pools.some(({ waiting }) => waiting > 0)) continue;
+        if (usedAt <= now - tokensIdleMs || pools.every((pool) => pool.tokens(now) === 0)) subjects.delete(id);
       }
   }
 }

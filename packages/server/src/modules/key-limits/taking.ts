@@ -37,11 +37,14 @@ export class Taking {
     this.budget.take(tokens - held);
   }
 
-  /** Takes tokens for later verifications, unless less than a tenth of the limit is left. */
-  takeForecast(): void {
+  /**
+   * Takes tokens for later verifications, unless less than a tenth of the limit is left.
+   * @param hasSpace as for `forecast` of the pool
+   */
+  takeForecast(hasSpace: boolean): void {
     const { room } = this.budget;
     if (this.#held > 0 || room * 10 < this.pool.meter.capacity) return;
-    const tokens = Math.min(room, this.pool.forecast(this.#sentAt));
+    const tokens = Math.min(room, this.pool.forecast(this.#sentAt, hasSpace));
     this.budget.take(tokens);
     this.#held = tokens;
   }

@@ -43,6 +43,44 @@ onEachDatabase(
   },
 );
 
+onEachDatabase('invalid stored limits fail only the verifications of their key', async ({ db }) => {
+  const { limiter, spend } = instance(db);
+  const invalid = [
+    '{"rate":{"limit":0.5,"windowSeconds":1,"burst":1},"quota":null}',
+    '{"rate":{"limit":5,"windowSeconds":0,"burst":1},"quota":null}',
+    '{"rate":{"limit":5,"windowSeconds":1,"burst":6},"quota":null}',
+    '{"rate":{"limit":5,"windowSeconds":1},"quota":null}',
+    '{"rate":null,"quota":{"limit":-1,"per":"day"}}',
+    '{"rate":null,"quota":{"limit":1e300,"per":"day"}}',
+    '{"rate":null,"quota":{"limit":5,"per":"week"}}',
+    '{"rate":null}',
+    'null',
+    '5',
+    '{',
+    '',
+  ];
+  const failed = invalid.map((text, id) => spend({ ...daily(1, 100 + id), limits: text }).catch(codeOf));
+  const ofAccount = spend({ ...daily(1, 99), accountId: 'acc_2', accountLimits: '{}' }).catch(codeOf);
+  const accepted = Array.from({ length: 300 }, (_, id) => spend(daily(1, 1_000 + id)));
+  assert.deepEqual(tally(await Promise.all([...failed, ofAccount])), { unavailable: invalid.length + 1 });
+  assert.deepEqual(tally((await Promise.all(accepted)).map(({ exceeded }) => exceeded?.kind)), { undefined: 300 });
+  assert.equal(limiter.draws.failed, 0);
+});
+
+onEachDatabase('a draw that fails while the database works fails no verification outside it', async ({ db }) => {
+  let isBroken = true;
+  const transact: Transact = async (body, options) => {
+    if (!isBroken) return db.transaction(body, options);
+    isBroken = false;
+    throw new RangeError('a defect');
+  };
+  const { spend } = instance(withTransactions(db, transact));
+  const perDraw = limits.limitsPerDrawMax;
+  const all = Array.from({ length: 3 * perDraw }, (_, id) => spend(daily(10, id + 1)));
+  const settled = await Promise.allSettled(all);
+  assert.deepEqual(tally(settled.map(({ status }) => status)), { rejected: perDraw, fulfilled: 2 * perDraw });
+});
+
 onEachDatabase('a transaction that runs twice draws once', async ({ db }) => {
   const transact: Transact = async (body, options) => {
     await db

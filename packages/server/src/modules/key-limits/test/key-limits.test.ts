@@ -202,6 +202,7 @@ onEachDatabase('a reached quota is reported once for a period, for the key and f
   const { spend, spendMany, advance } = instance(db, {
     onQuotaReached: ({ owner, subject, per, period, limit }) => {
       reported.push([owner, subject, per, period, limit].join(' '));
+      return true;
     },
   });
   assert.deepEqual(reported, []);
@@ -215,8 +216,35 @@ onEachDatabase('a reached quota is reported once for a period, for the key and f
   assert.deepEqual(reported.splice(0), ['key 7 day 2026-11-21 10']);
   advance(86_400_000);
   await spendMany(key, 8);
+  // Nor does a large cost, while more than a twentieth of the quota is left.
   assert.equal((await spend(key, 9)).exceeded?.name, 'key-quota');
+  assert.deepEqual(reported, []);
+  await spendMany(key, 2);
+  assert.deepEqual(reported.splice(0), ['key 7 day 2026-11-22 10']);
   advance(86_400_000);
-  await spendMany(key, 8);
-  assert.deepEqual(reported, ['key 7 day 2026-11-22 10', 'account acc_1 month 2026-11 25']);
+  await spendMany(key, 5);
+  assert.deepEqual(reported, ['account acc_1 month 2026-11 25']);
+});
+
+onEachDatabase('a rejection reports a quota of which at most a twentieth is left', async ({ db }) => {
+  const reported: unknown[] = [];
+  const { spend } = instance(db, { onQuotaReached: ({ limit }) => reported.push(limit) > 0 });
+  await spend(daily(10_000), 1);
+  assert.equal((await spend(daily(10_000), 10_000)).exceeded?.name, 'key-quota');
+  await spend(daily(10_000), 9_400);
+  assert.equal((await spend(daily(10_000), 600)).exceeded?.name, 'key-quota');
+  assert.deepEqual(reported, []);
+  await spend(daily(10_000), 100);
+  assert.equal((await spend(daily(10_000), 600)).exceeded?.name, 'key-quota');
+  assert.deepEqual(reported, [10_000]);
+});
+
+onEachDatabase('a report of a reached quota that is not kept is repeated by a later draw', async ({ db }) => {
+  const answers = [false, true];
+  const { spendMany, advance } = instance(db, { onQuotaReached: () => answers.shift() ?? assert.fail() });
+  for (let draw = 0; draw < 3; draw++) {
+    await spendMany(daily(3), 4);
+    advance(10_000);
+  }
+  assert.deepEqual(answers, []);
 });

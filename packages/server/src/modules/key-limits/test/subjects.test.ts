@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@keyreeve/contract';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { Budget } from '../budget.ts';
 import type { Pool } from '../pool.ts';
 import { Subjects, type LimitedKey } from '../subjects.ts';
+import { daily, instance } from './instances.ts';
 
 const text = '{"rate":null,"quota":{"limit":1000,"per":"day"}}';
 const key = (id: number, of = text): LimitedKey => ({ id, accountId: 'acc_1', limits: of, accountLimits: null });
@@ -50,15 +52,58 @@ test('a flood of keys drops neither limits with tokens nor limits that verificat
   const flood = (from: number, now: number): void => {
     for (let id = from; id < from + max / 2; id++) poolOf(subjects, id, now);
   };
-  assert.equal(subjects.hasSpace, true);
+  assert.equal(subjects.hasSpace(1), true);
   flood(max, 1);
-  assert.equal(subjects.hasSpace, false);
+  assert.equal(subjects.hasSpace(1), false);
   flood(2 * max, 20_000);
   flood(3 * max, 20_000);
   assert.equal(poolOf(subjects, 1, 20_000), withTokens);
   assert.equal(poolOf(subjects, 2, 20_000), waitedFor);
   assert.notEqual(poolOf(subjects, 3, 20_000), idle);
-  // Unused for more than ten minutes while memory is short.
-  flood(4 * max, 700_000);
-  assert.notEqual(poolOf(subjects, 1, 700_000), withTokens);
+  // Unused for half a minute while memory is short.
+  flood(4 * max, 50_000);
+  assert.notEqual(poolOf(subjects, 1, 50_000), withTokens);
+});
+
+test('unused limits are dropped while memory is short, also if no new key is used', () => {
+  const subjects = new Subjects();
+  for (let id = 0; id <= max / 2; id++) giveTokens(poolOf(subjects, id, 0), 0);
+  assert.equal(subjects.hasSpace(1), false);
+  assert.equal(subjects.hasSpace(29_999), false);
+  assert.equal(subjects.hasSpace(40_000), true);
+});
+
+test('keys that all hold tokens do not take more than the bound, and one in use keeps its tokens', () => {
+  const subjects = new Subjects();
+  const used = poolOf(subjects, 1, 0);
+  giveTokens(used, 0);
+  for (let id = 2; id < 2 * max; id++) {
+    const now = id / 10;
+    giveTokens(poolOf(subjects, id, now), now);
+    if (id % 1_000 === 0) poolOf(subjects, 1, now);
+    assert.ok(subjects.size <= max);
+  }
+  assert.equal(poolOf(subjects, 1, max / 5), used);
+});
+
+onEachDatabase('a flood of keys of other accounts does not make a busy key draw more often', async ({ db }) => {
+  // Memory does not depend on the database, and a flood needs many draws.
+  if (db.dialect === 'postgres') return;
+  const { limiter, spend, spendMany } = instance(db);
+  const busy = daily(100_000);
+  const drawsFor = async (count: number): Promise<number> => {
+    const { committed } = limiter.draws;
+    for (let spent = 0; spent < count; spent++) await spend(busy);
+    return limiter.draws.committed - committed;
+  };
+  await spendMany(busy, 1_000);
+  const before = await drawsFor(3_000);
+  const others = Array.from({ length: max / 2 + 1 }, (_, id) => ({
+    ...daily(10, 1_000 + id),
+    accountId: `acc_${id % 60}`,
+  }));
+  for (let from = 0; from < others.length; from += 1_000)
+    await Promise.all(others.slice(from, from + 1_000).map((other) => spend(other)));
+  const during = await drawsFor(3_000);
+  assert.ok(during <= before + 1, `${during} draws instead of ${before}`);
 });
