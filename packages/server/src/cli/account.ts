@@ -61,7 +61,7 @@ export function accountCommand(): Command {
     .examples('keyreeve account set-role you@example.com admin')
     .action(setRole);
   withLimitChanges(account.command('set-limits').argument(...accountArgument))
-    .description('Limit all API keys of an account together. A limit that is not named stays.')
+    .description('Limit all API keys of an account together. The command keeps a limit that it does not name.')
     .json()
     .examples(
       'keyreeve account set-limits you@example.com --rate 6000/minute --burst 500 --quota 1000000/month',

@@ -20,7 +20,10 @@ const secondsOf: Readonly<Record<string, number>> = { second: 1, minute: 60, hou
 
 export const withLimits = (command: CliCommand): CliCommand =>
   command
-    .option('--rate <limit>', 'rate limit per second, minute, hour, day or some seconds, like 600/minute or 100/10s')
+    .option(
+      '--rate <limit>',
+      'verifications per second, minute, hour or day, like 600/minute, or in a number of seconds, like 100/10s',
+    )
     .option('--burst <count>', 'largest number of verifications at once, with --rate (default: the limit of --rate)')
     .option('--quota <limit>', 'verifications per UTC day, per UTC month, or ever, like 10000/month');
 
@@ -46,7 +49,7 @@ function parseRate(text: string, burstText: string | undefined): NonNullable<Key
   const windowSeconds = seconds === undefined ? (secondsOf[unit] ?? 0) : Number(seconds);
   if (limit < 1 || limit > rateMax || windowSeconds < 1 || windowSeconds > windowSecondsMax)
     throw new UsageError(
-      `--rate must be like 600/minute or 100/10s, from 1 to ${rateMax} in at most ${windowSecondsMax} seconds, not “${text}”`,
+      `--rate must be 1 to ${rateMax} per second, minute, hour or day, or in 1 to ${windowSecondsMax} seconds, like 600/minute or 100/10s, not “${text}”`,
     );
   if (burstText === undefined) return { limit, windowSeconds };
   const burst = /^\d{1,7}$/.test(burstText) ? Number(burstText) : 0;

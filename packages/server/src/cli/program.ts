@@ -23,7 +23,7 @@ export function createProgram(setStatus: SetStatus): CliCommand {
   const program = new CliCommand('keyreeve')
     .description('Self-hosted account authentication and API keys.')
     .version(version)
-    .examples('keyreeve serve', 'keyreeve account create you@example.com', 'keyreeve help account create');
+    .examples('keyreeve serve', 'keyreeve account create you@example.com', 'keyreeve account create --help');
   program.addHelpText('after', '\nDocumentation: README.md, docs/configuration.md');
   const commands = [
     serveCommand(setStatus),
