@@ -38,7 +38,7 @@ interface Node {
 /** The text of each keyword's error, which states the expected value. */
 export const errorTexts = {
   type: ({ type }: Node, value: unknown) =>
-    `Expected ${articled(type ?? 'value')}, but found ${articled(kindOf(value))}.`,
+    `Expected ${articled(type ?? 'value')}, but found ${articled(kindOf(value))}${type === 'integer' && typeof value === 'number' ? ' with a fraction' : ''}.`,
   required: () => 'This field is required.',
   additionalProperties: ({ properties = {} }: Node) =>
     `This field is unknown. Known fields are: ${Object.keys(properties).join(', ')}.`,

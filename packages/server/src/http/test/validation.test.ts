@@ -93,6 +93,11 @@ test('an unknown field does not count as one of the known fields', () => {
   );
 });
 
+test('the error of a fraction says that it is not an integer', () => {
+  const detail = 'Expected an integer, but found a number with a fraction.';
+  assert.deepEqual(errorsOf(Type.Integer(), 1.5), [{ pointer: '', detail }]);
+});
+
 test('the error of a number in a query states its bounds, not a pattern', () => {
   for (const limit of ['0', '101', 'x', '1.5', '']) {
     const detail = 'Expected a whole number from 1 to 100.';
@@ -111,7 +116,7 @@ test('one response has several errors, in the order of the fields', () => {
     { pointer: '/expiresAt', detail: table.format[3] },
     {
       pointer: '/owner',
-      detail: 'This field is unknown. Known fields are: nickname, scopes, expiresAt, addresses, metadata.',
+      detail: 'This field is unknown. Known fields are: nickname, scopes, expiresAt, addresses, limits, metadata.',
     },
   ]);
 });
