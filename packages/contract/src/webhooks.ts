@@ -16,7 +16,8 @@ export const webhookEventTable = {
   'account.deleted': 'An account was deleted with its sessions and keys.',
   'account.password_changed': 'An account has a new password. Its other sessions have ended.',
   'account.email_changed': 'An account has a new email address.',
-  'account.quota_reached': 'The API keys of an account used up its quota. Sent once for each period and limit.',
+  'account.quota_reached':
+    'The quota of an account is used up, or has too few tokens for a verification. Sent once for each period and limit.',
   'account.sessions_ended': 'All sessions of an account were ended together.',
   'second_factor.added': 'An account enrolled a second factor. Its sign-ins need it from now on.',
   'second_factor.removed': 'An account’s second factor was removed.',
@@ -27,7 +28,8 @@ export const webhookEventTable = {
   'api_key.previous_ended':
     'The previous secret of a rotated API key was ended. Every verification already rejects it.',
   'api_key.expiring': `An API key expires in ${limits.firstExpiryNoticeDays} or ${limits.lastExpiryNoticeDays} days.`,
-  'api_key.quota_reached': 'An API key used up its quota. Sent once for each period and limit.',
+  'api_key.quota_reached':
+    'The quota of an API key is used up, or has too few tokens for a verification. Sent once for each period and limit.',
   'api_key.deleted': 'An API key was deleted. Every verification already rejects it.',
   'session.ended':
     'A session ended before it expired: by sign-out, by a request to end it, or as the oldest of too many.',
