@@ -12,6 +12,7 @@ import { drawShare, runInShare } from '../../foundation/database/share.ts';
 import { isOutcomeUnknown, unavailable } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { rowNameOf } from './definition.ts';
+import { Elapsed } from './elapsed.ts';
 import { acceptance, rejection, type LimitOutcome } from './outcome.ts';
 import type { Pool } from './pool.ts';
 import { lockMetersTx, saveMetersTx, type QuotaPeriod } from './store.ts';
@@ -76,7 +77,7 @@ export class KeyLimiter {
   /** Verifications that needed a draw: they waited until it began, or were rejected because too many waited. */
   readonly waits = { waited: 0, rejected: 0 };
   readonly #options: KeyLimiterOptions;
-  readonly #monotonicMs: () => number;
+  readonly #elapsed: Elapsed;
   readonly #subjects = new Subjects();
   readonly #waiting = new Waiting(limits.drawsWaitingMax);
   #drawsInProgress = 0;
@@ -84,7 +85,7 @@ export class KeyLimiter {
 
   constructor(options: KeyLimiterOptions) {
     this.#options = options;
-    this.#monotonicMs = options.monotonicMs ?? monotonicMs;
+    this.#elapsed = new Elapsed(options.clock, options.monotonicMs ?? monotonicMs);
   }
 
   /** Verifications that wait for a draw. */
@@ -96,9 +97,16 @@ export class KeyLimiter {
    * Spends the cost from all limits of the key and its account, or from none.
    * @param cost tokens; 0 only reads whether the limits have one
    * @param fail called with DomainError `unavailable` when no tokens can be drawn, or stored limits are invalid
+   * @param wall the time of the clock, if the caller has just read it
    */
-  spend(key: LimitedKey, cost: number, answer: (outcome: LimitOutcome) => void, fail: (error: unknown) => void): void {
-    const now = this.#monotonicMs();
+  spend(
+    key: LimitedKey,
+    cost: number,
+    answer: (outcome: LimitOutcome) => void,
+    fail: (error: unknown) => void,
+    wall?: number,
+  ): void {
+    const now = this.#elapsed.ms(wall);
     const pools = this.#poolsOf(key, now, fail);
     if (!pools) return;
     let isFirst = true;
@@ -163,7 +171,7 @@ export class KeyLimiter {
 
   /** An earlier draw may have taken enough tokens for those that have waited meanwhile. @returns those that need a draw */
   #answerFromTokens(questions: readonly Question[]): Question[] {
-    const now = this.#monotonicMs();
+    const now = this.#elapsed.ms();
     const needed = new Set<Pool>();
     return questions.filter((question) => {
       const { pools, cost } = question;
@@ -179,7 +187,7 @@ export class KeyLimiter {
     const { db } = this.#options;
     this.#drawsInProgress++;
     for (const pool of together.pools) pool.isDrawing = true;
-    const hasSpace = this.#subjects.hasSpace(this.#monotonicMs());
+    const hasSpace = this.#subjects.hasSpace(this.#elapsed.ms());
     let decisions: Decisions | undefined;
     let failure: unknown;
     try {
@@ -197,7 +205,7 @@ export class KeyLimiter {
   /** Changes nothing in memory, because the transaction may run again. */
   async #decideTx(tx: Transaction, { questions, pools }: Together, hasSpace: boolean): Promise<Decisions> {
     const { db, clock } = this.#options;
-    const sentAt = this.#monotonicMs();
+    const sentAt = this.#elapsed.ms();
     const meters = pools.map(({ meter }) => meter);
     const missing = pools.filter(({ isStored }) => !isStored).map(({ meter }) => meter);
     const locked = await lockMetersTx(tx, db.dialect, meters, missing);
@@ -220,7 +228,7 @@ export class KeyLimiter {
   }
 
   #answerAll({ questions }: Together, { takings, lacking }: Decisions): void {
-    const now = this.#monotonicMs();
+    const now = this.#elapsed.ms();
     this.draws.committed++;
     for (const taking of takings.values()) {
       this.tokens.drawn += taking.budget.taken;

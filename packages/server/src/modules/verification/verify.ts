@@ -271,7 +271,7 @@ export class Verifier {
         : { ...accepted, outcome };
       answer(this.#counted(key, now, conditions, result));
     };
-    this.#options.limiter.spend(key, conditions.cost ?? 1, answerWith, fail);
+    this.#options.limiter.spend(key, conditions.cost ?? 1, answerWith, fail, now);
   }
 
   /** Counts the verification in the usage of the key, and records the last use. */

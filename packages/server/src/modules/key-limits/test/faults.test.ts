@@ -146,17 +146,16 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('an instance with very many limited keys draws no tokens for later verifications', async ({ db }) => {
+onEachDatabase('an instance with very many limited keys draws none for later verifications of rarely used ones', async ({ db }) => {
   let isDown = true;
   const transact: Transact = (body, options) =>
     isDown ? Promise.reject(unavailable(new Error('read-only'))) : db.transaction(body, options);
-  const { limiter, spend, spendMany } = instance(withTransactions(db, transact));
+  const { limiter, spend } = instance(withTransactions(db, transact));
   const many = Array.from({ length: limits.limitedSubjectsInMemoryMax / 2 }, (_, id) => spend(daily(10, id + 100)));
   await Promise.allSettled(many);
   isDown = false;
-  await spendMany(daily(1_000, 1), 40);
-  for (let count = 0; count < 3; count++) await spend(daily(1_000, 1));
-  assert.deepEqual({ ...limiter.tokens }, { drawn: 43, spent: 43 });
+  for (const id of [1, 1, 2, 2, 3]) await spend(daily(1_000, id));
+  assert.deepEqual({ ...limiter.tokens }, { drawn: 5, spent: 5 });
 });
 
 onEachDatabase('keys that share the limit of an account wait together', async ({ db }) => {

@@ -39,3 +39,20 @@ for (const { what, limits, validMs } of rows) {
     assert.ok(limiter.tokens.drawn > drawn);
   });
 }
+
+onEachDatabase('tokens of a quota are not spent after a suspension over the end of its period', async ({ db }) => {
+  // The monotonic clock of the machine stops meanwhile.
+  let suspendedMs = 0;
+  const limiter = new KeyLimiter({ db, clock: { now: () => start + suspendedMs }, monotonicMs: () => 0 });
+  const daily = toLimitsText({ quota: { limit: 1_000, per: 'day' } });
+  const key = { id: 7, accountId: 'acc_1', limits: daily, accountLimits: null };
+  const isAccepted = (cost: number): Promise<boolean> =>
+    new Promise((resolve, reject) => limiter.spend(key, cost, ({ exceeded }) => resolve(!exceeded), reject));
+  for (let count = 0; count < 20; count++) await isAccepted(1);
+  const { drawn, spent } = limiter.tokens;
+  assert.ok(drawn > spent);
+  suspendedMs = 3_600_000;
+  assert.equal(await isAccepted(1_000), true);
+  assert.equal(await isAccepted(1), false);
+  assert.equal(limiter.tokens.drawn, drawn + 1_000);
+});
