@@ -146,17 +146,20 @@ onEachDatabase(
   },
 );
 
-onEachDatabase('an instance with very many limited keys draws none for later verifications of rarely used ones', async ({ db }) => {
-  let isDown = true;
-  const transact: Transact = (body, options) =>
-    isDown ? Promise.reject(unavailable(new Error('read-only'))) : db.transaction(body, options);
-  const { limiter, spend } = instance(withTransactions(db, transact));
-  const many = Array.from({ length: limits.limitedSubjectsInMemoryMax / 2 }, (_, id) => spend(daily(10, id + 100)));
-  await Promise.allSettled(many);
-  isDown = false;
-  for (const id of [1, 1, 2, 2, 3]) await spend(daily(1_000, id));
-  assert.deepEqual({ ...limiter.tokens }, { drawn: 5, spent: 5 });
-});
+onEachDatabase(
+  'an instance with very many limited keys draws none for later verifications of rarely used ones',
+  async ({ db }) => {
+    let isDown = true;
+    const transact: Transact = (body, options) =>
+      isDown ? Promise.reject(unavailable(new Error('read-only'))) : db.transaction(body, options);
+    const { limiter, spend } = instance(withTransactions(db, transact));
+    const many = Array.from({ length: limits.limitedSubjectsInMemoryMax / 2 }, (_, id) => spend(daily(10, id + 100)));
+    await Promise.allSettled(many);
+    isDown = false;
+    for (const id of [1, 1, 2, 2, 3]) await spend(daily(1_000, id));
+    assert.deepEqual({ ...limiter.tokens }, { drawn: 5, spent: 5 });
+  },
+);
 
 onEachDatabase('keys that share the limit of an account wait together', async ({ db }) => {
   const { limiter, spend } = instance(db);
