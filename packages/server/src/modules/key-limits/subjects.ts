@@ -25,7 +25,7 @@ export interface LimitedKey {
 }
 
 /** Above this number, limits without recent use are dropped, and only busy limits draw tokens for later verifications. */
-const many = limits.limitedSubjectsInMemoryMax / 2;
+const sweepAbove = limits.limitedSubjectsInMemoryMax / 2;
 const sweepEveryMs = 10_000;
 /** Dropped tokens are lost for the limit: at most as many as were spent before in `tokensMs`. */
 const tokensIdleMsMax = 30_000;
@@ -44,7 +44,7 @@ export class Subjects {
    */
   hasSpace(now: number): boolean {
     this.#makeRoom(now);
-    return this.size <= many;
+    return this.size <= sweepAbove;
   }
 
   /** Keys and accounts. */
@@ -85,7 +85,7 @@ export class Subjects {
   }
 
   #makeRoom(now: number): void {
-    if (this.size <= many) return;
+    if (this.size <= sweepAbove) return;
     const isFull = this.size >= limits.limitedSubjectsInMemoryMax;
     if (!isFull && now < this.#sweptAt + sweepEveryMs) return;
     this.#sweptAt = now;
