@@ -36,7 +36,8 @@ const costlyPrefix = '/auth/forward?cost=5&path=';
 
 /** @param nickname different for each server @param sendCostly with a prefix whose cost is 5 */
 async function assertCostApplies(server: ForwardAuthServer, nickname: string, sendCostly: Send): Promise<void> {
-  const limits = { quota: { limit: 10, per: 'ever' } };
+  // A quota with an end, so that rejections have Retry-After.
+  const limits = { quota: { limit: 10, per: 'month' } };
   const { key } = await server.createKey(nickname, { limits });
   assert.equal(await sendCostly('/x?cost=1', key), 200, 'the parameter of the client is part of the path');
   assert.equal(await sendCostly('/x?y&cost=1&cost=2', key), 200);
