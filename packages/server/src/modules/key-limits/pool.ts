@@ -10,6 +10,9 @@ const shortageMsMax = 10_000;
 /** A limit is busy if as many tokens were spent in a span: keys that are used once do not hold memory. */
 const busySpentMin = 2;
 
+/** If these tokens expire unspent, they are at most a hundredth of what the limit has refilled meanwhile. */
+const leastForecast = (forecastMax: number): number => Math.floor(Math.min(64, forecastMax / 100));
+
 export class Pool {
   readonly meter: Meter;
   /** Whether the row of the limit exists. */
@@ -62,7 +65,8 @@ export class Pool {
   }
 
   /**
-   * Tokens to draw for later verifications: as many as were spent in this span or the last one, as far as is allowed.
+   * Tokens to draw for later verifications: as many as were spent in this span or the last one, as far as is allowed, and a
+   * few from a wide limit, because a key that is seldom used would need a draw for each few verifications.
    * @param hasSpace whether memory is left for the tokens of all limits; otherwise only busy limits get some
    */
   forecast(now: number, hasSpace: boolean): number {
@@ -70,7 +74,7 @@ export class Pool {
     const age = Math.floor(now / tokensMs) - this.#span;
     const spent = age > 1 ? 0 : Math.max(this.#spentInSpan, age === 0 ? this.#spentInSpanBefore : 0);
     if (!hasSpace && spent < busySpentMin) return 0;
-    return Math.min(spent, forecastMax);
+    return Math.min(Math.max(spent, leastForecast(forecastMax)), forecastMax);
   }
 
   /**

@@ -4,6 +4,7 @@ import type { KeyLimits } from '@keyreeve/contract';
 import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { toLimitsText } from '../definition.ts';
 import { KeyLimiter } from '../key-limits.ts';
+import { instance, limited } from './instances.ts';
 
 /** Half a minute before the end of a day. */
 const start = Date.UTC(2026, 10, 21, 23, 59, 30);
@@ -56,3 +57,13 @@ onEachDatabase('tokens of a quota are not spent after a suspension over the end 
   assert.equal(await isAccepted(1), false);
   assert.equal(limiter.tokens.drawn, drawn + 1_000);
 });
+
+for (const { windowSeconds, limit, drawn } of [
+  { windowSeconds: 3_600, limit: 1_000_000, drawn: 1 + 64 },
+  { windowSeconds: 60, limit: 600, drawn: 1 },
+])
+  onEachDatabase(`the first draw of ${limit} tokens per ${windowSeconds} s takes ${drawn}`, async ({ db }) => {
+    const { limiter, spend } = instance(db);
+    await spend(limited({ rate: { limit, windowSeconds } }));
+    assert.equal(limiter.tokens.drawn, drawn);
+  });
