@@ -28,7 +28,7 @@ export interface LimitReport {
 }
 
 /** Tokens of such a short window are valid for a second. */
-const rate = { limit: 40, windowSeconds: 1, burst: 20 } as const;
+const rate = { limit: 10, windowSeconds: 5, burst: 10 } as const;
 const tokensSeconds = 1;
 /** Without faults, at least this part of a quota is accepted. */
 const acceptedPartMin = 0.97;
@@ -227,7 +227,9 @@ class LimitRun {
         const seconds = (receivedAt - Math.max(startedAt, from - tokensSeconds * 1_000)) / 1_000;
         const most = rate.burst + (seconds * rate.limit) / rate.windowSeconds + 1;
         if (accepted <= most) continue;
-        this.#violations.push(`${accepted} accepted in ${seconds.toFixed(3)} s by a rate of ${rate.limit} per second`);
+        this.#violations.push(
+          `${accepted} accepted in ${seconds.toFixed(3)} s by a rate of ${rate.limit} per ${rate.windowSeconds} s`,
+        );
         return;
       }
     }
