@@ -22,13 +22,23 @@ export const acceptance = (pools: readonly Pool[], now: number): LimitOutcome =>
   states: statesOf(pools, now),
 });
 
-/** @param now monotonic milliseconds */
-export const rejection = (pools: readonly Pool[], exceeded: Pool, cost: number, now: number): LimitOutcome => ({
-  exceeded: exceeded.meter,
-  retryAfterSeconds: exceeded.secondsUntilRoom(cost, now),
-  retryAt: exceeded.roomAt(cost, now),
-  states: statesOf(pools, now),
-});
+/**
+ * @param short a limit that has too few tokens. Of several, the outcome names the last one that has enough again, because the
+ *   request cannot succeed before. A limit from which this instance has not drawn is not known.
+ * @param now monotonic milliseconds
+ */
+export function rejection(pools: readonly Pool[], short: Pool, cost: number, now: number): LimitOutcome {
+  const exceeded = pools.reduce(
+    (last, pool) => (pool.isStored && pool.roomAt(cost, now) > last.roomAt(cost, now) ? pool : last),
+    short,
+  );
+  return {
+    exceeded: exceeded.meter,
+    retryAfterSeconds: exceeded.secondsUntilRoom(cost, now),
+    retryAt: exceeded.roomAt(cost, now),
+    states: statesOf(pools, now),
+  };
+}
 
 const statesOf = (pools: readonly Pool[], now: number): RateLimitState[] =>
   pools.map((pool) => ({

@@ -39,6 +39,17 @@ onEachDatabase('a rejection states when the limit has enough tokens', async ({ d
   assert.deepEqual([never.retryAfterSeconds, never.retryAt], [Infinity, Infinity]);
 });
 
+onEachDatabase('a rejection by several limits states when all of them have enough tokens', async ({ db }) => {
+  const { spend, spendMany } = instance(db);
+  const both = limited(quota(1, 'day'), 7, quota(1, 'month'));
+  await spendMany(both, 1);
+  const { exceeded, retryAt } = await spend(both);
+  assert.deepEqual([exceeded?.name, retryAt], ['account-quota', Date.UTC(2026, 11, 1)]);
+  const mixed = limited({ rate: { limit: 1, windowSeconds: 3_600 }, ...quota(2, 'ever') }, 8);
+  await spendMany(mixed, 1);
+  assert.equal((await spend(mixed)).retryAfterSeconds, 3_600);
+});
+
 onEachDatabase('a verification that one limit rejects spends nothing of the others', async ({ db }) => {
   const { spendMany } = instance(db);
   const both = limited(quota(5), 7, quota(3));
@@ -216,8 +227,8 @@ onEachDatabase('a reached quota is reported once for a period, for the key and f
   assert.deepEqual(reported.splice(0), ['key 7 day 2026-11-21 10']);
   advance(86_400_000);
   await spendMany(key, 8);
-  // Nor does a large cost, while more than a twentieth of the quota is left.
-  assert.equal((await spend(key, 9)).exceeded?.name, 'key-quota');
+  // Nor does a large cost, while more than a twentieth of the quota is left. Both have too few tokens.
+  assert.equal((await spend(key, 9)).exceeded?.name, 'account-quota');
   assert.deepEqual(reported, []);
   await spendMany(key, 2);
   assert.deepEqual(reported.splice(0), ['key 7 day 2026-11-22 10']);
