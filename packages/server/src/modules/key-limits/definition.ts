@@ -1,7 +1,8 @@
 /** Limits as accounts and administrators define them, and the meters that enforce them. */
-import { limits, type KeyLimits } from '@keyreeve/contract';
-import { orUnavailable, unavailable } from '../../foundation/database/unavailable.ts';
+import { KeyLimits } from '@keyreeve/contract';
+import { unavailable } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
+import { validator } from '../../http/validation.ts';
 import type { MeterKey, MeterKind, QuotaPeriod } from './store.ts';
 
 /**
@@ -108,31 +109,18 @@ export function metersOf(owner: Meter['owner'], subject: string, text: string): 
   return meters;
 }
 
+const checkLimits = validator(KeyLimits);
+
 function validLimits(text: string): StoredLimits {
-  const stored = orUnavailable(() => JSON.parse(text) as unknown);
-  const isValid = isJsonObject(stored) && isValidRate(stored['rate']) && isValidQuota(stored['quota']);
-  if (!isValid) throw unavailable(new Error(`invalid limits are stored: ${text.slice(0, 200)}`));
-  return stored as unknown as StoredLimits;
+  try {
+    const stored = JSON.parse(text) as StoredLimits;
+    checkLimits(stored);
+    if (toLimitsText(stored) === text) return stored;
+  } catch (cause) {
+    throw unavailable(new Error(`invalid limits are stored: ${text.slice(0, 200)}`, { cause }));
+  }
+  throw unavailable(new Error(`stored limits are not in canonical form: ${text.slice(0, 200)}`));
 }
-
-const { keyRateMax, keyRateWindowSecondsMax, keyQuotaMax } = limits;
-
-const isValidRate = (rate: unknown): boolean =>
-  rate === null ||
-  (isJsonObject(rate) &&
-    isWhole(rate['limit'], keyRateMax) &&
-    isWhole(rate['windowSeconds'], keyRateWindowSecondsMax) &&
-    isWhole(rate['burst'], rate['limit'] as number));
-
-const isValidQuota = (quota: unknown): boolean =>
-  quota === null ||
-  (isJsonObject(quota) &&
-    isWhole(quota['limit'], keyQuotaMax) &&
-    ['day', 'month', 'ever'].includes(quota['per'] as string));
-
-const isJsonObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-const isWhole = (value: unknown, max: number): boolean =>
-  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max;
 
 const namesOf = (owner: Meter['owner'], subject: string, kind: MeterKind) => ({
   kind,
