@@ -6,7 +6,7 @@
 --                http-request deny deny_status 503 unless { var(txn.keyreeve_allowed) -m bool }
 --   before it    http-request set-var(txn.keyreeve_cost) int(5)      (what a request spends of limits, if not 1)
 --
--- Keyreeve accepts: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes and txn.keyreeve_allowed.
+-- Keyreeve accepts: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes, _environment and txn.keyreeve_allowed.
 -- Keyreeve rejects: sends the client Keyreeve's status, problem document, WWW-Authenticate, Retry-After and RateLimit.
 -- Any other result, also an error in this file: txn.keyreeve_allowed stays unset, and the deny rule rejects the request.
 
@@ -22,6 +22,7 @@ local identity = {
   key_id = "x-keyreeve-key-id",
   nickname = "x-keyreeve-nickname",
   scopes = "x-keyreeve-scopes",
+  environment = "x-keyreeve-environment",
 }
 
 -- Rejections that the client receives. Every other status is an outage.
@@ -85,12 +86,12 @@ end
 local function allow(txn, response)
   for variable, name in pairs(identity) do
     local value = first(response.headers, name)
-    -- Keyreeve always sets all five, also empty ones. Otherwise the response is not from Keyreeve.
-    if not value then
+    -- Keyreeve always sets the others, also empty ones. Otherwise the response is not from Keyreeve.
+    if not value and variable ~= "environment" then
       core.Alert("keyreeve: the response has no " .. name)
       return
     end
-    txn:set_var("txn.keyreeve_" .. variable, value)
+    txn:set_var("txn.keyreeve_" .. variable, value or "")
   end
   txn:set_var("txn.keyreeve_allowed", true)
 end

@@ -39,6 +39,9 @@ export const AccountDetail = Type.Object(
     apiKeyCount: Type.Integer({ minimum: 0 }),
     sessionCount: Type.Integer({ minimum: 0, description: 'Active sessions' }),
     ...shownLimits,
+    entitlements: Type.Array(Text('reports:read'), {
+      description: 'Scopes with `entitled: true` that its keys may have',
+    }),
     emailChanges: Type.Array(PreviousEmail, {
       description: `Changes of the email in the last ${limits.emailChangeKeptDays} days, newest first`,
     }),

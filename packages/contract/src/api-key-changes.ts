@@ -122,6 +122,7 @@ export const changeKey = {
     'nickname_invalid',
     'scope_invalid',
     'reserved_scope',
+    'scope_not_entitled',
     'reauth_required',
     'administrator_required',
     'nickname_taken',

@@ -6,7 +6,7 @@ import { limits } from './limits.ts';
 import { exampleOf } from './examples.ts';
 import { nextCursor, pageFields } from './paging.ts';
 import type { RouteContract } from './route.ts';
-import { documentedAs, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
+import { documentedAs, Environment, Instant, keyExample, KeyId, Message, orNull, Scope, Text } from './schemas.ts';
 
 const examples = ['billing worker'];
 
@@ -35,6 +35,7 @@ export const DisabledReasonName = Type.Enum(Object.keys(disabledReasons) as Disa
 export const keyState = {
   disabledAt: orNull(Instant, null),
   disabledReason: orNull(DisabledReasonName, null),
+  environment: orNull(Text('live', 'null if the installation has no environments'), null),
   hint: orNull(Text('krv_…x7Qa', 'The prefix and the last four characters of the secret; null if they are not known')),
 };
 
@@ -85,6 +86,9 @@ export const NewKeyBody = Type.Object(
     addresses: Type.Optional(orNull(Addresses)),
     limits: Type.Optional(orNull(KeyLimits)),
     metadata: Type.Optional(orNull(KeyMetadata)),
+    environment: Type.Optional(
+      Type.String({ ...Environment, description: 'Default: the first one. It never changes' }),
+    ),
   },
   {
     additionalProperties: false,
@@ -147,6 +151,7 @@ export const createKey = {
     'nickname_invalid',
     'scope_invalid',
     'reserved_scope',
+    'scope_not_entitled',
     'reauth_required',
     'email_unverified',
     'nickname_taken',
@@ -166,7 +171,9 @@ export const listKeys = {
   auth: 'access_token',
   query: Type.Object({
     view: Type.Optional(
-      Type.Literal('full', { description: 'Adds scopes, expiresAt, disabledAt, disabledReason, hint and lastUsedAt' }),
+      Type.Literal('full', {
+        description: 'Adds scopes, expiresAt, disabledAt, disabledReason, environment, hint and lastUsedAt',
+      }),
     ),
     ...pageFields,
   }),

@@ -175,6 +175,22 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: 'No resource has this path.',
     fix: 'Compare the path with the page /docs. A slash at the end makes a different path.',
   },
+  wrong_environment: {
+    cause: 'The key belongs to an environment that this URL does not accept, such as `test`.',
+    fix: 'Use a key of the right environment. Its prefix shows the environment.',
+  },
+  scope_not_entitled: {
+    cause: 'The request gives a key a scope that is not declared, or that needs an entitlement that the account lacks.',
+    fix: 'Choose scopes with `"mayGrant": true` from `GET /auth/scopes`, or ask an administrator for the entitlement.',
+  },
+  scope_not_found: {
+    cause: 'The name is not in the scope catalogue, or the scope has been deleted.',
+    fix: 'Copy the name from `GET /admin/scopes`. In the path, percent-encode it.',
+  },
+  catalogue_full: {
+    cause: 'The catalogue has the maximum number of scopes. Deleted scopes count, because keys may still have them.',
+    fix: 'Change the description of a scope that is no longer used instead of declaring another.',
+  },
   key_not_found: { cause: 'No API key has this id. It may be mistyped, or the key has been deleted.', fix: checkId },
   no_previous_secret: {
     cause: 'The key has only one secret: it was not rotated, or the overlap has ended.',

@@ -21,6 +21,7 @@ export * from './refusals.ts';
 export * from './route.ts';
 export * from './routes.ts';
 export * from './schemas.ts';
+export * from './scopes.ts';
 export * from './second-factor.ts';
 export * from './sessions.ts';
 export * from './tokens.ts';

@@ -23,6 +23,17 @@ export const keyErrors = {
     title: 'Only an administrator or an operator grants this scope',
     meaning: `An administrator grants scopes that begin with \`keyreeve:\` to keys of the administrator’s own account, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator grants them on the command line.`,
   },
+  scope_not_entitled: {
+    status: 403,
+    title: 'The account cannot grant this scope',
+    meaning:
+      'The scope is not in the catalogue of this installation, or it needs an entitlement that the account lacks. GET /auth/scopes lists the scopes that the account can grant.',
+  },
+  wrong_environment: {
+    status: 403,
+    title: 'The key belongs to another environment',
+    meaning: 'The key is valid, but not in this environment: for example a test key in production.',
+  },
   address_unknown: {
     status: 403,
     title: 'The client IP is not known',
@@ -39,6 +50,11 @@ export const keyErrors = {
     title: 'No such API key',
     meaning: 'No API key has this id. A deleted key’s id is never used again.',
   },
+  scope_not_found: {
+    status: 404,
+    title: 'No such scope',
+    meaning: 'The scope catalogue has no scope with this name, or it has been deleted.',
+  },
   no_previous_secret: {
     status: 404,
     title: 'The key has no previous secret',
@@ -53,6 +69,11 @@ export const keyErrors = {
     status: 409,
     title: 'The account has the maximum number of keys',
     meaning: 'Delete a key that is no longer used.',
+  },
+  catalogue_full: {
+    status: 409,
+    title: 'The scope catalogue is full',
+    meaning: `It has at most ${limits.catalogueScopesMax} scopes, deleted ones included.`,
   },
   usage_not_kept: {
     status: 409,

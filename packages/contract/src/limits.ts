@@ -71,6 +71,12 @@ const credentials = {
   // X-Keyreeve-Scopes stays below 2.1 KiB.
   scopesPerKeyMax: limit(32, 'Scopes of one key.'),
   scopeCharsMax: limit(64, 'One scope (RFC 6749 section 3.3).'),
+  environmentsMax: limit(8, 'Environments in `KEYREEVE_ENVIRONMENTS`.'),
+  environmentCharsMax: limit(16, 'The name of an environment.'),
+  // Each verification of a key with scopes looks up at most 32 of them.
+  catalogueScopesMax: limit(1_000, 'Scopes in the catalogue, deleted ones included.'),
+  scopeDescriptionCharsMax: limit(256, 'The description of a scope.'),
+  entitlementsPerAccountMax: limit(100, 'Entitlements of one account.'),
   // With 32 ranges a verification compares at most 32 prefixes.
   addressesPerKeyMax: limit(32, 'IP addresses and ranges of one key.'),
   cidrCharsMax: limit(64, 'One IP address or range.'),

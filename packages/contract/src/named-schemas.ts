@@ -11,6 +11,7 @@ import * as keyLimits from './key-limits.ts';
 import * as health from './health.ts';
 import * as keyUsage from './key-usage.ts';
 import * as schemas from './schemas.ts';
+import * as scopes from './scopes.ts';
 import * as secondFactor from './second-factor.ts';
 import * as sessions from './sessions.ts';
 import * as tokens from './tokens.ts';
@@ -43,6 +44,8 @@ export const requestSchemas: Readonly<Record<string, TSchema>> = {
   CompromisedReport: administration.CompromisedBody,
   Invitation: administration.InvitationRequest,
   ApiKeyRestriction: administration.KeyRestrictionBody,
+  ScopeDeclaration: scopes.ScopeBody,
+  Entitlements: scopes.EntitlementsBody,
   RoleChange: administration.RoleBody,
   FirstAdministrator: administration.FirstAdministratorBody,
   NewWebhook: webhooks.NewWebhookBody,
@@ -64,6 +67,10 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   QuotaUse: keyLimits.QuotaUse,
   ApiKeyUsageEntry: keyUsage.UsageEntry,
   ApiKeyUsage: keyUsage.KeyUsage,
+  GrantableScope: scopes.GrantableScope,
+  GrantableScopeList: scopes.GrantableScopes,
+  DeclaredScope: scopes.DeclaredScope,
+  DeclaredScopeList: scopes.ScopeList,
   Message: schemas.Message,
   Session: sessions.ListedSession,
   SessionList: sessions.SessionList,
@@ -116,6 +123,8 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   ApiKeyQuotaEvent: events.KeyQuotaEvent,
   ApiKeyQuotaEventData: events.KeyQuotaEventData,
   DisabledReason: apiKeys.DisabledReasonName,
+  ScopeEvent: events.ScopeEvent,
+  ScopeEventData: events.ScopeEventData,
   SessionEvent: events.SessionEvent,
   SessionEventData: events.SessionEventData,
   WebhookTestEvent: events.TestEvent,

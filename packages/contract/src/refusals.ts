@@ -6,6 +6,7 @@ export const refusals = {
   not_found: 'The key does not exist, or the session of the access token has ended.',
   expired: 'It has expired.',
   disabled: 'The key or the account of the credential is disabled.',
+  wrong_environment: 'It belongs to an environment that the request does not accept.',
   address_required: 'The key is limited to IP ranges, and the request does not contain the client IP.',
   address_not_allowed: 'The key is not valid from this client IP.',
   insufficient_scope: 'It lacks a scope that the request requires. An access token has no scopes.',

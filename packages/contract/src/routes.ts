@@ -27,6 +27,7 @@ import { createKey, deleteKey, listKeys } from './api-keys.ts';
 import { getKeyUsage } from './key-usage.ts';
 import { getDocs, getOpenApi, getProblem, getRoot, live, ready } from './health.ts';
 import type { RouteContract } from './route.ts';
+import { listGrantableScopes, scopeAdminRoutes } from './scopes.ts';
 import { beginSecondFactor, confirmSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
 import { endOtherSessions, endSession, listSessions } from './sessions.ts';
 import { getJwks, getMetadata, issueTokens, refreshTokens, revokeTokens } from './tokens.ts';
@@ -45,6 +46,7 @@ export const allRoutes: readonly RouteContract[] = [
   endPreviousSecret,
   getKeyUsage,
   deleteKey,
+  listGrantableScopes,
   listSessions,
   endSession,
   endOtherSessions,
@@ -67,6 +69,7 @@ export const allRoutes: readonly RouteContract[] = [
   acceptEmail,
   deleteAccount,
   ...adminRoutes,
+  ...scopeAdminRoutes,
   ...webhookAdminRoutes,
   forward,
   verify,

@@ -26,6 +26,13 @@ export const IntegerText = (pattern: string, documented: { minimum: number; maxi
 
 export const AccountId = Type.String({ examples: ['acc_4mW1kq0ZbYp7sT2xUvN8Rd'] });
 
+/** The name of an environment (`KEYREEVE_ENVIRONMENTS`). */
+export const Environment = Type.String({
+  pattern: '^[a-z][a-z0-9-]*$',
+  maxLength: limits.environmentCharsMax,
+  examples: ['test'],
+});
+
 export const KeyId = Type.Integer({
   format: 'int64',
   minimum: 1,

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { refusals, type Refusal } from './refusals.ts';
 import { limits } from './limits.ts';
 import type { RouteContract } from './route.ts';
-import { AccountId, Instant, keyExample, KeyId, orNull, Scope, Text } from './schemas.ts';
+import { AccountId, Environment, Instant, keyExample, KeyId, orNull, Scope, Text } from './schemas.ts';
 
 const CredentialText = Type.String({
   maxLength: limits.authorizationCharsMax,
@@ -22,6 +22,13 @@ const Scopes = Type.Array(Scope, {
   description: 'The credential must have all of these scopes; an access token has none',
 });
 
+const AcceptedEnvironments = Type.Array(Environment, {
+  minItems: 1,
+  maxItems: limits.environmentsMax,
+  description:
+    'The environments that the request accepts. Default: the first one. An access token counts as the first one',
+});
+
 const Cost = Type.Integer({
   minimum: 0,
   maximum: limits.costMax,
@@ -34,6 +41,7 @@ export const VerifyBody = Type.Object(
   {
     credential: CredentialText,
     scopes: Type.Optional(Scopes),
+    environments: Type.Optional(AcceptedEnvironments),
     address: Type.Optional(Address),
     cost: Type.Optional(Cost),
   },
@@ -99,6 +107,7 @@ export const AcceptedCredential = Type.Object(
     nickname: orNull(Text('billing worker')),
     scopes: orNull(Type.Array(Text('orders:read'))),
     expiresAt: orNull(Instant, null),
+    environment: Type.Optional(Text('live', 'Absent if the installation has no environments')),
     metadata: Type.Optional(
       Type.Object(
         {},
@@ -229,6 +238,7 @@ export const identityHeaders = {
   keyId: 'X-Keyreeve-Key-Id',
   nickname: 'X-Keyreeve-Nickname',
   scopes: 'X-Keyreeve-Scopes',
+  environment: 'X-Keyreeve-Environment',
 } as const;
 
 export const forward = {
@@ -262,6 +272,7 @@ export const forward = {
     'invalid_credential',
     'ambiguous_credentials',
     'insufficient_scope',
+    'wrong_environment',
     'address_unknown',
     'address_not_allowed',
     'rate_limited',

@@ -19,6 +19,7 @@ export const webhookEventTable = {
   'account.quota_reached':
     'The quota of an account is used up, or has too few tokens for a verification. Sent once for each period and limit.',
   'account.sessions_ended': 'All sessions of an account were ended together.',
+  'account.entitlements_set': 'An account has other entitlements. Every verification already applies them to its keys.',
   'second_factor.added': 'An account enrolled a second factor. Its sign-ins need it from now on.',
   'second_factor.removed': 'An account’s second factor was removed.',
   'api_key.created': 'An API key was created. Imported keys are not published.',
@@ -31,6 +32,8 @@ export const webhookEventTable = {
   'api_key.quota_reached':
     'The quota of an API key is used up, or has too few tokens for a verification. Sent once for each period and limit.',
   'api_key.deleted': 'An API key was deleted. Every verification already rejects it.',
+  'scope.set': 'A scope of the catalogue was declared or changed. Every verification already applies it.',
+  'scope.deleted': 'A scope of the catalogue was deleted. It is in force on no key.',
   'session.ended':
     'A session ended before it expired: by sign-out, by a request to end it, or as the oldest of too many.',
   'session.reuse_detected': 'A refresh token was used twice, so it may have been copied. Its session has ended.',

@@ -24,7 +24,7 @@ export async function newAdministrator(app: TestApp, email?: string): Promise<Si
   return { account, ...(pair.json as { accessToken: string; refreshToken: string }) };
 }
 
-/** An account with a session and a key. */
+/** An account with a session and a key. The catalogue has the scope `reports`. */
 export interface Target extends SignedIn {
   readonly keyId: number;
   readonly key: string;
@@ -39,6 +39,7 @@ export async function newTarget(app: TestApp, email?: string): Promise<Target> {
   });
   assert.equal(made.status, 201, made.text);
   const { id, key } = made.json as { id: number; key: string };
+  await app.service.services.scopeCatalogue.set(operator, 'reports', { description: '', entitled: false });
   const [, claims = ''] = user.accessToken.split('.');
   const { sid } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { sid: string };
   return { ...user, keyId: id, key, sessionId: sid };
@@ -53,6 +54,8 @@ export const goodBodies: Readonly<Record<string, Record<string, unknown>>> = {
   adminSetRole: { role: 'user' },
   adminSetLimits: { quota: { limit: 1000, per: 'day' } },
   adminChangeKey: { disabled: true },
+  adminSetScope: { description: '', entitled: false },
+  adminSetEntitlements: { entitlements: [] },
   createWebhook: webhook,
 };
 
@@ -64,6 +67,7 @@ export function goodRequest(
   const filled = path
     .replace('/admin/webhooks/:id', '/admin/webhooks/whe_0000000000000000000000')
     .replace(':id', target.account.id)
+    .replace(':name', 'reports')
     .replace(':keyId', String(target.keyId))
     .replace(':sessionId', target.sessionId);
   assert.ok(!filled.includes(':'), `${id}: fill in ${filled}`);

@@ -1,7 +1,7 @@
 /** Parsers of settings. Each takes the text of a value and throws an Error whose message completes "NAME …". */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { keyPrefixPattern, reservedPrefixes } from '@keyreeve/contract';
+import { keyPrefixPattern, limits, reservedPrefixes } from '@keyreeve/contract';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { masterKeyBytes } from '../foundation/crypto/master-key.ts';
 import type { DatabaseLocation } from '../foundation/database/database.ts';
@@ -90,6 +90,21 @@ export function keyPrefix(text: string): string {
   if (!keyPrefixPattern.test(text)) throw new Error(`must match ${keyPrefixPattern.source}, unlike “${text}”`);
   if (reservedPrefixes.includes(text)) throw new Error(`can't be ${text}: other credentials begin with it`);
   return text;
+}
+
+/** `name:prefix`, separated by commas. */
+export function environments(text: string): readonly { readonly name: string; readonly prefix: string }[] {
+  if (text === '') return [];
+  const found = text.split(',').map((part) => {
+    const [, name = '', prefix = ''] = /^([a-z][a-z0-9-]{0,15}):(.*)$/.exec(part.trim()) ?? [];
+    if (name === '') throw new Error(`must be names and prefixes such as live:acme_live, unlike “${part}”`);
+    return { name, prefix: keyPrefix(prefix) };
+  });
+  const isRepeated = (values: readonly string[]): boolean => new Set(values).size < values.length;
+  if (isRepeated(found.map(({ name }) => name)) || isRepeated(found.map(({ prefix }) => prefix)))
+    throw new Error('must not repeat a name or a prefix');
+  if (found.length > limits.environmentsMax) throw new Error(`has at most ${limits.environmentsMax}`);
+  return found;
 }
 
 export function smtpUrl(text: string): string {

@@ -58,6 +58,14 @@ function contradictions(config: Config): string[] {
       'KEYREEVE_HOST or KEYREEVE_ADMIN_HOST is not a loopback address, but Keyreeve does not terminate TLS: set KEYREEVE_TRUSTED_PROXIES to the proxy in front of it, and KEYREEVE_PUBLIC_URL to the proxy’s https URL',
     );
   }
+  const further = config.environments.slice(1).map(({ prefix }) => prefix);
+  const ofFirst = [config.keyPrefix, ...config.keyPrefixesAccepted];
+  for (const prefix of further.filter((known) => ofFirst.includes(known)))
+    mistakes.push(
+      `KEYREEVE_ENVIRONMENTS gives the prefix ${prefix} to another environment than the first, but keys of the first have it: choose another prefix`,
+    );
+  if (config.forwardEnvironments === 'any' && config.environments.length === 0)
+    mistakes.push('KEYREEVE_FORWARD_ENVIRONMENTS can be any only with KEYREEVE_ENVIRONMENTS');
   if (config.database.kind === 'postgres' && config.masterKey === undefined) {
     mistakes.push('KEYREEVE_MASTER_KEY must be set for PostgreSQL: all instances need the same key');
   }

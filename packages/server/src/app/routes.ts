@@ -10,6 +10,8 @@ import { apiKeyRoutes } from '../modules/api-keys/routes.ts';
 import type { KeyUsage } from '../modules/key-usage/key-usage.ts';
 import { keyUsageRoutes } from '../modules/key-usage/routes.ts';
 import type { LinkPageOptions } from '../modules/link-pages/link-pages.ts';
+import { scopeAdminRoutes, scopeRoutes } from '../modules/scope-catalogue/routes.ts';
+import type { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Enrolment } from '../modules/second-factors/enrolment.ts';
 import { enrolmentRoutes } from '../modules/second-factors/routes.ts';
 import { accountRoutes } from '../modules/self-service/routes.ts';
@@ -32,6 +34,7 @@ export interface RouteOptions extends AdminParts {
   readonly apiKeys: ApiKeys;
   readonly keyChanges: KeyChanges;
   readonly keyUsage: KeyUsage;
+  readonly scopeCatalogue: ScopeCatalogue;
   readonly enrolment: Enrolment;
   readonly verifier: Verifier;
   readonly signingKeys: SigningKeys;
@@ -58,10 +61,12 @@ export function routesOf(options: RouteOptions): readonly Route[] {
     // An account with its access token
     ...apiKeyRoutes(apiKeys, options.keyChanges),
     ...keyUsageRoutes(options.keyUsage),
+    ...scopeRoutes(options.scopeCatalogue),
     ...sessionRoutes(tokens),
     ...enrolmentRoutes(enrolment),
     // An administrator with an access token
     ...adminRoutes(options),
+    ...scopeAdminRoutes(options.scopeCatalogue),
     ...webhookRoutes(webhooks.endpoints),
     // A service with an API key that has the scope keyreeve:verify
     ...verificationRoutes(verifier, (error) => logFailure(options.log, 'verification_failed', error)),

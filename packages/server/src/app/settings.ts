@@ -7,6 +7,7 @@ import {
   ipRangeLimit,
   cidr,
   databaseUrl,
+  environments,
   flag,
   folder,
   hostName,
@@ -114,6 +115,24 @@ export const settings = {
     '',
     'Earlier prefixes, separated by commas. Keys with these prefixes remain valid.',
     list(keyPrefix),
+  ),
+  environments: setting(
+    'KEYREEVE_ENVIRONMENTS',
+    '',
+    '[Environments](environments.md) of API keys with their prefixes, at most 8, for example `live:acme_live,test:acme_test`. Verification accepts only keys of the first one, unless a request names others. The first one stays the first.',
+    environments,
+  ),
+  forwardEnvironments: setting(
+    'KEYREEVE_FORWARD_ENVIRONMENTS',
+    'first',
+    '`any`: `/auth/forward` accepts keys of all environments, and `X-Keyreeve-Environment` has the name.',
+    oneOf(['first', 'any'] as const),
+  ),
+  scopes: setting(
+    'KEYREEVE_SCOPES',
+    'open',
+    '`catalogue`: accounts can give their keys only scopes of the [scope catalogue](scopes.md), and every verification applies it. All instances need the same value.',
+    oneOf(['open', 'catalogue'] as const),
   ),
   jwtAlg: setting(
     'KEYREEVE_JWT_ALG',

@@ -12,9 +12,12 @@ import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
 import { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
+import { Environments } from '../modules/api-keys/environments.ts';
 import { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
 import { KeyChanges } from '../modules/api-keys/changes.ts';
 import { ExpiryNotices } from '../modules/api-keys/expiry-notices.ts';
+import { Entitlements } from '../modules/scope-catalogue/entitlements.ts';
+import { ScopeCatalogue } from '../modules/scope-catalogue/scope-catalogue.ts';
 import type { Clock } from '../foundation/clock.ts';
 import { ConfigError, type Config } from './config.ts';
 import { KeyLimiter } from '../modules/key-limits/key-limits.ts';
@@ -62,6 +65,7 @@ export interface Services {
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
   readonly enrolment: Enrolment;
+  readonly entitlements: Entitlements;
   readonly expiryNotices: ExpiryNotices;
   readonly firstAdministrator: FirstAdministrator;
   readonly secondFactorLimits: SecondFactorLimits;
@@ -76,6 +80,7 @@ export interface Services {
   readonly orphanedMeters: OrphanedMeters;
   readonly quotaNotices: QuotaNotices;
   readonly requests: RequestLimits;
+  readonly scopeCatalogue: ScopeCatalogue;
   readonly secondFactors: SecondFactors;
   readonly signingKeys: SigningKeys;
   readonly tokens: Tokens;
@@ -197,11 +202,16 @@ export function wire(options: WiringOptions): Services {
     onFailedSignIn: ({ clientIp, accountId, reason }) =>
       log?.warn({ event: 'sign_in_failed', clientIp, accountId, reason }),
   });
+  const hasCatalogue = config.scopes === 'catalogue';
+  const scopeCatalogue = new ScopeCatalogue({ db, clock, isEnforced: hasCatalogue, revocations: journal });
+  const environments = new Environments(config.environments, config.keyPrefix, config.forwardEnvironments === 'any');
   const keyOptions = {
     db,
     clock,
     hash: keys.apiKeyHash,
     prefix: config.keyPrefix,
+    environments,
+    hasCatalogue,
     lifetimeDaysMax: config.keyLifetimeDaysMax,
     creationLimits: enabled
       ? { bucketHash: keys.throttleBucket, creationsPerMinuteMax: config.creationsPerMinuteMax }
@@ -228,13 +238,17 @@ export function wire(options: WiringOptions): Services {
     revocations: journal,
     isSignUpOpen: config.isSignUpOpen,
   });
-  const keyPrefixes = [config.keyPrefix, ...config.keyPrefixesAccepted];
   const quotaNotices = new QuotaNotices({
     db,
     clock,
     onDropped: (count) => log?.warn({ event: 'quota_notices_dropped', count }),
   });
   const limiter = new KeyLimiter({ db, clock, onQuotaReached: (quota) => quotaNotices.add(quota) });
+  const keyPrefixes = [
+    ...config.environments.map(({ prefix }) => prefix),
+    config.keyPrefix,
+    ...config.keyPrefixesAccepted,
+  ];
   const verifier = new Verifier({
     db,
     clock,
@@ -243,8 +257,10 @@ export function wire(options: WiringOptions): Services {
     tokens,
     pendingKeyChanges: apiKeys.pending,
     pendingAccountChanges: accounts.revocations.unfinished,
+    pendingScopeChanges: hasCatalogue ? scopeCatalogue.pending : undefined,
     usage: usageCounter,
     keyPrefixes,
+    environments,
   });
   const administration = new Administration({
     db,
@@ -274,6 +290,7 @@ export function wire(options: WiringOptions): Services {
     keyUsage,
     codes,
     enrolment,
+    entitlements: new Entitlements({ db, clock, accounts: accounts.revocations, revocations: journal }),
     expiryNotices: new ExpiryNotices({ db, clock, mailer }),
     secondFactorLimits,
     hasher,
@@ -285,6 +302,7 @@ export function wire(options: WiringOptions): Services {
     outbox,
     quotaNotices,
     requests,
+    scopeCatalogue,
     secondFactors,
     signingKeys,
     tokens,

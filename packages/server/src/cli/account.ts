@@ -68,6 +68,15 @@ export function accountCommand(): Command {
       'keyreeve account set-limits you@example.com --clear-quota',
     )
     .action(setLimits);
+  withAccount(account.command('entitlements'))
+    .description('List or replace the entitlements: the scopes in need of one that the keys of the account may have.')
+    .option('--set <scopes>', 'replace them by these scopes, separated by commas')
+    .option('--clear', 'remove all of them')
+    .examples(
+      'keyreeve account entitlements you@example.com',
+      'keyreeve account entitlements you@example.com --set reports:read,exports:create',
+    )
+    .action(entitlements);
   withAccount(account.command('require-second-factor'))
     .description('Require a second factor. Until it is enrolled, sessions permit nothing else; API keys still work.')
     .examples('keyreeve account require-second-factor you@example.com')
@@ -163,6 +172,21 @@ async function setEmail(text: string, email: string, options: OutputOptions): Pr
 async function setRole(text: string, role: Role, options: OutputOptions): Promise<void> {
   const account = await afterChange(text, ({ accounts }, { id }) => accounts.setRole(operator, id, role));
   printAccount(options, account, 'Set the role of');
+}
+
+async function entitlements(
+  text: string,
+  { set, clear = false, ...options }: OutputOptions & { set?: string; clear?: boolean },
+): Promise<void> {
+  if (set !== undefined && clear) throw new UsageError('--set and --clear exclude each other');
+  const names = clear ? [] : set?.split(',');
+  const { account, held } = await withInstallation({}, async ({ accounts, entitlements: service }) => {
+    const found = await accounts.find(text);
+    if (names) await service.set(operator, found.id, names);
+    return { account: found, held: await service.list(found.id) };
+  });
+  const line = `Account ${account.email} (${account.id}) has ${held.length === 0 ? 'no entitlements' : `the entitlements ${held.join(', ')}`}.`;
+  print(options, { id: account.id, entitlements: held }, line);
 }
 
 async function requireSecondFactor(text: string, options: OutputOptions, isRequired: boolean): Promise<void> {

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { listUnconfirmedEmails } from '../modules/accounts/unconfirmed-email-store.ts';
 import { latestExpiry } from '../modules/api-keys/expiry.ts';
 import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
+import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { countKeysBeyond } from '../modules/api-keys/store.ts';
 import { dayMs, systemClock } from '../foundation/clock.ts';
 import { describeConfig, processEnvironment, readConfig, type Config } from '../app/config.ts';
@@ -94,6 +95,7 @@ async function checkInstallation(): Promise<Check[]> {
           state: 'warning',
           detail,
         })),
+        ...(await catalogueWarnings(db, config)).map((detail): Check => ({ name: 'scopes', state: 'warning', detail })),
         ...(await checkLifetimes(db, config)),
         {
           name: 'signing key',

@@ -55,6 +55,7 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
   const { apiKeys, accounts, signingKeys, accountsDisabled } = replayed;
   const { rolesRemoved, secondFactorsRemoved, recoveryCodesUsed, recoveryCodesReplaced, passwordsVoided } = replayed;
   const { secondFactorsRequired, webhooksDeleted, webhooksDisabled, apiKeysDisabled } = replayed;
+  const { entitlementsRemoved, scopesEntitled, scopesDeleted } = replayed;
   const deleted = `${plural(apiKeys, 'key')} and ${plural(accounts, 'account')} deleted again, ${plural(accountsDisabled, 'account')} disabled again, ${plural(signingKeys, 'signing key')} revoked again.`;
   const removed = [
     ...some(rolesRemoved, 'administrator role'),
@@ -71,6 +72,13 @@ export function describeReplayed({ replayed, unconfirmed }: ReplayResult): strin
           `Keys disabled, because they were disabled, restricted or rotated later: ${apiKeysDisabled}. Their owners can enable them; only an administrator can enable a key that an administrator disabled. If a secret was replaced, the owner must first rotate the key with \`overlapSeconds\` 0.`,
         ]
       : []),
+    ...(entitlementsRemoved > 0
+      ? [
+          `Accounts without entitlements, because some were taken away later: ${entitlementsRemoved}. Set the right ones with \`keyreeve account entitlements\`.`,
+        ]
+      : []),
+    ...(scopesEntitled > 0 ? [`Marked again as in need of an entitlement: ${plural(scopesEntitled, 'scope')}.`] : []),
+    ...(scopesDeleted > 0 ? [`Deleted again: ${plural(scopesDeleted, 'scope')}.`] : []),
     ...(webhooksDisabled > 0 ? [`Disabled again: ${plural(webhooksDisabled, 'webhook endpoint')}.`] : []),
     ...(secondFactorsRequired > 0
       ? [`A second factor is required again of ${plural(secondFactorsRequired, 'account')}.`]

@@ -15,6 +15,7 @@ import { moveCommand } from './move.ts';
 import { version } from './output.ts';
 import { proveRevocationCommand } from './prove-revocation.ts';
 import { restoreCommand } from './restore.ts';
+import { scopeCommand } from './scope.ts';
 import { serveCommand } from './serve.ts';
 import { signingKeyCommand } from './signing-key.ts';
 import { webhookCommand } from './webhook.ts';
@@ -31,6 +32,7 @@ export function createProgram(setStatus: SetStatus): CliCommand {
     accountCommand(),
     adminCommand(),
     keyCommand(),
+    scopeCommand(),
     signingKeyCommand(),
     webhookCommand(setStatus),
     importCommand(setStatus),

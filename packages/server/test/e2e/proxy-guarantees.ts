@@ -37,6 +37,7 @@ const claims: Record<string, readonly (readonly [string, string])[]> = {
     ['X-Keyreeve-Key-Id', claimed],
     ['X-Keyreeve-Nickname', claimed],
     ['X-Keyreeve-Scopes', claimed],
+    ['X-Keyreeve-Environment', claimed],
   ],
   'in every header with underscores': [
     ['X_Keyreeve_Account', claimed],

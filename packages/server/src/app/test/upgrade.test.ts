@@ -22,7 +22,11 @@ const now = Date.UTC(2026, 9, 1);
 const key = makeKey('krv').reveal();
 const keyHash = keys.apiKeyHash.stored(key);
 const restrictedKey = makeKey('krv').reveal();
-const restrictedHash = markedHash(keys.apiKeyHash.stored(restrictedKey), { disabledAt: now, addresses: null });
+const restrictedHash = markedHash(keys.apiKeyHash.stored(restrictedKey), {
+  disabledAt: now,
+  addresses: null,
+  environment: null,
+});
 
 /** Creates what the first version of the program created. */
 async function createFirstSchema(db: Db, tx: Transaction): Promise<void> {

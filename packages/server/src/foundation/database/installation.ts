@@ -51,6 +51,22 @@ export async function wereKeysImported(db: Db): Promise<boolean> {
 export const recordKeyImportTx = async (tx: Transaction, now: number): Promise<void> =>
   void (await tx.run(setKeysImported, [now]));
 
+const setFirstEnvironment = sql(
+  'set_first_environment',
+  `update installation set first_environment = $1 where id = 1 and first_environment is null`,
+);
+const selectFirstEnvironment = sql<{ name: string | null }>(
+  'select_first_environment',
+  `select first_environment as name from installation where id = 1`,
+);
+
+/** Records the first environment, unless one is recorded. @returns the recorded one */
+export const claimFirstEnvironment = (db: Db, name: string): Promise<string> =>
+  db.transaction(async (tx) => {
+    await tx.run(setFirstEnvironment, [name]);
+    return (await tx.get(selectFirstEnvironment))?.name ?? name;
+  });
+
 // Instances with different clocks write these times. A large difference is a pause of the service or a jump of a clock.
 const claimCheck = sql<{ countedFrom: number }>(
   'claim_unused_keys_check',

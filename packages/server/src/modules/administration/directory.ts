@@ -50,6 +50,7 @@ export class Directory {
       sessionCount: row.sessions,
       limits: toLimits(row.limits),
       quotaUse: toQuotaUse(row, this.#clock),
+      entitlements: row.entitlements?.split(' ') ?? [],
       emailChanges: changes.map(({ email, changedAt }) => ({ previousEmail: email, changedAt: toInstant(changedAt) })),
     };
   }

@@ -7,6 +7,7 @@ import { toFullKey, toKeyDetails } from '../api-keys/key-view.ts';
 import { Secret } from '../../foundation/crypto/secret.ts';
 import { route, type Call, type Route } from '../../http/route.ts';
 import { toUsage } from '../key-usage/routes.ts';
+import type { Entitlements } from '../scope-catalogue/entitlements.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Administration } from './administration.ts';
 import type { Directory } from './directory.ts';
@@ -20,11 +21,12 @@ export interface AdminParts {
   readonly administration: Administration;
   readonly directory: Directory;
   readonly emailSetting: EmailSetting;
+  readonly entitlements: Entitlements;
   readonly firstAdministrator: FirstAdministrator;
 }
 
 export function adminRoutes(parts: AdminParts): readonly Route[] {
-  const { accounts, administration, directory, emailSetting } = parts;
+  const { accounts, administration, directory, emailSetting, entitlements } = parts;
   return [
     ...readingRoutes(parts),
     ...changeRoutes(parts),
@@ -40,6 +42,10 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
     route(contract.adminSetEmail, async ({ principal, params: { id }, body: { email } }) => ({
       status: 202,
       body: await directory.change(id, () => emailSetting.request(principal, id, email)),
+    })),
+    route(contract.adminSetEntitlements, async ({ principal, params: { id }, body }) => ({
+      status: 200,
+      body: await directory.change(id, () => entitlements.set(principal, id, body.entitlements)),
     })),
     route(contract.adminSetRole, async ({ principal, params: { id }, body: { role } }) => ({
       status: 200,

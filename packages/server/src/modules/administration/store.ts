@@ -48,6 +48,8 @@ export interface DetailRow extends AdministeredRow, QuotaUseRow {
   readonly secondFactors: number;
   readonly apiKeys: number;
   readonly sessions: number;
+  /** Separated by spaces; null: none. */
+  readonly entitlements: string | null;
 }
 
 /** A mail job; undefined when mail is not configured. */
@@ -66,7 +68,7 @@ const columns = `a.id, a.email, a.email_key as "canonicalEmail", a.role, a.unver
   case when a.password_hash = '' then 0 else 1 end as "hasPassword", a.requires_second_factor as "requiresSecondFactor",
   a.created_at as "createdAt", a.updated_at as "updatedAt", a.disabled_at as "disabledAt"`;
 
-const detail = (dialect: Dialect): string => `select ${columns}, a.limits, ${quotaUseColumns(dialect)},
+const detail = (dialect: Dialect): string => `select ${columns}, a.entitlements, a.limits, ${quotaUseColumns(dialect)},
      (select count(*) from second_factors f where f.account_pk = a.pk and f.confirmed_at is not null) as "secondFactors",
      (select count(*) from api_keys k where k.account_pk = a.pk) as "apiKeys",
      (select count(*) from sessions s where s.account_pk = a.pk and s.account_epoch = a.session_epoch

@@ -15,20 +15,29 @@ import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimitsText } from '../key-limits/definition.ts';
 import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
+import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { parseAddresses } from './addresses.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
+import { withoutEnvironments, type Environments } from './environments.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { toMetadata } from './metadata.ts';
 import { validateNickname } from './nickname.ts';
-import { hasReservedScope, scopesInForce, splitScopes, validateScopes } from './scopes.ts';
+import { hasReservedScope, scopesInForce, scopesToGrant, splitScopes, validateScopes } from './scopes.ts';
 import * as store from './store.ts';
+import { findWithheldScopes } from './withheld-store.ts';
 
 export interface ApiKeysOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly hash: KeyedHash;
+  /** KEYREEVE_KEY_PREFIX. */
   readonly prefix: string;
+  /** Default: none is configured. */
+  readonly environments?: Environments;
+  /** Whether the scope catalogue is enforced. Default: false. */
+  readonly hasCatalogue?: boolean;
   readonly keysPerAccountMax: number;
   /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
   readonly lifetimeDaysMax: number;
@@ -47,6 +56,8 @@ export interface KeyRequest {
   readonly addresses?: readonly string[] | null;
   readonly limits?: KeyLimits | null;
   readonly metadata?: object | null;
+  /** The name of an environment. Default: the first one. */
+  readonly environment?: string;
 }
 
 export interface ApiKey {
@@ -57,6 +68,8 @@ export interface ApiKey {
   readonly disabledAt: number | null;
   readonly disabledReason: DisabledReason | null;
   readonly hint: string | null;
+  /** The name of the environment; null if none is configured. */
+  readonly environment: string | null;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -71,26 +84,28 @@ function randomKeyId(): number {
 export class ApiKeys {
   readonly pending = new PendingChanges<number>();
   readonly #options: ApiKeysOptions;
-  /** Whether this process has recorded the prefix: later creations need not write it. */
-  #isPrefixRecorded = false;
+  readonly #environments: Environments;
+  /** Prefixes that this process has recorded: later creations need not write them. */
+  readonly #recordedPrefixes = new Set<string>();
   readonly #owners: CoalescingReader<number, { accountId: string }>;
   readonly #creations: CoalescingReader<readonly [accountId: string, nickname: string], store.CreationState>;
 
   constructor(options: ApiKeysOptions) {
     const { db } = options;
     this.#options = options;
+    this.#environments = options.environments ?? withoutEnvironments(options.prefix);
     this.#owners = new CoalescingReader((ids) => store.findKeyOwners(db, ids), db.sharedReads);
     this.#creations = new CoalescingReader((lookups) => store.findForCreation(db, lookups), db.sharedReads);
   }
 
   /**
    * @returns the key and its secret, which cannot be retrieved later
-   * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
+   * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `scope_not_entitled`, `reauth_required`, `nickname_taken`,
    *   `key_limit_reached`, `too_many_creations`, `account_not_found`, `invalid_request` for an expiry in the past or too late,
    *   bad IP ranges or metadata, `invalid_access_token` when the session has ended
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
-    const { db, clock, hash, prefix, keysPerAccountMax, lifetimeDaysMax, creationLimits } = this.#options;
+    const { db, clock, hash, hasCatalogue = false, keysPerAccountMax, lifetimeDaysMax, creationLimits } = this.#options;
     const nickname = validateNickname(request.nickname);
     const scopes = validateScopes(principal, request.scopes ?? []);
     const now = clock.now();
@@ -101,6 +116,8 @@ export class ApiKeys {
     const { expiresAt = latestExpiry(now, lifetimeDaysMax), addresses = null, metadata = null } = request;
     const limitsText = toLimitsText(request.limits ?? null);
     assertExpiry(expiresAt, now, lifetimeDaysMax);
+    const environment = this.#environments.toStored(request.environment);
+    const prefix = this.#environments.prefixOf(environment);
     const secret = makeKey(prefix);
     const id = randomKeyId();
     const key = {
@@ -115,14 +132,17 @@ export class ApiKeys {
       addresses: addresses === null ? null : parseAddresses(addresses),
       limits: limitsText,
       metadata: toMetadata(metadata),
+      environment,
       now,
-      prefix: this.#isPrefixRecorded ? undefined : prefix,
+      grants: scopesToGrant(principal, scopes, hasCatalogue),
+      prefix: this.#recordedPrefixes.has(prefix) ? undefined : prefix,
     };
     const countedIn = principal.kind === 'account' ? creationLimits : undefined;
     await this.#assertCreatable(key, countedIn);
     await store.createKey(db, creator, key, keysPerAccountMax, countedIn);
-    this.#isPrefixRecorded = true;
-    const unused = { disabledAt: null, disabledReason: null, lastUsedAt: null };
+    this.#recordedPrefixes.add(prefix);
+    const shownEnvironment = this.#environments.nameOf(environment) ?? null;
+    const unused = { disabledAt: null, disabledReason: null, lastUsedAt: null, environment: shownEnvironment };
     return { id, nickname, scopes, expiresAt, hint: key.hint, ...unused, createdAt: now, updatedAt: now, secret };
   }
 
@@ -131,7 +151,7 @@ export class ApiKeys {
    * @throws DomainError as `createKey`
    */
   async #assertCreatable(
-    { accountId, nickname, now }: store.NewKey,
+    { accountId, nickname, scopes, grants = [], now }: store.NewKey,
     creationLimits: KeyCreationLimits | undefined,
   ): Promise<void> {
     const { db, keysPerAccountMax } = this.#options;
@@ -140,6 +160,7 @@ export class ApiKeys {
     await allInOrder([
       state.then((found) => found && store.assertMayCreate(found)),
       creationLimits && assertCreationAllowed(db, creationLimits, accountId, now),
+      assertMayGrant(db, accountId, grants, pointerIn(scopes)),
       state.then((found) => found && assertFree(found, keysPerAccountMax)),
     ]);
   }
@@ -147,7 +168,7 @@ export class ApiKeys {
   /** All of the account's keys, oldest first. */
   async list(accountId: string): Promise<ApiKey[]> {
     const rows = await store.listAccountKeys(this.#options.db, accountId);
-    return rows.map(toApiKey);
+    return this.#toApiKeys(accountId, rows);
   }
 
   /**
@@ -162,9 +183,18 @@ export class ApiKeys {
     const size = sizeOf(limit);
     // One more than the page, to learn whether there is a next page.
     const rows = await store.pageAccountKeys(this.#options.db, accountId, after, size + 1);
-    const keys = rows.slice(0, size).map(toApiKey);
+    const keys = await this.#toApiKeys(accountId, rows.slice(0, size));
     const last = rows.length > size ? keys.at(-1) : undefined;
     return { keys, nextCursor: last === undefined ? null : toCursor(`${last.createdAt}.${last.id}`) };
+  }
+
+  async #toApiKeys(accountId: string, rows: readonly store.KeyRow[]): Promise<ApiKey[]> {
+    const { db, hasCatalogue = false } = this.#options;
+    const withheld = hasCatalogue && rows.length > 0 ? await findWithheldScopes(db, accountId) : undefined;
+    return rows.map((row) => ({
+      ...toApiKey(row, withheld?.get(row.id)),
+      environment: this.#environments.nameOf(row.environment) ?? null,
+    }));
   }
 
   /** For operators, who may delete any key. @throws DomainError `key_not_found` */
@@ -224,10 +254,10 @@ function positionOf(text: string): { createdAt: number; id: number } {
   return { createdAt: createdAt ?? 0, id: id ?? 0 };
 }
 
-const toApiKey = (row: store.KeyRow): ApiKey => ({
+const toApiKey = (row: store.KeyRow, withheld: string | undefined): Omit<ApiKey, 'environment'> => ({
   id: row.id,
   nickname: row.nickname,
-  scopes: splitScopes(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole)),
+  scopes: splitScopes(withoutWithheld(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole), withheld)),
   expiresAt: row.expiresAt,
   disabledAt: row.disabledAt,
   disabledReason: row.disabledReason,

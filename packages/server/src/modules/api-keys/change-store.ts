@@ -20,6 +20,8 @@ export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
   /** Of the previous secret, even if it has expired; null without one. */
   readonly previousExpiresAt: number | null;
   readonly previousLastUsedAt: number | null;
+  /** Scopes that the catalogue withholds, separated by spaces. Set only for a response. */
+  readonly withheld?: string | undefined;
   /** The time of the database at the read, for a key with a previous secret; null on SQLite. */
   readonly readAt: number | null;
 }
@@ -27,7 +29,7 @@ export interface KeyDetailsRow extends KeyRow, QuotaUseRow {
 const details = (
   dialect: Dialect,
 ): string => `select k.id, a.id as "accountId", k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.addresses, k.limits, k.metadata,
+     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.addresses, k.limits, k.metadata, k.environment,
      k.hint, k.last_used_at as "lastUsedAt", k.last_used_from as "lastUsedFrom", k.created_at as "createdAt",
      k.updated_at as "updatedAt", k.revision, k.key_hash as "keyHash", s.expires_at as "previousExpiresAt",
      s.last_used_at as "previousLastUsedAt", case when s.key_id is not null then ${databaseTime[dialect]} end as "readAt",

@@ -4,7 +4,7 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import type { Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import type { Secret } from '../../foundation/crypto/secret.ts';
-import type { Db, Transaction } from '../../foundation/database/db.ts';
+import type { Db, Reader, Transaction } from '../../foundation/database/db.ts';
 import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import type { Principal } from '../../foundation/principal.ts';
@@ -13,23 +13,32 @@ import type { PendingChanges } from '../deletion-journal/pending-changes.ts';
 import type { Revocations } from '../deletion-journal/revocation.ts';
 import { assertKeyChangeAllowed, countKeyChangeTx } from '../rate-limits/key-change-limits.ts';
 import { assertCreationAllowed, countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import { narrowing, planChange, versionOf, type Plan } from './change-plan.ts';
 import * as store from './change-store.ts';
 import type { KeyDetailsRow } from './change-store.ts';
 import { changeOfKey, checkedPrincipal, onlyDisables, type KeyChangeRequest } from './changed-key.ts';
+import { withoutEnvironments, type Environments } from './environments.ts';
 import { hintOf, makeKey } from './key-format.ts';
 import { repeatNarrowing, type Attempt } from './narrowing.ts';
 import { toQuotaUse } from '../key-limits/quota-use.ts';
 import { isOverlapping, planRotation, type RotationRequest } from './rotation-plan.ts';
+import { scopesToGrant, splitScopes } from './scopes.ts';
 import { isSameSecret } from './stored-hash.ts';
 import { confirmAbsence, findForCreation, lockOwnerTx } from './store.ts';
+import { findWithheldScopes } from './withheld-store.ts';
 
 export interface KeyChangesOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly hash: KeyedHash;
+  /** KEYREEVE_KEY_PREFIX. */
   readonly prefix: string;
+  /** Default: none is configured. */
+  readonly environments?: Environments;
+  /** Whether the scope catalogue is enforced. Default: false. */
+  readonly hasCatalogue?: boolean;
   /** KEYREEVE_KEY_LIFETIME_DAYS_MAX; 0 for no limit. */
   readonly lifetimeDaysMax: number;
   /** Keys with a change of unknown outcome. */
@@ -70,7 +79,9 @@ interface Operation {
   readonly plan: MakePlan;
   /** Repeats a narrowing change of unknown outcome. Absent if it must not be repeated. */
   readonly repetition?: Repetition;
-  /** Whether it may change the nickname. */
+  /** Scopes of the key after the change that the scope catalogue decides on, unless the key has them already. */
+  readonly grants?: readonly string[];
+  /** Whether it may change the nickname or add scopes of the catalogue. */
   readonly locksOwner?: boolean;
   /** Which limits count it: a creation is a change, too. Absent if none does. */
   readonly countsAs?: 'change' | 'creation';
@@ -78,23 +89,25 @@ interface Operation {
 
 export class KeyChanges {
   readonly #options: KeyChangesOptions;
+  readonly #environments: Environments;
   /** By key: what each unfinished change of unknown outcome made of it, in the order of the requests. */
   readonly #unfinished = new Map<number, KeyDetailsRow[]>();
 
   constructor(options: KeyChangesOptions) {
     this.#options = options;
+    this.#environments = options.environments ?? withoutEnvironments(options.prefix);
   }
 
   /** @throws DomainError `not_key_owner`, `key_not_found` */
   async read(accountId: string, id: number): Promise<ShownKey> {
-    return toShown(await this.#find(accountId, id), this.#options.clock);
+    return this.#shown(await this.#find(accountId, id));
   }
 
   /**
    * Resolves when the change is durable: every verification that starts later applies it. If the outcome of the commit is
    * unknown, it throws; a change that removes rights is then retried in the background until it is durable. If the key has
    * changed since, the retry only removes the rights, except where a later change has replaced the earlier one.
-   * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `reauth_required`, `nickname_taken`,
+   * @throws DomainError `nickname_invalid`, `scope_invalid`, `reserved_scope`, `scope_not_entitled`, `reauth_required`, `nickname_taken`,
    *   `invalid_request`, `administrator_required` when an administrator has disabled the key, `not_key_owner`,
    *   `key_not_found`, `too_many_changes`, `invalid_access_token`, `unavailable`
    */
@@ -111,11 +124,12 @@ export class KeyChanges {
       return [repeat, narrow];
     };
     const repetition = { kind: JSON.stringify(request), plansOf };
-    const locksOwner = request.nickname !== undefined;
+    const grants = scopesToGrant(principal, request.scopes ?? [], this.#options.hasCatalogue ?? false);
+    const locksOwner = request.nickname !== undefined || grants.length > 0;
     const checked = checkedPrincipal(principal, request);
-    const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner };
+    const operation = { principal: checked, accountId, id, now, plan, repetition, locksOwner, grants };
     const after = await this.#make(onlyDisables(request) ? operation : { ...operation, countsAs: 'change' });
-    return toShown(after, this.#options.clock);
+    return this.#shown(after);
   }
 
   /**
@@ -126,8 +140,10 @@ export class KeyChanges {
    *   `not_key_owner`, `key_not_found`, `too_many_changes`, `too_many_creations`, `invalid_access_token`, `unavailable`
    */
   async rotate(principal: Principal, accountId: string, id: number, request: RotationRequest): Promise<Rotation> {
-    const { clock, hash, prefix } = this.#options;
+    const { clock, hash } = this.#options;
     const now = clock.now();
+    // The environment of a key never changes.
+    const prefix = this.#environments.prefixOf((await this.#find(accountId, id)).environment);
     const secret = makeKey(prefix);
     const stored = { hash: hash.stored(secret.reveal()), hint: hintOf(secret), prefix };
     const plan: MakePlan = (before, at) => planRotation({ principal, request, secret: stored, now, clock }, before, at);
@@ -178,13 +194,18 @@ export class KeyChanges {
       await db.confirm();
       return read;
     }
-    await allInOrder([this.#assertCountAllowed(operation), this.#assertFree(accountId, read, expected.after)]);
+    await allInOrder([
+      this.#assertCountAllowed(operation),
+      assertGrants(db, operation, read),
+      this.#assertFree(accountId, read, expected.after),
+    ]);
     let planned: { readonly plan: Plan; readonly before: KeyDetailsRow } | undefined;
     let key: KeyDetailsRow;
     try {
       key = await db.transaction(async (tx) => {
         planned = undefined;
         const before = ownedBy(accountId, await this.#admitTx(tx, operation));
+        await assertGrants(tx, operation, before);
         const made = plan(before, timeOfChange(operation, before));
         if (!made) return before;
         planned = { plan: made, before };
@@ -213,6 +234,13 @@ export class KeyChanges {
     // A missing key may have been deleted by a commit that has not reached the standby yet.
     if (row?.accountId !== accountId) await db.confirm();
     return ownedBy(accountId, row);
+  }
+
+  async #shown(row: KeyDetailsRow): Promise<ShownKey> {
+    const { db, clock, hasCatalogue = false } = this.#options;
+    const shown = { ...toShown(row, clock), environment: this.#environments.nameOf(row.environment) ?? null };
+    if (!hasCatalogue || row.scopes === '') return shown;
+    return { ...shown, withheld: (await findWithheldScopes(db, row.accountId, row.id)).get(row.id) };
   }
 
   /** @throws DomainError `too_many_changes`, `too_many_creations` */
@@ -301,6 +329,13 @@ async function storeTx(tx: Transaction, { principal, accountId, id }: Operation,
       plan.events.map((of) => ({ ...event, ...of })),
     ),
   ]);
+}
+
+/** @throws DomainError `scope_not_entitled` */
+function assertGrants(reader: Reader, { accountId, grants = [] }: Operation, before: KeyDetailsRow): Promise<void> {
+  const held = splitScopes(before.scopes);
+  const added = grants.filter((scope) => !held.includes(scope));
+  return assertMayGrant(reader, accountId, added, pointerIn(grants));
 }
 
 /** @throws DomainError `not_key_owner`, `key_not_found` */

@@ -6,6 +6,7 @@ import type { KeyDetailsRow } from './change-store.ts';
 import type { Rotation, ShownKey } from './changes.ts';
 import { endOfPrevious } from './expiry.ts';
 import { toLimits } from '../key-limits/definition.ts';
+import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { scopesInForce, splitScopes } from './scopes.ts';
 
 export const toKey = ({ id, nickname, createdAt, updatedAt }: ApiKey): ListedKey => ({
@@ -21,6 +22,7 @@ export const toFullKey = (key: ApiKey): ListedKeyFull => ({
   expiresAt: toInstantOrNull(key.expiresAt),
   disabledAt: toInstantOrNull(key.disabledAt),
   disabledReason: key.disabledReason,
+  environment: key.environment,
   hint: key.hint,
   lastUsedAt: toInstantOrNull(key.lastUsedAt),
 });
@@ -30,10 +32,11 @@ export const toKeyDetails = (row: ShownKey): KeyDetails => ({
   nickname: row.nickname,
   createdAt: toInstant(row.createdAt),
   updatedAt: toInstant(row.updatedAt),
-  scopes: splitScopes(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole)),
+  scopes: splitScopes(withoutWithheld(scopesInForce(row.scopes, row.needsRole === 1, row.ownerRole), row.withheld)),
   expiresAt: toInstantOrNull(row.expiresAt),
   disabledAt: toInstantOrNull(row.disabledAt),
   disabledReason: row.disabledReason,
+  environment: row.environment,
   hint: row.hint,
   addresses: row.addresses === null ? null : row.addresses.split(' '),
   limits: toLimits(row.limits),

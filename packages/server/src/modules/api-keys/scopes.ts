@@ -55,5 +55,16 @@ export function validateScopes(
   return scopes;
 }
 
+/**
+ * The scopes that the catalogue decides on: an account can grant only declared scopes. Operators can grant any.
+ * @param hasCatalogue whether the scope catalogue is enforced
+ */
+export const scopesToGrant = (
+  principal: Principal,
+  scopes: readonly string[],
+  hasCatalogue: boolean,
+): readonly string[] =>
+  hasCatalogue && principal.kind === 'account' ? scopes.filter((scope) => !scope.startsWith(reservedPrefix)) : [];
+
 const mayGrantReserved = (principal: Principal): boolean =>
   principal.kind === 'operator' || (principal.kind === 'account' && principal.role === 'admin');

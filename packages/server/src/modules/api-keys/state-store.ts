@@ -2,6 +2,7 @@
 import { lookupOf } from '../../foundation/crypto/keyed-hash.ts';
 import type { Db } from '../../foundation/database/db.ts';
 import { databaseTime, sql, sqlMany, type Dialect } from '../../foundation/database/sql.ts';
+import { withheldColumn } from '../scope-catalogue/withheld.ts';
 import { disabledAtColumn } from './stored-hash.ts';
 
 /** The state of a key and its account, for verification. */
@@ -29,6 +30,10 @@ export interface KeyState {
   readonly overlapEndsAt: number | null;
   /** Of a previous secret; null for the current one. */
   readonly secretLastUsedAt: number | null;
+  /** Scopes that the catalogue withholds, separated by spaces; null or undefined if there are none. */
+  readonly withheld?: string | null;
+  /** The name of a further environment; null or undefined for the first one. */
+  readonly environment?: string | null;
   /** The time of the database at the read, for a secret that expires; null on SQLite, which has the clock of the process. */
   readonly readAt: number | null;
 }
@@ -52,6 +57,8 @@ type StateColumns = readonly [
   bothLimits: string | null,
   overlapEndsAt?: number | null,
   secretLastUsedAt?: number | null,
+  withheld?: string | null,
+  environment?: string | null,
 ];
 // The read of every verification: the key by its hash, with its account in the same snapshot. No client can choose the
 // hash, which is a MAC, so the time of the comparison discloses nothing.
@@ -74,11 +81,24 @@ const currentColumns = {
   postgres: `${stateColumns('postgres', plainDisabledAt)}, null::bigint as "overlapEndsAt", null::bigint as "secretLastUsedAt",
      case when k.expires_at is not null then ${databaseTime.postgres} end as "readAt"`,
 };
+// For installations with a scope catalogue or environments.
+const extension = {
+  sqlite: `${withheldColumn('sqlite')}, k.environment`,
+  postgres: `${withheldColumn('postgres')}, k.environment`,
+};
+const currentColumnsExtended = {
+  sqlite: `${currentColumns.sqlite}, null, null, ${extension.sqlite}`,
+  postgres: `${currentColumns.postgres}, ${extension.postgres}`,
+};
 const ofPrevious = (dialect: Dialect): string =>
   `${stateColumns(dialect, disabledAtColumn(dialect))}, s.expires_at as "overlapEndsAt", s.last_used_at as "secretLastUsedAt"`;
 const previousColumns = {
   sqlite: ofPrevious('sqlite'),
   postgres: `${ofPrevious('postgres')}, ${databaseTime.postgres} as "readAt"`,
+};
+const previousColumnsExtended = {
+  sqlite: `${previousColumns.sqlite}, ${extension.sqlite}`,
+  postgres: `${previousColumns.postgres}, ${extension.postgres}`,
 };
 const withRequested = {
   // `cross join` keeps the order of the tables.
@@ -89,9 +109,16 @@ const withRequested = {
      join accounts a on a.pk = k.account_pk`,
 };
 // The hash of a restricted key has another first byte. Comparing the whole hash first takes less time for all other keys. A
-// row with that byte and without a restriction, which an earlier program has written, is not found.
-const byCurrentHash = `join api_keys k on k.lookup = requested.lookup and (k.key_hash = requested.key_hash
-     or substr(k.key_hash, 2) = substr(requested.key_hash, 2) and (k.disabled_at is not null or k.addresses is not null))`;
+// row with that byte and without a restriction, which an earlier program has written, is not found. Without environments, no
+// key of a further one is found.
+const byHash = (
+  restrictions: string,
+): string => `join api_keys k on k.lookup = requested.lookup and (k.key_hash = requested.key_hash
+     or substr(k.key_hash, 2) = substr(requested.key_hash, 2) and ${restrictions})`;
+const byCurrentHash = byHash('(k.disabled_at is not null or k.addresses is not null) and k.environment is null');
+const byCurrentHashExtended = byHash(
+  '(k.disabled_at is not null or k.addresses is not null or k.environment is not null)',
+);
 type TwoLimits = readonly [ofKey: string | null, ofAccount: string | null];
 const noLimits: TwoLimits = [null, null];
 const toState = ([
@@ -112,6 +139,8 @@ const toState = ([
   bothLimits,
   overlapEndsAt = null,
   secretLastUsedAt = null,
+  withheld = null,
+  environment = null,
 ]: StateColumns): KeyState => {
   const [limits, accountLimits] = bothLimits === null ? noLimits : (JSON.parse(bothLimits) as TwoLimits);
   return {
@@ -132,6 +161,8 @@ const toState = ([
     accountLimits,
     overlapEndsAt,
     secretLastUsedAt,
+    withheld,
+    environment,
     readAt: null,
   };
 };
@@ -143,13 +174,29 @@ const selectState = sqlMany<KeyState>(
   },
   toState,
 );
+const selectStateExtended = sqlMany<KeyState>(
+  'select_api_key_state',
+  {
+    sqlite: withRequested.sqlite(currentColumnsExtended.sqlite, byCurrentHashExtended),
+    postgres: withRequested.postgres(currentColumnsExtended.postgres, byCurrentHashExtended),
+  },
+  toState,
+);
 const byPrevious = (join: string): string =>
   `join api_key_secrets s on s.lookup = requested.lookup and s.key_hash = requested.key_hash ${join} api_keys k on k.id = s.key_id`;
 const selectPreviousState = sqlMany<KeyState>(
   'select_previous_api_key_state',
   {
-    sqlite: withRequested.sqlite(previousColumns.sqlite, byPrevious('cross join')),
-    postgres: withRequested.postgres(previousColumns.postgres, byPrevious('join')),
+    sqlite: withRequested.sqlite(previousColumns.sqlite, `${byPrevious('cross join')} and k.environment is null`),
+    postgres: withRequested.postgres(previousColumns.postgres, `${byPrevious('join')} and k.environment is null`),
+  },
+  toState,
+);
+const selectPreviousStateExtended = sqlMany<KeyState>(
+  'select_previous_api_key_state',
+  {
+    sqlite: withRequested.sqlite(previousColumnsExtended.sqlite, byPrevious('cross join')),
+    postgres: withRequested.postgres(previousColumnsExtended.postgres, byPrevious('join')),
   },
   toState,
 );
@@ -175,15 +222,18 @@ const touchPreviousStatement = sql('touch_previous_api_key_secrets', {
    where api_key_secrets.key_id = used.key_id and (last_used_at is null or last_used_at < used.at)`,
 });
 
-type Find = (db: Db, hashes: readonly Buffer[]) => Promise<(KeyState | undefined)[]>;
+/** @param isExtended whether the installation has a scope catalogue or environments, which only then are read */
+type Find = (db: Db, hashes: readonly Buffer[], isExtended?: boolean) => Promise<(KeyState | undefined)[]>;
 
 const toLookups = (hashes: readonly Buffer[]) => hashes.map((hash) => [lookupOf(hash), hash]);
 
 /** States of keys, in the order of their stored hashes, from one snapshot taken after the call. */
-export const findKeyStates: Find = (db, hashes) => db.getMany(selectState, toLookups(hashes));
+export const findKeyStates: Find = (db, hashes, isExtended) =>
+  db.getMany(isExtended ? selectStateExtended : selectState, toLookups(hashes));
 
 /** The same by previous secrets, also those whose overlap has ended. */
-export const findPreviousKeyStates: Find = (db, hashes) => db.getMany(selectPreviousState, toLookups(hashes));
+export const findPreviousKeyStates: Find = (db, hashes, isExtended) =>
+  db.getMany(isExtended ? selectPreviousStateExtended : selectPreviousState, toLookups(hashes));
 
 /** The last use of a key. */
 export interface KeyUse {

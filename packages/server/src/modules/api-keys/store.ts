@@ -9,6 +9,7 @@ import { allInOrder } from '../../foundation/all-in-order.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { toLimits } from '../key-limits/definition.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
+import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
 import { disabledColumns, markedHash } from './stored-hash.ts';
 
@@ -24,6 +25,8 @@ export interface KeyRow {
   readonly disabledAt: number | null;
   readonly disabledReason: DisabledReason | null;
   readonly hint: string | null;
+  /** The name of a further environment; null for the first one. */
+  readonly environment: string | null;
   readonly lastUsedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -46,7 +49,11 @@ export interface NewKey {
   readonly limits?: string | null;
   /** JSON. */
   readonly metadata?: string | null;
+  /** The name of a further environment; null or absent for the first one. */
+  readonly environment?: string | null;
   readonly now: number;
+  /** Scopes that the scope catalogue must allow the account to grant. */
+  readonly grants?: readonly string[];
   /** Absent when it is already recorded. */
   readonly prefix?: string | undefined;
 }
@@ -64,8 +71,8 @@ const countKeys = sql<{ count: number }>(
 // The unique index decides whether the nickname is free.
 const insertKey = sql(
   'insert_api_key',
-  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata)
-   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13 from accounts where id = $4
+  `insert into api_keys (lookup, key_hash, id, account_pk, nickname, scopes, expires_at, last_used_at, created_at, updated_at, scopes_need_role, hint, addresses, limits, metadata, environment)
+   select $1, $2, $3, pk, $5, $6, $7, null, $8, $8, $9, $10, $11, $12, $13, $14 from accounts where id = $4
    on conflict (account_pk, nickname) do nothing`,
 );
 const insertPrefix = sql(
@@ -83,7 +90,7 @@ const listPrefixes = sql<{ prefix: string }>('list_key_prefixes', `select prefix
 const shownColumns = (
   dialect: Dialect,
 ): string => `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
-     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.hint,
+     k.expires_at as "expiresAt", ${disabledColumns(dialect)}, k.hint, k.environment,
      k.last_used_at as "lastUsedAt", k.created_at as "createdAt", k.updated_at as "updatedAt"`;
 const list = (dialect: Dialect, rest: string): string => `select ${shownColumns(dialect)}
    from api_keys k join accounts a on a.pk = k.account_pk where a.id = $1 ${rest}`;
@@ -144,10 +151,23 @@ export async function createKey(
   creationLimits: KeyCreationLimits | undefined,
 ): Promise<void> {
   const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
-  const { addresses = null, limits = null, metadata = null } = key;
-  const stored = markedHash(hash, { disabledAt: null, addresses });
+  const { addresses = null, limits = null, metadata = null, environment = null, grants = [] } = key;
+  const stored = markedHash(hash, { disabledAt: null, addresses, environment });
   const role = needsRole ? 1 : 0;
-  const own = [id, accountId, nickname, scopes.join(' '), expiresAt, now, role, hint, addresses, limits, metadata];
+  const own = [
+    id,
+    accountId,
+    nickname,
+    scopes.join(' '),
+    expiresAt,
+    now,
+    role,
+    hint,
+    addresses,
+    limits,
+    metadata,
+    environment,
+  ];
   const values = [lookupOf(hash), stored, ...own];
   const details = limits === null ? { nickname, scopes } : { nickname, scopes, limits: toLimits(limits) };
   await db.transaction(async (tx) => {
@@ -156,6 +176,7 @@ export async function createKey(
       tx.get(lockAccount, [accountId]).then(assertMayCreate),
       creationLimits && countCreationTx(tx, creationLimits, accountId, now),
       tx.get(countKeys, [accountId]).then((row) => assertBelowKeyLimit(row?.count ?? 0, keysMax)),
+      assertMayGrant(tx, accountId, grants, pointerIn(scopes)),
       tx.run(insertKey, values).then(assertInserted),
       prefix !== undefined && recordPrefixTx(tx, prefix, now),
       recordEventTx(tx, { at: now, principal, action: 'api_key.created', accountId, target: String(id), details }),

@@ -7,11 +7,15 @@ export interface Restrictions {
   readonly disabledAt: number | null;
   /** CIDR ranges, separated by spaces. */
   readonly addresses: string | null;
+  /** The name of a further environment; null for the first one. */
+  readonly environment: string | null;
 }
 
 /** Programs that do not know the restrictions reject a restricted key, because they do not find its hash. */
-export const markedHash = (hash: Uint8Array, { disabledAt, addresses }: Restrictions): Buffer =>
-  withVersion(hash, disabledAt === null && addresses === null ? storedVersion : restrictedVersion);
+export const markedHash = (hash: Uint8Array, { disabledAt, addresses, environment }: Restrictions): Buffer => {
+  const isRestricted = disabledAt !== null || addresses !== null || environment !== null;
+  return withVersion(hash, isRestricted ? restrictedVersion : storedVersion);
+};
 
 /** SQL: {@link markedHash} of `key_hash` for a restricted key. */
 export const restrictedHash = {
@@ -27,7 +31,7 @@ const markOf = { sqlite: `x'${marked}'`, postgres: `'\\x${marked}'` } as const;
  * The index `api_keys_unrestricted` has the same condition.
  */
 export const isUnrestricted = (dialect: Dialect, alias = ''): string =>
-  `${alias}disabled_at is null and ${alias}addresses is null and ${alias}key_hash >= ${markOf[dialect]}`;
+  `${alias}disabled_at is null and ${alias}addresses is null and ${alias}environment is null and ${alias}key_hash >= ${markOf[dialect]}`;
 
 /** SQL: when a key `k` was disabled. A key without its restrictions counts as disabled. */
 export const disabledAtColumn = (dialect: Dialect): string =>

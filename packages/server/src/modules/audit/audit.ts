@@ -32,6 +32,9 @@ export type AuditAction =
   | 'account.email_confirmation_required'
   | 'account.email_confirmed'
   | 'account.compromised'
+  | 'account.entitlements_set'
+  | 'scope.set'
+  | 'scope.deleted'
   | 'session.created'
   /** In events of earlier versions only: a refresh is not recorded any more (docs/audit.md). */
   | 'session.refreshed'

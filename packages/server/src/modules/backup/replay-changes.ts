@@ -2,6 +2,7 @@
  * Repeats changes that the deletion journal records and a restored database has lost. The owners of the tables make the
  * changes; each change has its audit event, by the service itself.
  */
+import { clearEntitlementsTx } from '../accounts/entitlement-store.ts';
 import {
   deleteAccountsTx,
   disableAccountsTx,
@@ -11,11 +12,12 @@ import {
   voidPasswordsTx,
 } from '../accounts/replay-store.ts';
 import { deleteKeysTx, disableKeysTx, endPreviousOfKeysTx } from '../api-keys/bulk-store.ts';
-import { recordEventsTx, type AuditAction } from '../audit/audit.ts';
+import { recordEventsTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
 import type { ChangeKind, FinalKind } from '../deletion-journal/revocation.ts';
 import { findListed, findLostChanges } from '../deletion-journal/store.ts';
 import { deleteCodesOfAccountsTx } from '../one-time-codes/store.ts';
 import { removeReplacedCodesTx, removeSecondFactorsTx, removeUsedCodesTx } from '../second-factors/replay-store.ts';
+import { deleteScopesTx, markScopesTx } from '../scope-catalogue/store.ts';
 import { revokeSigningKeysTx } from '../signing-keys/store.ts';
 import { deleteEndpointsTx, disableEndpointsTx } from '../webhooks/store.ts';
 import type { Transaction } from '../../foundation/database/db.ts';
@@ -68,7 +70,7 @@ export async function repeatDeletionsTx(
 interface Change {
   readonly action: AuditAction;
   readonly apply: (tx: Transaction, changes: readonly DatedId[], now: number) => Promise<void>;
-  readonly details?: Readonly<Record<string, string>>;
+  readonly details?: AuditDetails;
 }
 
 const idsOf = (changes: readonly DatedId[]): string[] => changes.map(({ id }) => id);
@@ -114,6 +116,14 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     apply: (tx, list, now) => disableKeysTx(tx, list, 'administrator', now),
     details: { reason: 'administrator' },
   },
+  // The journal has no names of entitlements, so the account loses all of them.
+  entitlements_removed: {
+    action: 'account.entitlements_set',
+    apply: (tx, list, now) => clearEntitlementsTx(tx, idsOf(list), now),
+    details: { entitlements: [] },
+  },
+  scope_entitled: { action: 'scope.set', apply: markScopesTx, details: { entitled: 1 } },
+  scope_deleted: { action: 'scope.deleted', apply: deleteScopesTx },
 };
 
 /** @returns the account of each repeated change, or its webhook endpoint, by their ids */

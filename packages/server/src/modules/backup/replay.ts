@@ -69,6 +69,11 @@ export interface Replayed {
    * disabled counts twice: each of both entries disables it, with an audit event.
    */
   readonly apiKeysDisabled: number;
+  /** Number of accounts that lost all entitlements. */
+  readonly entitlementsRemoved: number;
+  /** Scopes that need an entitlement again. */
+  readonly scopesEntitled: number;
+  readonly scopesDeleted: number;
 }
 
 export interface ReplayResult {
@@ -89,6 +94,9 @@ const countOf = {
   webhook_deleted: 'webhooksDeleted',
   api_key_narrowed: 'apiKeysDisabled',
   api_key_disabled_by_administrator: 'apiKeysDisabled',
+  entitlements_removed: 'entitlementsRemoved',
+  scope_entitled: 'scopesEntitled',
+  scope_deleted: 'scopesDeleted',
 } as const satisfies Readonly<Record<ChangeKind, keyof Replayed>>;
 
 const countOfDeletions = { api_key: 'apiKeys', account: 'accounts', signing_key: 'signingKeys' } as const;
@@ -172,6 +180,9 @@ export const nothingReplayed: Replayed = {
   webhooksDisabled: 0,
   webhooksDeleted: 0,
   apiKeysDisabled: 0,
+  entitlementsRemoved: 0,
+  scopesEntitled: 0,
+  scopesDeleted: 0,
 };
 
 async function* readAll({ folders, keys, onDamage }: JournalSources): AsyncGenerator<Revocation> {

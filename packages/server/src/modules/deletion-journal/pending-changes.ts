@@ -36,6 +36,10 @@ export class PendingChanges<Id extends string | number> {
   readonly #queues = new Map<Id, Queue>();
   #count = 0;
 
+  get isEmpty(): boolean {
+    return this.#queues.size === 0;
+  }
+
   /** @throws DomainError `unavailable` when there is no room for one more */
   assertRoom(): void {
     if (this.#count >= limits.unfinishedDeletionsMax) throw new DomainError('unavailable', { retryAfterSeconds });

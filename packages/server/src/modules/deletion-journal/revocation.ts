@@ -20,6 +20,9 @@ export const changeKinds = [
   'webhook_deleted',
   'api_key_narrowed',
   'api_key_disabled_by_administrator',
+  'entitlements_removed',
+  'scope_entitled',
+  'scope_deleted',
 ] as const;
 const kinds = [...deletionKinds, ...changeKinds];
 
@@ -92,6 +95,7 @@ const kindOfAction: Partial<Record<AuditAction, RevocationKind>> = {
   'api_key.disabled': 'api_key_narrowed',
   'api_key.rotated': 'api_key_narrowed',
   'api_key.previous_ended': 'api_key_narrowed',
+  'scope.deleted': 'scope_deleted',
 };
 
 /** @returns the journal's entries for an audit event; none for an event that removes no rights */
@@ -111,14 +115,18 @@ export function revocationsOf(event: RevocationEvent): Revocation[] {
 
 function kindByDetails(event: RevocationEvent): RevocationKind | undefined {
   if (event.action === 'api_key.updated') {
-    const narrowed = detailOf(event, 'narrowed');
-    return Array.isArray(narrowed) && narrowed.length === 0 ? undefined : 'api_key_narrowed';
+    return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'api_key_narrowed';
   }
+  if (event.action === 'account.entitlements_set')
+    return isEmpty(detailOf(event, 'removed')) ? undefined : 'entitlements_removed';
+  if (event.action === 'scope.set') return isEmpty(detailOf(event, 'narrowed')) ? undefined : 'scope_entitled';
   if (event.action === 'account.role_changed') return detailOf(event, 'role') === 'user' ? 'role_removed' : undefined;
   if (event.action !== 'recovery_code.used') return undefined;
   // Events of version 0.1.0 do not name the used recovery code: it may be any code of that time.
   return detailOf(event, 'code') === undefined ? 'recovery_codes_replaced' : 'recovery_code_used';
 }
+
+const isEmpty = (list: unknown): boolean => Array.isArray(list) && list.length === 0;
 
 const detailOf = ({ details }: RevocationEvent, name: string): unknown =>
   (JSON.parse(details ?? '{}') as Record<string, unknown>)[name];

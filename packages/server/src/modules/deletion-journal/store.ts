@@ -113,6 +113,15 @@ const lostOfKeys = (reason: DisabledReason) =>
       and ${eventOfKey(`e.at > given.at and e.action = 'api_key.disabled' and e.details like '%"reason":"${reason}"%'`)}`);
 const findWidenedKeys = sql<FoundChange>('find_widened_api_keys', lostOfKeys('restore'));
 const findUnlockedKeys = sql<FoundChange>('find_unlocked_api_keys', lostOfKeys('administrator'));
+const findEntitlements = sql<FoundChange>(
+  'find_removed_entitlements',
+  foundIn(`a.entitlements is not null and not ${isRecorded(`'account.entitlements_set'`)}`),
+);
+// The audit log records the change itself, or a later one, which replaces all values of the scope.
+const scopesIn = onList(`select null as "accountId", given.id as target, given.id, given.at from {dated}
+    where not exists (select 1 from audit_events e where e.target = given.id and e.at >= given.at
+      and e.action in ('scope.set', 'scope.deleted'))`);
+const findScopes = sql<FoundChange>('find_narrowed_scopes', scopesIn);
 const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   role_removed: findRoles,
   password_changed: findPasswords,
@@ -125,6 +134,9 @@ const lost: Readonly<Record<ChangeKind, Statement<FoundChange>>> = {
   webhook_deleted: findDeletedWebhooks,
   api_key_narrowed: findWidenedKeys,
   api_key_disabled_by_administrator: findUnlockedKeys,
+  entitlements_removed: findEntitlements,
+  scope_entitled: findScopes,
+  scope_deleted: findScopes,
 };
 /** A later change of these kinds does not replace an earlier one. */
 const independentKinds: readonly ChangeKind[] = ['api_key_narrowed', 'api_key_disabled_by_administrator'];

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { forward, identityHeaders, limits } from '@keyreeve/contract';
+import type { Environments } from '../api-keys/environments.ts';
 import { DomainError } from '../../foundation/errors.ts';
 import { forwardedIpOf, type ProxiedRequest } from '../../http/client-ip.ts';
 import { rateLimitField } from '../../http/rate-limit-fields.ts';
@@ -13,7 +14,7 @@ import { credentialOf, type RequestCredential } from '../../http/request-credent
 import type { BareResponse } from '../../http/short-path.ts';
 import type { AcceptedKey, AcceptedToken, Conditions, Refused, VerificationResult, Verifier } from './verify.ts';
 
-const { account, credential, keyId, nickname, scopes } = identityHeaders;
+const { account, credential, keyId, nickname, scopes, environment } = identityHeaders;
 
 /** For the Allow of a 405; any other method is accepted as well. */
 const commonMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -40,8 +41,9 @@ export function answerForward(
 ): void {
   try {
     const presented = readCredential(request);
-    const { scopes: wanted, cost, isForbiddenIfLimited } = requirementsOf(request);
-    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), scopes: wanted, cost };
+    const { isForbiddenIfLimited, ...required } = requirementsOf(request, verifier.environments);
+    const { scopes: wanted, cost, environments } = required;
+    const conditions = { clientIp: () => forwardedIpOf(request, trustedProxies), scopes: wanted, cost, environments };
     const answer = (result: VerificationResult): void => {
       if (!result.valid) refuse(errorOf(result, wanted, isForbiddenIfLimited));
       else response.writeHead(200, headersOf(result)).end();
@@ -65,6 +67,7 @@ function errorOf(
     case 'address_required':
       return new DomainError('address_unknown');
     case 'address_not_allowed':
+    case 'wrong_environment':
       return new DomainError(code);
     case 'rate_limited':
     case 'quota_exceeded': {
@@ -93,7 +96,7 @@ function readCredential({ method, rawHeaders }: ForwardRequest): Extract<Request
 }
 
 /**
- * Always all five identity headers: a proxy that copies them overwrites those that the client sent under the same names.
+ * Always the same identity headers, the environment only if environments are configured: a proxy that copies them overwrites those that the client sent under the same names.
  * The headers that protect browsers are absent: a proxy reads this response, and no proxy passes it on.
  */
 function identityOf(result: AcceptedKey | AcceptedToken): string[] {
@@ -113,6 +116,7 @@ function identityOf(result: AcceptedKey | AcceptedToken): string[] {
     isKey ? encodeURIComponent(result.nickname) : '',
     scopes,
     isKey ? result.scopes : '',
+    ...(result.environment === undefined ? [] : [environment, result.environment]),
   ];
 }
 
@@ -121,20 +125,37 @@ const headersOf = (result: AcceptedKey | AcceptedToken): string[] =>
     ? [...identityOf(result), ...rateLimitField(result.outcome.states)]
     : identityOf(result);
 
-interface Requirements extends Required<Pick<Conditions, 'scopes' | 'cost'>> {
+interface Requirements extends Required<Pick<Conditions, 'scopes' | 'cost' | 'environments'>> {
   /** Whether a rejection by a limit has the status 403 instead of 429. */
   readonly isForbiddenIfLimited: boolean;
 }
 
 /**
  * What the query requires. A proxy may pass on the query of its client, so a parameter can only add a scope, raise the cost,
- * or change the status of a rejection.
+ * remove an environment, or change the status of a rejection.
  * @throws DomainError `invalid_request`
  */
-function requirementsOf(request: ForwardRequest): Requirements {
-  if (!request.url?.includes('?')) return none;
+function requirementsOf(request: ForwardRequest, known: Environments): Requirements {
+  if (!request.url?.includes('?')) return { ...none, environments: known.forwarded };
   const query = queryOf(request);
-  return { scopes: scopesOf(query), cost: costOf(query), isForbiddenIfLimited: wantsForbidden(query) };
+  return {
+    scopes: scopesOf(query),
+    cost: costOf(query),
+    environments: environmentsOf(query, known),
+    isForbiddenIfLimited: wantsForbidden(query),
+  };
+}
+
+/**
+ * Those that the operator accepts, if each value of the query is the same. Without KEYREEVE_ENVIRONMENTS, the parameter is
+ * ignored.
+ */
+function environmentsOf(query: URLSearchParams, { names, forwarded }: Environments): readonly string[] {
+  if (names.length === 0) return forwarded;
+  const wanted = query.getAll('environment');
+  if (!wanted.every((name) => names.includes(name)))
+    throw new DomainError('invalid_request', { detail: `The parameter environment is one of ${names.join(', ')}.` });
+  return forwarded.filter((name) => wanted.every((other) => other === name));
 }
 
 /**
@@ -167,4 +188,4 @@ function wantsForbidden(query: URLSearchParams): boolean {
   throw new DomainError('invalid_request', { detail: 'The parameter limited must be 403 or absent.' });
 }
 
-const none: Requirements = { scopes: [], cost: 1, isForbiddenIfLimited: false };
+const none = { scopes: [], cost: 1, isForbiddenIfLimited: false };

@@ -1,5 +1,6 @@
 /** Verification for backends: one credential, a batch, or introspection (RFC 7662). `forward.ts` serves proxies. */
 import * as contract from '@keyreeve/contract';
+import type { Environments } from '../api-keys/environments.ts';
 import { splitScopes } from '../api-keys/scopes.ts';
 import { toInstant } from '../../foundation/clock.ts';
 import { route, type Route } from '../../http/route.ts';
@@ -16,10 +17,10 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
   return [
     route(contract.verify, async ({ body }) => ({
       status: 200,
-      body: toResult(await verifier.verify(body.credential, conditionsOf(body, ''))),
+      body: toResult(await verifier.verify(body.credential, conditionsOf(body, '', verifier.environments))),
     })),
     route(contract.verifyBatch, async ({ body }) => {
-      const results = await verifier.verifyMany(questionsOf(body), onFailure);
+      const results = await verifier.verifyMany(questionsOf(body, verifier.environments), onFailure);
       return { status: 200, body: { results: results.map(toBatchResult) } };
     }),
     route(contract.introspect, async ({ body }) => ({
@@ -30,23 +31,29 @@ export function verificationRoutes(verifier: Verifier, onFailure: (error: unknow
 }
 
 /** The schema allows exactly one of the two members. @throws DomainError `invalid_request` */
-function questionsOf({ credentials = [], questions }: contract.VerifyBatchBody): Question[] {
+function questionsOf({ credentials = [], questions }: contract.VerifyBatchBody, known: Environments): Question[] {
   if (!questions) return credentials.map((text) => ({ text }));
   return questions.map((question, index) => ({
     text: question.credential,
-    conditions: conditionsOf(question, `/questions/${index}`),
+    conditions: conditionsOf(question, `/questions/${index}`, known),
   }));
 }
 
 /** @param pointer of the question @throws DomainError `invalid_request` for text that is not an IP address */
-function conditionsOf({ address, scopes = [], cost = 1 }: contract.VerifyBody, pointer: string): Conditions {
+function conditionsOf(
+  { address, environments, scopes = [], cost = 1 }: contract.VerifyBody,
+  pointer: string,
+  known: Environments,
+): Conditions {
   if (address !== undefined && !isIpAddress(address))
     throw new DomainError('invalid_request', {
       errors: [
         { pointer: `${pointer}/address`, detail: 'Expected an IP address without a port, such as 203.0.113.7.' },
       ],
     });
-  return { clientIp: () => address, scopes, cost };
+  for (const [index, name] of (environments ?? []).entries())
+    known.assertKnown(name, `${pointer}/environments/${index}`);
+  return { clientIp: () => address, scopes, cost, environments };
 }
 
 const toBatchResult = (result: BatchVerificationResult): contract.BatchResult =>
@@ -66,6 +73,7 @@ function toResult(result: VerificationResult): contract.VerifyResult {
     nickname: isKey ? result.nickname : null,
     scopes: isKey ? splitScopes(result.scopes) : null,
     expiresAt: result.expiresAt === null ? null : toInstant(result.expiresAt),
+    ...(result.environment === undefined ? {} : { environment: result.environment }),
     ...(isKey && result.metadata !== null ? { metadata: JSON.parse(result.metadata) as object } : {}),
     ...(isKey && result.outcome ? toLimits(result.outcome) : {}),
   };

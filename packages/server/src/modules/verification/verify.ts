@@ -3,6 +3,7 @@
  * rejected without a database read. A rejection is a value, not an error, because it is as frequent as an acceptance.
  */
 import { limits, type Refusal } from '@keyreeve/contract';
+import type { Environments } from '../api-keys/environments.ts';
 import { endOfPrevious } from '../api-keys/expiry.ts';
 import { formOf, mayBeImported } from '../api-keys/key-format.ts';
 import { scopesInForce } from '../api-keys/scopes.ts';
@@ -13,6 +14,7 @@ import {
   touchPreviousSecrets,
   type KeyState,
 } from '../api-keys/state-store.ts';
+import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { expiryTime, type Clock } from '../../foundation/clock.ts';
 import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
 import { CoalescingReader } from '../../foundation/database/coalescing-reader.ts';
@@ -33,6 +35,8 @@ export interface AcceptedKey {
   readonly nickname: string;
   /** JSON; null: none. */
   readonly metadata: string | null;
+  /** Undefined if none is configured. */
+  readonly environment: string | undefined;
   /** Separated by spaces. */
   readonly scopes: string;
   /** Milliseconds. */
@@ -46,6 +50,8 @@ export interface AcceptedToken {
   readonly valid: true;
   readonly type: 'access_token';
   readonly accountId: string;
+  /** The first one; undefined if none is configured. */
+  readonly environment: string | undefined;
   readonly expiresAt: number;
   readonly issuedAt: number;
 }
@@ -73,6 +79,8 @@ export interface Conditions {
   readonly clientIp: () => string | undefined;
   /** The credential needs all of them. */
   readonly scopes: readonly string[];
+  /** Accepted environments. Default: the first one. */
+  readonly environments?: readonly string[] | undefined;
   /** What the verification spends of the limits of the key and its account; 0 only checks them. Default 1. */
   readonly cost?: number;
   /** Whether the limits of the key and its account do not apply, because the key authenticates the caller of a route. */
@@ -101,10 +109,13 @@ export interface VerifierOptions {
   readonly limiter: KeyLimiter;
   readonly pendingKeyChanges: PendingChanges<number>;
   readonly pendingAccountChanges: PendingChanges<string>;
+  /** By scope. Undefined if the scope catalogue is not enforced: then it is not read either. */
+  readonly pendingScopeChanges: PendingChanges<string> | undefined;
   /** Undefined if verifications are not counted. */
   readonly usage: UsageCounter | undefined;
   /** The current prefix and the earlier ones. */
   readonly keyPrefixes: readonly string[];
+  readonly environments: Environments;
 }
 
 const refusals: Readonly<Record<Refusal, Refused>> = {
@@ -114,6 +125,7 @@ const refusals: Readonly<Record<Refusal, Refused>> = {
   expired: { valid: false, code: 'expired' },
   disabled: { valid: false, code: 'disabled' },
   enrolment_required: { valid: false, code: 'enrolment_required' },
+  wrong_environment: { valid: false, code: 'wrong_environment' },
   address_required: { valid: false, code: 'address_required' },
   address_not_allowed: { valid: false, code: 'address_not_allowed' },
   insufficient_scope: { valid: false, code: 'insufficient_scope' },
@@ -131,6 +143,7 @@ export class Verifier {
     expired: 0,
     disabled: 0,
     enrolment_required: 0,
+    wrong_environment: 0,
     address_required: 0,
     address_not_allowed: 0,
     insufficient_scope: 0,
@@ -147,14 +160,19 @@ export class Verifier {
 
   constructor(options: VerifierOptions) {
     const { db, clock } = options;
+    const isExtended = options.pendingScopeChanges !== undefined || options.environments.first !== undefined;
     this.#options = options;
-    this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes), db.sharedReads);
+    this.#reader = new CoalescingReader((hashes) => findKeyStates(db, hashes, isExtended), db.sharedReads);
     // The misses of one read arrive together, so they always share the next one.
     const together = { ...db.sharedReads, immediateBatchSize: limits.lookupBatchMax };
-    this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes), together);
+    this.#previousReader = new CoalescingReader((hashes) => findPreviousKeyStates(db, hashes, isExtended), together);
     this.#importedKeys = new ImportedKeys(db, clock);
     this.#lastUsed = new LastUsed((uses) => touchKeys(db, uses));
     this.#previousLastUsed = new LastUsed((uses) => touchPreviousSecrets(db, uses));
+  }
+
+  get environments(): Environments {
+    return this.#options.environments;
   }
 
   /** Reads whether imported keys exist, before the first verification. @throws DomainError `unavailable` */
@@ -295,12 +313,16 @@ export class Verifier {
     const { clock } = this.#options;
     const expiresAt = endOf(key);
     if (expiresAt !== null && expiresAt <= expiryTime(clock, key.readAt)) return this.#refuse('expired');
+    const environment = this.#options.environments.nameOf(key.environment ?? null);
+    if (!this.#isAccepted(environment, conditions)) return this.#refuse('wrong_environment');
     if (key.addresses !== null) {
       const ip = conditions.clientIp();
       if (ip === undefined) return this.#refuse('address_required');
       if (!this.#ranges.contain(key.addresses, ip)) return this.#refuse('address_not_allowed');
     }
-    const scopes = scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole);
+    this.#assertNoPendingScope(key.scopes);
+    const granted = scopesInForce(key.scopes, key.needsRole === 1, key.ownerRole);
+    const scopes = this.#options.pendingScopeChanges ? withoutWithheld(granted, key.withheld) : granted;
     if (!hasScopes(scopes, conditions.scopes)) return this.#refuseForScopes(scopes, conditions.scopes);
     return {
       valid: true,
@@ -309,21 +331,41 @@ export class Verifier {
       keyId: key.id,
       nickname: key.nickname,
       metadata: key.metadata,
+      environment,
       scopes,
       expiresAt,
       issuedAt: key.createdAt,
     };
   }
 
+  /** @param environment undefined if none is configured */
+  #isAccepted(environment: string | undefined, { environments }: Conditions): boolean {
+    if (environment === undefined) return true;
+    return environments === undefined
+      ? environment === this.#options.environments.first
+      : environments.includes(environment);
+  }
+
+  /** @throws DomainError `unavailable` when a change of one of the scopes is unfinished */
+  #assertNoPendingScope(scopes: string): void {
+    const { pendingScopeChanges: pending } = this.#options;
+    if (pending === undefined || pending.isEmpty) return;
+    for (const scope of scopes.split(' ')) pending.assertNone(scope);
+  }
+
   /** An access token has no scopes. */
-  async #verifyToken(text: string, { scopes }: Conditions): Promise<VerificationResult> {
+  async #verifyToken(text: string, conditions: Conditions): Promise<VerificationResult> {
+    const { scopes } = conditions;
     const result = await this.#options.tokens.verify(text);
     if (!result.valid) return this.#refuse(result.code);
     if (result.mustEnrol) return this.#refuse('enrolment_required');
+    const environment = this.#options.environments.first;
+    if (!this.#isAccepted(environment, conditions)) return this.#refuse('wrong_environment');
     if (!hasScopes('', scopes)) return this.#refuseForScopes('', scopes);
     this.counts.access_token++;
     const { accountId, expiresAt, issuedAt } = result.claims;
-    return { valid: true, type: 'access_token', accountId, expiresAt: expiresAt * 1000, issuedAt: issuedAt * 1000 };
+    const times = { expiresAt: expiresAt * 1000, issuedAt: issuedAt * 1000 };
+    return { valid: true, type: 'access_token', accountId, ...times, environment };
   }
 
   #refuse(code: Refusal): Refused {

@@ -44,6 +44,7 @@ const quota = (details: Details): EventData => ({
 });
 const accountQuota: Describe = (event, details) => ({ ...account(event, details), ...quota(details) });
 const keyQuota: Describe = (event, details) => ({ ...key(event, details), ...quota(details) });
+const scope: Describe = ({ target }) => ({ scope: target ?? '' });
 
 const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, Describe]>>> = {
   'account.created': ['account.created', account],
@@ -56,6 +57,9 @@ const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, De
   'account.email_change_undone': ['account.email_changed', account],
   'account.quota_reached': ['account.quota_reached', accountQuota],
   'account.sessions_ended': ['account.sessions_ended', account],
+  'account.entitlements_set': ['account.entitlements_set', account],
+  'scope.set': ['scope.set', scope],
+  'scope.deleted': ['scope.deleted', scope],
   'second_factor.added': ['second_factor.added', account],
   'second_factor.removed': ['second_factor.removed', account],
   'api_key.created': ['api_key.created', key],

@@ -41,7 +41,7 @@ onEachDatabase(
     const listed = await store.listAccountKeys(db, ada);
     assert.deepEqual(
       listed.map((row) => ({ ...row })),
-      [{ ...shown, disabledAt: null, disabledReason: null, hint: 'krv_…x7Qa', updatedAt: now }],
+      [{ ...shown, disabledAt: null, disabledReason: null, hint: 'krv_…x7Qa', environment: null, updatedAt: now }],
     );
     const [found] = await findKeyStates(db, [key.hash]);
     assert.ok(found);

@@ -19,6 +19,7 @@ import { addEndpoints, webhookOperations } from './audited-webhooks.ts';
 import { codeOf, onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
 import { factorOperations } from './audited-factors.ts';
 import { keyOperations } from './audited-keys.ts';
+import { addScopes, scopeOperations } from './audited-scopes.ts';
 import {
   addAccount,
   addKey,
@@ -101,6 +102,7 @@ const operations: Readonly<
   >
 > = {
   ...administration,
+  ...scopeOperations,
   'account.created': {
     change: (db) => accounts.createAccount(db, operator, account('acc_new', 'new@example.com')),
     rows: [row('operator', 'account.created', 'acc_new', null, { role: 'admin' })],
@@ -194,6 +196,7 @@ async function prepare(db: Db): Promise<void> {
   await accounts.disableAccount(db, operator, 'acc_off', now);
   await addSigningKey(db, 'kid');
   await addEndpoints(db);
+  await addScopes(db);
 }
 
 const tables = [
@@ -201,6 +204,7 @@ const tables = [
   'sessions',
   'api_keys',
   'api_key_secrets',
+  'scopes',
   'signing_keys',
   'throttle_buckets',
   'one_time_codes',
@@ -271,5 +275,8 @@ onEachDatabase('the audit log is in the order of commits', { tags: ['asvs:16.2.1
     'webhook.created whe_on',
     'webhook.created whe_off',
     'webhook.disabled whe_off',
+    'account.created acc_eve',
+    'scope.set held',
+    'account.entitlements_set acc_eve',
   ]);
 });

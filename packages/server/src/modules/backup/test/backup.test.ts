@@ -65,6 +65,7 @@ for (const from of databaseKinds) {
         quota_notices: 1,
         webhook_endpoints: 1,
         key_prefixes: 1,
+        scopes: 1,
         webhook_progress: 1,
         audit_events: 11,
       });

@@ -18,11 +18,18 @@ const pk = `(select pk from accounts where id = 'acc_ada')`;
 const insertRest = [
   sql(
     'test_fill_installation',
-    `update installation set keys_imported_at = $1, unused_keys_checked_at = $1, unused_keys_counted_from = $1`,
+    `update installation set keys_imported_at = $1, unused_keys_checked_at = $1, unused_keys_counted_from = $1,
+       first_environment = 'live'`,
   ),
   sql(
     'test_fill_account',
-    `update accounts set unverified_since = $1, requires_second_factor = 1, limits = '{}' where id = 'acc_bob'`,
+    `update accounts set unverified_since = $1, requires_second_factor = 1, limits = '{}',
+       entitlements = 'reports:read', entitlements_revision = 2 where id = 'acc_bob'`,
+  ),
+  sql(
+    'test_insert_scope',
+    `insert into scopes (name, description, needs_entitlement, created_at, updated_at, deleted_at, revision)
+     values ('reports:read', 'Reports', 1, $1, $1, $1, 3)`,
   ),
   sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
   sql(
@@ -57,7 +64,7 @@ const insertRest = [
   sql(
     'test_fill_key',
     `update api_keys set disabled_at = $1, disabled_reason = 'owner', addresses = '192.0.2.0/24', metadata = '{"team":7}',
-       limits = '{}', last_used_from = '192.0.2.0/24', revision = 3 where nickname = 'server'`,
+       limits = '{}', last_used_from = '192.0.2.0/24', revision = 3, environment = 'test' where nickname = 'server'`,
   ),
   sql(
     'test_insert_previous_secret',

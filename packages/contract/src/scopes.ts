@@ -1,0 +1,144 @@
+/** The scope catalogue: declared scopes, and the entitlements of accounts. */
+import Type, { type Static } from 'typebox';
+import { AccountDetail } from './admin-schemas.ts';
+import { accessTokenErrors, administratorErrors } from './error-groups.ts';
+import { limits } from './limits.ts';
+import type { RouteContract } from './route.ts';
+import { AccountId, Instant, Message, orNull, Scope, Text } from './schemas.ts';
+
+const strict = { additionalProperties: false } as const;
+
+const name = Text('orders:read');
+const Description = Type.String({
+  maxLength: limits.scopeDescriptionCharsMax,
+  description: 'For people who create keys',
+  examples: ['Read orders and their lines'],
+});
+const Entitled = Type.Boolean({
+  description: 'true: in force only on keys of accounts that have it as an entitlement',
+});
+
+export const GrantableScope = Type.Object(
+  {
+    name,
+    description: Description,
+    mayGrant: Type.Boolean({ description: 'Whether the account can give it to its keys', examples: [true] }),
+  },
+  strict,
+);
+export const GrantableScopes = Type.Object({ scopes: Type.Array(GrantableScope) }, strict);
+export type GrantableScopes = Static<typeof GrantableScopes>;
+
+export const ScopeBody = Type.Object({ description: Description, entitled: Entitled }, strict);
+export type ScopeRequest = Static<typeof ScopeBody>;
+
+export const DeclaredScope = Type.Object(
+  {
+    name,
+    description: Description,
+    entitled: Entitled,
+    createdAt: Instant,
+    updatedAt: Instant,
+    deletedAt: orNull(Instant, null),
+  },
+  { ...strict, description: '`deletedAt`: since then, the scope is in force on no key' },
+);
+export type DeclaredScope = Static<typeof DeclaredScope>;
+
+export const ScopeList = Type.Object({ scopes: Type.Array(DeclaredScope) }, strict);
+
+export const EntitlementsBody = Type.Object(
+  {
+    entitlements: Type.Array(Scope, {
+      maxItems: limits.entitlementsPerAccountMax,
+      uniqueItems: true,
+      description: 'All of them: the list replaces the current one',
+    }),
+  },
+  strict,
+);
+
+export const listGrantableScopes = {
+  id: 'listGrantableScopes',
+  method: 'GET',
+  path: '/auth/scopes',
+  tag: 'API keys',
+  summary: 'List the declared scopes',
+  description:
+    'The scope catalogue, by name. With `KEYREEVE_SCOPES=open`, an account can give its keys any other name, too.',
+  auth: 'access_token',
+  success: { status: 200, description: 'The declared scopes', schema: GrantableScopes },
+  errors: accessTokenErrors,
+} as const satisfies RouteContract;
+
+const administrator = { tag: 'Administration', auth: 'administrator' } as const;
+const changing = { ...administrator, needsRecentSignIn: true, isNarrowing: true } as const;
+const ofScope = { params: Type.Object({ name: Scope }), path: '/admin/scopes/:name' } as const;
+const scope = { status: 200, description: 'The scope', schema: DeclaredScope } as const;
+
+export const adminListScopes = {
+  ...administrator,
+  id: 'adminListScopes',
+  method: 'GET',
+  path: '/admin/scopes',
+  summary: 'List the scope catalogue',
+  success: { status: 200, description: 'All scopes by name, with the deleted ones', schema: ScopeList },
+  errors: administratorErrors,
+} as const satisfies RouteContract;
+
+export const adminGetScope = {
+  ...administrator,
+  ...ofScope,
+  id: 'adminGetScope',
+  method: 'GET',
+  summary: 'Get a scope of the catalogue',
+  success: scope,
+  errors: [...administratorErrors, 'scope_not_found'],
+} as const satisfies RouteContract;
+
+export const adminSetScope = {
+  ...changing,
+  ...ofScope,
+  id: 'adminSetScope',
+  method: 'PUT',
+  summary: 'Declare or change a scope',
+  description:
+    'After a scope is marked as `entitled`, it is in force only on keys of accounts that have the entitlement: for every verification that starts after the response, on every instance. Declaring a deleted scope again puts it in force on the keys that have it. Verifications apply the catalogue with `KEYREEVE_SCOPES=catalogue`.',
+  body: { type: 'json', schema: ScopeBody },
+  success: scope,
+  errors: [...administratorErrors, 'reauth_required', 'scope_invalid', 'catalogue_full'],
+} as const satisfies RouteContract;
+
+export const adminDeleteScope = {
+  ...changing,
+  ...ofScope,
+  id: 'adminDeleteScope',
+  method: 'DELETE',
+  summary: 'Delete a scope',
+  description:
+    'For every verification that starts after the response, the scope is in force on no key. The name stays in the catalogue.',
+  success: { status: 200, description: 'It is done', schema: Message },
+  errors: [...administratorErrors, 'reauth_required', 'scope_not_found'],
+} as const satisfies RouteContract;
+
+export const adminSetEntitlements = {
+  ...changing,
+  id: 'adminSetEntitlements',
+  method: 'PUT',
+  path: '/admin/accounts/:id/entitlements',
+  summary: 'Set the entitlements of an account',
+  description:
+    'The scopes with `entitled: true` that the account’s keys may have. A removed one is in force on none of its keys, for every verification that starts after the response.',
+  params: Type.Object({ id: AccountId }),
+  body: { type: 'json', schema: EntitlementsBody },
+  success: { status: 200, description: 'The account', schema: AccountDetail },
+  errors: [...administratorErrors, 'reauth_required', 'account_not_found'],
+} as const satisfies RouteContract;
+
+export const scopeAdminRoutes = [
+  adminListScopes,
+  adminGetScope,
+  adminSetScope,
+  adminDeleteScope,
+  adminSetEntitlements,
+] as const;

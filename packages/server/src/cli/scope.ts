@@ -1,0 +1,61 @@
+/** `keyreeve scope …`: the scope catalogue, for an operator. */
+import type { Command } from 'commander';
+import { toScope } from '../modules/scope-catalogue/routes.ts';
+import { CliCommand } from './command.ts';
+import { plural, print, table, type OutputOptions } from './output.ts';
+import { operator, withInstallation } from './session.ts';
+
+export function scopeCommand(): Command {
+  const scope = new CliCommand('scope')
+    .description('Manage the scope catalogue.')
+    .references('docs/scopes.md', 'database', 'masterKey', 'scopes');
+  scope
+    .command('list')
+    .description('List all scopes, with the deleted ones.')
+    .json()
+    .examples('keyreeve scope list')
+    .action(list);
+  scope
+    .command('set')
+    .description('Declare or change a scope.')
+    .argument('<name>', 'name of the scope')
+    .option('--description <text>', 'for people who create keys')
+    .option('--entitled', 'in force only on keys of accounts that have it as an entitlement')
+    .json()
+    .examples('keyreeve scope set orders:read --description orders', 'keyreeve scope set reports:read --entitled')
+    .action(set);
+  scope
+    .command('delete')
+    .description('Delete a scope: no key has it any more, until it is declared again.')
+    .argument('<name>', 'name of the scope')
+    .json()
+    .examples('keyreeve scope delete reports:read')
+    .action(remove);
+  return scope;
+}
+
+async function list(options: OutputOptions): Promise<void> {
+  const scopes = (await withInstallation({}, ({ scopeCatalogue }) => scopeCatalogue.list())).map(toScope);
+  const rows = scopes.map(({ name, entitled, deletedAt, description }) => [
+    name,
+    deletedAt === null ? (entitled ? 'entitled' : 'open') : 'deleted',
+    description,
+  ]);
+  print(options, scopes, `${table(['NAME', 'STATE', 'DESCRIPTION'], rows)}\n${plural(scopes.length, 'scope')}`);
+}
+
+async function set(
+  name: string,
+  { description = '', entitled = false, ...options }: OutputOptions & { description?: string; entitled?: boolean },
+): Promise<void> {
+  const row = await withInstallation({}, ({ scopeCatalogue }) =>
+    scopeCatalogue.set(operator, name, { description, entitled }),
+  );
+  const needs = entitled ? 'It needs an entitlement.' : 'It needs no entitlement.';
+  print(options, toScope(row), `Declared the scope ${name}. ${needs}`);
+}
+
+async function remove(name: string, options: OutputOptions): Promise<void> {
+  await withInstallation({}, ({ scopeCatalogue }) => scopeCatalogue.delete(operator, name));
+  print(options, { name, deleted: true }, `Deleted the scope ${name}.`);
+}

@@ -1,0 +1,97 @@
+/** Scopes and entitlements that were taken away after a backup are not in force after a restore. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { listAuditEvents } from '../../../../test-kit/audit-log.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { databases } from '../../../../test-kit/new-db.ts';
+import { addAccount, addKey, hashOf, keys, now, operator } from '../../../../test-kit/rows.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import { newTempFolder } from '../../../../test-kit/temp-folder.ts';
+import { testConfig } from '../../../../test-kit/test-config.ts';
+import { wire, type Services } from '../../../app/wiring.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { findKeyStates } from '../../api-keys/state-store.ts';
+import { nothingReplayed } from '../replay.ts';
+import { backUp, journalIn, restore } from './backup-kit.ts';
+
+const marked = { description: 'kept', entitled: true };
+const open = { description: 'kept', entitled: false };
+
+const servicesOf = (db: Db, at = now): Services =>
+  wire({
+    config: testConfig(),
+    installation: { db, keys, migrated: [] },
+    clock: new FakeClock(at),
+    issuer: 'http://localhost',
+  });
+
+async function fill(db: Db): Promise<void> {
+  const { scopeCatalogue, entitlements } = servicesOf(db);
+  for (const name of ['held', 'taken']) await scopeCatalogue.set(operator, name, marked);
+  for (const name of ['later', 'gone', 'kept']) await scopeCatalogue.set(operator, name, open);
+  for (const name of ['ada', 'eve']) {
+    const id = await addAccount(db, name);
+    await addKey(db, id, `key of ${name}`, { scopes: ['held', 'taken', 'later', 'gone', 'kept', 'undeclared'] });
+    await entitlements.set(operator, id, ['held', 'taken']);
+  }
+}
+
+/** Takes rights away, and grants others. */
+async function change(db: Db): Promise<void> {
+  const { scopeCatalogue, entitlements } = servicesOf(db, now + 10);
+  await entitlements.set(operator, 'acc_ada', ['held']);
+  await scopeCatalogue.set(operator, 'later', marked);
+  await scopeCatalogue.set(operator, 'undeclared', marked);
+  await scopeCatalogue.delete(operator, 'gone');
+  await scopeCatalogue.set(operator, 'new', open);
+}
+
+/** By account: the scopes of its key that are not in force. */
+async function withheldIn(db: Db): Promise<Record<string, readonly string[]>> {
+  const hashes = ['acc_ada key of ada', 'acc_eve key of eve'].map(hashOf);
+  const states = await findKeyStates(db, hashes, true);
+  return Object.fromEntries(
+    states.map((state) => [state?.accountId ?? '', state?.withheld?.split(' ').toSorted() ?? []]),
+  );
+}
+
+onEachDatabase('a restore puts no scope in force again that was marked, deleted or taken away', async ({ db }) => {
+  using temp = newTempFolder();
+  const [backup, folder] = [join(temp.path, 'backup'), join(temp.path, 'journal')];
+  await fill(db);
+  await backUp(db, backup);
+  assert.deepEqual(await withheldIn(db), { acc_ada: [], acc_eve: [] });
+  await change(db);
+  const eve = ['gone', 'later', 'undeclared'];
+  assert.deepEqual(await withheldIn(db), { acc_ada: [...eve, 'taken'].toSorted(), acc_eve: eve });
+  // As after a crash: the entries come from the audit log.
+  const journal = journalIn(db, folder);
+  await journal.catchUp();
+  for (const openTarget of Object.values(databases)) {
+    await using target = await openTarget();
+    const { replayed } = await restore(target.db, backup, { journal: journalIn(target.db, folder) });
+    const expected = { ...nothingReplayed, entitlementsRemoved: 1, scopesEntitled: 2, scopesDeleted: 1 };
+    assert.deepEqual(replayed, expected);
+    // The journal has no names of entitlements, so Ada lost both.
+    const ada = [...eve, 'taken', 'held'].toSorted();
+    assert.deepEqual(await withheldIn(target.db), { acc_ada: ada, acc_eve: eve });
+    const events = (await listAuditEvents(target.db)).filter(({ details }) => details?.includes('deletion_journal'));
+    assert.deepEqual(events.map(({ action, target: of }) => `${action} ${of}`).toSorted(), [
+      'account.entitlements_set acc_ada',
+      'scope.deleted gone',
+      'scope.set later',
+      'scope.set undeclared',
+    ]);
+    const scopes = await servicesOf(target.db).scopeCatalogue.list();
+    assert.deepEqual(
+      scopes.map(({ name, description }) => [name, description]),
+      ['gone', 'held', 'kept', 'later', 'taken', 'undeclared'].map((name) => [
+        name,
+        name === 'undeclared' ? '' : 'kept',
+      ]),
+    );
+    // A second restore finds nothing to repeat.
+    const again = await restore(target.db, backup, { journal: journalIn(target.db, folder), mayReplace: true });
+    assert.deepEqual(again.replayed, expected);
+  }
+});

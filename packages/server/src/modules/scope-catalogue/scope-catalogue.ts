@@ -1,0 +1,238 @@
+/**
+ * The scope catalogue: administrators declare scopes, mark those that need an entitlement, and delete them. Verification
+ * applies each change that removes rights immediately, on every instance (docs/decisions/0025).
+ */
+import { limits, scopePattern, type ScopeRequest } from '@keyreeve/contract';
+import type { Clock } from '../../foundation/clock.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { isOutcomeUnknown } from '../../foundation/database/unavailable.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { findEntitlements } from '../accounts/entitlement-store.ts';
+import { lockAdministrationTx } from '../accounts/store.ts';
+import { recordEventTx, type AuditAction, type AuditDetails } from '../audit/audit.ts';
+import { PendingChanges } from '../deletion-journal/pending-changes.ts';
+import type { ChangeKind, Revocations } from '../deletion-journal/revocation.ts';
+import { assertSessionValidTx } from '../sessions/store.ts';
+import * as store from './store.ts';
+import type { ScopeRow } from './store.ts';
+
+export type { ScopeRow };
+
+export interface ScopeCatalogueOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** Whether accounts can grant only declared scopes, and verification applies the catalogue: KEYREEVE_SCOPES. */
+  readonly isEnforced: boolean;
+  /** Absent without a deletion journal. */
+  readonly revocations?: Revocations | undefined;
+}
+
+/** A declared scope, as accounts see it. */
+export interface GrantableScope {
+  readonly name: string;
+  readonly description: string;
+  readonly mayGrant: boolean;
+}
+
+/** A change of one scope. */
+interface Plan {
+  readonly after: ScopeRow;
+  readonly action: AuditAction;
+  readonly details: AuditDetails;
+  /** Undefined if the change removes no rights. */
+  readonly narrowing: Extract<ChangeKind, 'scope_entitled' | 'scope_deleted'> | undefined;
+}
+
+/** @returns undefined if nothing changes @throws DomainError */
+type MakePlan = (before: ScopeRow | undefined, scopesCount: number, now: number) => Plan | undefined;
+
+/** Prefix of the scopes of Keyreeve itself, which have their own rules. */
+const reservedPrefix = 'keyreeve:';
+
+export class ScopeCatalogue {
+  /** By name: scopes with a change of unknown outcome. */
+  readonly pending = new PendingChanges<string>();
+  readonly #options: ScopeCatalogueOptions;
+
+  constructor(options: ScopeCatalogueOptions) {
+    this.#options = options;
+  }
+
+  /** All of them by name, with the deleted ones. */
+  list(): Promise<ScopeRow[]> {
+    return store.listScopes(this.#options.db);
+  }
+
+  /** The declared scopes by name. */
+  async listFor(accountId: string): Promise<GrantableScope[]> {
+    const { db, isEnforced } = this.#options;
+    const [rows, account] = await Promise.all([store.listScopes(db), findEntitlements(db, accountId)]);
+    const entitlements = new Set(account?.entitlements?.split(' '));
+    return rows
+      .filter(({ deletedAt }) => deletedAt === null)
+      .map(({ name, description, needsEntitlement }) => ({
+        name,
+        description,
+        mayGrant: !isEnforced || needsEntitlement === 0 || entitlements.has(name),
+      }));
+  }
+
+  /** @throws DomainError `scope_not_found` */
+  async find(name: string): Promise<ScopeRow> {
+    const { db } = this.#options;
+    const row = isScopeName(name) ? await store.findScope(db, name) : undefined;
+    if (!row) throw notFound(name);
+    return row;
+  }
+
+  /**
+   * Declares or changes a scope. Resolves when the change is durable: every verification that starts later applies it.
+   * @throws DomainError `scope_invalid`, `catalogue_full`, `invalid_access_token`, `unavailable`
+   */
+  async set(principal: Principal, name: string, { description, entitled }: ScopeRequest): Promise<ScopeRow> {
+    assertDeclarable(name);
+    const needsEntitlement = entitled ? 1 : 0;
+    const plan: MakePlan = (before, scopesCount, now) => {
+      if (!before && scopesCount >= limits.catalogueScopesMax) throw new DomainError('catalogue_full');
+      const isSame =
+        before?.deletedAt === null &&
+        before.description === description &&
+        before.needsEntitlement === needsEntitlement;
+      if (isSame) return undefined;
+      // A deleted scope is in force on no key.
+      const isNarrowing = entitled && before?.needsEntitlement !== 1 && (before?.deletedAt ?? null) === null;
+      return {
+        after: {
+          ...versionAfter(before, name, now),
+          description,
+          needsEntitlement,
+          deletedAt: null,
+        },
+        action: 'scope.set',
+        details: { entitled: needsEntitlement, narrowed: isNarrowing ? ['entitled'] : [] },
+        narrowing: isNarrowing ? 'scope_entitled' : undefined,
+      };
+    };
+    return this.#make(principal, name, plan, `set ${JSON.stringify([entitled, description])}`);
+  }
+
+  /**
+   * Resolves when the deletion is durable: every verification that starts later ignores the scope.
+   * @throws DomainError `scope_not_found`, `invalid_access_token`, `unavailable`
+   */
+  async delete(principal: Principal, name: string): Promise<void> {
+    const plan: MakePlan = (before, _scopesCount, now) => {
+      if (!before || before.deletedAt !== null) throw notFound(name);
+      const version = versionAfter(before, name, now);
+      return {
+        after: { ...before, ...version, deletedAt: version.updatedAt },
+        action: 'scope.deleted',
+        details: {},
+        narrowing: 'scope_deleted',
+      };
+    };
+    if (!isScopeName(name)) throw notFound(name);
+    await this.#make(principal, name, plan, 'delete');
+  }
+
+  /** Makes a change in one transaction, with its entry in the deletion journal. @returns the changed scope */
+  async #make(principal: Principal, name: string, plan: MakePlan, kind: string): Promise<ScopeRow> {
+    const { db, clock, revocations } = this.#options;
+    this.pending.assertRoom();
+    const now = clock.now();
+    let seen = await store.findScope(db, name);
+    let made: Plan | undefined;
+    const changeTx = async (tx: Transaction): Promise<ScopeRow | undefined> => {
+      const [before, scopesCount] = await store.readScopeTx(tx, name);
+      seen = before;
+      made = plan(before, scopesCount, now);
+      if (made) await storeTx(tx, principal, made);
+      return made?.after ?? before;
+    };
+    try {
+      const after = await db.transaction(async (tx) => {
+        await assertSessionValidTx(tx, principal, now);
+        await lockAdministrationTx(tx);
+        return changeTx(tx);
+      });
+      if (!made) await db.confirm();
+      else if (made.narrowing)
+        await revocations?.record([{ kind: made.narrowing, id: name, at: made.after.updatedAt }]);
+      if (!after) throw notFound(name);
+      return after;
+    } catch (error) {
+      // The deletion may not have reached the standby yet.
+      if (error instanceof DomainError && error.code === 'scope_not_found') await db.confirm();
+      if (isOutcomeUnknown(error)) this.#finishLater({ principal, name, plan, kind, seen, now });
+      throw error;
+    }
+  }
+
+  /** Repeats a change of unknown outcome until it is durable, unless the scope has changed since. */
+  #finishLater({ principal, name, plan, kind, seen, now }: Unfinished): void {
+    const { db, revocations } = this.#options;
+    const revision = seen?.revision;
+    const finish = async (): Promise<void> => {
+      await db.transaction(async (tx) => {
+        await lockAdministrationTx(tx);
+        const [before, scopesCount] = await store.readScopeTx(tx, name);
+        // A later change replaces all values of the scope.
+        if (before?.revision !== revision) return;
+        const made = planned(() => plan(before, scopesCount, now));
+        if (made) await storeTx(tx, principal, made);
+      });
+      revocations?.catchUpSoon();
+    };
+    this.pending.add(name, { kind: `${kind} ${revision}`, finish });
+  }
+}
+
+interface Unfinished {
+  readonly principal: Principal;
+  readonly name: string;
+  readonly plan: MakePlan;
+  readonly kind: string;
+  /** The scope as the change found it. */
+  readonly seen: ScopeRow | undefined;
+  readonly now: number;
+}
+
+/** A rejection is final: a repetition would be rejected forever. */
+function planned(plan: () => Plan | undefined): Plan | undefined {
+  try {
+    return plan();
+  } catch (error) {
+    if (error instanceof DomainError) return undefined;
+    throw error;
+  }
+}
+
+/** Each change of a scope has a later time than the previous one: the deletion journal identifies it by its time. */
+const versionAfter = (
+  before: ScopeRow | undefined,
+  name: string,
+  now: number,
+): Pick<ScopeRow, 'name' | 'createdAt' | 'updatedAt' | 'revision'> => ({
+  name,
+  createdAt: before?.createdAt ?? now,
+  updatedAt: before ? Math.max(now, before.updatedAt + 1) : now,
+  revision: (before?.revision ?? 0) + 1,
+});
+
+async function storeTx(tx: Transaction, principal: Principal, { after, action, details }: Plan): Promise<void> {
+  await store.storeScopeTx(tx, after);
+  await recordEventTx(tx, { at: after.updatedAt, principal, action, target: after.name, details });
+}
+
+const isScopeName = (name: string): boolean => scopePattern.test(name) && name.length <= limits.scopeCharsMax;
+
+/** @throws DomainError `scope_invalid` */
+function assertDeclarable(name: string): void {
+  if (!isScopeName(name)) throw new DomainError('scope_invalid');
+  if (name.startsWith(reservedPrefix))
+    throw new DomainError('scope_invalid', { detail: `Scopes that begin with ${reservedPrefix} cannot be declared.` });
+}
+
+const notFound = (name: string): DomainError =>
+  new DomainError('scope_not_found', { detail: `The scope ${name.slice(0, limits.scopeCharsMax)} is not declared.` });

@@ -1,0 +1,190 @@
+/** Keys of several environments: no key of a further environment is accepted unless a request or the operator says so. */
+import assert from 'node:assert/strict';
+import type { CreatedKey, KeyDetails, VerifyResult } from '@keyreeve/contract';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { assertRejected } from '../../../../test-kit/key-client.ts';
+import { newPlace } from '../../../../test-kit/new-db.ts';
+import { bearer, newApp, operator, type TestAppOptions } from '../../../../test-kit/new-app.ts';
+import { ConfigError } from '../../../app/config.ts';
+import { restrictedVersion } from '../../../foundation/crypto/keyed-hash.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+
+const liveAndTest = { KEYREEVE_ENVIRONMENTS: 'live:acme_live,test:acme_test' };
+const any = { ...liveAndTest, KEYREEVE_FORWARD_ENVIRONMENTS: 'any' };
+const selectHash = sql<{ hash: Uint8Array }>('test_hash', `select key_hash as hash from api_keys where nickname = $1`);
+
+let owners = 0;
+
+async function fixture(environment: Readonly<Record<string, string>>, place?: TestAppOptions['place']) {
+  const app = await newApp({ environment, ...(place ? { place } : {}) });
+  const { account, accessToken } = await app.signIn(`owner${++owners}@example.com`);
+  const verifier = { nickname: 'verifier', scopes: ['keyreeve:verify'] };
+  const { secret } = await app.service.services.apiKeys.create(operator, account.id, verifier);
+  const service = bearer(secret.reveal());
+  const headers = bearer(accessToken);
+  const tryCreate = (nickname: string, more: object = {}) =>
+    app.call('POST', '/auth/api-keys', { headers, json: { nickname, ...more } });
+  const create = async (nickname: string, more: object = {}): Promise<CreatedKey> => {
+    const answer = await tryCreate(nickname, more);
+    assert.equal(answer.status, 201, answer.text);
+    return answer.json as CreatedKey;
+  };
+  const verify = async (credential: string, more: object = {}): Promise<VerifyResult> => {
+    const answer = await app.call('POST', '/auth/verify', { headers: service, json: { credential, ...more } });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json as VerifyResult;
+  };
+  const outcomeOf = async (credential: string, more: object = {}): Promise<string> => {
+    const result = await verify(credential, more);
+    return result.valid ? `valid ${result.environment ?? ''}`.trim() : result.code;
+  };
+  /** The status, and the environment of an accepted credential. */
+  const forward = async (credential: string, query = ''): Promise<readonly [number, string | null]> => {
+    const answer = await app.call('GET', `/auth/forward${query}`, { headers: bearer(credential) });
+    if (answer.status === 403) assertRejected(answer, 'wrong_environment');
+    return [answer.status, answer.headers.get('x-keyreeve-environment')];
+  };
+  const introspect = async (token: string): Promise<boolean> => {
+    const form = { ...service, 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await app.call('POST', '/auth/introspect', { headers: form, body: `token=${token}` });
+    return (answer.json as { active: boolean }).active;
+  };
+  const made = { app, service, headers, accessToken, tryCreate, create, verify, outcomeOf, forward, introspect };
+  return { ...made, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+test('a verification that names no environment accepts only keys of the first one', async () => {
+  await using at = await fixture(liveAndTest);
+  const [live, inTest] = [await at.create('live'), await at.create('test', { environment: 'test' })];
+  assert.match(live.key, /^acme_live_/);
+  assert.match(inTest.key, /^acme_test_/);
+  assert.equal(await at.outcomeOf(live.key), 'valid live');
+  assert.deepEqual(await at.verify(inTest.key), { valid: false, code: 'wrong_environment' });
+  assert.equal(await at.outcomeOf(inTest.key, { environments: ['test'] }), 'valid test');
+  assert.equal(await at.outcomeOf(live.key, { environments: ['test'] }), 'wrong_environment');
+  assert.equal(await at.outcomeOf(live.key, { environments: ['test', 'live'] }), 'valid live');
+  assert.deepEqual([await at.introspect(live.key), await at.introspect(inTest.key)], [true, false]);
+  assert.deepEqual(await at.forward(live.key), [200, 'live']);
+  assert.deepEqual(await at.forward(inTest.key), [403, null]);
+  // An access token counts as the first environment.
+  assert.equal(await at.outcomeOf(at.accessToken), 'valid live');
+  assert.equal(await at.outcomeOf(at.accessToken, { environments: ['test'] }), 'wrong_environment');
+  assert.deepEqual(await at.forward(at.accessToken), [200, 'live']);
+  const json = { questions: [{ credential: inTest.key, environments: ['test'] }, { credential: inTest.key }] };
+  const batch = await at.app.call('POST', '/auth/verify/batch', { headers: at.service, json });
+  assert.deepEqual(
+    (batch.json as { results: VerifyResult[] }).results.map(({ valid }) => valid),
+    [true, false],
+  );
+});
+
+test('the parameter environment of /auth/forward can only narrow', async () => {
+  await using at = await fixture(liveAndTest);
+  const [live, inTest] = [await at.create('live'), await at.create('test', { environment: 'test' })];
+  const expected: Readonly<Record<string, readonly [live: number, test: number]>> = {
+    '?environment=live': [200, 403],
+    '?environment=test': [403, 403],
+    '?environment=live&environment=test': [403, 403],
+    '?environment=test&environment=live': [403, 403],
+    '?environment=live&environment=live': [200, 403],
+    '?environment=production': [400, 400],
+    '?environment=': [400, 400],
+    '?environment=live&environment=': [400, 400],
+  };
+  for (const [query, [ofLive, ofTest]] of Object.entries(expected)) {
+    assert.equal((await at.forward(live.key, query))[0], ofLive, query);
+    assert.equal((await at.forward(inTest.key, query))[0], ofTest, query);
+  }
+});
+
+test('with KEYREEVE_FORWARD_ENVIRONMENTS=any, /auth/forward accepts all and returns the environment', async () => {
+  await using at = await fixture(any);
+  const [live, inTest] = [await at.create('live'), await at.create('test', { environment: 'test' })];
+  assert.deepEqual(await at.forward(live.key), [200, 'live']);
+  assert.deepEqual(await at.forward(inTest.key), [200, 'test']);
+  assert.deepEqual(await at.forward(inTest.key, '?environment=live'), [403, null]);
+  assert.deepEqual(await at.forward(inTest.key, '?environment=test'), [200, 'test']);
+  assert.deepEqual(await at.forward(inTest.key, '?environment=test&environment=live'), [403, null]);
+  assert.deepEqual(await at.forward(inTest.key, '?environment=live&environment=test'), [403, null]);
+  // Only /auth/forward has the setting.
+  assert.equal(await at.outcomeOf(inTest.key), 'wrong_environment');
+});
+
+test('a key keeps its environment in changes, rotations and while its previous secret is valid', async () => {
+  await using at = await fixture(liveAndTest);
+  const { id, key } = await at.create('test', { environment: 'test', addresses: ['192.0.2.1'] });
+  const path = `/auth/api-keys/${id}`;
+  for (const json of [{ addresses: null }, { disabled: true }, { disabled: false }])
+    assert.equal((await at.app.call('PATCH', path, { headers: at.headers, json })).status, 200);
+  const rotated = (await at.app.call('POST', `${path}/rotate`, { headers: at.headers })).json as CreatedKey;
+  assert.match(rotated.key, /^acme_test_/);
+  for (const secret of [key, rotated.key]) {
+    assert.equal(await at.outcomeOf(secret), 'wrong_environment');
+    assert.equal(await at.outcomeOf(secret, { environments: ['test'] }), 'valid test');
+  }
+  const shown = await at.app.call('GET', path, { headers: at.headers });
+  assert.equal((shown.json as KeyDetails).environment, 'test');
+  const list = await at.app.call('GET', '/auth/api-keys?view=full', { headers: at.headers });
+  const listed = (list.json as { apiKeys: KeyDetails[] }).apiKeys.map(({ environment }) => environment);
+  assert.deepEqual(new Set(listed), new Set(['live', 'test']));
+  assertRejected(
+    await at.app.call('PATCH', path, { headers: at.headers, json: { environment: 'live' } }),
+    'invalid_request',
+  );
+});
+
+test('without the setting, keys of further environments are rejected, and all other keys stay valid', async () => {
+  await using place = await newPlace();
+  const before = await fixture({ KEYREEVE_KEY_PREFIX: 'krv' }, place);
+  const old = await before.create('old');
+  assert.equal(await before.outcomeOf(old.key), 'valid');
+  assert.deepEqual(await before.forward(old.key, '?environment=test'), [200, null], 'ignored');
+  assertRejected(await before.tryCreate('x', { environment: 'test' }), 'invalid_request');
+  await before[Symbol.asyncDispose]();
+
+  const during = await fixture(liveAndTest, place);
+  const live = await during.create('live');
+  const inTest = await during.create('test', { environment: 'test' });
+  const restricted = await during.create('restricted', { environment: 'test', addresses: ['127.0.0.1'] });
+  assert.equal(await during.outcomeOf(old.key), 'valid live', 'an existing key belongs to the first environment');
+  // Version 0.1.0 compares the whole hash, so it does not find a hash with another first byte.
+  const hashOf = async (nickname: string) => (await during.app.db.get(selectHash, [nickname]))?.hash[0];
+  assert.deepEqual([await hashOf('live'), await hashOf('test')], [1, restrictedVersion]);
+  const rotated = await during.app.call('POST', `/auth/api-keys/${inTest.id}/rotate`, { headers: during.headers });
+  const current = (rotated.json as CreatedKey).key;
+  await during[Symbol.asyncDispose]();
+
+  const accepted = { KEYREEVE_KEY_PREFIXES_ACCEPTED: 'acme_live,acme_test' };
+  await using after = await fixture(accepted, place);
+  assert.equal(await after.outcomeOf(old.key), 'valid');
+  assert.equal(await after.outcomeOf(live.key), 'valid');
+  for (const key of [inTest.key, current]) assert.equal(await after.outcomeOf(key), 'not_found');
+  assert.equal(await after.outcomeOf(restricted.key, { address: '127.0.0.1' }), 'not_found');
+});
+
+test('another first environment stops the start, because it would make live keys test keys', async () => {
+  await using place = await newPlace();
+  await (await fixture(liveAndTest, place))[Symbol.asyncDispose]();
+  const reversed = { KEYREEVE_ENVIRONMENTS: 'test:acme_test,live:acme_live' };
+  await assert.rejects(newApp({ place, environment: reversed }), (error) => {
+    assert.ok(error instanceof ConfigError);
+    assert.match(error.message, /the first environment of this installation is live/);
+    return true;
+  });
+});
+
+test('unknown environments are rejected with their place', async () => {
+  await using at = await fixture(liveAndTest);
+  assert.deepEqual(assertRejected(await at.tryCreate('x', { environment: 'prod' }), 'invalid_request'), [
+    '/environment',
+  ]);
+  const verify = (json: object, path = '/auth/verify') => at.app.call('POST', path, { headers: at.service, json });
+  const bad: readonly (readonly [json: object, pointer: string])[] = [
+    [{ credential: 'x', environments: ['live', 'prod'] }, '/environments/1'],
+    [{ credential: 'x', environments: [] }, '/environments'],
+    [{ credential: 'x', environments: 'test' }, '/environments'],
+  ];
+  for (const [json, pointer] of bad) assert.deepEqual(assertRejected(await verify(json), 'invalid_request'), [pointer]);
+  const batch = await verify({ questions: [{ credential: 'x', environments: ['prod'] }] }, '/auth/verify/batch');
+  assert.deepEqual(assertRejected(batch, 'invalid_request'), ['/questions/0/environments/0']);
+});
