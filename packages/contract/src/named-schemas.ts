@@ -112,6 +112,8 @@ export const responseSchemas: Readonly<Record<string, TSchema>> = {
   AccountEventData: events.AccountEventData,
   ApiKeyEvent: events.KeyEvent,
   ApiKeyEventData: events.KeyEventData,
+  CreatedApiKeyEvent: events.CreatedKeyEvent,
+  CreatedApiKeyEventData: events.CreatedKeyEventData,
   DisabledApiKeyEvent: events.DisabledKeyEvent,
   DisabledApiKeyEventData: events.DisabledKeyEventData,
   ExpiringApiKeyEvent: events.ExpiringKeyEvent,

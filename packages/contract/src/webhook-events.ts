@@ -40,7 +40,8 @@ const accountEvents = [
   'second_factor.added',
   'second_factor.removed',
 ] as const;
-const keyEvents = ['api_key.created', 'api_key.enabled', 'api_key.previous_ended', 'api_key.deleted'] as const;
+const keyEvents = ['api_key.enabled', 'api_key.previous_ended', 'api_key.deleted'] as const;
+const createdKeyEvents = ['api_key.created'] as const;
 const disabledKeyEvents = ['api_key.disabled'] as const;
 const expiringKeyEvents = ['api_key.expiring'] as const;
 const rotatedKeyEvents = ['api_key.rotated'] as const;
@@ -53,6 +54,16 @@ const testEvents = ['webhook.test'] as const;
 export const AccountEventData = Type.Object({ accountId: AccountId }, strict);
 const key = { accountId: AccountId, keyId: KeyId, nickname: Text('billing worker') };
 export const KeyEventData = Type.Object(key, strict);
+export const CreatedKeyEventData = Type.Object(
+  {
+    ...key,
+    createdBy: Type.Enum(['account', 'operator', 'key'], {
+      description:
+        '`account`: the owner, or a person who manages the service account; `operator`: the command line; `key`: a management key',
+    }),
+  },
+  strict,
+);
 export const DisabledKeyEventData = Type.Object({ ...key, reason: DisabledReasonName }, strict);
 export const ExpiringKeyEventData = Type.Object({ ...key, expiresAt: Instant }, strict);
 export const RotatedKeyEventData = Type.Object(
@@ -76,6 +87,7 @@ export const TestEventData = Type.Object({ endpointId: WebhookId }, strict);
 
 export const AccountEvent = message(accountEvents, AccountEventData);
 export const KeyEvent = message(keyEvents, KeyEventData);
+export const CreatedKeyEvent = message(createdKeyEvents, CreatedKeyEventData);
 export const DisabledKeyEvent = message(disabledKeyEvents, DisabledKeyEventData);
 export const ExpiringKeyEvent = message(expiringKeyEvents, ExpiringKeyEventData);
 export const RotatedKeyEvent = message(rotatedKeyEvents, RotatedKeyEventData);
@@ -92,6 +104,7 @@ const messagesOf = <T extends WebhookMessageType>(types: readonly T[], schema: T
 export const webhookMessages: Readonly<Record<WebhookMessageType, TSchema>> = {
   ...messagesOf(accountEvents, AccountEvent),
   ...messagesOf(keyEvents, KeyEvent),
+  ...messagesOf(createdKeyEvents, CreatedKeyEvent),
   ...messagesOf(disabledKeyEvents, DisabledKeyEvent),
   ...messagesOf(expiringKeyEvents, ExpiringKeyEvent),
   ...messagesOf(rotatedKeyEvents, RotatedKeyEvent),

@@ -15,11 +15,17 @@ export async function run(args: readonly string[]): Promise<number> {
   const program = createProgram((status) => (code = status));
   throwErrors(program);
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(withHelpOption(args), { from: 'user' });
     return code;
   } catch (error) {
     return reportError(error);
   }
+}
+
+/** `help key create` as `key create --help`: commander reads only the first name after `help`. */
+function withHelpOption(args: readonly string[]): readonly string[] {
+  const [first, ...names] = args;
+  return first === 'help' && names.length > 1 ? [...names, '--help'] : args;
 }
 
 /** Makes commander throw its errors instead of ending the process, and print each as one line. */

@@ -9,6 +9,8 @@ export interface LoggedEvent {
   /** Distinguishes the event from another one at the same place, which a restore can cause. */
   readonly mac: Uint8Array;
   readonly at: number;
+  /** As in the audit log. */
+  readonly actor: string;
   readonly action: string;
   readonly accountId: string | null;
   readonly target: string | null;
@@ -30,6 +32,11 @@ const key: Describe = (event, details) => ({
   nickname: typeof details['nickname'] === 'string' ? details['nickname'] : '',
 });
 
+/** Without the id of the actor: a message contains the ids of the affected account only. */
+const createdKey: Describe = (event, details) => ({
+  ...key(event, details),
+  createdBy: event.actor.split(':', 1)[0] ?? '',
+});
 const disabledKey: Describe = (event, details) => ({ ...key(event, details), reason: String(details['reason']) });
 const expiringKey: Describe = (event, details) => ({ ...key(event, details), expiresAt: String(details['expiresAt']) });
 const rotatedKey: Describe = (event, details) => ({
@@ -62,7 +69,7 @@ const published: Readonly<Partial<Record<AuditAction, readonly [WebhookEvent, De
   'scope.deleted': ['scope.deleted', scope],
   'second_factor.added': ['second_factor.added', account],
   'second_factor.removed': ['second_factor.removed', account],
-  'api_key.created': ['api_key.created', key],
+  'api_key.created': ['api_key.created', createdKey],
   'api_key.disabled': ['api_key.disabled', disabledKey],
   'api_key.enabled': ['api_key.enabled', key],
   'api_key.rotated': ['api_key.rotated', rotatedKey],

@@ -101,7 +101,7 @@ const listSubscribed = sql<Pick<EndpointRow, 'id' | 'events'>>(
 // Events of each chain after its progress. Reads nothing without an enabled endpoint.
 const selectUnpublished = sql<UnpublishedEvent>(
   'list_unpublished_events',
-  `select coalesce(p.position, 0) as "publishedUntil", e.chain, e.position, e.mac, e.at, e.action, e.account_id as "accountId", e.target, e.details
+  `select coalesce(p.position, 0) as "publishedUntil", e.chain, e.position, e.mac, e.at, e.actor, e.action, e.account_id as "accountId", e.target, e.details
    from audit_chains c left join webhook_progress p on p.chain = c.chain
      join audit_events e on e.chain = c.chain and e.position > coalesce(p.position, 0)
        and e.position <= coalesce(p.position, 0) + $1

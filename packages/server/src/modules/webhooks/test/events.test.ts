@@ -54,6 +54,7 @@ test('the message of each type has the documented members, and no other', () => 
       position: 1,
       mac: new Uint8Array(32),
       at: 0,
+      actor: 'account:acc_1',
       action,
       accountId: 'acc_1',
       target,
@@ -70,6 +71,30 @@ test('the message of each type has the documented members, and no other', () => 
 });
 
 test('a change of a key that is not disabling, enabling or rotation is not published', () => {
-  const event = { chain: 0, position: 1, mac: new Uint8Array(32), at: 0, accountId: 'acc_1', target: '42' };
+  const event = {
+    chain: 0,
+    position: 1,
+    mac: new Uint8Array(32),
+    at: 0,
+    actor: 'operator',
+    accountId: 'acc_1',
+    target: '42',
+  };
   assert.equal(describe({ ...event, action: 'api_key.updated', details: '{"changed":["nickname"]}' }), undefined);
+});
+
+test('the creation of a key is published with the kind of its creator, and without the id of the creator', () => {
+  const event = { chain: 0, position: 1, mac: new Uint8Array(32), at: 0, accountId: 'acc_1', target: '42' };
+  const details = '{"nickname":"laptop"}';
+  for (const [actor, createdBy] of [
+    ['account:acc_2', 'account'],
+    ['key:7', 'key'],
+    ['operator', 'operator'],
+  ] as const) {
+    const published = describe({ ...event, actor, action: 'api_key.created', details });
+    assert.deepEqual(published, {
+      type: 'api_key.created',
+      data: { accountId: 'acc_1', keyId: 42, nickname: 'laptop', createdBy },
+    });
+  }
 });

@@ -72,7 +72,7 @@ test('an event of the API is delivered to a receiver, signed and with ids only',
   assert.match(String(sessionId), /^ses_\w+$/);
   assert.deepEqual(byType, {
     'account.created': { accountId },
-    'api_key.created': { accountId, keyId, nickname: 'laptop' },
+    'api_key.created': { accountId, keyId, nickname: 'laptop', createdBy: 'account' },
     'api_key.deleted': { accountId, keyId, nickname: 'laptop' },
     'session.ended': { accountId, sessionId },
   });

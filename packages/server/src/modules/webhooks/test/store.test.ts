@@ -70,7 +70,11 @@ onEachDatabase('an endpoint receives the events of its types, with ids only', as
   await publish(webhooks);
   const expected = [
     { type: 'account.created', at: now, data: { accountId: ada } },
-    { type: 'api_key.created', at: now, data: { accountId: ada, keyId: key.id, nickname: 'the “server”' } },
+    {
+      type: 'api_key.created',
+      at: now,
+      data: { accountId: ada, keyId: key.id, nickname: 'the “server”', createdBy: 'operator' },
+    },
     { type: 'session.ended', at: now, data: { accountId: ada, sessionId: 'ses_one' } },
     { type: 'account.disabled', at: now + 1_000, data: { accountId: ada } },
   ].map(({ type, at, data }) => ({ type, timestamp: new Date(at).toISOString(), data }));
