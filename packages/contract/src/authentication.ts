@@ -41,6 +41,8 @@ const requirements: Readonly<Record<RouteAuth, readonly (keyof typeof securitySc
   one_time_code: [],
   refresh_token: [],
   service_key: [['apiKey'], ['apiKeyHeader']],
+  manager: [['accessToken'], ['apiKey'], ['apiKeyHeader']],
+  management_key: [['apiKey'], ['apiKeyHeader']],
   any_credential: [['accessToken'], ['apiKey'], ['apiKeyHeader']],
 };
 
@@ -62,6 +64,8 @@ const callers: Readonly<Record<RouteAuth, string | undefined>> = {
   one_time_code: 'The one-time code in the body is the credential.',
   refresh_token: 'The refresh token in the body is the credential.',
   service_key: 'Requires an API key with the scope `keyreeve:verify`.',
+  manager: 'Requires an access token or a management key (an API key with the scope `keyreeve:keys`).',
+  management_key: 'Requires a management key (an API key with the scope `keyreeve:keys`).',
   any_credential: undefined,
 };
 

@@ -8,6 +8,20 @@ export const accessTokenErrors = [
   'ambiguous_credentials',
 ] as const satisfies readonly ErrorCode[];
 
+/** Of routes that require a management key. */
+export const managementKeyErrors = [
+  'invalid_management_key',
+  'ambiguous_credentials',
+  'insufficient_scope',
+] as const satisfies readonly ErrorCode[];
+
+/** Of routes that require an access token or a management key. */
+export const managerErrors = [
+  'missing_credential',
+  'invalid_access_token',
+  ...managementKeyErrors,
+] as const satisfies readonly ErrorCode[];
+
 /** Of routes that require an administrator's access token. */
 export const administratorErrors = [
   ...accessTokenErrors,

@@ -92,7 +92,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Sign in again. Store the new refresh token of each response before using it, in one place only.',
   },
   missing_credential: {
-    cause: 'The request that the proxy forwarded carries no credential.',
+    cause: 'The request, or the request that the proxy forwarded, has no credential.',
     fix: 'Send an API key or an access token as `Authorization: Bearer …`, or an API key as `X-API-Key: …`.',
   },
   invalid_credential: {
@@ -108,6 +108,11 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause:
       'The caller of a verification endpoint presented no API key of its own, or one that is not valid: it is unknown, deleted, disabled or expired, or the caller is outside its IP ranges.',
     fix: 'Send an API key that is valid and has the scope `keyreeve:verify` in the Authorization header (for introspection with Basic, with the id of the key as user); send the credential to verify in the body. If the key is limited to IP ranges, send the request from one of them; behind a proxy, set `KEYREEVE_TRUSTED_PROXIES`.',
+  },
+  invalid_management_key: {
+    cause:
+      'The request has no valid management key: the text is no key of this installation, the key is deleted, disabled or expired, its account is disabled, or the caller is outside its IP ranges.',
+    fix: 'Send a valid key that has the scope `keyreeve:keys`, as `Authorization: Bearer …` or `X-API-Key: …`. An operator creates one with `keyreeve key create --scope keyreeve:keys`. If the key is limited to IP ranges, send the request from one of them; behind a proxy, set `KEYREEVE_TRUSTED_PROXIES`.',
   },
   second_factor_required: {
     cause: 'The email and the password are correct, and the account has a second factor.',
@@ -164,8 +169,18 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     fix: 'Send the request from an allowed IP address, or change `addresses` with `PATCH /auth/api-keys/{id}`.',
   },
   reserved_scope: {
-    cause: 'The request contains a scope that begins with `keyreeve:`, and the account is not an administrator.',
-    fix: 'Omit the scope. Otherwise an administrator creates the key within 5 minutes of a sign-in, or an operator creates it with `keyreeve key create --scope keyreeve:verify`.',
+    cause:
+      'The request contains a scope that begins with `keyreeve:` and that the caller cannot grant, or a management key changes or rotates a key that has one.',
+    fix: 'Omit the scope. Otherwise an administrator creates the key within 5 minutes of a sign-in, or an operator creates it with `keyreeve key create --scope keyreeve:verify`. A key with a reserved scope is changed and rotated by its owner or by an operator.',
+  },
+  management_key_required: {
+    cause: 'The body has `sha256`, and the caller is an account: a text that a person chose can be guessable.',
+    fix: 'Omit `sha256` and use the secret of the response. To keep an existing secret, send the request with a management key, or have an operator create the key with `keyreeve key create --sha256`.',
+  },
+  secret_taken: {
+    cause:
+      'Another key has the secret of this hash now or had it before its last rotation, or the account has deleted a key with it.',
+    fix: 'Check with the list of keys whether an earlier attempt created the key. Otherwise create a key without `sha256`.',
   },
   https_required: {
     cause: 'A trusted proxy reports that the client used plain HTTP.',

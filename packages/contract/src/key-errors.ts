@@ -18,10 +18,22 @@ export const keyErrors = {
     title: 'The key belongs to a different account',
     meaning: 'The access token is valid, but the key belongs to another account. Refreshing the token does not help.',
   },
+  invalid_management_key: {
+    status: 401,
+    title: 'The management key is not valid',
+    meaning:
+      'Send an API key that is valid (not deleted, disabled, expired or used from outside its IP ranges) and has the scope `keyreeve:keys`, as Bearer or X-API-Key.',
+  },
   reserved_scope: {
     status: 403,
-    title: 'Only an administrator or an operator grants this scope',
-    meaning: `An administrator grants scopes that begin with \`keyreeve:\` to keys of the administrator’s own account, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. An operator grants them on the command line.`,
+    title: 'The caller cannot grant this scope, or manage a key that has it',
+    meaning: `An administrator grants \`keyreeve:verify\` to keys of the administrator’s own account, within ${limits.recentSignInSeconds / 60} minutes of a sign-in. Other scopes that begin with \`keyreeve:\`, and those of service accounts, are granted by an operator on the command line. A management key can only disable or delete a key that has such a scope.`,
+  },
+  management_key_required: {
+    status: 403,
+    title: 'Only a management key can set the hash of a key',
+    meaning:
+      'The request has `sha256`, which a management key or an operator can send. Omit it, and the server makes the secret.',
   },
   scope_not_entitled: {
     status: 403,
@@ -64,6 +76,12 @@ export const keyErrors = {
     status: 409,
     title: 'The account has a key with this nickname',
     meaning: 'Nicknames are unique among an account’s keys. Choose another, or delete the old key first.',
+  },
+  secret_taken: {
+    status: 409,
+    title: 'A key with this hash exists or existed',
+    meaning:
+      'The hash is that of the current or previous secret of a key, or of a key of this account that was deleted. Each secret belongs to one key, and a deletion cannot be undone.',
   },
   key_limit_reached: {
     status: 409,

@@ -1,5 +1,5 @@
 /** The errors of each route, and the error responses in the OpenAPI document. */
-import { accessTokenErrors, administratorErrors } from './error-groups.ts';
+import { accessTokenErrors, administratorErrors, managementKeyErrors, managerErrors } from './error-groups.ts';
 import { errors, type ErrorCode } from './errors.ts';
 import type { Json } from './json-schema.ts';
 import { isBounded, type RouteAuth, type RouteContract } from './route.ts';
@@ -20,7 +20,7 @@ const bodyErrors = {
 } as const satisfies Record<string, readonly ErrorCode[]>;
 
 /** Authentication by an access token of an account. */
-const accountAuths: readonly RouteAuth[] = ['access_token', 'administrator'];
+const accountAuths: readonly RouteAuth[] = ['access_token', 'administrator', 'manager'];
 
 /** All codes of a route's responses. */
 export const errorsOf = ({
@@ -34,6 +34,8 @@ export const errorsOf = ({
 }: RouteContract): readonly ErrorCode[] => [
   ...new Set([
     ...(auth === 'administrator' ? administratorErrors : []),
+    ...(auth === 'manager' ? managerErrors : []),
+    ...(auth === 'management_key' ? managementKeyErrors : []),
     ...(needsRecentSignIn ? (['reauth_required'] as const) : []),
     ...(accountAuths.includes(auth) && !isOpenBeforeEnrolment ? (['second_factor_enrolment_required'] as const) : []),
     ...own,

@@ -18,6 +18,10 @@ export type RouteAuth =
   | 'refresh_token'
   /** An API key with the scope `keyreeve:verify`. */
   | 'service_key'
+  /** The access token of a person, or a management key. The format of the text decides. */
+  | 'manager'
+  /** A management key: an API key with the scope `keyreeve:keys`. */
+  | 'management_key'
   /** The credential that the route verifies. */
   | 'any_credential';
 

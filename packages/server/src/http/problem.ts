@@ -26,6 +26,7 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   missing_credential: bearer,
   invalid_credential: `${bearer}, error="invalid_token"`,
   ambiguous_credentials: `${bearer}, error="invalid_request"`,
+  invalid_management_key: `${bearer}, error="invalid_token"`,
   // RFC 7662 clients authenticate with Basic as well (RFC 6749 section 5.2).
   invalid_service_key: `${bearer}, Basic realm="keyreeve", charset="UTF-8"`,
 };

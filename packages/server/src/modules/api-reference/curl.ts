@@ -10,6 +10,8 @@ const credentials: Readonly<Record<RouteAuth, readonly string[]>> = {
   one_time_code: [],
   refresh_token: [],
   service_key: ['-H "X-API-Key: $SERVICE_KEY"'],
+  manager: ['-H "Authorization: Bearer $ACCESS_TOKEN"'],
+  management_key: ['-H "X-API-Key: $MANAGEMENT_KEY"'],
   any_credential: ['-H "Authorization: Bearer $API_KEY"'],
 };
 
