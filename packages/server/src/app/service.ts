@@ -6,14 +6,14 @@ import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { recordEarlierPrefix } from '../modules/api-keys/store.ts';
 import { monotonicMs, type Clock } from '../foundation/clock.ts';
-import { ConfigError, type Config } from './config.ts';
-import type { Db } from '../foundation/database/db.ts';
+import type { Config } from './config.ts';
 import { warningsOf } from './config-warnings.ts';
 import type { Argon2Parameters } from '../foundation/crypto/password.ts';
 import type { DatabaseReplacedError, FileIdentity } from '../foundation/database/file-identity.ts';
 import type { EmbeddedWriter } from '../foundation/database/database.ts';
 import { durabilityOf } from '../foundation/database/durability.ts';
-import { claimFirstEnvironment, pingDatabase } from '../foundation/database/installation.ts';
+import { pingDatabase } from '../foundation/database/installation.ts';
+import { assertEnvironments } from './environments-check.ts';
 import { adminListener, type MetricsPage } from './admin-listener.ts';
 import { App } from './app.ts';
 import { SecurityHeaders } from '../http/headers.ts';
@@ -138,7 +138,7 @@ export async function openAndMigrate(
   const { db } = installation;
   const warnings = await closeOnError(installation, async () => {
     await recordEarlierPrefix(db, config.keyPrefix, clock.now());
-    await assertFirstEnvironment(db, config);
+    await assertEnvironments(db, config);
     await disableUnrestricted(db, clock);
     return [
       ...(await durabilityOf(db)).warnings,
@@ -148,19 +148,6 @@ export async function openAndMigrate(
   });
   for (const detail of [...warningsOf(config), ...warnings]) log.warn({ event: 'configuration', detail });
   return installation;
-}
-
-/**
- * Keys without a stored environment belong to the first one, so another first one would make them keys of another environment.
- * @throws ConfigError
- */
-async function assertFirstEnvironment(db: Db, { environments: [first] }: Config): Promise<void> {
-  if (!first) return;
-  const recorded = await claimFirstEnvironment(db, first.name);
-  if (recorded !== first.name)
-    throw new ConfigError([
-      `KEYREEVE_ENVIRONMENTS begins with ${first.name}, but the first environment of this installation is ${recorded}: all keys without another environment belong to it, so it must stay the first`,
-    ]);
 }
 
 /** Creates the first signing key before several workers start, each of which needs it. */

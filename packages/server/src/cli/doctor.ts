@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { listUnconfirmedEmails } from '../modules/accounts/unconfirmed-email-store.ts';
 import { latestExpiry } from '../modules/api-keys/expiry.ts';
-import { keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
+import { environmentMistakes, keyPrefixWarnings } from '../modules/api-keys/key-prefixes.ts';
 import { catalogueWarnings } from '../modules/scope-catalogue/warnings.ts';
 import { countKeysBeyond } from '../modules/api-keys/store.ts';
 import { dayMs, systemClock } from '../foundation/clock.ts';
@@ -90,6 +90,11 @@ async function checkInstallation(): Promise<Check[]> {
           detail: `${describeDatabase(config.database)} responds; its schema is current and its master key is correct`,
         },
         ...checkServer(config, await durabilityOf(db)),
+        ...(await environmentMistakes(db, config)).map((detail): Check => ({
+          name: 'environments',
+          state: 'failed',
+          detail,
+        })),
         ...(await keyPrefixWarnings(db, config)).map((detail): Check => ({
           name: 'key prefix',
           state: 'warning',

@@ -60,12 +60,14 @@ const selectFirstEnvironment = sql<{ name: string | null }>(
   `select first_environment as name from installation where id = 1`,
 );
 
-/** Records the first environment, unless one is recorded. @returns the recorded one */
-export const claimFirstEnvironment = (db: Db, name: string): Promise<string> =>
-  db.transaction(async (tx) => {
-    await tx.run(setFirstEnvironment, [name]);
-    return (await tx.get(selectFirstEnvironment))?.name ?? name;
-  });
+/** @returns null before the first start with environments */
+export const findFirstEnvironment = async (db: Db): Promise<string | null> =>
+  (await db.get(selectFirstEnvironment))?.name ?? null;
+
+/** Records the first environment, unless one is recorded. */
+export async function claimFirstEnvironment(db: Db, name: string): Promise<void> {
+  if ((await findFirstEnvironment(db)) === null) await db.transaction((tx) => tx.run(setFirstEnvironment, [name]));
+}
 
 // Instances with different clocks write these times. A large difference is a pause of the service or a jump of a clock.
 const claimCheck = sql<{ countedFrom: number }>(

@@ -103,7 +103,7 @@ export function replaceSecretTx(
   { hash, hint, prefix }: NewSecret,
   at: number,
 ): void {
-  recordPrefixTx(tx, prefix, at);
+  recordPrefixTx(tx, { prefix, environment: before.environment }, at);
   tx.enqueue(replaceSecret, [before.id, lookupOf(hash), markedHash(hash, before), hint, at]);
 }
 

@@ -1,18 +1,23 @@
 /** Environments of API keys, such as live and test: each has a name and a prefix of its own. */
 import { DomainError } from '../../foundation/errors.ts';
+import { prefixOf } from './key-format.ts';
 
 export interface Environment {
   readonly name: string;
   readonly prefix: string;
 }
 
-/** The configured environments; the first one is that of all keys without a stored name. */
+/** The configured environments. Keys without a stored environment belong to the first one. */
 export class Environments {
   readonly names: readonly string[];
+  /** Those that a verification accepts if it names none: the first one. Empty if none is configured. */
+  readonly byDefault: readonly string[];
   /** Those that `/auth/forward` accepts. */
   readonly forwarded: readonly string[];
-  readonly #environments: readonly Environment[];
   readonly #prefix: string;
+  /** The further environments by prefix, and their prefixes by name. */
+  readonly #furtherNames: ReadonlyMap<string, string>;
+  readonly #furtherPrefixes: ReadonlyMap<string, string>;
 
   /**
    * @param environments KEYREEVE_ENVIRONMENTS; empty if it is not set
@@ -20,13 +25,16 @@ export class Environments {
    * @param areAllForwarded whether `/auth/forward` accepts all of them: KEYREEVE_FORWARD_ENVIRONMENTS
    */
   constructor(environments: readonly Environment[], prefix: string, areAllForwarded = false) {
-    this.#environments = environments;
-    this.#prefix = environments[0]?.prefix ?? prefix;
+    const [first, ...further] = environments;
+    this.#prefix = first?.prefix ?? prefix;
+    this.#furtherNames = new Map(further.map((one) => [one.prefix, one.name]));
+    this.#furtherPrefixes = new Map(further.map((one) => [one.name, one.prefix]));
     this.names = environments.map(({ name }) => name);
-    this.forwarded = areAllForwarded ? this.names : this.names.slice(0, 1);
+    this.byDefault = this.names.slice(0, 1);
+    this.forwarded = areAllForwarded ? this.names : this.byDefault;
   }
 
-  /** The environment that a request names without choosing one; undefined if none is configured. */
+  /** Undefined if none is configured. */
   get first(): string | undefined {
     return this.names[0];
   }
@@ -34,6 +42,19 @@ export class Environments {
   /** @param stored the environment of a key; null for the first one */
   nameOf(stored: string | null): string | undefined {
     return stored ?? this.first;
+  }
+
+  /**
+   * A program of an earlier version that restores or moves keys omits their environments, so a key of a further environment
+   * becomes one of the first. Its prefix still shows the environment.
+   * @param key text in the format of our keys
+   * @param accepted environments that a verification accepts
+   * @returns those of them that the prefix of the key allows
+   */
+  allowedBy(key: string, accepted: readonly string[]): readonly string[] {
+    if (this.#furtherNames.size === 0) return accepted;
+    const name = this.#furtherNames.get(prefixOf(key));
+    return name === undefined ? accepted : accepted.filter((other) => other === name);
   }
 
   /**
@@ -49,10 +70,9 @@ export class Environments {
 
   /** The prefix of new secrets. @throws DomainError `invalid_request` if the environment is no longer configured */
   prefixOf(stored: string | null): string {
-    if (stored === null) return this.#prefix;
-    const found = this.#environments.find(({ name }) => name === stored);
-    if (!found) throw new DomainError('invalid_request', { detail: `The environment ${stored} is not configured.` });
-    return found.prefix;
+    const prefix = stored === null ? this.#prefix : this.#furtherPrefixes.get(stored);
+    if (prefix !== undefined) return prefix;
+    throw new DomainError('invalid_request', { detail: `The environment ${stored} is not configured.` });
   }
 
   /** @throws DomainError `invalid_request` */

@@ -21,6 +21,9 @@ export function hintOf(key: Secret): string {
   return `${text.slice(0, -tailChars)}…${text.slice(-hintChars)}`;
 }
 
+/** @param key text in the format of our keys */
+export const prefixOf = (key: string): string => key.slice(0, -tailChars - 1);
+
 /** @param prefixes the current prefix and the earlier ones */
 export function formOf(text: string, prefixes: readonly string[]): KeyForm {
   if (hasKeyShape(text, prefixes)) {

@@ -77,7 +77,7 @@ const insertKey = sql(
 );
 const insertPrefix = sql(
   'insert_key_prefix',
-  `insert into key_prefixes (prefix, first_used_at) values ($1, $2) on conflict (prefix) do nothing`,
+  `insert into key_prefixes (prefix, environment, first_used_at) values ($1, $2, $3) on conflict (prefix) do nothing`,
 );
 // Version 0.1.0 created keys without recording their prefix.
 const insertEarlierPrefix = sql(
@@ -86,7 +86,10 @@ const insertEarlierPrefix = sql(
    select $1, $2 where not exists (select 1 from key_prefixes) and exists (select 1 from api_keys)
    on conflict (prefix) do nothing`,
 );
-const listPrefixes = sql<{ prefix: string }>('list_key_prefixes', `select prefix from key_prefixes order by prefix`);
+const listPrefixes = sql<RecordedPrefix>(
+  'list_key_prefixes',
+  `select prefix, environment from key_prefixes order by prefix`,
+);
 const shownColumns = (
   dialect: Dialect,
 ): string => `k.id, k.nickname, k.scopes, k.scopes_need_role as "needsRole", a.role as "ownerRole",
@@ -120,6 +123,12 @@ const selectOwners = sqlMany<{ accountId: string }>('select_api_key_owners', {
   postgres: `select requested.ordinal, a.id as "accountId" from unnest($1::bigint[]) with ordinality as requested (id, ordinal)
      join api_keys k on k.id = requested.id join accounts a on a.pk = k.account_pk`,
 });
+/** A prefix with which keys were created. */
+export interface RecordedPrefix {
+  readonly prefix: string;
+  /** The environment of the first such key; null: the first one. */
+  readonly environment: string | null;
+}
 /** The state that decides whether a key may be created. */
 export interface CreationState {
   readonly unverifiedSince: number | null;
@@ -178,19 +187,18 @@ export async function createKey(
       tx.get(countKeys, [accountId]).then((row) => assertBelowKeyLimit(row?.count ?? 0, keysMax)),
       assertMayGrant(tx, accountId, grants, pointerIn(scopes)),
       tx.run(insertKey, values).then(assertInserted),
-      prefix !== undefined && recordPrefixTx(tx, prefix, now),
+      prefix !== undefined && recordPrefixTx(tx, { prefix, environment }, now),
       recordEventTx(tx, { at: now, principal, action: 'api_key.created', accountId, target: String(id), details }),
     ]);
   });
 }
 
 /** Records the prefix of a new secret, unless it is recorded. */
-export const recordPrefixTx = (tx: Transaction, prefix: string, now: number): void =>
-  tx.enqueue(insertPrefix, [prefix, now]);
+export const recordPrefixTx = (tx: Transaction, { prefix, environment }: RecordedPrefix, now: number): void =>
+  tx.enqueue(insertPrefix, [prefix, environment, now]);
 
 /** The prefixes of all keys that were created here, including deleted keys. */
-export const listKeyPrefixes = async (reader: Pick<Db, 'all'>): Promise<string[]> =>
-  (await reader.all(listPrefixes)).map(({ prefix }) => prefix);
+export const listKeyPrefixes = (reader: Pick<Db, 'all'>): Promise<RecordedPrefix[]> => reader.all(listPrefixes);
 
 /** Records this prefix when there are keys but no recorded prefixes: version 0.1.0 recorded none. */
 export async function recordEarlierPrefix(db: Db, prefix: string, now: number): Promise<void> {

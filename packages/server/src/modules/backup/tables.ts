@@ -171,7 +171,7 @@ export const tables: readonly Table[] = [
   {
     name: 'key_prefixes',
     key: 'prefix',
-    columns: { prefix: 'text', first_used_at: 'integer' },
+    columns: { prefix: 'text', first_used_at: 'integer', environment: 'text' },
     isInBackup: true,
   },
   {

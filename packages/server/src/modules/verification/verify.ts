@@ -2,7 +2,7 @@
  * Verification of API keys and access tokens. The text of a credential shows its kind; text of no known format is
  * rejected without a database read. A rejection is a value, not an error, because it is as frequent as an acceptance.
  */
-import { limits, type Refusal } from '@keyreeve/contract';
+import { limits, refusals, type Refusal } from '@keyreeve/contract';
 import type { Environments } from '../api-keys/environments.ts';
 import { endOfPrevious } from '../api-keys/expiry.ts';
 import { formOf, mayBeImported } from '../api-keys/key-format.ts';
@@ -118,20 +118,10 @@ export interface VerifierOptions {
   readonly environments: Environments;
 }
 
-const refusals: Readonly<Record<Refusal, Refused>> = {
-  malformed: { valid: false, code: 'malformed' },
-  wrong_kind: { valid: false, code: 'wrong_kind' },
-  not_found: { valid: false, code: 'not_found' },
-  expired: { valid: false, code: 'expired' },
-  disabled: { valid: false, code: 'disabled' },
-  enrolment_required: { valid: false, code: 'enrolment_required' },
-  wrong_environment: { valid: false, code: 'wrong_environment' },
-  address_required: { valid: false, code: 'address_required' },
-  address_not_allowed: { valid: false, code: 'address_not_allowed' },
-  insufficient_scope: { valid: false, code: 'insufficient_scope' },
-  rate_limited: { valid: false, code: 'rate_limited' },
-  quota_exceeded: { valid: false, code: 'quota_exceeded' },
-};
+/** One value for each code, so that a rejection without details allocates nothing. */
+const rejections = Object.fromEntries(Object.keys(refusals).map((code) => [code, { valid: false, code }])) as Readonly<
+  Record<Refusal, Refused>
+>;
 
 export class Verifier {
   readonly counts: ResultCounts = {
@@ -238,7 +228,14 @@ export class Verifier {
     if (form === 'malformed' && mayBeImported(text, keyPrefixes))
       this.#startImportedKeyVerification(text, conditions, answer, fail);
     else if (form !== 'key') answer(this.#refuse(form));
-    else this.#find(hash.stored(text), conditions, answer, fail);
+    else this.#find(hash.stored(text), this.#narrowed(conditions, text), answer, fail);
+  }
+
+  /** Without the environments that the prefix of the key excludes. */
+  #narrowed(conditions: Conditions, text: string): Conditions {
+    const { environments: accepted = this.environments.byDefault } = conditions;
+    const environments = this.environments.allowedBy(text, accepted);
+    return environments === accepted ? conditions : { ...conditions, environments };
   }
 
   /** The text does not have the format of our keys: a key of another system, if such keys were imported. */
@@ -313,7 +310,7 @@ export class Verifier {
     const { clock } = this.#options;
     const expiresAt = endOf(key);
     if (expiresAt !== null && expiresAt <= expiryTime(clock, key.readAt)) return this.#refuse('expired');
-    const environment = this.#options.environments.nameOf(key.environment ?? null);
+    const environment = this.environments.nameOf(key.environment ?? null);
     if (!this.#isAccepted(environment, conditions)) return this.#refuse('wrong_environment');
     if (key.addresses !== null) {
       const ip = conditions.clientIp();
@@ -339,11 +336,8 @@ export class Verifier {
   }
 
   /** @param environment undefined if none is configured */
-  #isAccepted(environment: string | undefined, { environments }: Conditions): boolean {
-    if (environment === undefined) return true;
-    return environments === undefined
-      ? environment === this.#options.environments.first
-      : environments.includes(environment);
+  #isAccepted(environment: string | undefined, { environments = this.environments.byDefault }: Conditions): boolean {
+    return environment === undefined || environments.includes(environment);
   }
 
   /** @throws DomainError `unavailable` when a change of one of the scopes is unfinished */
@@ -359,7 +353,7 @@ export class Verifier {
     const result = await this.#options.tokens.verify(text);
     if (!result.valid) return this.#refuse(result.code);
     if (result.mustEnrol) return this.#refuse('enrolment_required');
-    const environment = this.#options.environments.first;
+    const environment = this.environments.first;
     if (!this.#isAccepted(environment, conditions)) return this.#refuse('wrong_environment');
     if (!hasScopes('', scopes)) return this.#refuseForScopes('', scopes);
     this.counts.access_token++;
@@ -370,7 +364,7 @@ export class Verifier {
 
   #refuse(code: Refusal): Refused {
     this.counts[code]++;
-    return refusals[code];
+    return rejections[code];
   }
 
   #refuseForScopes(held: string, wanted: readonly string[]): Refused {

@@ -3,6 +3,7 @@
 
 alter table api_keys add column environment text;
 alter table installation add column first_environment text;
+alter table key_prefixes add column environment text;
 
 drop index api_keys_unrestricted;
 create index api_keys_unrestricted on api_keys (id)

@@ -6,6 +6,8 @@
 alter table api_keys add column environment text;
 -- The name of the first environment since the setting was first used; null: it never was.
 alter table installation add column first_environment text;
+-- The environment whose new keys have the prefix; null: the first one.
+alter table key_prefixes add column environment text;
 
 drop index api_keys_unrestricted;
 create index api_keys_unrestricted on api_keys (id)

@@ -71,7 +71,10 @@ const insertRest = [
     `insert into api_key_secrets (lookup, key_hash, key_id, expires_at, last_used_at)
      values (7, $2, (select max(id) from api_keys), $1, $1)`,
   ),
-  sql('test_insert_key_prefix', `insert into key_prefixes (prefix, first_used_at) values ('krv', $1)`),
+  sql(
+    'test_insert_key_prefix',
+    `insert into key_prefixes (prefix, environment, first_used_at) values ('acme_test', 'test', $1)`,
+  ),
   sql('test_insert_webhook_progress', `insert into webhook_progress (chain, position) values (3, $1)`),
   sql(
     'test_insert_outbox',
