@@ -69,7 +69,7 @@ export function accountCommand(): Command {
     )
     .action(setLimits);
   withAccount(account.command('entitlements'))
-    .description('List or replace the entitlements: the scopes in need of one that the keys of the account may have.')
+    .description('List or set the entitlements of an account.')
     .option('--set <scopes>', 'replace them by these scopes, separated by commas')
     .option('--clear', 'remove all of them')
     .examples(

@@ -48,7 +48,9 @@ onEachDatabase(
     const unrestricted = { accountDisabledAt: null, disabledAt: null, addresses: null };
     const none = { metadata: null, limits: null, accountLimits: null, overlapEndsAt: null, secretLastUsedAt: null };
     const { readAt, ...state } = found;
-    assert.deepEqual(withoutOrdinal(state), { ...shown, accountId: ada, ...unrestricted, ...none });
+    // Rows of PostgreSQL have only the columns of the statement.
+    const unread = db.dialect === 'sqlite' ? { withheld: null, environment: null } : {};
+    assert.deepEqual(withoutOrdinal(state), { ...shown, accountId: ada, ...unrestricted, ...none, ...unread });
     assert.equal(readAt === null, db.dialect === 'sqlite', 'the time of the database, for a key that expires');
     assert.equal(await store.findKeyOwner(db, 42), ada);
     assert.equal(await store.findKeyOwner(db, 43), undefined);

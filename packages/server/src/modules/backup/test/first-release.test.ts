@@ -25,6 +25,7 @@ function asOfFirstSchema(text: string): string {
     'key_meters',
     'quota_notices',
     'expiry_notices',
+    'scopes',
   ];
   const columns = [
     'keys_imported_at',
@@ -44,6 +45,10 @@ function asOfFirstSchema(text: string): string {
     'hint',
     'last_used_from',
     'revision',
+    'environment',
+    'first_environment',
+    'entitlements',
+    'entitlements_revision',
     'chain',
     'position',
     'mac',
