@@ -11,6 +11,7 @@ import { CurrentPassword } from '../modules/accounts/current-password.ts';
 import { parseEmail } from '../modules/accounts/email.ts';
 import { findLanguage } from '../modules/accounts/store.ts';
 import { ApiKeys } from '../modules/api-keys/api-keys.ts';
+import { CreationNotices } from '../modules/api-keys/creation-notices.ts';
 import { QuotaNotices } from '../modules/api-keys/quota-notices.ts';
 import { Environments } from '../modules/api-keys/environments.ts';
 import { UnusedKeys } from '../modules/api-keys/unused-keys.ts';
@@ -218,7 +219,11 @@ export function wire(options: WiringOptions): Services {
       : undefined,
     revocations: journal,
   };
-  const apiKeys = new ApiKeys({ ...keyOptions, keysPerAccountMax: config.keysPerAccountMax });
+  const apiKeys = new ApiKeys({
+    ...keyOptions,
+    keysPerAccountMax: config.keysPerAccountMax,
+    creationNotices: new CreationNotices({ mailer, bucketHash: keys.throttleBucket }),
+  });
   const keyChanges = new KeyChanges({ ...keyOptions, pending: apiKeys.pending });
   const usageCounter = config.usageDays === 0 ? undefined : new UsageCounter((hours) => addUsage(db, hours));
   const keyUsage = new KeyUsage({ db, clock, keyChanges, keptDays: config.usageDays });

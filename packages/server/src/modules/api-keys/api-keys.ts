@@ -18,6 +18,7 @@ import { assertCreationAllowed, type KeyCreationLimits } from '../rate-limits/ke
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { withoutWithheld } from '../scope-catalogue/withheld.ts';
 import { parseAddresses } from './addresses.ts';
+import type { CreationNotices } from './creation-notices.ts';
 import { assertRecentSignIn } from '../../foundation/recent-sign-in.ts';
 import { withoutEnvironments, type Environments } from './environments.ts';
 import { assertExpiry, latestExpiry } from './expiry.ts';
@@ -43,6 +44,8 @@ export interface ApiKeysOptions {
   readonly lifetimeDaysMax: number;
   /** Absent for load tests. */
   readonly creationLimits: KeyCreationLimits | undefined;
+  /** Absent: creations send no mail. */
+  readonly creationNotices?: CreationNotices;
   /** Absent without a deletion journal. */
   readonly revocations?: Revocations | undefined;
 }
@@ -105,7 +108,16 @@ export class ApiKeys {
    *   bad IP ranges or metadata, `invalid_access_token` when the session has ended
    */
   async create(principal: Principal, accountId: string, request: KeyRequest): Promise<ApiKey & { secret: Secret }> {
-    const { db, clock, hash, hasCatalogue = false, keysPerAccountMax, lifetimeDaysMax, creationLimits } = this.#options;
+    const {
+      db,
+      clock,
+      hash,
+      hasCatalogue = false,
+      keysPerAccountMax,
+      lifetimeDaysMax,
+      creationLimits,
+      creationNotices,
+    } = this.#options;
     const nickname = validateNickname(request.nickname);
     const scopes = validateScopes(principal, request.scopes ?? []);
     const now = clock.now();
@@ -139,7 +151,8 @@ export class ApiKeys {
     };
     const countedIn = principal.kind === 'account' ? creationLimits : undefined;
     await this.#assertCreatable(key, countedIn);
-    await store.createKey(db, creator, key, keysPerAccountMax, countedIn);
+    await store.createKey(db, creator, key, keysPerAccountMax, countedIn, creationNotices);
+    creationNotices?.sendSoon();
     this.#recordedPrefixes.add(prefix);
     const shownEnvironment = this.#environments.nameOf(environment) ?? null;
     const unused = { disabledAt: null, disabledReason: null, lastUsedAt: null, environment: shownEnvironment };

@@ -12,6 +12,7 @@ import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import * as store from './expiry-notice-store.ts';
 import type { ExpiringKeyRow } from './expiry-notice-store.ts';
+import { describeKey } from './key-text.ts';
 
 export interface ExpiryNoticesOptions {
   readonly db: Db;
@@ -94,6 +95,7 @@ export class ExpiryNotices {
       const isCut = keys.length === keysPerCommitMax && accountPk === keys.at(-1)?.accountPk;
       const count = isCut ? await store.countExpiringTx(tx, day, due, accountPk) : ofAccount.length;
       const data = {
+        owner: first.email,
         day: new Date(day * dayMs).toISOString().slice(0, 10),
         count,
         keys: ofAccount.slice(0, limits.expiryNoticeKeysMax).map(describe),
@@ -104,9 +106,9 @@ export class ExpiryNotices {
 }
 
 /** Language-independent: `laptop (4830184710273911, krv_…x7Qa): 2026-12-05 09:30 UTC`. */
-function describe({ nickname, id, hint, expiresAt }: ExpiringKeyRow): string {
-  const time = toInstant(expiresAt).slice(0, 16).replace('T', ' ');
-  return `${nickname} (${hint === null ? id : `${id}, ${hint}`}): ${time} UTC`;
+function describe(key: ExpiringKeyRow): string {
+  const time = toInstant(key.expiresAt).slice(0, 16).replace('T', ' ');
+  return `${describeKey(key)}: ${time} UTC`;
 }
 
 const eventOf = ({ id, accountId, nickname, expiresAt }: ExpiringKeyRow, at: number): NewAuditEvent => ({

@@ -11,6 +11,7 @@ import { toLimits } from '../key-limits/definition.ts';
 import { countCreationTx, type KeyCreationLimits } from '../rate-limits/key-creation-limits.ts';
 import { assertMayGrant, pointerIn } from '../scope-catalogue/grants.ts';
 import { assertSessionValidTx } from '../sessions/store.ts';
+import type { CreationNotices } from './creation-notices.ts';
 import { disabledColumns, markedHash } from './stored-hash.ts';
 
 export interface KeyRow {
@@ -158,6 +159,7 @@ export async function createKey(
   key: NewKey,
   keysMax: number,
   creationLimits: KeyCreationLimits | undefined,
+  notices?: CreationNotices,
 ): Promise<void> {
   const { id, hash, hint, accountId, nickname, scopes, needsRole = false, expiresAt, now, prefix } = key;
   const { addresses = null, limits = null, metadata = null, environment = null, grants = [] } = key;
@@ -190,6 +192,7 @@ export async function createKey(
       prefix !== undefined && recordPrefixTx(tx, { prefix, environment }, now),
       recordEventTx(tx, { at: now, principal, action: 'api_key.created', accountId, target: String(id), details }),
     ]);
+    if (notices?.isNeeded(principal, accountId)) await notices.queueTx(tx, principal, key);
   });
 }
 

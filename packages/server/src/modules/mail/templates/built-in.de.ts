@@ -148,12 +148,24 @@ ${notYou}`,
 ${notYou}`,
   },
   keys_expiring: {
-    subject: 'API-Schlüssel Ihres Kontos bei {{product}} laufen am {{day}} ab',
-    text: `API-Schlüssel Ihres Kontos bei {{product}} laufen am {{day}} (UTC) ab. Anzahl der Schlüssel: {{count}}. Die folgende Liste enthält alle oder die ersten 20, jeweils mit Kennung, Anfang und Ende des Geheimnisses (soweit bekannt) und Ablaufzeit:
+    subject: 'API-Schlüssel bei {{product}} laufen am {{day}} ab',
+    text: `API-Schlüssel des Kontos {{owner}} bei {{product}} laufen am {{day}} (UTC) ab. Anzahl der Schlüssel: {{count}}. Die folgende Liste enthält alle oder die ersten 20, jeweils mit Kennung, Anfang und Ende des Geheimnisses (soweit bekannt) und Ablaufzeit:
 
 {{keys}}
 
 Ab dann werden Anfragen mit diesen Schlüsseln abgewiesen. Wenn Sie einen Schlüssel noch brauchen, setzen Sie vorher eine spätere Ablaufzeit oder ersetzen Sie ihn. Andernfalls müssen Sie nichts tun.`,
+  },
+  api_key_created: {
+    subject: 'Bei {{product}} wurde ein API-Schlüssel erstellt',
+    text: `Am {{at}} hat der Betreiber von {{product}} oder eine andere für das Konto zuständige Person einen API-Schlüssel für {{owner}} erstellt:
+
+{{key}}
+
+Er gilt ab sofort. Seine Berechtigungen (Scopes):
+
+{{scopes}}
+
+Falls Sie diesen Schlüssel nicht erwarten, löschen Sie ihn und wenden Sie sich an den Betreiber von {{product}}. Andernfalls müssen Sie nichts tun.`,
   },
   account_deleted: {
     subject: 'Ihr Konto bei {{product}} wurde gelöscht',

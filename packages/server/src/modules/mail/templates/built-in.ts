@@ -157,12 +157,24 @@ ${notYou}`,
 ${notYou}`,
   },
   keys_expiring: {
-    subject: 'API keys of your account with {{product}} expire on {{day}}',
-    text: `API keys of your account with {{product}} expire on {{day}} (UTC). Number of keys: {{count}}. The list below contains all of them or the first 20, each with its id, the start and end of its secret (if known) and its expiry:
+    subject: 'API keys at {{product}} expire on {{day}}',
+    text: `API keys of the account {{owner}} at {{product}} expire on {{day}} (UTC). Number of keys: {{count}}. The list below contains all of them or the first 20, each with its id, the start and end of its secret (if known) and its expiry:
 
 {{keys}}
 
 From then on, requests with these keys are rejected. If you still need a key, set a later expiry or replace the key before that time. Otherwise you need not do anything.`,
+  },
+  api_key_created: {
+    subject: 'An API key was created at {{product}}',
+    text: `At {{at}}, an operator of {{product}} or another manager of the account created an API key for {{owner}}:
+
+{{key}}
+
+It can be used from now on. Its scopes:
+
+{{scopes}}
+
+If you do not expect this key, delete it and contact the operator of {{product}}. Otherwise you need not do anything.`,
   },
   account_deleted: {
     subject: 'Your account with {{product}} was deleted',

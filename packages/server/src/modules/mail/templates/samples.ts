@@ -35,11 +35,18 @@ export const samples: { readonly [Template in keyof MailData]: MailData[Template
   suspicious_sign_in: { at, address, program: 'Mozilla/5.0 (X11; Linux x86_64)', failures: 12 },
   keys_expiring: {
     day: '2026-12-05',
+    owner: 'ada@example.com',
     count: 2,
     keys: [
       'build server (4830184710273911, krv_…x7Qa): 2026-12-05 09:30 UTC',
       'laptop (5519022846103377): 2026-12-05 18:00 UTC',
     ],
+  },
+  api_key_created: {
+    at,
+    owner: 'ada@example.com',
+    key: 'build server (4830184710273911, krv_…x7Qa)',
+    scopes: ['orders:read', 'orders:write'],
   },
   account_deleted: { at },
 };

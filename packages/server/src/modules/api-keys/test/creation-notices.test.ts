@@ -1,0 +1,87 @@
+/** Mail about keys that another account or an operator created: to whom, and how many. */
+import assert from 'node:assert/strict';
+import { limits } from '@keyreeve/contract';
+import { newAccountClient } from '../../../../test-kit/account-client.ts';
+import { test } from '../../../../test-kit/app-on-each-database.ts';
+import { FakeClock } from '../../../../test-kit/fake-clock.ts';
+import { operator } from '../../../../test-kit/new-app.ts';
+import { addAccount, keys, newKey, now } from '../../../../test-kit/rows.ts';
+import { onEachDatabase } from '../../../../test-kit/store-on-each-database.ts';
+import type { Db } from '../../../foundation/database/db.ts';
+import { sql } from '../../../foundation/database/sql.ts';
+import { DomainError } from '../../../foundation/errors.ts';
+import type { Principal } from '../../../foundation/principal.ts';
+import { Mailer } from '../../mail/mail.ts';
+import { Outbox } from '../../outbox/outbox.ts';
+import { claimJobs } from '../../outbox/store.ts';
+import { CreationNotices } from '../creation-notices.ts';
+import { createKey } from '../store.ts';
+
+test('the owner gets a mail when an operator creates a key, and none for an own key', async () => {
+  await using client = await newAccountClient();
+  const { app, mailbox } = client;
+  const tokens = await client.newAccount('ada@example.com');
+  const { accounts, apiKeys } = app.service.services;
+  const { id: accountId } = await accounts.find('ada@example.com');
+  await client.untilOutboxEmpty();
+  const before = mailbox.messages.length;
+  await client.as(tokens, 'POST', '/auth/api-keys', { nickname: 'own' });
+  const key = { nickname: 'build server', scopes: ['orders:read', 'orders:write'] };
+  const { id, secret } = await apiKeys.create(operator, accountId, key);
+  await client.untilOutboxEmpty();
+  const [mail, ...others] = mailbox.messages.slice(before);
+  assert.ok(mail);
+  assert.deepEqual(others, []);
+  assert.deepEqual(mail.to, ['ada@example.com']);
+  assert.match(mail.subject, /^An API key was created at /);
+  const text = mail.text.replaceAll('\r\n', '\n');
+  assert.ok(text.includes(`build server (${id}, krv_…${secret.reveal().slice(-4)})\n`), text);
+  assert.match(text, /\n\norders:read\norders:write\n\n/);
+  assert.equal(text.includes(secret.reveal()), false);
+});
+
+const noticesOn = (db: Db, isMailConfigured = true): CreationNotices => {
+  const outbox = new Outbox({ db, clock: new FakeClock(now), seal: keys.outboxSeal });
+  return new CreationNotices({ mailer: new Mailer(outbox, isMailConfigured), bucketHash: keys.throttleBucket });
+};
+
+/** @returns the recipients, sorted */
+async function recipients(db: Db): Promise<string[]> {
+  const jobs = await claimJobs(db, 'mail', { now, claimedUntil: now + 1_000, max: 1_000 });
+  return jobs.map(({ id, payload }) => (JSON.parse(keys.outboxSeal.open(id, payload)) as { to: string }).to).toSorted();
+}
+
+const create = (db: Db, principal: Principal, accountId: string, nickname: string, notices = noticesOn(db)) =>
+  createKey(db, principal, newKey(accountId, nickname), 1_000, undefined, notices);
+const unconfirm = sql('test_unconfirm', 'update accounts set email_unconfirmed_since = 1 where id = $1');
+
+onEachDatabase(
+  'an account whose email address is an earlier one after a restore gets no mail about a created key',
+  async ({ db }) => {
+    const ada = await addAccount(db);
+    // An owner whose email address was never verified cannot have keys.
+    await db.transaction((tx) => tx.run(unconfirm, [ada]));
+    await create(db, operator, ada, 'laptop');
+    assert.deepEqual(await recipients(db), []);
+  },
+);
+
+onEachDatabase('a rejected creation and a service without a mail server send no mail', async ({ db }) => {
+  const ada = await addAccount(db);
+  await create(db, operator, ada, 'laptop', noticesOn(db, false));
+  await assert.rejects(
+    create(db, operator, ada, 'laptop'),
+    (error) => error instanceof DomainError && error.code === 'nickname_taken',
+  );
+  assert.deepEqual(await recipients(db), []);
+});
+
+onEachDatabase('an account gets a bounded number of mails about created keys in an hour', async ({ db }) => {
+  const ada = await addAccount(db);
+  const max = limits.createdKeyMailsPerHourMax;
+  for (let n = 0; n <= max; n++) await create(db, operator, ada, `key ${n}`);
+  assert.deepEqual(
+    await recipients(db),
+    Array.from({ length: max }, () => 'ada@Example.com'),
+  );
+});

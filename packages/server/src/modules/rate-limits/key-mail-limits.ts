@@ -1,0 +1,21 @@
+/**
+ * How many mails about created keys an account gets in an hour. Other persons cause them, so without a bound a manager of a
+ * service account could flood the mailboxes of the other managers.
+ */
+import { limits } from '@keyreeve/contract';
+import type { KeyedHash } from '../../foundation/crypto/keyed-hash.ts';
+import type { Transaction } from '../../foundation/database/db.ts';
+import { incrementTx } from './store.ts';
+
+const windowMs = 3_600_000;
+
+/** Counts a mail to an account. @returns whether it may be sent */
+export async function countKeyMailTx(
+  tx: Transaction,
+  bucketHash: KeyedHash,
+  accountId: string,
+  now: number,
+): Promise<boolean> {
+  const bucket = bucketHash.stored(JSON.stringify(['key mails', accountId]));
+  return (await incrementTx(tx, bucket, now, { windowMs })).count <= limits.createdKeyMailsPerHourMax;
+}
