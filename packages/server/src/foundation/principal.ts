@@ -2,6 +2,7 @@
 
 export type Principal =
   | AccountPrincipal
+  | KeyPrincipal
   /** An operator who uses the command line on the machine. */
   | { readonly kind: 'operator' }
   /** A user with a one-time code that was sent to the account's email address. */
@@ -22,4 +23,15 @@ export interface AccountPrincipal {
   readonly signedInAt?: number;
   /** Only administrators may perform the operation: the transaction of the change checks the role again. */
   readonly actsAs?: 'administrator';
+}
+
+/**
+ * A management key: an API key with the scope `keyreeve:keys`. It acts for the service accounts that its account manages, and
+ * for no other account, not even its own.
+ */
+export interface KeyPrincipal {
+  readonly kind: 'key';
+  readonly keyId: number;
+  /** The account that owns the key. */
+  readonly accountId: string;
 }

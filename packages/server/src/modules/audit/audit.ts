@@ -110,9 +110,15 @@ export const recordAccountEventTx = (
 ): Promise<void> =>
   recordEventTx(tx, { at, principal, action, accountId: id, target: id, ...(details ? { details } : {}) });
 
+/** `account:<id>`, `key:<id>` for a management key, or the kind of the principal. */
+function actorOf(principal: Principal): string {
+  if (principal.kind === 'account') return `account:${principal.accountId}`;
+  return principal.kind === 'key' ? `key:${principal.keyId}` : principal.kind;
+}
+
 const rowOf = ({ at, principal, action, accountId, target, details }: NewAuditEvent): NewAuditRow => ({
   at,
-  actor: principal.kind === 'account' ? `account:${principal.accountId}` : principal.kind,
+  actor: actorOf(principal),
   action,
   accountId: accountId ?? null,
   target: target ?? null,

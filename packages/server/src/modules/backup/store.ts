@@ -27,13 +27,17 @@ function pageOf({ name, key, columns }: Table): Record<Dialect, string> {
 
 const keysOf = (key: Table['key']): readonly string[] => (typeof key === 'string' ? [key] : key);
 
+/** @param value from {@link tables}, which contain no quotes */
+const literal = (value: number | string | undefined): string =>
+  typeof value === 'string' ? `'${value}'` : String(value);
+
 /** Inserts the rows of one JSON array. */
 function insertOf({ name, columns, defaults = {} }: Table): Record<Dialect, string> {
   const names = Object.keys(columns).join(', ');
   const list = (value: (column: string) => string, bytes: (text: string) => string): string =>
     Object.entries(columns)
       .map(([column, kind]) => {
-        const given = column in defaults ? `coalesce(${value(column)}, ${defaults[column]})` : value(column);
+        const given = column in defaults ? `coalesce(${value(column)}, ${literal(defaults[column])})` : value(column);
         return kind === 'bytes' ? bytes(given) : given;
       })
       .join(', ');

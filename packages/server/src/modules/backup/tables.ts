@@ -11,7 +11,7 @@ export interface Table {
   readonly key: string | readonly string[];
   readonly columns: Readonly<Record<string, ColumnKind>>;
   /** Values for columns that the backup of an older version lacks. Other missing columns become null. */
-  readonly defaults?: Readonly<Record<string, number>>;
+  readonly defaults?: Readonly<Record<string, number | string>>;
   /** False for rows that are worthless after a restore. A move copies them. */
   readonly isInBackup: boolean;
 }
@@ -60,8 +60,28 @@ export const tables: readonly Table[] = [
       limits: 'text',
       entitlements: 'text',
       entitlements_revision: 'integer',
+      kind: 'text',
     },
-    defaults: { requires_second_factor: 0, enabled_count: 0, entitlements_revision: 0 },
+    defaults: { requires_second_factor: 0, enabled_count: 0, entitlements_revision: 0, kind: 'person' },
+    isInBackup: true,
+  },
+  {
+    name: 'service_accounts',
+    key: 'account_pk',
+    columns: {
+      account_pk: 'integer',
+      name: 'text',
+      external_id: 'text',
+      creator_pk: 'integer',
+      created_at: 'integer',
+      updated_at: 'integer',
+    },
+    isInBackup: true,
+  },
+  {
+    name: 'service_account_managers',
+    key: ['service_pk', 'manager_pk'],
+    columns: { service_pk: 'integer', manager_pk: 'integer', created_at: 'integer' },
     isInBackup: true,
   },
   {

@@ -24,12 +24,22 @@ const insertRest = [
   sql(
     'test_fill_account',
     `update accounts set unverified_since = $1, requires_second_factor = 1, limits = '{}',
-       entitlements = 'reports:read', entitlements_revision = 2 where id = 'acc_bob'`,
+       entitlements = 'reports:read', entitlements_revision = 2, kind = 'service' where id = 'acc_bob'`,
   ),
   sql(
     'test_insert_scope',
     `insert into scopes (name, description, needs_entitlement, created_at, updated_at, deleted_at, revision)
      values ('reports:read', 'Reports', 1, $1, $1, $1, 3)`,
+  ),
+  sql(
+    'test_insert_service_account',
+    `insert into service_accounts (account_pk, name, external_id, creator_pk, created_at, updated_at)
+     values ((select pk from accounts where id = 'acc_bob'), 'Billing', 'tenant 7', ${pk}, $1, $1)`,
+  ),
+  sql(
+    'test_insert_service_account_manager',
+    `insert into service_account_managers (service_pk, manager_pk, created_at)
+     values ((select pk from accounts where id = 'acc_bob'), ${pk}, $1)`,
   ),
   sql('test_fill_session', `update sessions set address = '192.0.2.1', program = 'curl' where created_at = $1`),
   sql(
@@ -100,7 +110,7 @@ export interface Filled {
 }
 
 /**
- * Adds Ada with two keys, a session and a second factor, Bob who is disabled, a deleted account, and a row in each
+ * Adds Ada with two keys, a session and a second factor, Bob who is a disabled service account, a deleted account, and a row in each
  * other table.
  */
 export async function fill(db: Db): Promise<Filled> {

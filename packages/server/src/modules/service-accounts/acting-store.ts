@@ -1,0 +1,49 @@
+/** The rows on which it depends whether a principal may act for an account. */
+import type { Reader, Transaction } from '../../foundation/database/db.ts';
+import { databaseTime, sql } from '../../foundation/database/sql.ts';
+import type { KeyPrincipal } from '../../foundation/principal.ts';
+
+/** The scope of management keys. Only operators grant it. */
+export const manageScope = 'keyreeve:keys';
+
+const lockText = `select id from accounts where id = $1`;
+const lockAccount = sql<{ id: string }>('lock_managed_account', {
+  sqlite: lockText,
+  postgres: `${lockText} for update`,
+});
+const selectManaged = sql<{ id: string }>(
+  'select_managed_account',
+  `select s.id from service_account_managers m join accounts s on s.pk = m.service_pk join accounts a on a.pk = m.manager_pk
+   where s.id = $1 and a.id = $2`,
+);
+// The later of two clocks decides on the expiry. The account is locked before its key, as by a deletion of the account.
+// The locks are shared: a backend changes the keys of several service accounts at the same time.
+const validKey = (now: string): string => `select a.id from accounts a join api_keys k on k.account_pk = a.pk
+   where k.id = $1 and a.id = $2 and a.disabled_at is null and k.disabled_at is null
+     and (k.expires_at is null or k.expires_at > ${now}) and ' ' || k.scopes || ' ' like '% ${manageScope} %'
+     and (k.scopes_need_role = 0 or a.role = 'admin')`;
+const lockKey = sql<{ id: string }>('lock_management_key', {
+  sqlite: validKey('$3'),
+  postgres: `${validKey(`greatest($3, ${databaseTime.postgres})`)} for share of a, k`,
+});
+
+/**
+ * On PostgreSQL, locks an account until the end of the transaction. Changes of its managers lock it too: a later statement
+ * sees all earlier changes, and no other change commits before this transaction ends.
+ */
+export const lockAccountTx = async (tx: Transaction, accountId: string): Promise<void> =>
+  void (await tx.get(lockAccount, [accountId]));
+
+/** @returns false also if there is no such account */
+export const isManagedBy = async (
+  reader: Pick<Reader, 'get'>,
+  accountId: string,
+  managerId: string,
+): Promise<boolean> => (await reader.get(selectManaged, [accountId, managerId])) !== undefined;
+
+/** Locks a management key and its account, unless it is no longer valid. @returns whether it is valid */
+export const lockManagementKeyTx = async (
+  tx: Transaction,
+  { keyId, accountId }: KeyPrincipal,
+  now: number,
+): Promise<boolean> => (await tx.get(lockKey, [keyId, accountId, now])) !== undefined;

@@ -1,0 +1,67 @@
+/** Whether a principal may act for an account: its own, or a service account that it manages. */
+import { allInOrder } from '../../foundation/all-in-order.ts';
+import type { Db, Transaction } from '../../foundation/database/db.ts';
+import { DomainError } from '../../foundation/errors.ts';
+import type { Principal } from '../../foundation/principal.ts';
+import { assertSessionValidTx } from '../sessions/store.ts';
+import { isManagedBy, lockAccountTx, lockManagementKeyTx } from './acting-store.ts';
+
+/**
+ * First in the transaction of every change that a principal makes to an account or its keys: the credential was verified
+ * when the request began, and its body may have taken seconds to arrive. A principal that acts as an administrator may
+ * change any account, so a request of a manager must not set `actsAs`.
+ * @throws DomainError `invalid_access_token` when the session of an account has ended, `invalid_management_key` when a
+ *   management key is no longer valid, `account_not_found` when the principal does not manage the account; never for
+ *   other principals
+ */
+export async function assertMayActForTx(
+  tx: Transaction,
+  principal: Principal,
+  accountId: string,
+  now: number,
+): Promise<void> {
+  const managerId = managerOf(principal, accountId);
+  const credential = async (): Promise<void> => assertCredentialValidTx(tx, principal, now);
+  if (managerId === undefined) return credential();
+  const locks = [credential, async (): Promise<void> => lockAccountTx(tx, accountId)];
+  // Service accounts may manage each other. They are locked in the order of their ids, against deadlocks; people first.
+  const isFirst = principal.kind === 'account' || managerId < accountId;
+  const ordered = (isFirst ? locks : locks.toReversed()).map((lock) => lock());
+  const isManager = isManagedBy(tx, accountId, managerId);
+  await allInOrder([...ordered, isManager.then(assertManager)]);
+}
+
+/**
+ * The same check by a read, for requests that change nothing, and to reject other requests early. The caller has verified
+ * the credential.
+ * @throws DomainError `account_not_found`
+ */
+export async function assertMayActFor(db: Db, principal: Principal, accountId: string): Promise<void> {
+  const managerId = managerOf(principal, accountId);
+  if (managerId === undefined) return;
+  const isManager = await isManagedBy(db, accountId, managerId);
+  // The manager may have been removed by a commit that has not reached the standby yet.
+  if (!isManager) await db.confirm();
+  assertManager(isManager);
+}
+
+/**
+ * Checks the credential of a principal, and locks it until the end of the transaction.
+ * @throws DomainError `invalid_access_token`, `invalid_management_key`; never for other principals
+ */
+export async function assertCredentialValidTx(tx: Transaction, principal: Principal, now: number): Promise<void> {
+  if (principal.kind !== 'key') return assertSessionValidTx(tx, principal, now);
+  if (!(await lockManagementKeyTx(tx, principal, now))) throw new DomainError('invalid_management_key');
+}
+
+/** @returns the account that must manage the other one; undefined if the principal needs no manager */
+function managerOf(principal: Principal, accountId: string): string | undefined {
+  if (principal.kind === 'key') return principal.accountId;
+  if (principal.kind !== 'account' || principal.actsAs === 'administrator') return undefined;
+  return principal.accountId === accountId ? undefined : principal.accountId;
+}
+
+/** @throws DomainError `account_not_found` */
+function assertManager(isManager: boolean): void {
+  if (!isManager) throw new DomainError('account_not_found');
+}
