@@ -5,8 +5,10 @@
 --   frontend     http-request lua.keyreeve any            (or the name of a scope instead of "any")
 --                http-request deny deny_status 503 unless { var(txn.keyreeve_allowed) -m bool }
 --   before it    http-request set-var(txn.keyreeve_cost) int(5)      (what a request spends of limits, if not 1)
+--                http-request set-var(txn.keyreeve_only) str(test)   (the only environment whose keys are accepted)
 --
--- Keyreeve accepts: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes, _environment and txn.keyreeve_allowed.
+-- Keyreeve accepts: sets txn.keyreeve_account, _credential, _key_id, _nickname, _scopes, _environment (only if the installation
+-- has environments) and txn.keyreeve_allowed.
 -- Keyreeve rejects: sends the client Keyreeve's status, problem document, WWW-Authenticate, Retry-After and RateLimit.
 -- Any other result, also an error in this file: txn.keyreeve_allowed stays unset, and the deny rule rejects the request.
 
@@ -33,8 +35,8 @@ local function first(headers, name)
   return headers and headers[name] and headers[name][0]
 end
 
--- The scope and the cost come from haproxy.cfg. No part of the URL comes from the client.
-local function verificationUrl(scope, cost)
+-- The scope, the cost and the environment come from haproxy.cfg. No part of the URL comes from the client.
+local function verificationUrl(scope, cost, environment)
   local query = {}
   if scope ~= "any" then
     local encoded = scope:gsub("[^%w._~-]", function(character)
@@ -44,6 +46,9 @@ local function verificationUrl(scope, cost)
   end
   if cost then
     table.insert(query, "cost=" .. cost)
+  end
+  if environment then
+    table.insert(query, "environment=" .. environment)
   end
   return origin .. "/auth/forward" .. (#query > 0 and "?" or "") .. table.concat(query, "&")
 end
@@ -86,19 +91,20 @@ end
 local function allow(txn, response)
   for variable, name in pairs(identity) do
     local value = first(response.headers, name)
-    -- Keyreeve always sets the others, also empty ones. Otherwise the response is not from Keyreeve.
-    if not value and variable ~= "environment" then
+    if value then
+      txn:set_var("txn.keyreeve_" .. variable, value)
+    elseif variable ~= "environment" then
+      -- Keyreeve always sets these, also empty ones. Otherwise the response is not from Keyreeve.
       core.Alert("keyreeve: the response has no " .. name)
       return
     end
-    txn:set_var("txn.keyreeve_" .. variable, value or "")
   end
   txn:set_var("txn.keyreeve_allowed", true)
 end
 
 core.register_action("keyreeve", { "http-req" }, function(txn, scope)
   local response = core.httpclient():get({
-    url = verificationUrl(scope, txn:get_var("txn.keyreeve_cost")),
+    url = verificationUrl(scope, txn:get_var("txn.keyreeve_cost"), txn:get_var("txn.keyreeve_only")),
     headers = verificationHeaders(txn),
     timeout = timeoutMs,
   })

@@ -14,8 +14,12 @@ const ownMain = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 /**
  * Creates accounts and scoped keys with commands, all else over HTTP.
  * @param main the program
+ * @param more further settings
  */
-export async function startKeyreeve(main = ownMain): Promise<ForwardAuthServer> {
+export async function startKeyreeve(
+  main = ownMain,
+  more: Readonly<Record<string, string>> = {},
+): Promise<ForwardAuthServer> {
   const folder = newTempFolder();
   const directory = folder.path;
   const port = await freePort();
@@ -27,6 +31,7 @@ export async function startKeyreeve(main = ownMain): Promise<ForwardAuthServer> 
     KEYREEVE_DATABASE_URL: `sqlite:${join(directory, 'keyreeve.db')}`,
     KEYREEVE_DRAIN_SECONDS: '0',
     KEYREEVE_TRUSTED_PROXIES: '127.0.0.1',
+    ...more,
   };
   const email = 'operator@example.com';
   const password = randomBytes(24).toString('base64url');

@@ -15,7 +15,7 @@ import {
 } from './proxy-setup.ts';
 
 /** Identity headers of a client, in several spellings. None may reach the backend. */
-const claims: Record<string, readonly (readonly [string, string])[]> = {
+export const claims: Record<string, readonly (readonly [string, string])[]> = {
   'in Keyreeve’s spelling': [['X-Keyreeve-Account', claimed]],
   'in lower case': [['x-keyreeve-account', claimed]],
   'in upper case': [['X-KEYREEVE-ACCOUNT', claimed]],
@@ -45,6 +45,7 @@ const claims: Record<string, readonly (readonly [string, string])[]> = {
     ['X_Keyreeve_Key_Id', claimed],
     ['X_Keyreeve_Nickname', claimed],
     ['X_Keyreeve_Scopes', claimed],
+    ['X_Keyreeve_Environment', claimed],
   ],
   'with a request to remove the real header': [
     ['X-Keyreeve-Account', claimed],
@@ -52,7 +53,7 @@ const claims: Record<string, readonly (readonly [string, string])[]> = {
   ],
   'with a request to remove all identity headers': [
     ['Connection', 'close, X-Keyreeve-Account, X-Keyreeve-Credential'],
-    ['Connection', 'x-keyreeve-key-id, x-keyreeve-nickname, x-keyreeve-scopes'],
+    ['Connection', 'x-keyreeve-key-id, x-keyreeve-nickname, x-keyreeve-scopes, x-keyreeve-environment'],
   ],
 };
 
@@ -289,7 +290,7 @@ const invalidResponses: readonly string[] = [
 export const guaranteesOfFixedUrl: Record<string, (setup: ProxySetup) => Promise<void>> = {
   'a scope in the client’s query is not requested from Keyreeve': async (setup) => {
     setup.tap.takeRecorded();
-    const path = '/search?scope=keyreeve:verify&cost=10000&limited=x&x=y';
+    const path = '/search?scope=keyreeve:verify&cost=10000&limited=x&environment=test&x=y';
     const reached = await assertForwarded(setup, { path, headers: [bearer(setup.keyreeve.key.key)] });
     assert.equal(reached.url, path);
     assert.match(setup.tap.takeRecorded(), /^GET \/auth\/forward(\?limited=403)? HTTP\/1\.1\r\n/);

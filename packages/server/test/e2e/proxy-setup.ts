@@ -74,6 +74,7 @@ export const identityOfKey = (keyreeve: ForwardAuthServer, key: TestKey, scopes:
   keyid: [String(key.id)],
   nickname: [encodeURIComponent(key.nickname)],
   scopes: scopes === '' ? [] : [scopes],
+  environment: [],
 });
 
 export const identityOfToken = (keyreeve: ForwardAuthServer): Record<string, string[]> => ({
@@ -82,6 +83,7 @@ export const identityOfToken = (keyreeve: ForwardAuthServer): Record<string, str
   keyid: [],
   nickname: [],
   scopes: [],
+  environment: [],
 });
 
-const noIdentity = { account: [], credential: [], keyid: [], nickname: [], scopes: [] };
+const noIdentity = { account: [], credential: [], keyid: [], nickname: [], scopes: [], environment: [] };
