@@ -114,6 +114,10 @@ const credentials = {
     20,
     'Mails to an account in an hour about keys that another account or an operator created. More: not sent.',
   ),
+  keyMailServiceAccountsMax: limit(
+    100,
+    'Service accounts of a person who gets mail about their keys. A person who manages more gets none.',
+  ),
   clockSkewSeconds: limit(30, 'Tolerated clock difference between instances.'),
   // So a session causes at most one write in this time. No client needs more: an access token lives for at least 30 s.
   refreshReuseSeconds: limit(5, 'A refresh within this time returns the same refresh token, with a new access token.'),

@@ -9,7 +9,7 @@ import type { Principal } from '../../foundation/principal.ts';
 import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import { countKeyMailTx } from '../rate-limits/key-mail-limits.ts';
 import { describeKey } from './key-text.ts';
-import { findRecipients } from './recipient-store.ts';
+import { listRecipients } from './recipient-store.ts';
 
 export interface CreationNoticesOptions {
   readonly mailer: Mailer;
@@ -46,7 +46,7 @@ export class CreationNotices {
     const creator = principal.kind === 'account' ? principal.accountId : undefined;
     const data = { at: toInstant(now), key: describeKey(key), scopes };
     // In the order of their ids, which prevents deadlocks.
-    for (const { accountId: recipient, email, owner } of await findRecipients(tx, accountId)) {
+    for (const { accountId: recipient, email, owner } of await listRecipients(tx, accountId)) {
       if (recipient === creator || !(await countKeyMailTx(tx, bucketHash, recipient, now))) continue;
       await queueMailTx(tx, mailer.prepare({ to: email, template: 'api_key_created', data: { ...data, owner } }));
     }

@@ -20,9 +20,6 @@ export interface ExpiringKeyRow {
   readonly expiresAt: number;
   readonly accountPk: number;
   readonly accountId: string;
-  readonly email: string;
-  /** 1 when the owner has verified the email address; otherwise 0. */
-  readonly isVerified: number;
 }
 
 const selectTime = sql<{ at: number | null }>('select_time_of_expiry_notices', {
@@ -50,8 +47,7 @@ const expiring = `from api_keys k join accounts a on a.pk = k.account_pk
      and k.disabled_at is null and a.disabled_at is null`;
 const selectExpiring = sql<ExpiringKeyRow>(
   'select_expiring_api_keys',
-  `select k.id, k.nickname, k.hint, k.expires_at as "expiresAt", a.pk as "accountPk", a.id as "accountId", a.email,
-     case when a.unverified_since is null and a.email_unconfirmed_since is null then 1 else 0 end as "isVerified"
+  `select k.id, k.nickname, k.hint, k.expires_at as "expiresAt", a.pk as "accountPk", a.id as "accountId"
    ${expiring} and (k.account_pk, k.id) > ($4, $5) order by k.account_pk, k.id limit $6`,
 );
 const countExpiring = sql<{ count: number }>(

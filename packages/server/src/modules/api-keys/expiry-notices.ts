@@ -1,11 +1,12 @@
 /**
- * Expiry notices: an audit event for each key that expires soon, which webhooks publish, and one mail to each account that
- * lists its keys. There are two notices, some days before the expiry (`days`). Each covers all keys that expire on one day in
+ * Expiry notices: an audit event for each key that expires soon, which webhooks publish, and one mail for each account that
+ * lists its keys, to its owner or the managers of a service account. There are two notices, some days before the expiry (`days`). Each covers all keys that expire on one day in
  * UTC. Each is sent once, also by several instances at once, because the progress commits together with events and mail. A
  * key whose expiry changes is found by its new day of expiry. The clock of a PostgreSQL database decides which notices are
  * due, so that the instances agree.
  */
 import { limits } from '@keyreeve/contract';
+import { allInOrder } from '../../foundation/all-in-order.ts';
 import { dayMs, expiryTime, toInstant, type Clock } from '../../foundation/clock.ts';
 import type { Db, Transaction } from '../../foundation/database/db.ts';
 import { recordEventsTx, type NewAuditEvent } from '../audit/audit.ts';
@@ -13,6 +14,7 @@ import { queueMailTx, type Mailer } from '../mail/mail.ts';
 import * as store from './expiry-notice-store.ts';
 import type { ExpiringKeyRow } from './expiry-notice-store.ts';
 import { describeKey } from './key-text.ts';
+import { listRecipients } from './recipient-store.ts';
 
 export interface ExpiryNoticesOptions {
   readonly db: Db;
@@ -80,7 +82,7 @@ export class ExpiryNotices {
     return !isFinished;
   }
 
-  /** Queues one mail for each account whose first key of the day is among these. */
+  /** Queues one mail to each recipient for each account whose first key of the day is among these. */
   async #mailTx(
     tx: Transaction,
     keys: readonly ExpiringKeyRow[],
@@ -89,18 +91,22 @@ export class ExpiryNotices {
   ): Promise<void> {
     const { mailer, keysPerCommitMax } = this.#options;
     if (!mailer.isConfigured) return;
-    for (const [accountPk, ofAccount] of Map.groupBy(keys, (key) => key.accountPk)) {
-      const [first] = ofAccount;
-      if (!first || accountPk === continued || first.isVerified === 0) continue;
+    const byAccount = [...Map.groupBy(keys, (key) => key.accountId)];
+    const recipients = await allInOrder(byAccount.map(([accountId]) => listRecipients(tx, accountId)));
+    for (const [index, [, ofAccount]] of byAccount.entries()) {
+      const accountPk = ofAccount[0]?.accountPk ?? 0;
+      const to = recipients[index] ?? [];
+      if (accountPk === continued || to.length === 0) continue;
       const isCut = keys.length === keysPerCommitMax && accountPk === keys.at(-1)?.accountPk;
       const count = isCut ? await store.countExpiringTx(tx, day, due, accountPk) : ofAccount.length;
       const data = {
-        owner: first.email,
         day: new Date(day * dayMs).toISOString().slice(0, 10),
         count,
         keys: ofAccount.slice(0, limits.expiryNoticeKeysMax).map(describe),
       };
-      await queueMailTx(tx, mailer.prepare({ to: first.email, template: 'keys_expiring', data }));
+      for (const { email, owner } of to) {
+        await queueMailTx(tx, mailer.prepare({ to: email, template: 'keys_expiring', data: { ...data, owner } }));
+      }
     }
   }
 }

@@ -1,21 +1,32 @@
-/** The accounts that get mail about the keys of an account. */
+/** The persons who get mail about the keys of an account: its owner, or the managers of a service account. */
+import { limits } from '@keyreeve/contract';
 import type { Reader } from '../../foundation/database/db.ts';
 import { sql } from '../../foundation/database/sql.ts';
 
 export interface Recipient {
   readonly accountId: string;
   readonly email: string;
-  /** The account that owns the keys, for the text of the mail. */
+  /** The account that has the keys, for the text of the mail. */
   readonly owner: string;
 }
 
 // A person whose email address is not verified, or is an earlier one after a restore, gets no mail.
-const verified = 'r.unverified_since is null and r.email_unconfirmed_since is null';
-const selectOwner = sql<Recipient>(
-  'select_key_mail_recipient',
-  `select r.id as "accountId", r.email, r.email as owner from accounts r where r.id = $1 and ${verified}`,
+const verified = `r.kind = 'person' and r.unverified_since is null and r.email_unconfirmed_since is null`;
+const max = limits.keyMailServiceAccountsMax;
+// A person who manages more service accounts is the account of a backend, whose mailbox would get a mail for each tenant.
+const fewManaged = `(select count(*) from (select 1 from service_account_managers o where o.manager_pk = r.pk limit ${max + 1})
+     as managed) <= ${max}`;
+const selectRecipients = sql<Recipient>(
+  'list_key_mail_recipients',
+  `select r.id as "accountId", r.email, r.email as owner from accounts r where r.id = $1 and ${verified}
+   union all
+   select r.id, r.email, s.name || ' (' || a.id || ')'
+   from accounts a join service_accounts s on s.account_pk = a.pk
+     join service_account_managers m on m.service_pk = a.pk join accounts r on r.pk = m.manager_pk
+   where a.id = $1 and r.disabled_at is null and ${verified} and ${fewManaged}
+   order by 1`,
 );
 
-/** The owner, if it may get mail. */
-export const findRecipients = (reader: Reader, accountId: string): Promise<Recipient[]> =>
-  reader.all(selectOwner, [accountId]);
+/** In the order of their ids. */
+export const listRecipients = (reader: Reader, accountId: string): Promise<Recipient[]> =>
+  reader.all(selectRecipients, [accountId]);
